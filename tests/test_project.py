@@ -131,6 +131,18 @@ BANNED = (
     r"somebody",
     r"judges?",
     r"ties? (?:it|them|two|bodies)",
+    r"left out",
+    r"length zero",
+    r"has no meaning",
+    r"typing errors?",
+    r"(?:change|edit) wins",
+    r"holds one",
+    r"names (?:no|none)",
+    r"there is no \w+ called",
+    r"no \w+ is (?:called|named)",
+    r"repeated (?:element|<\{element)",
+    r"is not (?:SKEL|XODE) (?:and|here)",
+    r"other people",
 )
 """Phrases that readers stumble over; docs/architecture.md has the terms to use instead."""
 PROSE = [

@@ -143,7 +143,7 @@ def _structure(world: World) -> list[Any]:
 
 
 def _joints(world: World) -> tuple[list[Joint], list[Joint]]:
-    """The joints of the tree, in the order of their coordinates, and loops, whose order has no meaning."""
+    """The joints of the tree, in the order of their coordinates, and loops, whose order does not matter."""
     joints = list(world.joints())
     return [joint for joint in joints if not joint.loop], [joint for joint in joints if joint.loop]
 

@@ -52,7 +52,7 @@ def preserve(root: Markup, scene: Scene, embedding: EmbeddedDataFormat) -> Prese
 def preserve_comments(root: Markup, scene: Scene, *, is_part: bool) -> PreservedData:
     """Copy comments only, for formats without a place for data of other applications.
 
-    If the scene `is_part` of what was read, comments that may belong to other parts are left out.
+    If the scene `is_part` of what was read, comments that may belong to other parts are omitted.
     """
     preserved = PreservedData()
     document = scene.documents[0] if scene.documents else None

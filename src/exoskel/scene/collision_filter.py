@@ -33,7 +33,7 @@ _HASH_BITS = 64
 def connected_pairs(model: Model, loops: bool = True) -> Iterator[Pair]:
     """Yield the parents and children that do not collide because a joint connects them.
 
-    A joint with `collide_connected` is left out, and so is a loop joint unless `loops` is set.
+    A joint with `collide_connected` is omitted, and so is a loop joint unless `loops` is set.
     """
     for joint, parent, child in connections(model):
         if not joint.collide_connected and (loops or not joint.loop):

@@ -233,7 +233,7 @@ class World(Item):
     gravity: Vector = DEFAULT_GRAVITY
     time_step: float = DEFAULT_TIME_STEP
     collision_detector: str = ""
-    """The detector that the source names, as a preference; empty if it names none."""
+    """The detector that the source names, as a preference; may be empty."""
     models: list[Model] = field(default_factory=list)
     erp: float | None = None
     """ODE's error reduction parameter (ERP) of all constraints, if the source states it."""

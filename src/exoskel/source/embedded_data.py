@@ -1,8 +1,8 @@
 """Data that a format cannot express, embedded in elements of our own, field by field.
 
-Each embedded field has a fingerprint of the value that the format itself states in its place.  If someone has
-changed that value since, the change wins: the embedded value is ignored, with a warning.  The elements are described
-in `exoskel.source.embedded_format`.
+Each embedded field has a fingerprint of the value that the format itself states in its place.  If that value was
+edited, the edit takes precedence: the embedded value is ignored, with a warning.  `exoskel.source.embedded_format`
+describes the elements.
 """
 
 from __future__ import annotations

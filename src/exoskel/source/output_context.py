@@ -48,7 +48,7 @@ class ComposedFile(Struct, frozen=True):
 
 
 class Loss(Struct, frozen=True):
-    """A part of a scene that is written approximately or left out.
+    """A part of a scene that is written approximately or not at all.
 
     `text` is the reason, for people.  `fields` are the fields of the item that it concerns; for a joint these may also
     be fields of its degrees of freedom.  No fields: the item as a whole.  `code` is the code in the format's catalogue

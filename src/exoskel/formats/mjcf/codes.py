@@ -52,7 +52,7 @@ _DOCUMENT = (
         error(
             "MJ106.limit",
             "MuJoCo cannot compile the document: it needs more than {limit}",
-            "simplify the document, or raise the limit: --max-seconds, load(..., limits=Limits(seconds=...))",
+            "simplify the document, or raise the limit: --max-seconds (limits=Limits(seconds=...))",
         ),
         error(
             "MJ106.memory",

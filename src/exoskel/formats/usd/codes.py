@@ -175,7 +175,7 @@ _DROPPED = (
         "",
         warning("US311", "UsdPhysics has no collision detector setting; '{name}' is not written"),
     ),
-    Topic("US312", "Axis of length zero", "", warning("US312", "the axis is zero; the joint is written as fixed")),
+    Topic("US312", "Zero axis", "", warning("US312", "the axis is zero; the joint is written as fixed")),
     Topic(
         "US313",
         "Unsupported joints",
