@@ -157,9 +157,7 @@ def test_samples_in_the_examples_exist(verb: str) -> None:
 
 
 def test_engines_prints_how_to_install_an_extra(exoskel_command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    from exoskel.engines import registry
-
-    monkeypatch.setattr(registry, "version", _not_installed)
+    monkeypatch.setattr("importlib.metadata.version", _not_installed)
     out = "".join(exoskel_command("engines").out.split())
     assert "pipinstall'exoskel[gpu]'" in out and "pipinstall'exoskel[ode]'" in out
 

@@ -127,7 +127,9 @@ def check(
         Flag, Parameter(help="Apply safe fixes: misspelled names, deprecated names, missing values.")
     ] = False,
     diff: Annotated[Flag, Parameter(help="With --fix: write nothing; print the changes as a diff.")] = False,
-    force: Annotated[Flag, Parameter(help="With --fix: overwrite files that another program changes.")] = False,
+    force: Annotated[
+        Flag, Parameter(help="With --fix: overwrite files even if another program has changed them.")
+    ] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """List all problems in the files, with line, excerpt and hint.

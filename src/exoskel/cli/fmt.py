@@ -43,7 +43,7 @@ def fmt(
     diff: Annotated[Flag, Parameter(help="Write nothing; print the changes as a diff.")] = False,
     numbers: Annotated[Flag, Parameter(help="Shorten numbers to the shortest form with the same value.")] = False,
     json: Annotated[Flag, Parameter(help="Print the list of files as JSON.")] = False,
-    force: Annotated[Flag, Parameter(help="Overwrite files that another program changes.")] = False,
+    force: Annotated[Flag, Parameter(help="Overwrite files even if another program has changed them.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Format files: two spaces per level, one element per line, elements in the order of the reference.

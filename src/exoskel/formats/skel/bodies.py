@@ -139,7 +139,7 @@ class BodyReader:
         return _DEFAULT_MASS
 
     def _read_obsolete_transformation(self, node: Node, com: Vector) -> tuple[Vector, Pose | None]:
-        """The centre of mass and the rotation from a `transformation` in `inertia`, as in the old wiki."""
+        """The centre of mass and the rotation from a `transformation` in `inertia`, as in DART's old wiki."""
         old: Pose = node.fields["transformation"]
         if "offset" in node.fields:
             self.report("SK053.both", node.number, "transformation")

@@ -38,7 +38,7 @@ def _length() -> Element:
     return Element(
         "length",
         "?",
-        "Obsolete name of `height` from the old wiki; read if there is no `height`.",
+        "Obsolete name of `height` from DART's old wiki; read if there is no `height`.",
         kind=REAL,
         unit="m",
         occurrence_code="SK069",

@@ -110,7 +110,7 @@ _INERTIA = Element(
 
 def _surface(place: str) -> list[Element]:
     """Contact parameters that some files contain, although SKEL has none."""
-    meaning = f"Not SKEL: a {place} has no contact parameters."
+    meaning = f"Not part of SKEL: a {place} has no contact parameters."
     return [
         Element(name, "?", meaning, kind=REAL, occurrence_code="SK013.contact") for name in ("friction", "restitution")
     ]
@@ -131,7 +131,9 @@ _VISUAL = Element(
         occurrence_code="SK013.collidable",
         field="collidable",
     ),
-    Element("alpha", "?", "Not SKEL: use a fourth number in `color`.", kind=REAL, occurrence_code="SK013.alpha"),
+    Element(
+        "alpha", "?", "Not part of SKEL: use a fourth number in `color`.", kind=REAL, occurrence_code="SK013.alpha"
+    ),
     *_surface("shape"),
     item=Shape,
 )
@@ -194,7 +196,7 @@ _BODY = Element(
     Element(
         "self_collide",
         "?",
-        "From the old wiki; has never had an effect.",
+        "From DART's old wiki; has never had an effect.",
         kind=BOOLEAN,
         occurrence_code="SK013.self_collide",
         engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
@@ -232,7 +234,7 @@ def _misspelled(name: str, meant: str) -> Element:
     return Element(
         name,
         "?",
-        f"Misspelling of `{meant}` from the old wiki; read if the correct name is absent.",
+        f"Misspelling of `{meant}` from DART's old wiki; read if the correct name is absent.",
         kind=REAL,
         occurrence_code="SK088.sprint",
         alias_of=meant,
@@ -272,8 +274,14 @@ def _axis(name: str, meaning: str) -> Element:
             *_DYNAMICS_VALUES,
             _misspelled("sprint_rest_position", "spring_rest_position"),
             _misspelled("sprint_stiffness", "spring_stiffness"),
-            Element("stiffness", "?", "Not SKEL; not applied.", kind=REAL, occurrence_code="SK088.stiffness"),
-            Element("spring_damping", "?", "Not SKEL; not applied.", kind=REAL, occurrence_code="SK088.spring_damping"),
+            Element("stiffness", "?", "Not part of SKEL; not applied.", kind=REAL, occurrence_code="SK088.stiffness"),
+            Element(
+                "spring_damping",
+                "?",
+                "Not part of SKEL; not applied.",
+                kind=REAL,
+                occurrence_code="SK088.spring_damping",
+            ),
             field=dof_field(*DYNAMICS.values()),
         ),
         Element(
@@ -285,7 +293,7 @@ def _axis(name: str, meaning: str) -> Element:
             Element(
                 "effort",
                 "?",
-                "From the old wiki: force limit ± this value.",
+                "From DART's old wiki: force limit ± this value.",
                 kind=LIMIT,
                 occurrence_code="SK088.effort",
                 field=dof_field("force_limits"),
@@ -293,7 +301,7 @@ def _axis(name: str, meaning: str) -> Element:
             Element(
                 "velocity",
                 "?",
-                "From the old wiki: velocity limit ± this value.",
+                "From DART's old wiki: velocity limit ± this value.",
                 kind=LIMIT,
                 occurrence_code="SK088.velocity",
                 field=dof_field("velocity_limits"),
@@ -320,8 +328,12 @@ def _state(name: str, meaning: str) -> Element:
         name,
         "?",
         meaning,
-        Element("lower", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"),
-        Element("upper", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"),
+        Element(
+            "lower", "?", "Not part of SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"
+        ),
+        Element(
+            "upper", "?", "Not part of SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"
+        ),
         attributes=[
             Attribute("lower", LIMIT, "Lower limit.", default="-inf"),
             Attribute("upper", LIMIT, "Upper limit.", default="inf"),
@@ -410,7 +422,7 @@ _SKELETON = Element(
     Element(
         "immobile",
         "?",
-        "Opposite of `mobile`, from the old wiki; read if there is no `mobile`.",
+        "Opposite of `mobile`, from DART's old wiki; read if there is no `mobile`.",
         kind=BOOLEAN,
         engine="DART 6 ignores it.",
         field="static",

@@ -297,7 +297,9 @@ def _axis(count: int) -> Element:
         "An axis in the root frame, of any length.",
         attributes=[
             *float_attributes("xyz", "Component.", field="axes"),
-            Attribute("absolute", BOOLEAN, "Not XODE: `false` rotates the axis with the joint's frame.", field="axes"),
+            Attribute(
+                "absolute", BOOLEAN, "Not part of XODE: `false` rotates the axis with the joint's frame.", field="axes"
+            ),
             Attribute("LoStop", STOP, "Alternative name of `LowStop`.", field=drives["LowStop"]),
             *[
                 Attribute(name, STOP if name in infinite else FLOAT, meaning, field=drives[name])
