@@ -73,6 +73,7 @@ CASES: dict[str, str] = {
     "SD031": model(""),
     "SD032": model(A + f"<model name='n'><static>1</static>{A}</model>"),
     "SD033": world(f"<model name='x'><self_collide>1</self_collide>{A}{B}</model><model name='y'>{A}{B}</model>"),
+    "SD034": model(f"<model name='n'>{A}" * 202 + "</model>" * 202),
     "SD040.missing": world("<include><uri>model://nowhere</uri></include>"),
     "SD040.outside": world("<include><uri>../x.sdf</uri></include>"),
     "SD040.remote": world("<include><uri>https://example.org/model</uri></include>"),
@@ -136,6 +137,7 @@ CASES: dict[str, str] = {
 OPTIONS = {
     "SD001.limit": {"limits": Limits(elements=2)},
     "SD040.outside": {"confine": True},
+    "SD034": {"limits": Limits(depth=300)},
     "SD040.many": {"limits": Limits(elements=1000)},
 }
 

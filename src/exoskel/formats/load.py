@@ -63,6 +63,7 @@ def load(
         free_velocity_axes: `child` reads a free joint's initial velocity as DART up to 6.16.
         index_base: for XODE, the index of the first vertex of a mesh, 0 or 1; by default it is detected in the mesh.
     """
+    limits.check()
     options = ReadOptions(
         semantics=semantics,
         inertia_rule=inertia_rule,

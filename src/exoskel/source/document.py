@@ -193,9 +193,15 @@ class Document:
 
     def path_of(self, node: int) -> str:
         """The path of an element; cached, because paths of its children start with it."""
-        path = self._paths.get(node)
-        if path is None:
-            path = self._paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        waiting = [node]
+        while (path := self._paths.get(node)) is None:
+            last = waiting[-1]
+            above = self.outline.parents[last]
+            if above >= 0 and above not in self._paths:
+                waiting.append(above)
+            else:
+                self._paths[last] = self._xpath(last) if self.path_style == "xpath" else self._named_path(last)
+                waiting.pop()
         return path
 
     def line_text(self, line: int) -> str:
@@ -216,7 +222,7 @@ class Document:
             step = f"{step}[{ordinal}]"
         parent = parents[node]
         is_top = parent <= 0 or (parents[parent] == 0 and tags[parent].startswith("world"))
-        return step if is_top else f"{self.path_of(parent)}/{step}"
+        return step if is_top else f"{self._paths[parent]}/{step}"
 
     def _xpath(self, node: int) -> str:
         """A path such as `/xode/world[1]/body[@name='arm']`."""
@@ -226,7 +232,7 @@ class Document:
             return f"/{tag}"
         name = self._name_attribute(node)
         index = self.outline.ordinal(node) or 1
-        return f"{self.path_of(parent)}/{tag}" + (f"[@name={_quote(name)}]" if name else f"[{index}]")
+        return f"{self._paths[parent]}/{tag}" + (f"[@name={_quote(name)}]" if name else f"[{index}]")
 
     def attributes(self, node: int) -> dict[str, Span]:
         """The attributes of an element, with the spans of their values."""

@@ -190,6 +190,12 @@ _MODELS = (
         warning("SD033", "self-collision is enabled for only some links; the scene enables it for all"),
     ),
     Topic(
+        "SD034",
+        "Depth of nested models",
+        "Models may contain models, also by including files, up to a limit.",
+        error("SD034", "model '{name}' is nested deeper than {most} levels, the limit; it is ignored"),
+    ),
+    Topic(
         "SD040",
         "Included file",
         "Included files are searched in the document's directory and in the package path. Nothing is downloaded.",

@@ -1,7 +1,8 @@
 """Frames by name: the poses of links, joints, frames and nested models, and the bodies they are attached to.
 
 A scope is a model or a world.  Every frame in it is relative to another frame, and finally to the scope's own frame.
-Chains of frames may be as long as the file, so they are traversed iteratively; only nested models use recursion.
+Chains of frames may be as long as the file, so they are traversed iteratively; only nested models, of limited depth,
+use recursion.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ class NamedFrame(Struct, eq=False):
 
 _FrameStep = tuple["NamedFrame | None", "Array | None"]
 """The base of a frame (None: the scope's own frame), and the transform between them (None: identity)."""
+
+
+_Path = tuple[tuple["Scope", NamedFrame], ...]
+"""From the outside to the inside: scopes, and the frames in them of the models that are nested there."""
+_Found = tuple["Scope", "NamedFrame | None", _Path]
+"""A scope, a frame in it (None: its own), and how it is reached."""
 
 
 class Scope:
@@ -112,21 +119,38 @@ class Scope:
         frame.source.report("SD050.unknown", frame.node, name=name, instead=instead, suggestion=suggestion)
 
     def _step_to(self, name: str) -> _FrameStep | None:
-        if name in ("", self.own):
-            return (None, None)
-        frame = self.frames.get(name)
-        if frame is not None:
-            return (frame, None)
-        inside = False
-        for first, rest in self._splits(name):
-            inside, inner = True, self.nested[first]
-            if rest and inner.has_frame(rest):
-                return (self.frames[first], inner.transform(rest))
-        if inside:
+        found = self._find(name)
+        if found is None:
             return None
-        for root, scope in self.merged:
-            if name != scope.own and scope.has_frame(name):
-                return (root, scope.transform(name))
+        scope, frame, path = found
+        if not path:
+            return (frame, None)
+        at = _IDENTITY if frame is None else scope.place(frame)
+        for outer, root in path[:0:-1]:
+            at = outer.place(root) @ at
+        return (path[0][1], at)
+
+    def _find(self, name: str) -> _Found | None:
+        """Search a name in this scope and in those nested in it; each part of a name is looked up once per scope."""
+        waiting: list[tuple[Scope, str, _Path]] = [(self, name, ())]
+        seen: set[tuple[int, str]] = set()
+        while waiting:
+            scope, rest, path = waiting.pop()
+            if (id(scope), rest) in seen:
+                continue
+            seen.add((id(scope), rest))
+            if rest in ("", scope.own):
+                return scope, None, path
+            frame = scope.frames.get(rest)
+            if frame is not None:
+                return scope, frame, path
+            splits = list(scope._splits(rest))
+            inner = [
+                (scope.nested[first], tail, (*path, (scope, scope.frames[first]))) for first, tail in splits if tail
+            ]
+            if not splits:
+                inner = [(one, rest, (*path, (scope, root))) for root, one in scope.merged if rest != one.own]
+            waiting += inner[::-1]
         return None
 
     def _splits(self, name: str) -> Iterator[tuple[str, str]]:
@@ -141,29 +165,23 @@ class Scope:
 
     def body(self, name: str) -> Body | str | None:
         """The body that a frame is attached to, `world`, or None."""
+        scope = self
         visited: set[int] = set()
         while True:
-            if name in ("", self.own):
-                return WORLD if self.fixed else self.canonical
-            frame = self.frames.get(name)
+            found = scope._find(name)
+            if found is None:
+                return None
+            scope, frame, _ = found
             if frame is None:
-                return self._nested_body(name)
+                return WORLD if scope.fixed else scope.canonical
             if frame.fixed or frame.body is not None:
                 return WORLD if frame.fixed else frame.body
-            if name in self.nested:
-                return self.nested[name].body("")
             if id(frame) in visited:
                 frame.source.report("SD050.attached", frame.node, name=frame.name)
                 return None
             visited.add(id(frame))
-            name = frame.attached
-
-    def _nested_body(self, name: str) -> Body | str | None:
-        splits = list(self._splits(name))
-        if splits:
-            found = (self.nested[first].body(rest) for first, rest in splits if rest)
-            return next((body for body in found if body is not None), None)
-        return next((scope.body(name) for _, scope in self.merged if scope.has_frame(name)), None)
+            nested = scope.nested.get(frame.name)
+            scope, name = (scope, frame.attached) if nested is None else (nested, "")
 
     @cached_property
     def paths(self) -> dict[int, str]:

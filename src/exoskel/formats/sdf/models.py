@@ -88,6 +88,8 @@ class JointTree:
 
 
 SEPARATOR = "::"
+MAX_NESTED = 200
+"""The depth of models in models, with the files that they include."""
 
 
 class Placement(Struct, frozen=True):
@@ -201,6 +203,9 @@ class ModelReader:
 
     def _add_nested(self, inner: Placement, names: Names, scope: Scope, place: NestedModel) -> None:
         referrer = inner.referrer or inner.source
+        if len(place.roots) >= MAX_NESTED:
+            referrer.report("SD034", inner.number, name=inner.name, most=MAX_NESTED)
+            return
         name = "" if inner.merge else unique_in_scope(referrer, inner.number, inner.name, "model", names)
         frame = NamedFrame(name, referrer, inner.number, inner.stated)
         below = self._scope(inner, place.below(frame, scope, name))
