@@ -333,6 +333,11 @@ _MAX_QUOTE = 60
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
+def pluralize(number: int, singular: str, plural: str = "") -> str:
+    """`1 body`, `2 bodies`."""
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
 def printable(text: str) -> str:
     """`text` with all characters that could control a terminal escaped."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -125,7 +125,7 @@ def test_a_world_is_rotated_with_its_content(format: str, tmp_path: Path) -> Non
     before = exoskel.load(SWINGING)
     report = exoskel.convert(before, output, to=format, up="z", model="arm" if format == "urdf" else None)
     assert failed(report) == []
-    assert any(check.name.startswith("before world.upright") for check in report.certificate.checks)
+    assert any(check.name.startswith("before world.up_axis") for check in report.certificate.checks)
     after = exoskel.load(output, format=format)
     if format != "urdf":
         assert up_axis(after.world) == "z"
@@ -140,7 +140,7 @@ def test_a_world_without_gravity_is_rotated_from_the_given_axis(tmp_path: Path) 
     with pytest.raises(exoskel.ExoskelError, match="use 'y-to-z' or 'z-to-y'"):
         exoskel.convert(sample, tmp_path / "out.sdf", up="z")
     report = exoskel.convert(sample, tmp_path / "out.sdf", up="y-to-z")
-    assert failed(report) == [] and any("world.upright" in check.name for check in report.certificate.checks)
+    assert failed(report) == [] and any("world.up_axis" in check.name for check in report.certificate.checks)
     with pytest.raises(exoskel.ExoskelError, match="y points up"):
         exoskel.convert(SWINGING, tmp_path / "out.sdf", up="z-to-y")
 

@@ -19,7 +19,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.inertials import Inertials
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
 from exoskel.formats.urdf.read import read as read_urdf
@@ -149,7 +149,7 @@ def _moving(world: World) -> list[Body]:
     return [body for model in world.models if not model.static for body in model.bodies]
 
 
-def _mjcf_mechanism(world: World, document: Element) -> Mechanism:
+def _mjcf_mechanism(world: World, document: MjcfElement) -> Mechanism:
     return MjcfMechanism(world, document).mechanism()
 
 

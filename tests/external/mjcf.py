@@ -11,7 +11,7 @@ from exoskel.formats.mjcf.model import joints
 from exoskel.formats.mjcf.model.coordinates import SIZES, Coordinates, document_addresses
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.item import qualified_name
 from tests.external.expectation import Array, Inertial, Mechanism, Values
 from tests.external.mechanisms import draw, moving
@@ -23,7 +23,7 @@ class MjcfMechanism:
     A copy shares the mass of its body and is a child of the other body of the loop joint, at rest.
     """
 
-    def __init__(self, world: World, document: Element) -> None:
+    def __init__(self, world: World, document: MjcfElement) -> None:
         self.world = world
         self.layout = WorldLayout(world)
         found = document_addresses(document)
@@ -93,7 +93,7 @@ class MjcfMechanism:
         return Values(joints, floating)
 
 
-def holders(document: Element) -> tuple[dict[str, str], dict[str, str]]:
+def holders(document: MjcfElement) -> tuple[dict[str, str], dict[str, str]]:
     """The body of each joint, and its type."""
     found = [
         (str(child.attributes["name"]), str(body.attributes["name"]), str(child.attributes["type"]))

@@ -16,7 +16,7 @@ from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.coordinates import Coordinates, document_addresses
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.read import ImportedScene, import_document
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import World
@@ -45,7 +45,7 @@ class Trip:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.document: Element = write_document(world)
+        self.document: MjcfElement = write_document(world)
         self.back = imported(to_text(self.document))
         assert self.back.scene.worlds, self.back.scene.diagnostics
 

@@ -23,6 +23,7 @@ from exoskel.diagnostics import (
     Severity,
     SourceError,
     Topic,
+    pluralize,
     printable,
     sort_by_position,
 )
@@ -229,5 +230,5 @@ def _contents(scene: Scene) -> str:
         return " (no world could be loaded)"
     models = sum(len(world.models) for world in scene.worlds)
     dofs = sum(world.dof_count for world in scene.worlds)
-    freedom = terminal.pluralize(dofs, "degree of freedom", "degrees of freedom")
-    return f" ({terminal.pluralize(models, 'model')}, {freedom})"
+    freedom = pluralize(dofs, "degree of freedom", "degrees of freedom")
+    return f" ({pluralize(models, 'model')}, {freedom})"

@@ -13,7 +13,7 @@ from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.convert.driver import convert as convert_scene
 from exoskel.convert.report import RefusedError, Report
-from exoskel.diagnostics import ExoskelError, Severity, has_errors, printable, sort_by_position
+from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up
@@ -86,7 +86,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
     console = terminal.console()
     console.print(table)
     converted = sum(row.ok for row in rows)
-    console.print(f"{converted} of {terminal.pluralize(len(rows), 'file')} converted", style="bold")
+    console.print(f"{converted} of {pluralize(len(rows), 'file')} converted", style="bold")
 
 
 # --- one file ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from exoskel.cli.terminal import STDIN
 from exoskel.convert.comparison import TOLERANCE
 from exoskel.convert.diff import DiffEntry
 from exoskel.convert.diff import diff as diff_scenes
-from exoskel.diagnostics import ExoskelError, Severity, printable
+from exoskel.diagnostics import ExoskelError, Severity, pluralize, printable
 from exoskel.scene.world import Scene
 
 if TYPE_CHECKING:
@@ -125,4 +125,4 @@ def _lines(entry: DiffEntry) -> str:
 def _summary(entries: list[DiffEntry]) -> str:
     counts = Counter(entry.kind for entry in entries)
     parts = [f"{counts[kind]} {kind}" for kind in _SIGNS if kind in counts]  # type: ignore[index]
-    return f"{terminal.pluralize(len(entries), 'difference')}: {', '.join(parts)}"
+    return f"{pluralize(len(entries), 'difference')}: {', '.join(parts)}"

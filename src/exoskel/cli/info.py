@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
-from exoskel.diagnostics import has_errors, printable
+from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.formats import registry
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
@@ -53,10 +53,10 @@ def _show(scene: Scene) -> None:
         console.print(_world(world))
     totals = summarize(scene)["totals"]
     parts = [
-        terminal.pluralize(totals["models"], "model"),
-        terminal.pluralize(totals["bodies"], "body", "bodies"),
-        terminal.pluralize(totals["joints"], "joint"),
-        terminal.pluralize(totals["dofs"], "degree of freedom", "degrees of freedom"),
+        pluralize(totals["models"], "model"),
+        pluralize(totals["bodies"], "body", "bodies"),
+        pluralize(totals["joints"], "joint"),
+        pluralize(totals["dofs"], "degree of freedom", "degrees of freedom"),
         f"{totals['mass']:.6g} kg",
     ]
     console.print(", ".join(parts))
@@ -82,7 +82,7 @@ def _model(model: Model) -> Tree:
     from rich.tree import Tree
 
     static = " [yellow]static[/]" if model.static else ""
-    bodies = terminal.pluralize(len(model.bodies), "body", "bodies")
+    bodies = pluralize(len(model.bodies), "body", "bodies")
     label = f"[bold green]{_safe(model.name)}[/]{static}  [dim]{bodies}, {model.dof_count} dof, {model.mass:.6g} kg[/]"
     tree = Tree(label, guide_style="dim")
     branches: dict[int, Tree] = {}

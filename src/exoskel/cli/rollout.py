@@ -24,7 +24,7 @@ from exoskel.cli.simulation_flags import (
     select_world,
 )
 from exoskel.cli.terminal import catch_sigterm
-from exoskel.diagnostics import ExoskelError, has_errors, printable
+from exoskel.diagnostics import ExoskelError, has_errors, pluralize, printable
 from exoskel.engines.preflight import NotRunnableError, preflight
 
 if TYPE_CHECKING:
@@ -276,8 +276,8 @@ def _print_summary(result: dict[str, Any]) -> None:
     where = f"{result['backend']} ({result['device']})" if result["device"] else result["backend"]
     rate = f", [green]{result['steps_per_second']:,.0f} steps per second[/]" if result["wall"] else ""
     console.print(
-        f"[bold]{escape(result['file'])}[/]: {terminal.pluralize(result['worlds'], 'world')}, "
-        f"{terminal.pluralize(result['steps'], 'step')} each, in {result['wall']:.3g} s on {where}{rate}"
+        f"[bold]{escape(result['file'])}[/]: {pluralize(result['worlds'], 'world')}, "
+        f"{pluralize(result['steps'], 'step')} each, in {result['wall']:.3g} s on {where}{rate}"
     )
     for key, bounds in result["parameters"].items():
         console.print(f"{escape(printable(key))}: {_format_range(bounds)}")
@@ -288,7 +288,7 @@ def _print_summary(result: dict[str, Any]) -> None:
         listed = ", ".join(f"{one['world']} after {one['time']:.4g} s" for one in bad[:_MAX_DIVERGED_LISTED])
         more = f" and {len(bad) - _MAX_DIVERGED_LISTED} more" if len(bad) > _MAX_DIVERGED_LISTED else ""
         terminal.print_message(
-            f"the simulation of {terminal.pluralize(len(bad), 'world')} diverged: {listed}{more}; try a smaller --step"
+            f"the simulation of {pluralize(len(bad), 'world')} diverged: {listed}{more}; try a smaller --step"
         )
 
 

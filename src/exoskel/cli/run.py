@@ -22,7 +22,7 @@ from exoskel.cli.simulation_flags import (
     select_world,
 )
 from exoskel.cli.terminal import catch_sigterm
-from exoskel.diagnostics import has_errors, printable
+from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.engines.preflight import preflight
 from exoskel.engines.registry import engine_title
 from exoskel.scene.world import Scene
@@ -160,7 +160,7 @@ def _print_summary(scene: Scene, trajectory: Trajectory) -> None:
         f"[bold]{name}[/]: {summary['simulated']:.4g} s simulated in {summary['wall']:.3g} s on {engine}"
         + (f" ([green]{factor:.3g} times real time[/])" if factor else ""),
         f"energy {summary['energy_first']:.6g} J → {summary['energy_last']:.6g} J ({drift:+.3g} J); "
-        f"at most {terminal.pluralize(summary['most_contacts'], 'contact')}",
+        f"at most {pluralize(summary['most_contacts'], 'contact')}",
     ]
     if summary["constraint_error"] > 0.0:
         lines.append(f"largest constraint error (loops, screws, ...): {summary['constraint_error']:.2g} m or rad")

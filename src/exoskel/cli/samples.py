@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag
-from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean, printable
+from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean, pluralize, printable
 from exoskel.samples import Sample
 from exoskel.samples import samples as all_samples
 from exoskel.source.atomic_write import WriteError, write_atomically
@@ -66,6 +66,4 @@ def _copy(chosen: list[Sample], directory: Path) -> None:
         raise
     except OSError as error:
         raise SourceError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
-    terminal.console().print(
-        f"{terminal.pluralize(len(chosen), 'sample')} copied to {printable(str(directory))}", markup=False
-    )
+    terminal.console().print(f"{pluralize(len(chosen), 'sample')} copied to {printable(str(directory))}", markup=False)

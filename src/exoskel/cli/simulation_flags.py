@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from msgspec import structs
 
 from exoskel.cli import terminal
-from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
+from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, pluralize, printable
 from exoskel.engines.codes import CATALOGUE
 from exoskel.formats import registry
 from exoskel.scene.joint import UNLIMITED
@@ -62,7 +62,7 @@ def print_warnings(diagnostics: list[Diagnostic]) -> None:
     for diagnostic in warnings[:_MAX_WARNINGS]:
         console.print(terminal.format_diagnostic(diagnostic, CATALOGUE.engine), soft_wrap=True)
     if len(warnings) > _MAX_WARNINGS:
-        terminal.print_message(f"and {terminal.pluralize(len(warnings) - _MAX_WARNINGS, 'more warning')}")
+        terminal.print_message(f"and {pluralize(len(warnings) - _MAX_WARNINGS, 'more warning')}")
 
 
 def _note_limits(scene: Scene) -> None:

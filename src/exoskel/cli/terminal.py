@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from exoskel.diagnostics import Diagnostic, Message, Severity, printable
+from exoskel.diagnostics import Diagnostic, Message, Severity, pluralize, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -239,11 +239,6 @@ def severity_label(message: Message) -> str:
     if message.severity is None:
         return f"{message.strict} (only when strict)"
     return message.severity.value
-
-
-def pluralize(number: int, singular: str, plural: str = "") -> str:
-    """`1 body`, `2 bodies`."""
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def tally(diagnostics: Iterable[Diagnostic]) -> str:

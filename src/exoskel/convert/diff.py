@@ -13,8 +13,7 @@ from exoskel import spatial
 from exoskel.convert.comparable_values import MOTION_FIELDS, is_used, motion_differences, single_values
 from exoskel.convert.comparison import TOLERANCE
 from exoskel.convert.matching import Matching, match_markers, match_members, match_models, match_shapes, match_worlds
-from exoskel.convert.report import pluralize
-from exoskel.diagnostics import ExoskelError, printable
+from exoskel.diagnostics import ExoskelError, pluralize, printable
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import Difference, differences, inertia_component_differences, transform_differences
 from exoskel.scene.item import Item

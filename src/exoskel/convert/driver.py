@@ -7,9 +7,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exoskel.convert.report import RefusedError, Report, pluralize
+from exoskel.convert.report import RefusedError, Report
 from exoskel.convert.selection import file_names, find_model, select_model, select_world
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.formats import registry
 from exoskel.formats.interface import Format
 from exoskel.formats.load import Source, load

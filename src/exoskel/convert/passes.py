@@ -42,7 +42,7 @@ from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain, LoweredWorld
-from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, Reoriented, Up, rotate_up_axis
+from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, RotatedWorld, Up, rotate_up_axis
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
 
@@ -68,7 +68,7 @@ class UpAxisRotation:
         return [one for world, done in pairs if done is not None for one in _rotation_checks(world, done)]
 
 
-def _rotation_checks(world: World, done: Reoriented) -> list[Check]:
+def _rotation_checks(world: World, done: RotatedWorld) -> list[Check]:
     label, rotation = f"before {UP_AXIS_PASS}: ", done.rotation
     whole = spatial.transform(rotation, np.zeros(3))
     first, second = Kinematics(world.models), Kinematics(done.world.models)

@@ -10,11 +10,6 @@ from exoskel.diagnostics import Diagnostic, ExoskelError, sort_by_position
 from exoskel.fates import NodeFate, count_fates
 
 
-def pluralize(number: int, singular: str, plural: str = "") -> str:
-    """`1 body`, `2 bodies`."""
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
-
-
 class Check(Struct, frozen=True):
     """One comparison: the largest error, relative where values are above 1, and its tolerance."""
 

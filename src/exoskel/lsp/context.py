@@ -26,7 +26,7 @@ class OpenElement(NamedTuple):
     start: int
 
 
-class Context(NamedTuple):
+class CursorContext(NamedTuple):
     """The context of the cursor: the enclosing elements, the tag or attribute, and the word under the cursor.
 
     `span` is that word; `typed` is its part before the cursor.
@@ -42,7 +42,7 @@ class Context(NamedTuple):
     """The attributes that the tag already has."""
 
 
-def context_at(text: bytes, offset: int) -> Context:
+def context_at(text: bytes, offset: int) -> CursorContext:
     """The context of a byte offset."""
     ancestors: list[OpenElement] = []
     for token in _TOKEN.finditer(text):
@@ -55,7 +55,7 @@ def context_at(text: bytes, offset: int) -> Context:
         is_inside = offset < end or (token[2] is not None and not token[4] and offset <= end)
         if token[2] is None:
             if is_inside:
-                return Context("other", tuple(ancestors))
+                return CursorContext("other", tuple(ancestors))
             continue
         name = token[2].decode("utf-8", "replace")
         if is_inside:
@@ -74,39 +74,41 @@ def _update_ancestors(ancestors: list[OpenElement], name: str, start: int, *, is
             pass
 
 
-def _in_tag(text: bytes, token: re.Match[bytes], end: int, offset: int, ancestors: tuple[OpenElement, ...]) -> Context:
+def _in_tag(
+    text: bytes, token: re.Match[bytes], end: int, offset: int, ancestors: tuple[OpenElement, ...]
+) -> CursorContext:
     name = token[2].decode("utf-8", "replace")
     here = OpenElement(name, token.start())
     named = Span(*token.span(2))
     if offset <= named.end:
         typed = text[named.start : offset].decode("utf-8", "replace") if offset >= named.start else ""
-        return Context("end" if token[1] else "tag", ancestors, here, span=named, typed=typed)
+        return CursorContext("end" if token[1] else "tag", ancestors, here, span=named, typed=typed)
     if token[1]:
-        return Context("other", ancestors)
+        return CursorContext("other", ancestors)
     present_attributes = []
     for match in _ATTRIBUTE.finditer(text, named.end, end):
         attribute = match[1].decode("utf-8", "replace")
         value = Span(*match.span(3 if match[3] is not None else 5))
         if match.start(1) <= offset <= match.end(1):
             typed = text[match.start(1) : offset].decode("utf-8", "replace")
-            return Context("attribute", ancestors, here, attribute, Span(*match.span(1)), typed)
+            return CursorContext("attribute", ancestors, here, attribute, Span(*match.span(1)), typed)
         if value.start >= 0 and value.start <= offset <= value.end:
             typed = text[value.start : offset].decode("utf-8", "replace")
-            return Context("value", ancestors, here, attribute, value, typed)
+            return CursorContext("value", ancestors, here, attribute, value, typed)
         present_attributes.append(attribute)
-    return Context(
+    return CursorContext(
         "attribute", ancestors, here, span=Span(offset, offset), present_attributes=tuple(present_attributes)
     )
 
 
-def _in_text(text: bytes, offset: int, ancestors: tuple[OpenElement, ...]) -> Context:
+def _in_text(text: bytes, offset: int, ancestors: tuple[OpenElement, ...]) -> CursorContext:
     begin = offset
     while begin > 0 and text[begin - 1 : begin] not in (b" ", b"\t", b"\r", b"\n", b">"):
         begin -= 1
     word = _WORD.match(text, begin)
     span = Span(begin, word.end() if word else begin)
     typed = text[begin:offset].decode("utf-8", "replace")
-    return Context("text", ancestors, ancestors[-1] if ancestors else None, span=span, typed=typed)
+    return CursorContext("text", ancestors, ancestors[-1] if ancestors else None, span=span, typed=typed)
 
 
 def find_rule(vocabulary: Vocabulary | None, ancestors: tuple[OpenElement, ...]) -> Element | None:
@@ -119,7 +121,9 @@ def find_rule(vocabulary: Vocabulary | None, ancestors: tuple[OpenElement, ...])
     return rule
 
 
-def declaration_at(vocabulary: Vocabulary | None, context: Context) -> tuple[str, Element | None, Attribute | None]:
+def declaration_at(
+    vocabulary: Vocabulary | None, context: CursorContext
+) -> tuple[str, Element | None, Attribute | None]:
     """The path and the declarations of the element and attribute at a context."""
     if context.element is None:
         return "", None, None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from exoskel.lsp.context import Context, context_at, declaration_at, find_rule
+from exoskel.lsp.context import CursorContext, context_at, declaration_at, find_rule
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Span
@@ -82,7 +82,7 @@ def completions(opened: OpenDocument, position: types.Position) -> list[types.Co
             return []
 
 
-def _elements(opened: OpenDocument, context: Context, typed: Span) -> Iterator[types.CompletionItem]:
+def _elements(opened: OpenDocument, context: CursorContext, typed: Span) -> Iterator[types.CompletionItem]:
     """The children of the enclosing element, each with its end tag, in the order of the reference."""
     if not context.ancestors:
         rows = {opened.vocabulary.root.name: opened.vocabulary.root} if opened.vocabulary is not None else {}
@@ -117,7 +117,7 @@ def _snippet(element: Element) -> str:
     return f"<{element.name}{attributes}>{value}</{element.name}>"
 
 
-def _end_tag(opened: OpenDocument, context: Context, offset: int) -> list[types.CompletionItem]:
+def _end_tag(opened: OpenDocument, context: CursorContext, offset: int) -> list[types.CompletionItem]:
     if not context.ancestors:
         return []
     name = context.ancestors[-1].name
@@ -127,7 +127,7 @@ def _end_tag(opened: OpenDocument, context: Context, offset: int) -> list[types.
     return [types.CompletionItem(label=f"/{name}", filter_text=name, text_edit=edit)]
 
 
-def _attributes(opened: OpenDocument, context: Context, offset: int) -> Iterator[types.CompletionItem]:
+def _attributes(opened: OpenDocument, context: CursorContext, offset: int) -> Iterator[types.CompletionItem]:
     assert context.element is not None
     rule = find_rule(opened.vocabulary, (*context.ancestors, context.element))
     if rule is None:
@@ -145,7 +145,7 @@ def _attributes(opened: OpenDocument, context: Context, offset: int) -> Iterator
             )
 
 
-def _values(opened: OpenDocument, kind: Kind, context: Context) -> list[types.CompletionItem]:
+def _values(opened: OpenDocument, kind: Kind, context: CursorContext) -> list[types.CompletionItem]:
     place = opened.positions.range(context.span)
     names = _body_names(opened) if kind.name == BODY_NAME else choices(kind)
     found = types.CompletionItemKind.Reference if kind.name == BODY_NAME else types.CompletionItemKind.EnumMember

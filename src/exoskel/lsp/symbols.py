@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.save import saved_bytes
-from exoskel.lsp.context import Context, OpenElement, context_at, declaration_at
+from exoskel.lsp.context import CursorContext, OpenElement, context_at, declaration_at
 from exoskel.lsp.hover_and_completion import BODY_NAME
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.lsp.problems import edits_for
@@ -95,7 +95,7 @@ def references(opened: OpenDocument, position: types.Position) -> list[types.Ran
     return [_range_of(opened, one) for one in (item, *users) if one.node >= 0]
 
 
-def _context(opened: OpenDocument, position: types.Position) -> Context:
+def _context(opened: OpenDocument, position: types.Position) -> CursorContext:
     return context_at(opened.text, opened.positions.offset(position))
 
 
@@ -111,14 +111,14 @@ def _node(opened: OpenDocument, element: OpenElement) -> int:
     return int(np.searchsorted(opened.document.scan.starts, element.start))
 
 
-def _item_at_name(opened: OpenDocument, context: Context, scene: Scene) -> Item | None:
+def _item_at_name(opened: OpenDocument, context: CursorContext, scene: Scene) -> Item | None:
     """The item whose `name` attribute is under the cursor."""
     if context.element is None or (context.where, context.attribute) != ("value", "name"):
         return None
     return items_by_node(scene).get(_node(opened, context.element))
 
 
-def _referenced_body(opened: OpenDocument, context: Context) -> Body | None:
+def _referenced_body(opened: OpenDocument, context: CursorContext) -> Body | None:
     """The body that the text under the cursor refers to; a body in the same model comes first."""
     _, rule, attribute = declaration_at(opened.vocabulary, context)
     kind = (

@@ -124,19 +124,16 @@ _BEGINNING = Position(1, 1)
 
 
 class RootCodes(Struct, frozen=True):
-    """The message keys of a format for documents that cannot be read.
+    """The codes of a format for documents that cannot be read, and for document type declarations.
 
-    `dart_text` and `encoding` are empty for formats without a special message.  With `any_namespace`, the root may
-    be in any namespace, with or without prefix.
+    The keys `malformed.limit`, `malformed.kind`, `root.format`, `declarations.entity` and `declarations.doctype` follow
+    from them.  `dart_text` and `encoding` are empty for formats without a special message.  With `any_namespace`, the
+    root may be in any namespace, with or without prefix.
     """
 
     malformed: str
-    limit: str
-    kind: str
     root: str
-    root_format: str
-    entity: str
-    doctype: str
+    declarations: str
     dart_text: str = ""
     encoding: str = ""
     any_namespace: bool = False
@@ -156,14 +153,14 @@ def parse_root(document: Document, root: str, limits: Limits, collector: Collect
         return tree
     if tag in KNOWN_ROOTS:
         name, hint = KNOWN_ROOTS[tag]
-        collector.report(codes.root_format, 0, root=tag, format=name, hint=hint)
+        collector.report(f"{codes.root}.format", 0, root=tag, format=name, hint=hint)
     else:
         collector.report(codes.root, 0, root=tag)
     return None
 
 
 def report_malformed(problem: MalformedError, collector: Collector, codes: RootCodes) -> None:
-    key = codes.limit if problem.limit else codes.malformed
+    key = f"{codes.malformed}.limit" if problem.limit else codes.malformed
     collector.report(key, position=problem.position or _BEGINNING, reason=problem.reason, hint="")
 
 
@@ -175,7 +172,7 @@ def _check_content(document: Document, collector: Collector, codes: RootCodes) -
         return True
     if kind in _KINDS:
         reason, hint = _KINDS[kind]
-        collector.report(codes.kind, reason=reason, hint=hint)
+        collector.report(f"{codes.malformed}.kind", reason=reason, hint=hint)
         return True
     try:
         if codes.encoding and not document.encoding.is_utf8:
@@ -185,8 +182,8 @@ def _check_content(document: Document, collector: Collector, codes: RootCodes) -
     except (UnknownEncodingError, UnicodeDecodeError):
         return False  # the parser reports it, with the reason
     if prolog.entities is not None:
-        collector.report(codes.entity, position=document.scan.position(prolog.entities))
+        collector.report(f"{codes.declarations}.entity", position=document.scan.position(prolog.entities))
         return True
     if prolog.doctype is not None:
-        collector.report(codes.doctype, position=document.scan.position(prolog.doctype))
+        collector.report(f"{codes.declarations}.doctype", position=document.scan.position(prolog.doctype))
     return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations_with_replacement
 
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionRules, Kind, Pair, connected_pairs, fixed_bodies
 from exoskel.scene.shape import Shape
@@ -71,7 +71,7 @@ class ContactBits:
         number = min(self._groups[group], len(self._own))
         return 1 << number, self._masks[number]
 
-    def exclude(self, contact: Element, name: Callable[..., str]) -> None:
+    def exclude(self, contact: MjcfElement, name: Callable[..., str]) -> None:
         """Add an `exclude` for each pair of bodies that the bits do not separate."""
         for one, other in dict.fromkeys([*self._listed_pairs(), *self._connected_pairs()]):
             contact.add("exclude", body1=name(*one), body2=name(*other))

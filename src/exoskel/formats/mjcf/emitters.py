@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.tree import Element, markup
+from exoskel.formats.mjcf.tree import MjcfElement, markup
 from exoskel.source.markup import serialize
 
 _TORQUE_SCALE = 10
@@ -23,12 +23,12 @@ _SPEC_NAMES = {"solreffriction": "solref_friction", "solreflimit": "solref_limit
 """Attributes with different names in `MjSpec` and MJCF."""
 
 
-def to_text(document: Element) -> str:
+def to_text(document: MjcfElement) -> str:
     """The document as MJCF, numbers in the shortest form that reads back to the same value."""
     return serialize(markup(document))
 
 
-def to_spec(document: Element) -> Any:
+def to_spec(document: MjcfElement) -> Any:
     """The document as a `mujoco.MjSpec`."""
     mujoco = mujoco_import.load()
     return _Emitter(mujoco).spec(document)
@@ -49,9 +49,9 @@ class _Emitter:
         self.named: list[tuple[Any, str]] | None = None
         """Items whose names have to be restored after attaching."""
         self.meshes: list[tuple[Any, str]] = []
-        self.compiler = Element("compiler")
-        self.default: Element | None = None
-        self.sections: dict[str, Callable[[Any, Element], None]] = {
+        self.compiler = MjcfElement("compiler")
+        self.default: MjcfElement | None = None
+        self.sections: dict[str, Callable[[Any, MjcfElement], None]] = {
             "compiler": self._compiler,
             "option": self._option,
             "size": self._size,
@@ -63,14 +63,14 @@ class _Emitter:
             "equality": self._equality,
             "contact": self._contact,
         }
-        self.inside: dict[str, Callable[[Any, Element], None]] = {
+        self.inside: dict[str, Callable[[Any, MjcfElement], None]] = {
             "inertial": self._inertial,
             "joint": self._joint,
             "geom": self._geom,
             "site": self._site,
         }
 
-    def spec(self, document: Element) -> Any:
+    def spec(self, document: MjcfElement) -> Any:
         spec = self.mujoco.MjSpec()
         spec.copy_during_attach = False
         self.compiler = document.child("compiler")
@@ -81,32 +81,32 @@ class _Emitter:
 
     # --- settings -------------------------------------------------------------------------------------
 
-    def _compiler(self, spec: Any, element: Element) -> None:
+    def _compiler(self, spec: Any, element: MjcfElement) -> None:
         spec.compiler.degree = element.attributes["angle"] == "degree"
         spec.compiler.autolimits = element.attributes["autolimits"]
         spec.compiler.inertiafromgeom = self.mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
         spec.compiler.boundmass = element.attributes["boundmass"]
 
-    def _option(self, spec: Any, element: Element) -> None:
+    def _option(self, spec: Any, element: MjcfElement) -> None:
         for name, value in element.attributes.items():
             setattr(spec.option, name, self.enums[name][str(value).lower()] if name in self.enums else value)
 
-    def _size(self, spec: Any, element: Element) -> None:
+    def _size(self, spec: Any, element: MjcfElement) -> None:
         spec.memory = element.attributes["memory"]
 
-    def _default(self, spec: Any, element: Element) -> None:
+    def _default(self, spec: Any, element: MjcfElement) -> None:
         self.default = element
         for kind in element.children:
             for name, value in kind.attributes.items():
                 setattr(getattr(spec.default, kind.tag), name, value)
 
-    def _asset(self, spec: Any, element: Element) -> None:
+    def _asset(self, spec: Any, element: MjcfElement) -> None:
         for mesh in element.children:
             spec.add_mesh(name=mesh.attributes["name"], uservert=mesh.attributes["vertex"])
 
     # --- bodies ---------------------------------------------------------------------------------------
 
-    def _worldbody(self, spec: Any, element: Element) -> None:
+    def _worldbody(self, spec: Any, element: MjcfElement) -> None:
         for site in (child for child in element.children if child.tag == "site"):
             self._site(spec.worldbody, site)
         bodies = [child for child in element.children if child.tag == "body"]
@@ -129,7 +129,7 @@ class _Emitter:
                 item.meshname = name
         self.named = None
 
-    def _bodies(self, root: Any, elements: Iterable[Element]) -> None:
+    def _bodies(self, root: Any, elements: Iterable[MjcfElement]) -> None:
         # Attribute by attribute: MuJoCo takes longer for keyword arguments.
         inside = self.inside
         waiting = [(root, element) for element in elements]
@@ -138,7 +138,7 @@ class _Emitter:
             parent, element = waiting.pop()
             body = parent.add_body()
             self._set(body, element.attributes)
-            inner: list[tuple[Any, Element]] = []
+            inner: list[tuple[Any, MjcfElement]] = []
             for child in element.children:
                 if child.tag == "body":
                     inner.append((body, child))
@@ -153,7 +153,7 @@ class _Emitter:
         if self.named is not None:
             self.named.append((made, attributes["name"]))
 
-    def _inertial(self, body: Any, element: Element) -> None:
+    def _inertial(self, body: Any, element: MjcfElement) -> None:
         body.explicitinertial = True
         given: dict[str, Any] = element.attributes
         body.ipos, body.mass = given["pos"], given["mass"]
@@ -162,7 +162,7 @@ class _Emitter:
         else:
             body.inertia = given["diaginertia"]
 
-    def _joint(self, body: Any, element: Element) -> None:
+    def _joint(self, body: Any, element: MjcfElement) -> None:
         if element.attributes["type"] == "free":
             made = body.add_freejoint()
             self._set(made, {name: value for name, value in element.attributes.items() if name != "type"})
@@ -176,10 +176,10 @@ class _Emitter:
                 given[name] = (given[name], 0.0, 0.0)
         self._set(made, given)
 
-    def _site(self, body: Any, element: Element) -> None:
+    def _site(self, body: Any, element: MjcfElement) -> None:
         self._set(body.add_site(), element.attributes)
 
-    def _geom(self, body: Any, element: Element) -> None:
+    def _geom(self, body: Any, element: MjcfElement) -> None:
         given: dict[str, Any] = element.attributes | {"type": self.enums["geom"][str(element.attributes["type"])]}
         size = given.get("size")
         if size is not None and len(size) < 3:
@@ -192,7 +192,7 @@ class _Emitter:
 
     # --- tendons, actuators and constraints -----------------------------------------------------------
 
-    def _tendon(self, spec: Any, element: Element) -> None:
+    def _tendon(self, spec: Any, element: MjcfElement) -> None:
         for tendon in element.children:
             given = dict(tendon.attributes)
             given["solref_friction"] = given.pop("solreffriction")
@@ -200,7 +200,7 @@ class _Emitter:
             for end in tendon.children:
                 made.wrap_joint(end.attributes["joint"], end.attributes["coef"])
 
-    def _actuator(self, spec: Any, element: Element) -> None:
+    def _actuator(self, spec: Any, element: MjcfElement) -> None:
         for one in element.children:
             given: dict[str, Any] = dict(one.attributes)
             kind = "joint" if "joint" in given else "site"
@@ -212,7 +212,7 @@ class _Emitter:
                 given[name] = _padded(given[name], self.mujoco.mjNGAIN)
             spec.add_actuator(**given)
 
-    def _equality(self, spec: Any, element: Element) -> None:
+    def _equality(self, spec: Any, element: MjcfElement) -> None:
         for one in element.children:
             made = dict(one.attributes)
             ends = ("joint1", "joint2") if one.tag == "joint" else ("body1", "body2")
@@ -222,12 +222,12 @@ class _Emitter:
             rest = {name: made[name] for name in ("name", "solref", "solimp") if name in made}
             spec.add_equality(type=self.enums["equality"][one.tag], objtype=kind, data=data, **names, **rest)
 
-    def _contact(self, spec: Any, element: Element) -> None:
+    def _contact(self, spec: Any, element: MjcfElement) -> None:
         for one in element.children:
             spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
 
 
-def _equality_data(element: Element, size: int) -> list[float]:
+def _equality_data(element: MjcfElement, size: int) -> list[float]:
     """MuJoCo's data of a constraint: a polynomial, an anchor, or a frame that it computes itself."""
     given = {"joint": "polycoef", "connect": "anchor"}.get(element.tag)
     data = _padded(element.attributes[given] if given else (), size)

@@ -19,7 +19,7 @@ from exoskel.formats.mjcf.geoms import GeomWriter, is_flat
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.model import motors
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
-from exoskel.formats.mjcf.tree import Element, markup
+from exoskel.formats.mjcf.tree import MjcfElement, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name, unique_name
@@ -53,7 +53,7 @@ class MeshAssetWriter(GeomWriter):
         self._names: set[str] = set()
         self._files: dict[tuple[str, Vector], str] = {}
 
-    def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
+    def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         before = len(body.children)
         super().add(body, shape, name, contype, conaffinity, fixed)
         if len(body.children) - before > 1:  # slabs: the mesh itself is visual
@@ -85,7 +85,7 @@ class MeshAssetWriter(GeomWriter):
         self._names.add(name)
         return super().asset(name, vertices)
 
-    def _mesh(self, shape: Shape, name: str) -> Element | None:
+    def _mesh(self, shape: Shape, name: str) -> MjcfElement | None:
         found = self.triangles(shape)
         if found is None:
             return super()._mesh(shape, name)
@@ -95,12 +95,12 @@ class MeshAssetWriter(GeomWriter):
             return None
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
         called = self._file_asset(shape.geometry, reference) if reference else self._inlined(name, *found)
-        return Element("geom", {"type": "mesh", "mesh": called})
+        return MjcfElement("geom", {"type": "mesh", "mesh": called})
 
     def _inlined(self, name: str, vertices: Array, triangles: Triangles) -> str:
         self._names.add(name)
         self.assets.append(
-            Element(
+            MjcfElement(
                 "mesh",
                 {
                     "name": name,
@@ -121,7 +121,7 @@ class MeshAssetWriter(GeomWriter):
             given: dict[str, object] = {"name": name, "inertia": "shell", "file": reference}
             if mesh.scale != (1.0, 1.0, 1.0):
                 given["scale"] = mesh.scale
-            self.assets.append(Element("mesh", given))  # type: ignore[arg-type]
+            self.assets.append(MjcfElement("mesh", given))  # type: ignore[arg-type]
             self._files[key] = name
         return self._files[key]
 
@@ -168,7 +168,7 @@ KEY = "initial"
 """The name of the keyframe."""
 
 
-def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> Element:
+def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> MjcfElement:
     """The document.  Mesh files are referred to from `output.folder`; without one, their triangles are inlined.
 
     What can only be written approximately, or not at all, is recorded in `output.losses`.
@@ -194,12 +194,12 @@ class FileWriter(WorldWriter):
         shapes = [shape for body in bodies for shape in body.shapes]
         return MeshAssetWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction, self.output)
 
-    def document(self) -> Element:
+    def document(self) -> MjcfElement:
         root = super().document()
         self._keyframe(root)
         return root
 
-    def _joint(self, model: Model, joint: Joint, element: Element) -> None:
+    def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         super()._joint(model, joint, element)
         chain, names = self.layout.chain(model, joint)
         for name, link in zip(names, chain, strict=True):
@@ -207,7 +207,7 @@ class FileWriter(WorldWriter):
                 if motors.has_force_motor(joint, dof):
                     motors.add_force_motor(dof, name, self.root)
 
-    def _body(self, model: Model, joint: Joint, parent_element: Element, fixed: bool) -> Element:
+    def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         element = super()._body(model, joint, parent_element, fixed)
         body = joint.child
         if fixed:  # MuJoCo does not need it, but Drake and Pinocchio reject a body without inertia
@@ -229,7 +229,7 @@ class FileWriter(WorldWriter):
 
     # --- the initial state ----------------------------------------------------------------------------
 
-    def _keyframe(self, root: Element) -> None:
+    def _keyframe(self, root: MjcfElement) -> None:
         found = document_addresses(root)
         if not found.nv:
             return
@@ -244,7 +244,7 @@ class FileWriter(WorldWriter):
         root.add("keyframe").add("key", name=KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
 
 
-def _zero_positions(root: Element, found: Addresses) -> Array:
+def _zero_positions(root: MjcfElement, found: Addresses) -> Array:
     """Zero positions, with identity quaternions for balls."""
     out = np.zeros(found.nq)
     for element in root.child("worldbody").iter():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.tree import Element, Value
+from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
     Box,
@@ -112,10 +112,10 @@ class GeomWriter:
         """The defaults of all geoms: masses are stated with the bodies."""
         self.friction = friction
         self._ranks = self._rank(shapes) if friction is None else {}
-        self.assets: list[Element] = []
+        self.assets: list[MjcfElement] = []
         self._meshes = MeshFiles()
 
-    def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
+    def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         """Add the geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
         pose, position, quaternion = self._poses.get(id(shape), _IDENTITY)
         parts = self._slabs(shape, name) if fixed and contype else []
@@ -147,7 +147,7 @@ class GeomWriter:
         order = sorted(stated | {1.0}, reverse=True)
         return {value: rank for rank, value in enumerate(order)} | {None: order.index(1.0)}
 
-    def _slabs(self, shape: Shape, name: str) -> list[Element]:
+    def _slabs(self, shape: Shape, name: str) -> list[MjcfElement]:
         """A mesh that is not convex, as slabs of its triangles: MuJoCo would fill its hollows."""
         found = self.triangles(shape)
         if found is None or len(found[1]) > MAX_SLABS or is_convex(*found):
@@ -155,19 +155,19 @@ class GeomWriter:
         made = []
         for number, corners in enumerate(slabs(*found)):
             part = f"{name}/{number}"
-            made.append(Element("geom", {"type": "mesh", "mesh": self.asset(part, corners)}))
+            made.append(MjcfElement("geom", {"type": "mesh", "mesh": self.asset(part, corners)}))
         return made
 
     def asset(self, name: str, vertices: Array) -> str:
         """Add the convex hull of points as a mesh asset; returns its name."""
-        self.assets.append(Element("mesh", {"name": name, "vertex": vertices.ravel().tolist()}))
+        self.assets.append(MjcfElement("mesh", {"name": name, "vertex": vertices.ravel().tolist()}))
         return name
 
     def triangles(self, shape: Shape) -> tuple[Array, Triangles] | None:
         """The points and faces of a mesh; None if it cannot be loaded."""
         return self._meshes.triangles(shape.geometry)
 
-    def _geometry(self, shape: Shape, name: str, pose: Array) -> Element | None:
+    def _geometry(self, shape: Shape, name: str, pose: Array) -> MjcfElement | None:
         match shape.geometry:
             case Box(size=(x, y, z)):
                 return _geom("box", x / 2, y / 2, z / 2)
@@ -186,11 +186,11 @@ class GeomWriter:
             case _:
                 return self._mesh(shape, name)
 
-    def _mesh(self, shape: Shape, name: str) -> Element | None:
+    def _mesh(self, shape: Shape, name: str) -> MjcfElement | None:
         vertices = self._vertices(shape)
         if vertices is None or len(vertices) < 4:
             return None
-        return Element("geom", {"type": "mesh", "mesh": self.asset(name, thicken(vertices))})
+        return MjcfElement("geom", {"type": "mesh", "mesh": self.asset(name, thicken(vertices))})
 
     def _vertices(self, shape: Shape) -> Array | None:
         match shape.geometry:
@@ -208,15 +208,15 @@ class GeomWriter:
                 return None if found is None else found[0]
 
 
-def _geom(kind: str, *size: float) -> Element:
-    return Element("geom", {"type": kind, "size": size})
+def _geom(kind: str, *size: float) -> MjcfElement:
+    return MjcfElement("geom", {"type": kind, "size": size})
 
 
-def _plane(plane: Plane, pose: Array) -> Element:
+def _plane(plane: Plane, pose: Array) -> MjcfElement:
     """A plane: MuJoCo's has its normal along z, and contains the origin of its frame."""
     normal = np.array(plane.normal)
     frame = pose @ spatial.transform(spatial.rotation_from_z(normal), normal * plane.offset)
-    return Element(
+    return MjcfElement(
         "geom",
         {
             "type": "plane",

@@ -28,15 +28,7 @@ from exoskel.source.document import Document
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.well_formedness import MalformedError
 
-_OPENING = RootCodes(
-    malformed="MJ101",
-    limit="MJ101.limit",
-    kind="MJ101.kind",
-    root="MJ102",
-    root_format="MJ102.format",
-    entity="MJ103.entity",
-    doctype="MJ103.doctype",
-)
+_ROOT_CODES = RootCodes(malformed="MJ101", root="MJ102", declarations="MJ103")
 
 
 class ImportedScene(Struct):
@@ -59,12 +51,12 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="mjcf"))
     out = ImportedScene(scene)
-    tree = parse_root(document, "mujoco", options.limits, collector, _OPENING)
+    tree = parse_root(document, "mujoco", options.limits, collector, _ROOT_CODES)
     if tree is not None:
         try:
             prepared = prepare(document, tree, options, collector)
         except MalformedError as problem:  # a limit that only the expanded document exceeds
-            report_malformed(problem, collector, _OPENING)
+            report_malformed(problem, collector, _ROOT_CODES)
             return out
         compiled = compile(prepared, collector, options.limits.seconds)
         if compiled is not None:

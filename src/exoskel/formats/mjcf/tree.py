@@ -20,26 +20,26 @@ _MAX_DEPTH = 499
 """MuJoCo's XML parser rejects 500 nested elements."""
 
 
-class Element(Struct, eq=False):
+class MjcfElement(Struct, eq=False):
     """An element of MJCF.  Values are typed, not text: lengths in m, angles in rad, kg, s."""
 
     tag: str
     attributes: dict[str, Value] = field(default_factory=dict)
-    children: list[Element] = field(default_factory=list)
+    children: list[MjcfElement] = field(default_factory=list)
     item: Any = None
     """The item of the scene that it represents, if any."""
 
-    def add(self, tag: str, **attributes: Value | None) -> Element:
+    def add(self, tag: str, **attributes: Value | None) -> MjcfElement:
         """Add a child at the end; attributes that are None are omitted."""
-        child = Element(tag, {name: value for name, value in attributes.items() if value is not None})
+        child = MjcfElement(tag, {name: value for name, value in attributes.items() if value is not None})
         self.children.append(child)
         return child
 
-    def child(self, tag: str) -> Element:
+    def child(self, tag: str) -> MjcfElement:
         """The child with that tag, created if it does not exist."""
         return next((one for one in self.children if one.tag == tag), None) or self.add(tag)
 
-    def iter(self) -> Iterator[Element]:
+    def iter(self) -> Iterator[MjcfElement]:
         waiting = [self]
         while waiting:
             found = waiting.pop()
@@ -47,7 +47,7 @@ class Element(Struct, eq=False):
             waiting += found.children[::-1]
 
 
-def markup(root: Element) -> Markup:
+def markup(root: MjcfElement) -> Markup:
     """The document as markup: numbers in the shortest form that reads back to the same value.
 
     Raises UnwritableError for bodies that are nested deeper than MuJoCo reads.
@@ -66,7 +66,7 @@ def markup(root: Element) -> Markup:
     return out
 
 
-def _spelled(element: Element) -> Markup:
+def _spelled(element: MjcfElement) -> Markup:
     """The element as markup, without its children."""
     return Markup(element.tag, {name: _text(value) for name, value in element.attributes.items()}, item=element.item)
 

@@ -18,7 +18,7 @@ from exoskel.formats.mjcf.model import joints, motors
 from exoskel.formats.mjcf.model.joints import MujocoJoint, stop_spring, suspension
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
-from exoskel.formats.mjcf.tree import Element, Value
+from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_from_erp_cfm
@@ -60,7 +60,7 @@ def write(
     friction: float | None = None,
     time_step: float | None = None,
     layout: WorldLayout | None = None,
-) -> Element:
+) -> MjcfElement:
     """The document.  `limits` switches position limits on or off; by default each joint decides.
 
     `friction` is the coefficient of all contacts (default: that of each shape, else 1 as in DART), `time_step` in s
@@ -90,7 +90,7 @@ class WorldWriter:
         self.inertials = self.layout.inertials
         self.shares = {body: 1.0 / (count + 1) for body, count in joints.duplicate_counts(world).items()}
         self.filter = ContactBits(world)
-        self.root = Element("mujoco", {"model": world.name}, item=world)
+        self.root = MjcfElement("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
@@ -101,7 +101,7 @@ class WorldWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
         return GeomWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction)
 
-    def document(self) -> Element:
+    def document(self) -> MjcfElement:
         root = self.root
         root.add("compiler", angle="radian", autolimits=False, inertiafromgeom=False, boundmass=0.0)
         root.add(
@@ -129,7 +129,7 @@ class WorldWriter:
     # --- bodies ---------------------------------------------------------------------------------------
 
     def _model(self, model: Model) -> None:
-        elements: dict[int, Element] = {}
+        elements: dict[int, MjcfElement] = {}
         worldbody = self.root.child("worldbody")
         for joint in model.joints:
             if joint.loop:
@@ -145,7 +145,7 @@ class WorldWriter:
             elif joint.loop:
                 self._loop(model, joint, worldbody if joint.parent is None else elements[id(joint.parent)])
 
-    def _amotor(self, model: Model, joint: Joint, elements: dict[int, Element], worldbody: Element) -> None:
+    def _amotor(self, model: Model, joint: Joint, elements: dict[int, MjcfElement], worldbody: MjcfElement) -> None:
         parent_element = worldbody if joint.parent is None else elements[id(joint.parent)]
         frame = np.eye(4) if joint.parent is None else self.layout.zero_poses[id(joint.parent)]
         frames = (self.layout.zero_poses[id(joint.child)], frame)
@@ -169,7 +169,7 @@ class WorldWriter:
             for (_, joint), position, quaternion in zip(joints, positions, quaternions, strict=True)
         }
 
-    def _body(self, model: Model, joint: Joint, parent_element: Element, fixed: bool) -> Element:
+    def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         body = joint.child
         position, quaternion = self.frames[id(body)]
         element = parent_element.add("body", name=qualified_name(model.name, body.name), pos=position, quat=quaternion)
@@ -189,7 +189,7 @@ class WorldWriter:
         """Whether a shape is a plane on a moving body, which MuJoCo does not support."""
         return isinstance(shape.geometry, Plane) and id(body) in self.moving
 
-    def _inertial(self, element: Element, body: Body) -> None:
+    def _inertial(self, element: MjcfElement, body: Body) -> None:
         mass, moment = self.inertials.mass(body), self.inertials.moment(body)
         if self.shares:
             share = self.shares.get(id(body), 1.0)
@@ -198,7 +198,7 @@ class WorldWriter:
 
     # --- joints ---------------------------------------------------------------------------------------
 
-    def _joint(self, model: Model, joint: Joint, element: Element) -> None:
+    def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         chain, names = self.layout.chain(model, joint)
         driven = {motor.coordinate: motor for motor in motors.motors_of(joint)}
         for name, link in zip(names, chain, strict=True):
@@ -212,14 +212,14 @@ class WorldWriter:
         if joint.mimic is not None:
             self._mimic(model, joint, names, self.root.child("equality"))
 
-    def _mimic(self, model: Model, joint: Joint, names: list[str], equality: Element) -> None:
+    def _mimic(self, model: Model, joint: Joint, names: list[str], equality: MjcfElement) -> None:
         source = mimicked_joint(joint, model)
         if source is None or source.kind != joint.kind or joint.kind in ("ball", "free") or joint.mimic is None:
             return
         for mine, theirs in zip(names, self.layout.chain(model, source)[1], strict=True):
             self._couple(equality, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)
 
-    def _couple(self, equality: Element, follower: str, leader: str, offset: float, factor: float) -> None:
+    def _couple(self, equality: MjcfElement, follower: str, leader: str, offset: float, factor: float) -> None:
         equality.add(
             "joint",
             joint1=follower,
@@ -229,7 +229,7 @@ class WorldWriter:
             solimp=joints.STIFF,
         )
 
-    def _link(self, name: str, joint: Joint, link: MujocoJoint, element: Element) -> None:
+    def _link(self, name: str, joint: Joint, link: MujocoJoint, element: MjcfElement) -> None:
         created = element.add("joint", name=name, type=link.type)
         created.item = joint
         if joint.actuator in PRESCRIBED:
@@ -246,7 +246,7 @@ class WorldWriter:
             stiffness, damping = spring_from_erp_cfm(*(suspension(joint) or (0.2, 1.0)), self.step)
             created.attributes |= {"stiffness": stiffness, "damping": damping}
 
-    def _dynamics(self, element: Element, joint: Joint, rows: Sequence[Dof]) -> None:
+    def _dynamics(self, element: MjcfElement, joint: Joint, rows: Sequence[Dof]) -> None:
         """Springs, damping, friction and limits; a ball has one value of each for its three axes, the mean."""
         attributes = element.attributes
         damping, stiffness, friction = (
@@ -309,7 +309,7 @@ class WorldWriter:
 
     # --- loops ----------------------------------------------------------------------------------------
 
-    def _loop(self, model: Model, joint: Joint, parent_element: Element) -> None:
+    def _loop(self, model: Model, joint: Joint, parent_element: MjcfElement) -> None:
         """Write a joint that closes a loop: constraints between points or frames, or a duplicate of the child."""
         child = qualified_name(model.name, joint.child.name)
         parent = "world" if joint.parent is None else qualified_name(model.name, joint.parent.name)
@@ -336,7 +336,7 @@ class WorldWriter:
             self._joint(model, joint, body)
             self._constrain("weld", name=name, body1=child, body2=name)
 
-    def _constrain(self, tag: str, **attributes: str | tuple[float, ...]) -> Element:
+    def _constrain(self, tag: str, **attributes: str | tuple[float, ...]) -> MjcfElement:
         return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=joints.STIFF)
 
 

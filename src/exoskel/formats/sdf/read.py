@@ -95,15 +95,7 @@ def _read(path: Path, limits: Limits) -> bytes:
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.8)
 """The gravity of a world that does not state it, in m/s²."""
 
-_OPENING = RootCodes(
-    malformed="SD001",
-    limit="SD001.limit",
-    kind="SD001.kind",
-    root="SD002",
-    root_format="SD002.format",
-    entity="SD004.entity",
-    doctype="SD004.doctype",
-)
+_ROOT_CODES = RootCodes(malformed="SD001", root="SD002", declarations="SD004")
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
@@ -111,7 +103,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     reader = _Reader(options)
     scene = Scene(reading=Reading(format="sdf"))
     source = reader.source(document)
-    root = parse_root(document, "sdf", options.limits, source.collector, _OPENING)
+    root = parse_root(document, "sdf", options.limits, source.collector, _ROOT_CODES)
     if root is not None:
         try:
             reader.read(source, root, scene)
@@ -124,7 +116,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
                     return native
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             scene.worlds.clear()
-            report_malformed(problem, source.collector, _OPENING)
+            report_malformed(problem, source.collector, _ROOT_CODES)
     scene.documents = [one.document for one in reader.sources]
     scene.diagnostics = [d for one in reader.sources for d in _sorted_once(one.collector.diagnostics)]
     return scene
@@ -297,11 +289,11 @@ class _Reader:
                 return None
             source = self.source(document, chain)
             root: Node | None = None
-            tree = parse_root(document, "sdf", self.options.limits, source.collector, _OPENING)
+            tree = parse_root(document, "sdf", self.options.limits, source.collector, _ROOT_CODES)
             try:
                 root = None if tree is None else self._structure(source, tree)
             except MalformedError as problem:
-                report_malformed(problem, source.collector, _OPENING)
+                report_malformed(problem, source.collector, _ROOT_CODES)
             self.opened[key] = _IncludedFile(source, root)
         return self.opened[key]
 

@@ -188,17 +188,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     return scene
 
 
-_ROOT_CODES = RootCodes(
-    malformed="SK001",
-    limit="SK001.limit",
-    kind="SK001.kind",
-    root="SK003",
-    root_format="SK003.format",
-    entity="SK007.entity",
-    doctype="SK007.doctype",
-    dart_text="SK002",
-    encoding="SK008",
-)
+_ROOT_CODES = RootCodes(malformed="SK001", root="SK003", declarations="SK007", dart_text="SK002", encoding="SK008")
 
 
 def _by_node(diagnostic: Diagnostic) -> int:

@@ -88,28 +88,20 @@ def topological_order(links: Mapping[str, int], parent_joints: Mapping[str, Join
 WORLD = "world"
 """A root link of this name represents the world."""
 
-_OPENING = RootCodes(
-    malformed="UR001",
-    limit="UR001.limit",
-    kind="UR001.kind",
-    root="UR002",
-    root_format="UR002.format",
-    entity="UR003.entity",
-    doctype="UR003.doctype",
-)
+_ROOT_CODES = RootCodes(malformed="UR001", root="UR002", declarations="UR003")
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
-    root = parse_root(document, "robot", options.limits, collector, _OPENING)
+    root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
     if root is not None and not _is_xacro(root, document, collector):
         try:
             scene.worlds.append(_Reader(document, options, collector).read(root))
             scene.reading = Reading("urdf", root.get("version") or "1.0")
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
-            report_malformed(problem, collector, _OPENING)
+            report_malformed(problem, collector, _ROOT_CODES)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
 

@@ -131,16 +131,7 @@ NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
 
 _VERSION = re.compile(VERSION_PATTERN)
 
-_ROOT_CODES = RootCodes(
-    malformed="X101",
-    limit="X101.limit",
-    kind="X101.kind",
-    root="X102",
-    root_format="X102.format",
-    entity="X105.entity",
-    doctype="X105.doctype",
-    any_namespace=True,
-)
+_ROOT_CODES = RootCodes(malformed="X101", root="X102", declarations="X105", any_namespace=True)
 
 
 def read(document: Document, options: ReadOptions) -> Scene:

@@ -1,4 +1,4 @@
-"""The pass `world.upright`: rotate a whole world so that another axis points up.
+"""The pass `world.up_axis`: rotate a whole world so that another axis points up.
 
 The direction of gravity determines which axis points up.  Models, initial velocities and initial forces are rotated
 together.  Joint coordinates do not change, except for the velocities of free bodies, which are in world axes.
@@ -22,7 +22,7 @@ from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
-UP_AXIS_PASS = "world.upright"
+UP_AXIS_PASS = "world.up_axis"
 """The name of the pass, for reports."""
 
 Up = Literal["y", "z", "y-to-z", "z-to-y"]
@@ -33,7 +33,7 @@ _ALIGNED = 0.999
 """The part of gravity that has to be along one axis for that to be the up axis."""
 
 
-class Reoriented(Struct, frozen=True):
+class RotatedWorld(Struct, frozen=True):
     """A new world, and the rotation that was applied to the old one."""
 
     world: World
@@ -60,7 +60,7 @@ def nearest_up_axis(gravity: Vector) -> Vector:
     return _vector(np.array([-float(np.sign(gravity[i])) if i == strongest else 0.0 for i in range(3)]))
 
 
-def rotate_up_axis(world: World, up: Up) -> Reoriented | None:
+def rotate_up_axis(world: World, up: Up) -> RotatedWorld | None:
     """Copy a world and rotate it so that `up` points up; None if it already does."""
     stated, _, wanted = up.rpartition("-to-")
     now = up_axis(world)
@@ -73,7 +73,7 @@ def rotate_up_axis(world: World, up: Up) -> Reoriented | None:
         return _rotate(copy_world(world), Pose(rotation=Euler((_ANGLES[now or stated, wanted], 0.0, 0.0), "xyz")))
 
 
-def _rotate(world: World, pose: Pose) -> Reoriented:
+def _rotate(world: World, pose: Pose) -> RotatedWorld:
     rotation = np.round(pose.rotation.matrix())  # a rotation by 90° has ones and zeros only
     world.gravity = _vector(rotation @ world.gravity)
     for model in world.models:
@@ -87,7 +87,7 @@ def _rotate(world: World, pose: Pose) -> Reoriented:
         for body in model.bodies:
             if body.state is not None:
                 _rotate_state(body.state, rotation)
-    return Reoriented(world, rotation)
+    return RotatedWorld(world, rotation)
 
 
 def _is_free_body(joint: Joint) -> bool:

@@ -147,7 +147,7 @@ _COMPONENTS = {"x": 0, "y": 1, "z": 2}
 _WORLD_KEYS = ("gravity", "friction", *(f"gravity.{axis}" for axis in _COMPONENTS))
 
 
-class Target(Struct, frozen=True):
+class ParameterTarget(Struct, frozen=True):
     """The target of a key: the kind of item, its number, the field, and the numbers of coordinates."""
 
     key: str
@@ -200,7 +200,7 @@ class Variation:
         worlds.parameters = {key: values[:, 0] if values.shape[1] == 1 else values for key, values in drawn.items()}
 
 
-def _check_distinct(targets: Sequence[Target]) -> None:
+def _check_distinct(targets: Sequence[ParameterTarget]) -> None:
     """Raise if two keys set the same number: one of them would have no effect."""
     seen: dict[tuple[str, str, int], str] = {}
     for target in targets:
@@ -235,20 +235,20 @@ class _WorldFields:
 # --- setters: values are (worlds, width) ------------------------------------------------------------------
 
 
-def _gravity(at: _WorldFields, target: Target, values: Array) -> None:
+def _gravity(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     at.field("opt.gravity")[:] = values
 
 
-def _gravity_component(at: _WorldFields, target: Target, values: Array) -> None:
+def _gravity_component(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     at.field("opt.gravity")[:, target.number] = values[:, 0]
 
 
-def _friction(at: _WorldFields, target: Target, values: Array) -> None:
+def _friction(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     _at_least_zero(target, values)
     at.field("geom_friction")[:, :, 0] = values
 
 
-def _body_friction(at: _WorldFields, target: Target, values: Array) -> None:
+def _body_friction(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     _at_least_zero(target, values)
     own = np.flatnonzero(at.model.geom_bodyid == at.engine.body_ids[target.number])
     if not len(own):
@@ -256,7 +256,7 @@ def _body_friction(at: _WorldFields, target: Target, values: Array) -> None:
     at.field("geom_friction")[:, own, 0] = values
 
 
-def _mass(at: _WorldFields, target: Target, values: Array) -> None:
+def _mass(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     if not (values > 0.0).all():
         raise ExoskelError(f"{target.key!r} must be positive")
     engine, world = at.engine, at.engine.world
@@ -276,20 +276,20 @@ def _mass(at: _WorldFields, target: Target, values: Array) -> None:
     at.changes_masses = True
 
 
-def _damping(at: _WorldFields, target: Target, values: Array) -> None:
+def _damping(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     _at_least_zero(target, values)
     at.field("dof_damping")[:, _addresses(at, target)] = values
     at.changes_dynamics = True
 
 
-def _stiffness(at: _WorldFields, target: Target, values: Array) -> None:
+def _stiffness(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     _at_least_zero(target, values)
     joints = np.unique(at.model.dof_jntid[_addresses(at, target)])
     at.field("jnt_stiffness")[:, joints] = values
     at.changes_dynamics = True
 
 
-def _joint_friction(at: _WorldFields, target: Target, values: Array) -> None:
+def _joint_friction(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     _at_least_zero(target, values)
     addresses = _addresses(at, target)
     at.friction = np.broadcast_to(at.friction, (at.worlds.count, at.model.nv)).copy()
@@ -299,7 +299,7 @@ def _joint_friction(at: _WorldFields, target: Target, values: Array) -> None:
     at.changes_dynamics = True
 
 
-def _rest(at: _WorldFields, target: Target, values: Array) -> None:
+def _rest(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     coordinates = at.engine.coordinates
     addresses = dict(zip(coordinates.scene.tolist(), coordinates.qpos.tolist(), strict=True))
     if not all(dof in addresses for dof in target.dofs):
@@ -307,7 +307,7 @@ def _rest(at: _WorldFields, target: Target, values: Array) -> None:
     at.field("qpos_spring")[:, [addresses[dof] for dof in target.dofs]] = values
 
 
-_SETTERS: dict[tuple[str, str], Callable[[_WorldFields, Target, Array], None]] = {
+_SETTERS: dict[tuple[str, str], Callable[[_WorldFields, ParameterTarget, Array], None]] = {
     ("world", "gravity"): _gravity,
     ("world", "component"): _gravity_component,
     ("world", "friction"): _friction,
@@ -324,12 +324,12 @@ _FIELDS = {
 }
 
 
-def _at_least_zero(target: Target, values: Array) -> None:
+def _at_least_zero(target: ParameterTarget, values: Array) -> None:
     if (values < 0.0).any():
         raise ExoskelError(f"{target.key!r} must not be negative")
 
 
-def _addresses(at: _WorldFields, target: Target) -> Numbers:
+def _addresses(at: _WorldFields, target: ParameterTarget) -> Numbers:
     """MuJoCo's degrees of freedom of coordinates: single ones, or all three of a ball."""
     coordinates = at.engine.coordinates
     single = dict(zip(coordinates.scene.tolist(), coordinates.qvel.tolist(), strict=True))
@@ -348,11 +348,11 @@ def _addresses(at: _WorldFields, target: Target) -> Numbers:
 # --- resolving keys -----------------------------------------------------------------------------------------
 
 
-def _target(engine: MujocoWorld, key: str) -> Target:
+def _target(engine: MujocoWorld, key: str) -> ParameterTarget:
     if key in ("gravity", "friction"):
-        return Target(key, "world", key)
+        return ParameterTarget(key, "world", key)
     if key.startswith("gravity.") and key[8:] in _COMPONENTS:
-        return Target(key, "world", "component", _COMPONENTS[key[8:]])
+        return ParameterTarget(key, "world", "component", _COMPONENTS[key[8:]])
     what, _, rest = key.partition(":")
     name, dot, field = rest.rpartition(".")
     kind = "joint" if what == "dof" else what
@@ -365,11 +365,11 @@ def _target(engine: MujocoWorld, key: str) -> Target:
         hint = _hint(field, _FIELDS[kind])
         raise ExoskelError(f"{key!r}: {what} keys have the fields {', '.join(_FIELDS[kind])}, not {field!r}{hint}")
     if what == "body":
-        return Target(key, "body", field, number=_find(engine.bodies, name, "body"))
+        return ParameterTarget(key, "body", field, number=_find(engine.bodies, name, "body"))
     return _joint_target(engine, key, what, name, field)
 
 
-def _joint_target(engine: MujocoWorld, key: str, what: str, name: str, field: str) -> Target:
+def _joint_target(engine: MujocoWorld, key: str, what: str, name: str, field: str) -> ParameterTarget:
     joints = [(m, j) for m in engine.world.models for j in m.joints if not j.loop]
     firsts = np.cumsum([0, *(joint.dof_count for _, joint in joints)]).tolist()
     if what == "joint":
@@ -380,7 +380,7 @@ def _joint_target(engine: MujocoWorld, key: str, what: str, name: str, field: st
         dofs = (_find(pairs, name, "coordinate"),)
         number = int(np.searchsorted(firsts, dofs[0], side="right")) - 1
     _check_variable(key, field, *joints[number][:2])
-    return Target(key, "joint", field, number, dofs)
+    return ParameterTarget(key, "joint", field, number, dofs)
 
 
 def _check_variable(key: str, field: str, model: Any, joint: Joint) -> None:

@@ -14,7 +14,7 @@ from exoskel.formats.mjcf.model import rotational_joints
 from exoskel.formats.mjcf.model.joints import MujocoJoint, stop_spring
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoint, RotationalJoints, RotationKind
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.joint import Joint
 from exoskel.spatial import Array
 
@@ -30,7 +30,7 @@ class Addresses(Struct, frozen=True):
     by_name: dict[str, tuple[int, int]]
 
 
-def document_addresses(document: Element) -> Addresses:
+def document_addresses(document: MjcfElement) -> Addresses:
     """The addresses that a document will have when it is compiled: depth first, in document order."""
     by_name: dict[str, tuple[int, int]] = {}
     nq = nv = 0

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.joint import Dof, Interval, Joint
 from exoskel.spatial import Array
 
@@ -59,7 +59,7 @@ def force_motor_name(joint_name: str) -> str:
     return f"{joint_name}/force"
 
 
-def add_force_motor(dof: Dof, joint_name: str, root: Element) -> None:
+def add_force_motor(dof: Dof, joint_name: str, root: MjcfElement) -> None:
     """Add a `motor` for the hinge or slide of that name; its control is a force within the force limits."""
     name = force_motor_name(joint_name)
     root.child("actuator").add("motor", name=name, joint=joint_name, ctrllimited=True, ctrlrange=dof.force_limits)
@@ -70,7 +70,7 @@ def flywheel_name(joint_name: str) -> str:
     return f"{joint_name}/motor"
 
 
-def add_motor(motor: Motor, joint_name: str, root: Element, worldbody: Element) -> None:
+def add_motor(motor: Motor, joint_name: str, root: MjcfElement, worldbody: MjcfElement) -> None:
     """Add the flywheel and the friction of a motor for the hinge or slide of that name."""
     low, high = (value if isfinite(value) else UNBOUNDED_FORCE * (1 if value > 0 else -1) for value in motor.force)
     name = flywheel_name(joint_name)
@@ -93,10 +93,10 @@ def add_motor(motor: Motor, joint_name: str, root: Element, worldbody: Element) 
 def add_angular_motor(
     joint: Joint,
     name: str,
-    ends: tuple[Element, Element],
+    ends: tuple[MjcfElement, MjcfElement],
     frames: tuple[Array, Array],
     feedback: float,
-    root: Element,
+    root: MjcfElement,
 ) -> None:
     """Add an angular motor between two bodies: a torque about each driven axis that tracks its speed.
 
