@@ -9,7 +9,7 @@ import pytest
 import exoskel
 from exoskel.fates import Fate
 from exoskel.formats.mjcf.file_writer import FileWriter
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import MjcfElement
 from tests.motion.random_worlds import CLASSES, random_worlds
 
 ROW = "generalised forces at random states"
@@ -30,11 +30,11 @@ def error(report: exoskel.Report) -> float | None:
     return row.max_error
 
 
-def planted(monkeypatch: pytest.MonkeyPatch, change: Callable[[Element], None]) -> None:
+def planted(monkeypatch: pytest.MonkeyPatch, change: Callable[[MjcfElement], None]) -> None:
     """Change every document before it is written."""
     original = FileWriter.document
 
-    def document(self: FileWriter) -> Element:
+    def document(self: FileWriter) -> MjcfElement:
         root = original(self)
         change(root)
         return root
@@ -42,7 +42,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, change: Callable[[Element], None]) 
     monkeypatch.setattr(FileWriter, "document", document)
 
 
-def joints(root: Element) -> list[Element]:
+def joints(root: MjcfElement) -> list[MjcfElement]:
     return [element for element in root.child("worldbody").iter() if element.tag == "joint"]
 
 
@@ -53,10 +53,10 @@ def test_forces_of_an_exact_conversion_agree(kind: str) -> None:
     assert error(report) == pytest.approx(0.0, abs=1e-12)
 
 
-def exchange(*names: str) -> Callable[[Element], None]:
+def exchange(*names: str) -> Callable[[MjcfElement], None]:
     """Exchange attributes of the first two joints."""
 
-    def change(root: Element) -> None:
+    def change(root: MjcfElement) -> None:
         first, second = (joint.attributes for joint in joints(root)[:2])
         for name in names:
             one, other = first.pop(name, None), second.pop(name, None)
@@ -73,7 +73,7 @@ def test_a_spring_or_damper_on_a_wrong_axis_fails(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_motor_with_a_wrong_gear_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def change(root: Element) -> None:
+    def change(root: MjcfElement) -> None:
         root.child("actuator").children[0].attributes["gear"] = (-1.0,)
 
     planted(monkeypatch, change)

@@ -317,6 +317,34 @@ class Element:
         return f"Element({self.name!r})"
 
 
+def leaf(
+    name: str,
+    kind: Kind,
+    meaning: str,
+    *,
+    card: str = "?",
+    default: str = "",
+    unit: str = "",
+    engine: str = "",
+    occurrence_code: str = "",
+    missing: str = "",
+    field: SceneField | str | None = None,
+) -> Element:
+    """An element with a value, in the form of an attribute."""
+    return Element(
+        name,
+        card,
+        meaning,
+        kind=kind,
+        default=default,
+        unit=unit,
+        engine=engine,
+        occurrence_code=occurrence_code,
+        missing=missing,
+        field=field,
+    )
+
+
 def _as_field(field: SceneField | str | None) -> SceneField | None:
     return SceneField(field) if isinstance(field, str) else field
 

@@ -35,6 +35,7 @@ from exoskel.source.vocabulary import (
     StructureCodes,
     Vocabulary,
     dof_field,
+    leaf,
     unused,
 )
 
@@ -91,15 +92,15 @@ def _pose(meaning: str, field: str | None = "pose") -> Element:
 
 
 def _real(name: str, meaning: str, default: str = "", unit: str = "", card: str = "?", field: _Field = None) -> Element:
-    return Element(name, card, meaning, kind=REAL, default=default, unit=unit, field=field)
+    return leaf(name, REAL, meaning, card=card, default=default, unit=unit, field=field)
 
 
 def _flag(name: str, meaning: str, field: SceneField | str, default: str = "false") -> Element:
-    return Element(name, "?", meaning, kind=BOOLEAN, default=default, field=field)
+    return leaf(name, BOOLEAN, meaning, default=default, field=field)
 
 
 def _limit(name: str, meaning: str, default: str, unit: str, part: str) -> Element:
-    return Element(name, "?", meaning, kind=LIMIT, default=default, unit=unit, field=dof_field(part))
+    return leaf(name, LIMIT, meaning, default=default, unit=unit, field=dof_field(part))
 
 
 def _drive(name: str, meaning: str, unit: str = "", part: str = "") -> Element:
@@ -119,7 +120,7 @@ _GEOMETRY = Element(
     "geometry",
     "?",
     "Geometry of the shape: one child.",
-    Element("box", "?", "A box.", Element("size", "1", "Edge lengths along x, y, z.", kind=VECTOR, unit="m")),
+    Element("box", "?", "A box.", leaf("size", VECTOR, "Edge lengths along x, y, z.", card="1", unit="m")),
     Element("sphere", "?", "A sphere.", _RADIUS),
     _round("cylinder", "A cylinder along z, centred.", "Length along z."),
     _round("capsule", "A capsule along z, centred; since 1.8.", "Length of the cylindrical part."),
@@ -127,19 +128,18 @@ _GEOMETRY = Element(
         "ellipsoid",
         "?",
         "An ellipsoid; since 1.8.",
-        Element("radii", "1", "Semi-axes along x, y, z.", kind=VECTOR, unit="m"),
+        leaf("radii", VECTOR, "Semi-axes along x, y, z.", card="1", unit="m"),
     ),
     _round("cone", "A cone along z, apex up, centred at half its height; since 1.11.", "Height."),
     Element(
         "plane",
         "?",
         "A plane through the origin of the shape; solid below it.",
-        Element("normal", "?", "Outward normal.", kind=VECTOR, default="0 0 1"),
-        Element(
+        leaf("normal", VECTOR, "Outward normal.", default="0 0 1"),
+        leaf(
             "size",
-            "?",
+            PAIR,
             "Drawn size; as a collider the plane is infinite.",
-            kind=PAIR,
             default="1 1",
             unit="m",
             field=unused("size of the drawn part of a plane"),
@@ -149,8 +149,8 @@ _GEOMETRY = Element(
         "mesh",
         "?",
         "A triangle mesh in a file.",
-        Element("uri", "1", "The file.", kind=URI),
-        Element("scale", "?", "Scale factors along the axes.", kind=VECTOR, default="1 1 1"),
+        leaf("uri", URI, "The file.", card="1"),
+        leaf("scale", VECTOR, "Scale factors along the axes.", default="1 1 1"),
         Element("submesh", "?", "A part of the file.", opaque=True, occurrence_code="SD081.submesh"),
         *_settings("convex_decomposition"),
         attributes=(Attribute("optimization", TEXT, "Mesh simplification; no effect.", field=_NOT_READ),),
@@ -171,9 +171,7 @@ _SURFACE = Element(
         "contact",
         "?",
         "Contact properties.",
-        Element(
-            "collide_bitmask", "?", "0: the shape does not collide.", kind=MASK, default="0xffff", field="collidable"
-        ),
+        leaf("collide_bitmask", MASK, "0: the shape does not collide.", default="0xffff", field="collidable"),
         *(
             Element(name, "?", "Contact softness.", opaque=True, occurrence_code="SD082")
             for name in ("ode", "bullet", "poissons_ratio", "elastic_modulus")
@@ -241,7 +239,7 @@ _VISUAL = Element(
         "material",
         "?",
         "Appearance.",
-        Element("diffuse", "?", "Colour.", kind=COLOR, field="color"),
+        leaf("diffuse", COLOR, "Colour.", field="color"),
         *_settings(
             "ambient", "specular", "emissive", "script", "shader", "lighting", "pbr", "render_order",
             "double_sided", "shininess",
@@ -419,8 +417,8 @@ _JOINT = Element(
     "joint",
     "*",
     "A joint between two links, or a link and the world.",
-    Element("parent", "?", "A link or frame, or `world`.", kind=NAME, field="parent"),
-    Element("child", "?", "A link or frame.", kind=NAME, field="child"),
+    leaf("parent", NAME, "A link or frame, or `world`.", field="parent"),
+    leaf("child", NAME, "A link or frame.", field="child"),
     _pose("Pose in the child."),
     _axis("axis", "The first axis, fixed in the parent."),
     _axis("axis2", "The second axis of a universal or revolute2 joint, fixed in the child."),
@@ -457,11 +455,11 @@ _INCLUDE = Element(
     "include",
     "*",
     "Include a model from another file.",
-    Element("uri", "1", "File, or folder of a model.", kind=URI),
-    Element("name", "?", "Name of the included model.", kind=NAME),
+    leaf("uri", URI, "File, or folder of a model.", card="1"),
+    leaf("name", NAME, "Name of the included model."),
     _pose("Pose; replaces the model's own.", None),
-    Element("static", "?", "Replaces the model's own value.", kind=BOOLEAN),
-    Element("placement_frame", "?", "Frame whose pose is stated; since 1.8.", kind=REFERENCE),
+    leaf("static", BOOLEAN, "Replaces the model's own value."),
+    leaf("placement_frame", REFERENCE, "Frame whose pose is stated; since 1.8."),
     *_ignored("plugin"),
     attributes=(
         Attribute("merge", BOOLEAN, "Whether to merge its parts into this model; since 1.9.", default="false"),
@@ -507,7 +505,7 @@ _PHYSICS = Element(
         "dart",
         "?",
         "Parameters of DART.",
-        Element("collision_detector", "?", "Collision detector of DART.", kind=TEXT, field="collision_detector"),
+        leaf("collision_detector", TEXT, "Collision detector of DART.", field="collision_detector"),
         *_settings("solver"),
     ),
     Element(
@@ -538,9 +536,7 @@ def _world() -> Element:
         "world",
         "*",
         "A world with models.",
-        Element(
-            "gravity", "?", "Gravitational acceleration.", kind=VECTOR, default="0 0 -9.8", unit="m/s²", field="gravity"
-        ),
+        leaf("gravity", VECTOR, "Gravitational acceleration.", default="0 0 -9.8", unit="m/s²", field="gravity"),
         _PHYSICS,
         _MODEL,
         _INCLUDE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exoskel.formats.skel.values import COLOR, COUNT, FILE_NAME, FRAGMENTS, REAL, VECTOR
-from exoskel.source.vocabulary import STRUCTURE, Element
+from exoskel.source.vocabulary import STRUCTURE, Element, leaf
 
 GEOMETRIES = (
     "sphere",
@@ -23,15 +23,15 @@ SOFT_GEOMETRIES = ("sphere", "box", "ellipsoid", "cylinder")
 
 
 def _size(meaning: str) -> Element:
-    return Element("size", "1", meaning, kind=VECTOR, unit="m")
+    return leaf("size", VECTOR, meaning, card="1", unit="m")
 
 
 def _radius(meaning: str = "Radius.") -> Element:
-    return Element("radius", "1", meaning, kind=REAL, unit="m")
+    return leaf("radius", REAL, meaning, card="1", unit="m")
 
 
 def _height(meaning: str) -> Element:
-    return Element("height", "1", meaning, kind=REAL, unit="m")
+    return leaf("height", REAL, meaning, card="1", unit="m")
 
 
 def _length() -> Element:
@@ -50,7 +50,7 @@ def _length() -> Element:
 def _unused_tessellation(*names: str) -> list[Element]:
     meaning = "Tessellation; used only in a `soft_shape`."
     kinds = {"frags": FRAGMENTS}
-    return [Element(n, "?", meaning, kind=kinds.get(n, COUNT), occurrence_code="SK013.tessellation") for n in names]
+    return [leaf(n, kinds.get(n, COUNT), meaning, occurrence_code="SK013.tessellation") for n in names]
 
 
 _ROUND_CUT = ("num_slices", "num_stacks")
@@ -91,23 +91,20 @@ SHAPE_GEOMETRY = Element(
         "pyramid",
         "?",
         "A pyramid along z: rectangular base at -height/2, apex at +height/2.",
-        Element("base_width", "1", "Extent of the base along x.", kind=REAL, unit="m"),
-        Element("base_depth", "1", "Extent of the base along y.", kind=REAL, unit="m"),
+        leaf("base_width", REAL, "Extent of the base along x.", card="1", unit="m"),
+        leaf("base_depth", REAL, "Extent of the base along y.", card="1", unit="m"),
         _height("Height."),
     ),
     Element(
         "plane",
         "?",
         "A half-space, solid where normal · x < offset.",
-        Element("normal", "1", "Outward normal; normalised on reading.", kind=VECTOR),
-        Element(
-            "offset", "?", "Distance of the plane from the origin, along the normal.", kind=REAL, unit="m", default="0"
-        ),
-        Element(
+        leaf("normal", VECTOR, "Outward normal; normalised on reading.", card="1"),
+        leaf("offset", REAL, "Distance of the plane from the origin, along the normal.", unit="m", default="0"),
+        leaf(
             "point",
-            "?",
+            VECTOR,
             "A point on the plane, instead of `offset`; deprecated.",
-            kind=VECTOR,
             unit="m",
             occurrence_code="SK065.point",
         ),
@@ -121,29 +118,28 @@ SHAPE_GEOMETRY = Element(
             "+",
             "One of the spheres.",
             _radius(),
-            Element("position", "1", "Centre of the sphere.", kind=VECTOR, unit="m"),
+            leaf("position", VECTOR, "Centre of the sphere.", card="1", unit="m"),
         ),
     ),
     Element(
         "mesh",
         "?",
         "A triangle mesh from a file.",
-        Element("file_name", "1", "Path of the file, relative to this document, or a URI.", kind=FILE_NAME),
-        Element(
+        leaf("file_name", FILE_NAME, "Path of the file, relative to this document, or a URI.", card="1"),
+        leaf(
             "scale",
-            "1",
+            VECTOR,
             "Scale factors of the vertex coordinates; a negative factor mirrors.",
-            kind=VECTOR,
+            card="1",
             default="1 1 1",
             missing="SK020.scale",
             engine="DART 6 throws an exception if it is missing.",
         ),
     ),
-    Element(
+    leaf(
         "color",
-        "?",
+        COLOR,
         "Misplaced: belongs next to `geometry`; used if the shape has no colour.",
-        kind=COLOR,
         occurrence_code="SK013.geometry_color",
         engine="DART 6 ignores a colour inside `geometry`.",
         field="color",
@@ -156,8 +152,8 @@ SHAPE_GEOMETRY = Element(
 )
 
 _SOFT_CUT = (
-    Element("num_slices", "1", "Number of slices around the axis.", kind=COUNT),
-    Element("num_stacks", "1", "Number of stacks along the axis.", kind=COUNT),
+    leaf("num_slices", COUNT, "Number of slices around the axis.", card="1"),
+    leaf("num_stacks", COUNT, "Number of stacks along the axis.", card="1"),
 )
 
 SOFT_GEOMETRY = Element(
@@ -170,11 +166,10 @@ SOFT_GEOMETRY = Element(
         "?",
         "A box.",
         _size("Edge lengths along x, y, z."),
-        Element(
+        leaf(
             "frags",
-            "?",
+            FRAGMENTS,
             "Number of vertices along each edge, including both ends; at least 3.  DART requires it.",
-            kind=FRAGMENTS,
             default="3 3 3",
             engine="DART 6 throws an exception if it is missing.",
         ),
@@ -188,7 +183,7 @@ SOFT_GEOMETRY = Element(
         _height("Length along z."),
         _length(),
         *_SOFT_CUT,
-        Element("num_rings", "1", "Number of rings on each end face.", kind=COUNT),
+        leaf("num_rings", COUNT, "Number of rings on each end face.", card="1"),
     ),
     one_of=SOFT_GEOMETRIES,
     missing="SK060.none",

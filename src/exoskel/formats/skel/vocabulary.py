@@ -37,6 +37,7 @@ from exoskel.source.vocabulary import (
     StructureCodes,
     Vocabulary,
     dof_field,
+    leaf,
     unused,
 )
 
@@ -44,9 +45,7 @@ MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
 def _pose(meaning: str, field: str = "pose") -> Element:
-    return Element(
-        "transformation", "?", meaning, kind=TRANSFORMATION, default="0 0 0 0 0 0", unit="m, rad", field=field
-    )
+    return leaf("transformation", TRANSFORMATION, meaning, default="0 0 0 0 0 0", unit="m, rad", field=field)
 
 
 # --- bodies -----------------------------------------------------------------------------------------
@@ -56,11 +55,11 @@ _MOMENT = Element(
     "?",
     "Moment of inertia about the centre of mass, in axes parallel to the body frame.",
     *(
-        Element(
+        leaf(
             name,
-            "1",
+            REAL,
             f"Entry {name[1:]} of the tensor" + ("." if name[1] == name[2] else " (not a product of inertia)."),
-            kind=REAL,
+            card="1",
             unit="kg·m²",
             missing="SK051.diagonal" if name[1] == name[2] else "SK051.off_diagonal",
             engine="DART 6 throws an exception if it is missing.",
@@ -77,31 +76,29 @@ _INERTIA = Element(
     "inertia",
     "?",
     "Mass properties.  A body without this element has mass 1 and the identity moment.",
-    Element(
+    leaf(
         "mass",
-        "1",
+        REAL,
         "Mass.",
-        kind=REAL,
+        card="1",
         unit="kg",
         default="1",
         missing="SK050.missing",
         field=SceneField("inertia", parts=("mass",)),
     ),
-    Element(
+    leaf(
         "offset",
-        "?",
+        VECTOR,
         "Centre of mass in the body frame.",
-        kind=VECTOR,
         unit="m",
         default="0 0 0",
         field=SceneField("inertia", parts=("com",)),
     ),
     _MOMENT,
-    Element(
+    leaf(
         "transformation",
-        "?",
+        TRANSFORMATION,
         "Obsolete form: its translation is the centre of mass; its rotation is applied to the moment.",
-        kind=TRANSFORMATION,
         engine="DART 6 ignores it.",
     ),
     field="inertia",
@@ -111,9 +108,7 @@ _INERTIA = Element(
 def _surface(place: str) -> list[Element]:
     """Contact parameters that some files contain, although SKEL has none."""
     meaning = f"Not part of SKEL: a {place} has no contact parameters."
-    return [
-        Element(name, "?", meaning, kind=REAL, occurrence_code="SK013.contact") for name in ("friction", "restitution")
-    ]
+    return [leaf(name, REAL, meaning, occurrence_code="SK013.contact") for name in ("friction", "restitution")]
 
 
 _VISUAL = Element(
@@ -122,18 +117,15 @@ _VISUAL = Element(
     "A visual shape of the body.",
     _pose("Pose of the shape in the body frame."),
     SHAPE_GEOMETRY,
-    Element("color", "?", "Red, green, blue and alpha, from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1", field="color"),
-    Element(
+    leaf("color", COLOR, "Red, green, blue and alpha, from 0 to 1.", default="0.5 0.5 1 1", field="color"),
+    leaf(
         "collidable",
-        "?",
+        COLLIDABLE,
         "Used only in a `collision_shape`.",
-        kind=COLLIDABLE,
         occurrence_code="SK013.collidable",
         field="collidable",
     ),
-    Element(
-        "alpha", "?", "Not part of SKEL: use a fourth number in `color`.", kind=REAL, occurrence_code="SK013.alpha"
-    ),
+    leaf("alpha", REAL, "Not part of SKEL: use a fourth number in `color`.", occurrence_code="SK013.alpha"),
     *_surface("shape"),
     item=Shape,
 )
@@ -144,18 +136,15 @@ _COLLISION = Element(
     "A collision shape of the body.",
     _pose("Pose of the shape in the body frame."),
     SHAPE_GEOMETRY,
-    Element(
+    leaf(
         "collidable",
-        "?",
+        COLLIDABLE,
         "0: the shape does not collide.",
-        kind=COLLIDABLE,
         default="1",
         engine="DART 6 reads a number here, ignores it, and throws an exception for true and false.",
         field="collidable",
     ),
-    Element(
-        "color", "?", "Used only in a `visualization_shape`.", kind=COLOR, occurrence_code="SK013.color", field="color"
-    ),
+    leaf("color", COLOR, "Used only in a `visualization_shape`.", occurrence_code="SK013.color", field="color"),
     *_surface("shape"),
     item=Shape,
 )
@@ -164,14 +153,12 @@ _SOFT = Element(
     "soft_shape",
     "?",
     "A deformable skin of point masses around the rigid body.",
-    Element("total_mass", "1", "Mass of the skin, in addition to the mass of the body.", kind=REAL, unit="kg"),
+    leaf("total_mass", REAL, "Mass of the skin, in addition to the mass of the body.", card="1", unit="kg"),
     _pose("Pose of the skin in the body frame; used only for a box.", field="soft"),
     SOFT_GEOMETRY,
-    Element(
-        "kv", "?", "Stiffness that pulls each point back to its rest position.", kind=REAL, unit="N/m", default="1"
-    ),
-    Element("ke", "?", "Stiffness of the edges between points.", kind=REAL, unit="N/m", default="1"),
-    Element("damp", "?", "Damping of the points.", kind=REAL, unit="N·s/m", default="0.01"),
+    leaf("kv", REAL, "Stiffness that pulls each point back to its rest position.", unit="N/m", default="1"),
+    leaf("ke", REAL, "Stiffness of the edges between points.", unit="N/m", default="1"),
+    leaf("damp", REAL, "Damping of the points.", unit="N·s/m", default="0.01"),
     field="soft",
 )
 
@@ -179,7 +166,7 @@ _BODY = Element(
     "body",
     "*",
     "A rigid body.",
-    Element("gravity", "?", "Whether gravity acts on the body.", kind=BOOLEAN, default="true", field="gravity"),
+    leaf("gravity", BOOLEAN, "Whether gravity acts on the body.", default="true", field="gravity"),
     _pose("Pose in the skeleton frame at zero joint positions (not relative to the parent body)."),
     _INERTIA,
     _VISUAL,
@@ -189,15 +176,14 @@ _BODY = Element(
         "marker",
         "*",
         "A named point on the body.",
-        Element("offset", "?", "The point in the body frame.", kind=VECTOR, unit="m", default="0 0 0", field="offset"),
+        leaf("offset", VECTOR, "The point in the body frame.", unit="m", default="0 0 0", field="offset"),
         attributes=[Attribute("name", NAME, "Name of the marker.", field="name")],
         item=Marker,
     ),
-    Element(
+    leaf(
         "self_collide",
-        "?",
+        BOOLEAN,
         "From DART's old wiki; has never had an effect.",
-        kind=BOOLEAN,
         occurrence_code="SK013.self_collide",
         engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
         field="ignored_values",
@@ -219,7 +205,7 @@ DYNAMICS = {
 
 
 def _dynamics(name: str, meaning: str, unit: str) -> Element:
-    return Element(name, "?", meaning, kind=REAL, unit=unit, default="0", field=dof_field(DYNAMICS[name]))
+    return leaf(name, REAL, meaning, unit=unit, default="0", field=dof_field(DYNAMICS[name]))
 
 
 _DYNAMICS_VALUES = (
@@ -249,21 +235,19 @@ def _axis(name: str, meaning: str) -> Element:
         name,
         "?",
         meaning,
-        Element("xyz", "?", "Direction in the joint frame; normalised on reading.", kind=VECTOR, field="axes"),
-        Element(
+        leaf("xyz", VECTOR, "Direction in the joint frame; normalised on reading.", field="axes"),
+        leaf(
             "pitch",
-            "?",
+            REAL,
             "Screw joints: translation along the axis per revolution.",
-            kind=REAL,
             unit="m",
             default="0.1",
             field="pitch",
         ),
-        Element(
+        leaf(
             "damping",
-            "?",
+            REAL,
             "Obsolete position of `dynamics/damping`.",
-            kind=REAL,
             occurrence_code="SK087",
             field=dof_field("damping"),
         ),
@@ -274,53 +258,41 @@ def _axis(name: str, meaning: str) -> Element:
             *_DYNAMICS_VALUES,
             _misspelled("sprint_rest_position", "spring_rest_position"),
             _misspelled("sprint_stiffness", "spring_stiffness"),
-            Element("stiffness", "?", "Not part of SKEL; not applied.", kind=REAL, occurrence_code="SK088.stiffness"),
-            Element(
-                "spring_damping",
-                "?",
-                "Not part of SKEL; not applied.",
-                kind=REAL,
-                occurrence_code="SK088.spring_damping",
-            ),
+            leaf("stiffness", REAL, "Not part of SKEL; not applied.", occurrence_code="SK088.stiffness"),
+            leaf("spring_damping", REAL, "Not part of SKEL; not applied.", occurrence_code="SK088.spring_damping"),
             field=dof_field(*DYNAMICS.values()),
         ),
         Element(
             "limit",
             "?",
             "Position limits.",
-            Element("lower", "?", "Lower limit.", kind=LIMIT, unit="rad or m", default="-inf"),
-            Element("upper", "?", "Upper limit.", kind=LIMIT, unit="rad or m", default="inf"),
-            Element(
+            leaf("lower", LIMIT, "Lower limit.", unit="rad or m", default="-inf"),
+            leaf("upper", LIMIT, "Upper limit.", unit="rad or m", default="inf"),
+            leaf(
                 "effort",
-                "?",
+                LIMIT,
                 "From DART's old wiki: force limit ± this value.",
-                kind=LIMIT,
                 occurrence_code="SK088.effort",
                 field=dof_field("force_limits"),
             ),
-            Element(
+            leaf(
                 "velocity",
-                "?",
+                LIMIT,
                 "From DART's old wiki: velocity limit ± this value.",
-                kind=LIMIT,
                 occurrence_code="SK088.velocity",
                 field=dof_field("velocity_limits"),
             ),
             engine="DART 6 stores the limits, but enforces them only if a program enables this.",
             field=dof_field("position_limits"),
         ),
-        Element(
-            "thread_pitch",
-            "?",
-            "The SDFormat name; the SKEL name is `pitch`.",
-            kind=REAL,
-            occurrence_code="SK013.thread_pitch",
+        leaf(
+            "thread_pitch", REAL, "The SDFormat name; the SKEL name is `pitch`.", occurrence_code="SK013.thread_pitch"
         ),
     )
 
 
 def _plane_axis(name: str, meaning: str) -> Element:
-    return Element(name, "?", meaning, Element("xyz", "?", "Direction in the joint frame.", kind=VECTOR))
+    return Element(name, "?", meaning, leaf("xyz", VECTOR, "Direction in the joint frame."))
 
 
 def _state(name: str, meaning: str) -> Element:
@@ -328,12 +300,8 @@ def _state(name: str, meaning: str) -> Element:
         name,
         "?",
         meaning,
-        Element(
-            "lower", "?", "Not part of SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"
-        ),
-        Element(
-            "upper", "?", "Not part of SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"
-        ),
+        leaf("lower", LIMIT, "Not part of SKEL: limits are attributes here.", occurrence_code="SK013.dof_limit"),
+        leaf("upper", LIMIT, "Not part of SKEL: limits are attributes here.", occurrence_code="SK013.dof_limit"),
         attributes=[
             Attribute("lower", LIMIT, "Lower limit.", default="-inf"),
             Attribute("upper", LIMIT, "Upper limit.", default="inf"),
@@ -364,13 +332,13 @@ _JOINT = Element(
     "joint",
     "*",
     "A joint that connects a body to another body or to the world.",
-    Element("parent", "1", "Name of the parent body, or `world`.", kind=BODY_NAME, missing="SK075", field="parent"),
-    Element("child", "1", "Name of the child body.", kind=BODY_NAME, field="child"),
+    leaf("parent", BODY_NAME, "Name of the parent body, or `world`.", card="1", missing="SK075", field="parent"),
+    leaf("child", BODY_NAME, "Name of the child body.", card="1", field="child"),
     _pose("Pose of the joint frame in the child body."),
     _axis("axis", "First axis: its direction (revolute, prismatic, screw and universal joints) and dynamics."),
     _axis("axis2", "Second axis: its direction (universal joints) and dynamics."),
     _axis("axis3", "Third axis: dynamics of the third degree of freedom."),
-    Element("axis_order", "?", "Euler joints: order of the three rotations; required.", kind=AXIS_ORDER, field="order"),
+    leaf("axis_order", AXIS_ORDER, "Euler joints: order of the three rotations; required.", field="order"),
     Element(
         "plane",
         "?",
@@ -381,20 +349,11 @@ _JOINT = Element(
         field=STRUCTURE,
         content="axes",
     ),
-    Element(
-        "init_pos",
-        "?",
-        "Initial positions.",
-        kind=COORDINATES,
-        unit="rad, m",
-        default="zeros",
-        field=dof_field("position"),
-    ),
-    Element(
+    leaf("init_pos", COORDINATES, "Initial positions.", unit="rad, m", default="zeros", field=dof_field("position")),
+    leaf(
         "init_vel",
-        "?",
+        COORDINATES,
         "Initial velocities.",
-        kind=COORDINATES,
         unit="rad/s, m/s",
         default="zeros",
         engine="DART up to 6.16 reads velocities of free joints in the axes of the child; since 6.17 of the parent.",
@@ -416,14 +375,11 @@ _SKELETON = Element(
     "*",
     "Bodies and the joints between them.",
     _pose("Moves all bodies of the skeleton; DART does not store it."),
-    Element(
-        "mobile", "?", "false: the simulation never moves the skeleton.", kind=BOOLEAN, default="true", field="static"
-    ),
-    Element(
+    leaf("mobile", BOOLEAN, "false: the simulation never moves the skeleton.", default="true", field="static"),
+    leaf(
         "immobile",
-        "?",
+        BOOLEAN,
         "Opposite of `mobile`, from DART's old wiki; read if there is no `mobile`.",
-        kind=BOOLEAN,
         engine="DART 6 ignores it.",
         field="static",
     ),
@@ -442,23 +398,12 @@ _WORLD = Element(
         "physics",
         "?",
         "Simulation settings.",
-        Element(
-            "time_step", "?", "Time step of the simulation.", kind=REAL, unit="s", default="0.001", field="time_step"
-        ),
-        Element(
-            "gravity",
-            "?",
-            "Gravitational acceleration.",
-            kind=VECTOR,
-            unit="m/s²",
-            default="0 0 -9.81",
-            field="gravity",
-        ),
-        Element(
+        leaf("time_step", REAL, "Time step of the simulation.", unit="s", default="0.001", field="time_step"),
+        leaf("gravity", VECTOR, "Gravitational acceleration.", unit="m/s²", default="0 0 -9.81", field="gravity"),
+        leaf(
             "collision_detector",
-            "?",
+            DETECTOR,
             "Preferred collision detector.",
-            kind=DETECTOR,
             default="fcl",
             engine="DART 6 uses fcl for any other value.",
             field="collision_detector",
