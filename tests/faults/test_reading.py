@@ -12,7 +12,7 @@ import pytest
 import exoskel
 from exoskel.engines import engine_process
 from exoskel.engines.registry import ENGINES
-from exoskel.source import limits
+from exoskel.source import file_access
 from tests.support.xml import one_body
 
 
@@ -55,11 +55,12 @@ def test_a_file_may_shrink_or_grow_between_size_check_and_reading(
     class Size:
         def __init__(self, size: int) -> None:
             self.st_size = size
+            self.st_mode = S_IFREG
 
     for size in (0, 10, 1000, 10**9):
-        monkeypatch.setattr(limits.os, "fstat", lambda _, size=size: Size(size))
-        assert limits.read_at_most(path, 5000) == b"x" * 1000
-        assert len(limits.read_at_most(path, 999)) == 1000
+        monkeypatch.setattr(file_access.os, "fstat", lambda _, size=size: Size(size))
+        assert file_access.read_referenced(path, 5000) == b"x" * 1000
+        assert len(file_access.read_referenced(path, 999)) == 1000
 
 
 def test_a_mesh_file_may_vanish(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.hostile import mesh_bombs
 from tests.support import xode
 from tests.support.geometry import TETRA
 from tests.support.xml import body, joint, one_body, one_shape, skeleton, world
@@ -660,7 +661,15 @@ OPENING = {
     ),
 }  # fmt: skip
 
-HOSTILE = {**DOCUMENTS, **NUMBERS, **TOPOLOGY, **MESHES, **XODES, **OTHERS, **OPENING}
+
+def _bomb(kind: str, make: Callable[[], bytes]) -> Hostile:
+    return Hostile(lambda folder: _with(make(), f"a.{kind}")(folder), loads=True, seconds=30.0, memory=1000)
+
+
+BOMBS = {f"{kind.upper()}: {name}": _bomb(kind, make) for name, (kind, make) in mesh_bombs.BOMBS.items()}
+"""Each is answered within 10 s and 1 GB; the rest of the time is for slow machines."""
+
+HOSTILE = {**DOCUMENTS, **NUMBERS, **TOPOLOGY, **MESHES, **BOMBS, **XODES, **OTHERS, **OPENING}
 
 
 def make(name: str, folder: Path) -> Path:

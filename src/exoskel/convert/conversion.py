@@ -28,6 +28,7 @@ from exoskel.scene.pose import pose_matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
+from exoskel.source.file_lookup import confinement
 from exoskel.source.output_context import Meshes, OutputContext, PlannedFiles, Target
 
 
@@ -151,6 +152,8 @@ class Conversion(Struct, frozen=True):
         output = OutputContext(folder, self.target, self.meshes, readable, extension)
         output.planned_files = planned if planned is not None else {}
         output.origin = self.document.location.directory
+        if self.scene.options is not None:
+            output.confined_to = confinement(self.document.location, self.scene.options.paths)
         is_smaller = _model_count(selected) < _model_count(self.scene)
         output.is_part = len(selected.worlds) < len(self.scene.worlds) or is_smaller
         return output

@@ -156,7 +156,7 @@ def _raise_if_refused(report: Report, format: Format, *, strict: bool, approxima
 
 def _save(document: ConvertedDocument) -> None:
     from exoskel.source.atomic_write import write_atomically
-    from exoskel.source.limits import has_content
+    from exoskel.source.file_access import has_content
 
     path = document.path
     assert path is not None

@@ -14,10 +14,11 @@ from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
+from exoskel.source.file_access import read_source
 from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document
 from exoskel.source.file_version import FileVersion, file_status
 from exoskel.source.gc_pause import garbage_collection_paused
-from exoskel.source.limits import DEFAULT_LIMITS, Limits, read_at_most
+from exoskel.source.limits import DEFAULT_LIMITS, Limits
 
 Source = str | os.PathLike[str] | bytes
 
@@ -136,7 +137,7 @@ def _base_location(base: str | os.PathLike[str] | None) -> Location:
 def _read_file(path: str, shown: str, limits: Limits) -> bytes:
     """The bytes of a file, at most one more than the limit, which shows that it is too large."""
     try:
-        return read_at_most(path, limits.bytes)
+        return read_source(path, limits.bytes)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise SourceError(f"cannot read {shown!r}: {reason[:1].lower()}{reason[1:]}") from None

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from exoskel.diagnostics import SourceError
+from exoskel.source.file_access import is_inside
 
 SAMPLE_SCHEME = "dart://sample/"
 DATA_PATH_VARIABLE = "DART_DATA_PATH"
@@ -115,12 +116,9 @@ def locate_document(source: str) -> Location:
     return Location(path=os.path.abspath(source))
 
 
-def is_inside(directory: Path, path: Path) -> bool:
-    """Whether `path`, with all links resolved, is in the tree under `directory`."""
-    try:
-        return path.resolve().is_relative_to(directory.resolve())
-    except (OSError, RuntimeError, ValueError):  # circular links, invalid names
-        return False
+def confinement(location: Location, paths: SearchPaths) -> Path | None:
+    """The folder in which a file that the document names must be; None if it may be anywhere."""
+    return location.directory if paths.confine else None
 
 
 # --- lookup --------------------------------------------------------------------------------------------
@@ -180,6 +178,15 @@ def find_file_as_dart(reference: str, location: Location, paths: SearchPaths) ->
     allowed = _filter_permitted(candidates, location, paths)
     found = next((path for path, _ in allowed if os.path.isfile(path)), None)
     return FoundFile(found, ("outside",) if len(allowed) < len(candidates) else ())
+
+
+def find_beside(file: Path, name: str, location: Location, paths: SearchPaths) -> FoundFile:
+    """A file in the folder of another one, which names it without a path."""
+    if name in ("", ".", "..") or "\0" in name or Path(name).name != name:
+        return FoundFile(None)
+    allowed = _filter_permitted([_Candidate(file.with_name(name))], location, paths)
+    found = next((path for path, _ in allowed if os.path.isfile(path)), None)
+    return FoundFile(found, () if allowed else ("outside",))
 
 
 def _filter_permitted(candidates: list[_Candidate], location: Location, paths: SearchPaths) -> list[_Candidate]:

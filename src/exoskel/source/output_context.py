@@ -15,8 +15,8 @@ from exoskel.scene.json_codec import encode_item, encode_json, encode_value, fie
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
+from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
-from exoskel.source.limits import has_content
 from exoskel.source.markup import format_number
 from exoskel.source.temporary_files import TemporaryFolder
 
@@ -78,6 +78,7 @@ class OutputContext:
         planned_files: the companions of all documents that are written together.
         missing: references to mesh files that do not exist.
         origin: the folder that these references are relative to.
+        confined_to: the folder in which mesh files must be in order to be read; None if they may be anywhere.
         resolves_model_uris: whether readers of the document resolve `model://` URIs.
         extension: that of the document's file, where a format has several.
         is_part: whether some models of the source are not written to the document.
@@ -103,6 +104,7 @@ class OutputContext:
         self.planned_files: PlannedFiles = {}
         self.missing: list[str] = []
         self.origin: Path | None = None
+        self.confined_to: Path | None = None
         self.resolves_model_uris = True
         self._copies: dict[str, str] = {}
         self._paths: dict[str, Path] = {}
@@ -176,6 +178,7 @@ class OutputContext:
         copy = OutputContext(self.folder, self.target, self.meshes, self.readable, self.extension)
         copy.planned_files = self.planned_files
         copy.origin = self.origin
+        copy.confined_to = self.confined_to
         copy.resolves_model_uris = self.resolves_model_uris
         return copy
 
@@ -186,7 +189,7 @@ class OutputContext:
         if source not in self._copies:
             try:
                 self._copies[source] = self._add(Path(source), is_readable)
-            except (OSError, mesh_files.MeshError):
+            except mesh_files.MeshError:
                 self._note_missing(mesh.uri)
                 return mesh.uri
         return self._copies[source]
@@ -198,7 +201,8 @@ class OutputContext:
     def _add(self, source: Path, is_readable: bool | None) -> str:
         extension = source.suffix.lower()
         can_copy = is_readable if is_readable is not None else not self.readable or extension in self.readable
-        data = source.read_bytes() if can_copy else _as_obj(source)
+        within = self.confined_to
+        data = mesh_files.read_mesh_file(source, within=within) if can_copy else _as_obj(source, within)
         name = self._unused_name(source.stem, extension if can_copy else ".obj", data)
         self.companions[name] = data
         self._paths[name] = source if can_copy else self._write_temporary(name, data)
@@ -237,9 +241,9 @@ class OutputContext:
         return {"paths": SearchPaths(resolver=self._paths.get)} if self._paths else {}
 
 
-def _as_obj(source: Path) -> bytes:
+def _as_obj(source: Path, within: Path | None) -> bytes:
     """The triangles of a mesh file as OBJ, with all digits; colours follow the vertices, as most readers expect."""
-    vertices, triangles, colors = mesh_files.load_colored_triangles(source)
+    vertices, triangles, colors = mesh_files.load_colored_triangles(source, within=within)
     points = vertices if colors is None else np.hstack([vertices, colors[:, :3]])
     lines = [f"v {' '.join(map(format_number, point))}\n" for point in points.tolist()]
     lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]

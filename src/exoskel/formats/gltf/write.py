@@ -33,7 +33,7 @@ from exoskel.scene.validation import first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
-from exoskel.source.meshes import srgb_to_linear
+from exoskel.source.mesh_parsing import srgb_to_linear
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE, Surface, Surfaces, unit_geometry
 from exoskel.version import __version__

@@ -27,6 +27,7 @@ from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Color, Mesh, Shape
 from exoskel.scene.world import Model, Scene, World
+from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
 from exoskel.source.meshes import MeshError, Triangles
 from exoskel.source.output_context import OutputContext
@@ -148,7 +149,7 @@ def _is_readable(path: Path) -> bool:
     if extension != ".stl":
         return extension == ".obj"
     try:
-        with path.open("rb") as file:
+        with open_referenced(path) as file:
             head = file.read(_STL_HEAD)
             size = os.fstat(file.fileno()).st_size
     except OSError:

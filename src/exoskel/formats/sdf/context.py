@@ -37,11 +37,15 @@ REQUIRED_VERSIONS: dict[str, Version] = {
 """Elements that we write and that need a newer version than the oldest."""
 
 
+_MAX_DIGITS = 9
+
+
 def parse_version(text: str) -> Version:
     """A version as comparable numbers; (0, 0) if it is invalid."""
     major, _, minor = text.strip().partition(".")
     minor = minor.partition(".")[0]
-    return (int(major), int(minor)) if major.isascii() and major.isdigit() and minor.isdigit() else (0, 0)
+    is_valid = all(part.isascii() and part.isdigit() and len(part) < _MAX_DIGITS for part in (major, minor))
+    return (int(major), int(minor)) if is_valid else (0, 0)
 
 
 def version_text(version: Version) -> str:
@@ -108,7 +112,7 @@ class Source:
         self.report = self.collector.report
         self.elements: list[Tree] = []
         self.version = (1, 6)
-        self._extents = MeshExtents(options.limits)
+        self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
     def value(self, kind: Kind, name: str, node: Node) -> object:
         """The value of an element that also has attributes; ABSENT if it is empty or invalid."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exoskel.diagnostics import Diagnostic, SourceError
+from exoskel.diagnostics import Diagnostic
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.sdf.codes import EMBEDDED_DATA
 from exoskel.formats.sdf.context import (
@@ -29,9 +29,9 @@ from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
-from exoskel.source.file_lookup import Location, uri_scheme
+from exoskel.source.file_access import read_referenced
+from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
 from exoskel.source.flat_tree import Node
-from exoskel.source.limits import Limits, read_at_most
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
@@ -53,40 +53,28 @@ def find(source: Source, uri: str, number: int) -> Path | None:
     for candidate in (uri, f"{uri.rstrip('/')}/{_CONFIG}", f"{uri.rstrip('/')}/model.sdf"):
         found = source.find(candidate)
         outside = outside or "outside" in found.findings
+        if found.path is not None and found.path.name == _CONFIG:
+            found = _choose_file(source, found.path, number)
+            outside = outside or "outside" in found.findings
         if found.path is not None:
-            return _choose_file(source, found.path, number) if found.path.name == _CONFIG else found.path
+            return found.path
     source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri)
     return None
 
 
-def _choose_file(source: Source, config: Path, number: int) -> Path:
+def _choose_file(source: Source, config: Path, number: int) -> FoundFile:
     """The file that `model.config` names for the newest supported version."""
-    default = config.with_name("model.sdf")
+    location, paths, limits = source.document.location, source.options.paths, source.options.limits
+    named: list[tuple[tuple[int, int], str]] = []
     try:
-        tree = Document(_read(config, source.options.limits)).parse(source.options.limits)
+        tree = Document(read_referenced(config, limits.bytes, confinement(location, paths))).parse(limits)
+        named = [(parse_version(e.get("version", "")), Path((e.text or "").strip()).name) for e in tree.iter("sdf")]
     except MalformedError as problem:
         source.report("SD040.config", number, "uri", file=config.name, reason=problem.located_reason)
-        return default
-    except SourceError:
-        return default
-    named = [(parse_version(e.get("version", "")), (e.text or "").strip()) for e in tree.iter("sdf")]
-    known = [(version, text) for version, text in named if text and version <= (1, 12)]
-    return config.with_name(Path(max(known)[1]).name) if known else default
-
-
-def open_document(path: Path, limits: Limits) -> Document | None:
-    """The document, or None if it cannot be read."""
-    try:
-        return Document(_read(path, limits), str(path), Location(path=str(path)))
-    except SourceError:
-        return None
-
-
-def _read(path: Path, limits: Limits) -> bytes:
-    try:
-        return read_at_most(path, limits.bytes)
-    except OSError as error:
-        raise SourceError(str(error)) from None
+    except OSError:
+        pass
+    known = [(version, name) for version, name in named if name and version <= (1, 12)]
+    return find_beside(config, max(known)[1] if known else "model.sdf", location, paths)
 
 
 # --- the document --------------------------------------------------------------------------------------
@@ -262,7 +250,7 @@ class _Reader:
             key = "SD040.circle" if str(path.resolve()) in chain else "SD040.deep"
             source.report(key, node.number, "uri", uri=uri, most=MAX_DEPTH)
             return None
-        opened = self._open(path, chain)
+        opened = self._open(path, chain, confinement(source.document.location, self.options.paths))
         if opened is not None and not self._is_within_limit(source, node, opened):
             return None
         models = opened.root.nodes("model") if opened is not None and opened.root is not None else []
@@ -280,16 +268,17 @@ class _Reader:
             source.report("SD040.many", node.number, "uri", uri=node.fields["uri"], most=most)
         return self.included_elements <= most
 
-    def _open(self, path: Path, chain: tuple[str, ...]) -> _IncludedFile | None:
+    def _open(self, path: Path, chain: tuple[str, ...], within: Path | None) -> _IncludedFile | None:
         """Open a file; each file is read once, and its problems are reported once."""
         key = str(path.resolve())
         if key not in self.opened:
-            document = open_document(path, self.options.limits)
-            if document is None:
+            try:
+                data = read_referenced(path, self.options.limits.bytes, within)
+            except OSError:
                 return None
-            source = self.source(document, chain)
+            source = self.source(Document(data, str(path), Location(path=str(path))), chain)
             root: Node | None = None
-            tree = parse_root(document, "sdf", self.options.limits, source.collector, _ROOT_CODES)
+            tree = parse_root(source.document, "sdf", self.options.limits, source.collector, _ROOT_CODES)
             try:
                 root = None if tree is None else self._structure(source, tree)
             except MalformedError as problem:

@@ -62,7 +62,7 @@ class Context:
         self.dart = options.semantics == "dart"
         self.extreme = False
         """Whether the document has an extremely large dimension or mass."""
-        self._extents = MeshExtents(options.limits)
+        self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
     def stated_fields(self, node: Node, inner: Node | None = None) -> frozenset[str]:
         """The names of the scene fields that a node, and a node inside it, state."""

@@ -88,7 +88,7 @@ class Context:
         self.options = options
         self.report = collector.report
         self.suggestions = collector.suggestions
-        self._extents = MeshExtents(options.limits)
+        self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
     def origin(self, node: Node, **names: str) -> dict[str, Any]:
         """The fields that all items share.  `names` map names in the file to fields of the scene."""

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.source.document import Document, Tree, tag_as_written
-from exoskel.source.file_lookup import find_file
-from exoskel.source.limits import read_at_most
+from exoskel.source.file_access import read_referenced
+from exoskel.source.file_lookup import confinement, find_file
 from exoskel.source.markup import escape_attribute
 from exoskel.source.numbers import parse_decimal
 from exoskel.source.well_formedness import MalformedError
@@ -140,6 +140,8 @@ class PreparedDocument(Struct):
     """The nodes of all <flag> elements."""
     cost: float = 0.0
     """The number of elements after expansion, and of the points that MuJoCo generates."""
+    confined_to: Path | None = None
+    """The folder in which mesh files must be; None if they may be anywhere."""
 
     def node(self, line: int) -> int:
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
@@ -158,6 +160,7 @@ class _Preparer:
         self.assets: dict[str, bytes] = {}
         self.meshes: dict[str, MeshFile] = {}
         self.inlined: dict[str, Fragment] = {}
+        self.confined_to = confinement(document.location, options.paths)
         self._seen: set[str] = set()
         self._ignored: dict[tuple[str, str], list[int]] = {}
 
@@ -176,7 +179,8 @@ class _Preparer:
             self.report(key, found[0], attribute=attribute, word=attribute, tag=tag, repeats=repeats(len(found)))
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         text, numbers = _format_lines(root)
-        return PreparedDocument(text, numbers, self.assets, self.meshes, self.inlined, flags, cost)
+        files = (self.assets, self.meshes, self.inlined)
+        return PreparedDocument(text, numbers, *files, flags, cost, self.confined_to)
 
     def _check_expansion(self, root: Fragment) -> float:
         """The number of elements after expansion; raises MalformedError if a few elements expand to too many."""
@@ -236,7 +240,7 @@ class _Preparer:
         self._seen.add(path)
         self.document.included.append(path)
         try:
-            inner = Document(_bytes(found, self.options.limits.bytes), reference)
+            inner = Document(self._read(found, self.options.limits.bytes), reference)
             return inner.parse(self.options.limits)
         except (OSError, MalformedError) as problem:
             located = problem.located_reason if isinstance(problem, MalformedError) else ""
@@ -305,6 +309,12 @@ class _Preparer:
         elif found is None:
             fragment.attributes |= {"nrow": "2", "ncol": "2"}
 
+    def _read(self, path: Path, most: int) -> bytes:
+        data = read_referenced(path, most, self.confined_to)
+        if len(data) > most:
+            raise OSError(0, f"the file has more than {most} bytes, the limit")
+        return data
+
     def _load_asset(self, fragment: Fragment, reference: str, path: str) -> Path | None:
         """Add a file to the assets; returns its path, or None if it cannot be read."""
         found = find_file(path, self.document.location, self.options.paths)
@@ -314,7 +324,7 @@ class _Preparer:
             reason = f"MuJoCo does not read {extension} files" if extension else "the file name has no extension"
         if not reason and found.path is not None:
             try:
-                data = _bytes(found.path, self.options.limits.mesh_bytes)
+                data = self._read(found.path, self.options.limits.mesh_bytes)
                 if _pixel_count(data) > _MAX_SAMPLES:
                     raise OSError(0, f"the file has more than {_MAX_SAMPLES} samples, the limit")
                 key = f"{len(self.assets)}{extension}"
@@ -331,13 +341,6 @@ def _asset_path(tag: str, reference: str, compiler: dict[str, str]) -> str:
     written = posixpath.basename(reference) if compiler.get("strippath") == "true" else reference
     folder = compiler.get("meshdir" if tag == "mesh" else "assetdir", compiler.get("assetdir", ""))
     return posixpath.join(folder, written)
-
-
-def _bytes(path: Path, most: int) -> bytes:
-    data = read_at_most(path, most)
-    if len(data) > most:
-        raise OSError(0, f"the file has more than {most} bytes, the limit")
-    return data
 
 
 def _pixel_count(data: bytes) -> int:

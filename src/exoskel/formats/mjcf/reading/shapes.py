@@ -150,7 +150,7 @@ class ShapeReader:
             return None
         if path not in self._extents:
             try:
-                self._extents[path] = meshes.mesh_extent(Path(path), self.limits)
+                self._extents[path] = meshes.mesh_extent(Path(path), self.limits, self.compiled.prepared.confined_to)
             except MeshError:
                 self._extents[path] = None
         return self._extents[path]

@@ -1,0 +1,152 @@
+"""Opening files: what a document names is opened here and nowhere else.
+
+A file that a document names must be a regular file, and inside the confinement if there is one.  Both are checked on
+the file that was opened, so that a link or a file that changes in the meantime has no effect.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EISDIR, ELOOP, ENOTDIR
+from pathlib import Path
+from time import monotonic
+from typing import BinaryIO
+
+_CHUNK = 2**20
+_SECONDS = 30.0
+"""The longest wait for bytes, in s."""
+_SLOWEST = 2**18
+"""The slowest rate that is accepted on top of that, in bytes per second."""
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+"""Opening a pipe must not wait for a writer; regular files ignore O_NONBLOCK."""
+_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OUTSIDE = "it is outside the folder of the document"
+
+
+def read_referenced(path: str | os.PathLike[str], most: int, within: Path | None = None) -> bytes:
+    """The content of a file that a document names, or its first `most` + 1 bytes: the caller can tell it is larger.
+
+    It must be a regular file.  With `within`, it must be in that folder, with all links resolved.  Raises OSError.
+    """
+    with open_referenced(path, within) as file:
+        return _read(file, most)
+
+
+@contextmanager
+def open_referenced(path: str | os.PathLike[str], within: Path | None = None) -> Iterator[BinaryIO]:
+    """Open a file as `read_referenced` does."""
+    number = os.open(path, _READ) if within is None else _open_inside(within, path)
+    with open(number, "rb") as file:
+        mode = os.fstat(number).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        if not stat.S_ISREG(mode):
+            raise OSError(0, "it is a device, a pipe or a socket, not a file")
+        yield file
+
+
+def read_source(path: str | os.PathLike[str], most: int) -> bytes:
+    """The content of a file that the user names, up to `most` + 1 bytes; it may be a pipe or a device.
+
+    Raises OSError, also if a pipe stays silent.
+    """
+    number = os.open(path, _READ)
+    with open(number, "rb", buffering=0) as file:
+        mode = os.fstat(number).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        return _read(file, most, waits=stat.S_ISFIFO(mode))
+
+
+def _read(file: BinaryIO, most: int, waits: bool = False) -> bytes:
+    """Read up to `most` + 1 bytes.
+
+    Devices and virtual files report a size of zero but may have any number of bytes, so memory is allocated as the
+    bytes arrive.
+    """
+    size = os.fstat(file.fileno()).st_size
+    start = monotonic()
+    parts: list[bytes] = []
+    received = 0
+    while received <= most:
+        if waits and not select.select([file], [], [], _SECONDS)[0]:
+            raise TimeoutError(0, f"no data arrived within {_SECONDS:g} s")
+        part: bytes | None = file.read(min(max(size + 1 - received, _CHUNK), most + 1 - received))
+        if part is None and not waits:  # a file of the system that has no data yet
+            raise TimeoutError(0, "it has no data yet")
+        if part == b"":
+            break
+        parts.append(part or b"")
+        received += len(parts[-1])
+        if monotonic() - start > _SECONDS + received / _SLOWEST:
+            raise TimeoutError(0, f"it was read too slowly: {received} bytes in {monotonic() - start:.0f} s")
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+# --- confinement --------------------------------------------------------------------------------------
+
+
+def is_inside(folder: Path, path: Path) -> bool:
+    """Whether `path`, with all links resolved, is in the tree under `folder`."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # circular links, invalid names
+        return False
+
+
+def _open_inside(folder: Path, path: str | os.PathLike[str]) -> int:
+    """Open a file in the tree under `folder`; returns the number of the open file.
+
+    Links are resolved first, and the result is opened folder by folder without following links: a link that is
+    created in between is an error.
+    """
+    root, target = os.path.realpath(folder), os.path.realpath(path)
+    try:
+        parts = Path(target).relative_to(root).parts
+    except ValueError:
+        raise PermissionError(0, _OUTSIDE) from None
+    if os.open not in os.supports_dir_fd:
+        return _open_and_compare(root, target)
+    try:
+        current = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        for number, part in enumerate(parts):
+            is_last = number == len(parts) - 1
+            flags = _READ | getattr(os, "O_NOFOLLOW", 0) if is_last else os.O_RDONLY | _FOLDER
+            try:
+                inner = os.open(part, flags, dir_fd=current)
+            finally:
+                os.close(current)
+            current = inner
+    except OSError as error:
+        if error.errno in (ELOOP, ENOTDIR):  # what was a folder or a file a moment ago is now a link
+            raise PermissionError(0, _OUTSIDE) from None
+        raise
+    return current
+
+
+def _open_and_compare(root: str, target: str) -> int:
+    """Open a file, and make sure afterwards that it is the one at this place inside the folder."""
+    number = os.open(target, _READ)
+    try:
+        after = os.path.realpath(target)
+        if not Path(after).is_relative_to(root) or not os.path.samestat(os.fstat(number), os.stat(after)):
+            raise PermissionError(0, _OUTSIDE)
+    except OSError:
+        os.close(number)
+        raise
+    return number
+
+
+# --- comparing ----------------------------------------------------------------------------------------
+
+
+def has_content(path: Path, data: bytes) -> bool:
+    """Whether a file exists and has exactly this content."""
+    try:
+        return read_referenced(path, len(data)) == data
+    except OSError:
+        return False

@@ -1,0 +1,177 @@
+"""Parse the bytes of mesh files and their colours with trimesh, which is imported when the first mesh is parsed."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exoskel import spatial
+from exoskel.diagnostics import printable
+from exoskel.scene.shape import DEFAULT_COLOR, Bounds
+from exoskel.spatial import Array
+
+
+def srgb_to_linear(colors: ArrayLike) -> Array:
+    """Convert sRGB colours to linear RGB; alpha is not changed."""
+    given = spatial.array(colors)
+    out = given.copy()
+    srgb = given[..., :3]
+    out[..., :3] = np.where(srgb <= 0.04045, srgb / 12.92, ((np.maximum(srgb, 0.0) + 0.055) / 1.055) ** 2.4)
+    return out
+
+
+def linear_to_srgb(colors: ArrayLike) -> Array:
+    """Convert linear RGB colours to sRGB; alpha is not changed."""
+    given = spatial.array(colors)
+    out = given.copy()
+    linear = given[..., :3]
+    out[..., :3] = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * np.maximum(linear, 0.0) ** (1 / 2.4) - 0.055)
+    return out
+
+
+Triangles = NDArray[np.int64]
+ColoredTriangles = tuple[Array, Triangles, "Array | None"]
+"""Vertices in metres, vertex numbers, and the colours of the vertices, `(n, 4)` from 0 to 1, if there are any."""
+
+
+class MeshError(Exception):
+    """A mesh cannot be used; the message gives the reason."""
+
+
+class MeshMemoryError(MeshError):
+    """A mesh needs more memory than there is."""
+
+
+FORMATS = frozenset({"obj", "stl", "ply", "off", "dae", "glb"})
+"""Formats of a single file.  Archives are not supported, because unpacking them is not safe."""
+
+
+def _parse(data: bytes, kind: str) -> Any:
+    """All geometry of a file.  trimesh gets no resolver, so that a mesh file cannot load any other file."""
+    import trimesh
+
+    logging.getLogger("trimesh").setLevel(logging.CRITICAL)
+    with _trimesh_errors():
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False)
+        for node in scene.graph.nodes_geometry:
+            transform, name = scene.graph[node]
+            _check(transform, scene.geometry[name])
+        if not 0.0 < _metres(str(scene.units)) < inf:
+            raise MeshError("its unit is invalid")
+    return scene
+
+
+@contextmanager
+def _trimesh_errors() -> Iterator[None]:
+    """Convert all exceptions of trimesh and its readers to MeshError, because bad files cause any of them."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except MeshError:
+        raise
+    except MemoryError:
+        raise MeshMemoryError("it needs more memory than there is") from None
+    except Exception as error:
+        raise MeshError(f"{type(error).__name__}: {printable(str(error))[:120]}") from None
+
+
+def _check(transform: Any, geometry: Any) -> None:
+    """Raise MeshError for invalid triangles that trimesh accepts."""
+    faces = np.asarray(getattr(geometry, "faces", ()))
+    if not len(faces):
+        return
+    vertices = np.asarray(geometry.vertices, dtype=np.float64)
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise MeshError("a vertex does not have three coordinates")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise MeshError("a triangle refers to a missing vertex")
+    if not np.isfinite(transform).all():
+        raise MeshError("a transform is not finite")
+
+
+def parse_extent(data: bytes, kind: str) -> Bounds:
+    """The corners of the bounding box of all triangles, as in `meshes.mesh_extent`."""
+    scene = _parse(data, kind)
+    with _trimesh_errors():
+        boxes = [box for node in scene.graph.nodes_geometry if (box := _placed_box(scene, node)) is not None]
+    if not boxes:
+        raise MeshError("it has no triangles")
+    scale = _metres(str(scene.units))
+    low = np.min([box[0] for box in boxes], axis=0) * scale
+    high = np.max([box[1] for box in boxes], axis=0) * scale
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise MeshError("it has vertices that are not finite")
+    (x0, y0, z0), (x1, y1, z1) = low.tolist(), high.tolist()
+    return ((x0, y0, z0), (x1, y1, z1))
+
+
+def parse_triangles(data: bytes, kind: str) -> ColoredTriangles:
+    """All triangles, as in `meshes.load_colored_triangles`."""
+    scene = _parse(data, kind)
+    parts = []
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        if len(getattr(scene.geometry[name], "faces", ())):
+            with _trimesh_errors():
+                vertices, faces, colors = _part(scene.geometry[name])
+                parts.append((vertices @ transform[:3, :3].T + transform[:3, 3], faces, colors))
+    if not parts:
+        raise MeshError("it has no triangles")
+    firsts = np.cumsum([0, *(len(vertices) for vertices, _, _ in parts)])
+    vertices = np.concatenate([vertices for vertices, _, _ in parts]) * _metres(str(scene.units))
+    faces = np.concatenate([faces + first for (_, faces, _), first in zip(parts, firsts, strict=False)])
+    if all(colors is None for _, _, colors in parts):
+        return vertices, faces, None
+    plain = np.array(DEFAULT_COLOR)
+    colors = np.concatenate([np.tile(plain, (len(v), 1)) if own is None else own for v, _, own in parts])
+    # glTF has linear colours, other files sRGB.
+    return vertices, faces, linear_to_srgb(colors) if kind == "glb" else colors
+
+
+def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
+    """Vertices, faces and colours of one geometry of a file."""
+    vertices = np.asarray(geometry.vertices, dtype=np.float64)
+    faces = np.asarray(geometry.faces, dtype=np.int64)
+    visual = geometry.visual
+    material = getattr(visual, "material", None)
+    if material is not None:
+        if getattr(material, "baseColorFactor", material) is None:
+            return vertices, faces, None  # it states none, and trimesh would return its own grey
+        return vertices, faces, np.tile(_color(material.main_color), (len(vertices), 1))
+    if visual.kind == "vertex":
+        return vertices, faces, _color(visual.vertex_colors)
+    if visual.kind == "face":
+        own = np.arange(faces.size, dtype=np.int64).reshape(-1, 3)
+        return vertices[faces.ravel()], own, np.repeat(_color(visual.face_colors), 3, axis=0)
+    return vertices, faces, None
+
+
+def _color(bytes_: Any) -> Array:
+    return np.asarray(bytes_, dtype=np.float64) / 255.0
+
+
+def _placed_box(scene: Any, node: str) -> tuple[Array, Array] | None:
+    transform, name = scene.graph[node]
+    faces = getattr(scene.geometry[name], "faces", ())
+    if not len(faces):
+        return None
+    vertices = np.asarray(scene.geometry[name].vertices, dtype=np.float64)[np.unique(faces)]
+    placed = vertices @ transform[:3, :3].T + transform[:3, 3]
+    return placed.min(axis=0), placed.max(axis=0)
+
+
+_UNIT = re.compile(r"([0-9.eE+-]+) \* meters")
+
+
+def _metres(unit: str) -> float:
+    """Metres per unit of a COLLADA file; 1 for other formats, which have no unit."""
+    match = _UNIT.fullmatch(unit)
+    return float(match[1]) if match else 1.0
