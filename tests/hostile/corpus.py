@@ -663,7 +663,10 @@ OPENING = {
 
 
 def _bomb(kind: str, make: Callable[[], bytes]) -> Hostile:
-    return Hostile(lambda folder: _with(make(), f"a.{kind}")(folder), loads=True, seconds=30.0, memory=1000)
+    def scene(folder: Path) -> str | bytes | None:
+        return _with(make(), f"a.{kind}")(folder)
+
+    return Hostile(scene, loads=True, seconds=30.0, memory=1000)
 
 
 BOMBS = {f"{kind.upper()}: {name}": _bomb(kind, make) for name, (kind, make) in mesh_bombs.BOMBS.items()}

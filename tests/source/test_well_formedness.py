@@ -8,7 +8,7 @@ import pytest
 
 import exoskel
 from exoskel.diagnostics import Severity
-from exoskel.source.meshes import MeshError, load_mesh
+from exoskel.source.meshes import MeshError, mesh_extent
 from tests.hostile.corpus import DAE
 
 PREFIXED = {
@@ -66,7 +66,7 @@ def test_a_collada_file_that_is_not_well_formed_is_refused(tmp_path: Path, insid
     document = DAE.format("", 9, "0 0 0 1 0 0 0 1 0", 1)
     path = tmp_path / "mesh.dae"
     path.write_text(document)
-    assert load_mesh(path).geometry
+    assert mesh_extent(path)
     path.write_text(document.replace("<scene>", f"{inside}<scene>") + behind)
     with pytest.raises(MeshError, match="line"):
-        load_mesh(path)
+        mesh_extent(path)
