@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from exoskel.source.limits import has_content
+from exoskel.source.file_access import has_content
 
 _CLOCK_TICK = 2 * 10**9
 """The coarsest resolution of a file system's clock, in ns."""
