@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from pathlib import Path
+from stat import S_IFREG
 
 import pytest
 
