@@ -142,6 +142,7 @@ pictures: $(READY)
 golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart
 	$(BIN)/python -m tests.golden.record_dart_motion
+	$(BIN)/python -m tests.motion.record_worlds
 	$(BIN)/python -m tests.golden.record_ode
 	$(BIN)/python -m tests.golden.record_motion
 	$(BIN)/python -m tests.golden.record_hostile

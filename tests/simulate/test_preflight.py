@@ -91,6 +91,20 @@ def half_limited() -> World:
     return world_of(joint)
 
 
+def locked_above_two_joints() -> World:
+    world = deep(3)
+    world.models[0].joints[0].actuator = "locked"
+    world.models[0].joints[0].velocities = (1.0,)
+    return world
+
+
+def sprung_and_rough() -> World:
+    world = deep(2)
+    world.models[0].joints[0].dofs[0].damping = 1.0
+    world.models[0].joints[1].dofs[0].friction = 1.0
+    return world
+
+
 def shaped(geometry: object) -> World:
     joint = one_joint("revolute")
     joint.child.collisions.append(Shape(geometry=geometry))  # type: ignore[arg-type]
@@ -134,9 +148,9 @@ CASES: dict[str, tuple[World, str]] = {
     "EN005": (deep(MAX_DEPTH + 1), "mujoco"),
     "EN006": (world_of(one_joint("screw")), "dart"),
     "EN006.loop": (world_of(one_joint("revolute", loop=True)), "dart"),
-    "EN007": (sprung("stiffness", 1.0, 2.0, 2.0), "mujoco"),
-    "EN007.frame": (framed(), "mujoco"),
-    "EN007.rest": (sprung("rest", 0.5, 0.0, 0.0), "mujoco"),
+    "EN007": (sprung("stiffness", 1.0, 2.0, 2.0), "warp"),
+    "EN007.frame": (framed(), "warp"),
+    "EN007.rest": (sprung("rest", 0.5, 0.0, 0.0), "warp"),
     "EN008": (limited("ball", position_limits=(-0.5, 0.5)), "mujoco"),
     "EN008.open": (half_limited(), "mujoco"),
     "EN009": (limited("revolute", velocity_limits=(-1.0, 1.0)), "ode"),
@@ -149,8 +163,11 @@ CASES: dict[str, tuple[World, str]] = {
     "EN014": (asleep(), "mujoco"),
     "EN015": (world_of(one_joint("revolute", mimic=Mimic("nobody"))), "mujoco"),
     "EN015.lost": (world_of(one_joint("revolute", mimic=Mimic("b_joint"))), "ode"),
-    "EN016": (world_of(one_joint("ball", actuator="servo")), "mujoco"),
+    "EN016": (world_of(one_joint("ball", actuator="servo")), "warp"),
+    "EN016.reaction": (world_of(one_joint("revolute", actuator="velocity")), "warp"),
+    "EN016.locked": (locked_above_two_joints(), "mujoco"),
     "EN016.velocity": (world_of(one_joint("revolute", actuator="velocity")), "ode"),
+    "EN017": (sprung_and_rough(), "warp"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0
@@ -169,6 +186,12 @@ def test_each_diagnostic_is_reported_alone(key: str, snapshot: SnapshotAssertion
 
 
 RUNNABLE = [key for key, (world, engine) in CASES.items() if engine == "mujoco" and key not in ("EN005", "EN015")]
+
+
+def test_the_default_engine_steps_as_dart_where_others_do_not() -> None:
+    for key in ("EN007", "EN007.frame", "EN007.rest", "EN016", "EN016.reaction", "EN017"):
+        assert preflight(CASES[key][0]) == []
+        assert [d.key for d in preflight(CASES[key][0], integrator="rk4")] == [key]
 
 
 @pytest.mark.parametrize("key", RUNNABLE)

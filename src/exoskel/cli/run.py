@@ -66,7 +66,7 @@ def run(
     scene = select_world(read_scene(file, flags), world)
     limits_enabled = prepare_world(scene, gravity, limits)
     _check_outputs(out, plot, video)
-    print_warnings(preflight(scene, engine, limits=limits_enabled))
+    print_warnings(preflight(scene, engine, limits=limits_enabled, integrator=integrator))
     from exoskel.simulate.run import DivergedError
     from exoskel.simulate.run import run as simulate
     from exoskel.simulate.trajectory import Trajectory

@@ -1,4 +1,4 @@
-"""EN001 to EN016: diagnostics about a world before an engine runs it."""
+"""EN001 to EN017: diagnostics about a world before an engine runs it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ TOPICS = (
         "EN007",
         "Ball joint with different springs about its axes",
         "MuJoCo has one stiffness for the three axes of a ball, about the zero position: the mean. Damping and "
-        "friction are preserved for each axis if the joint's axes are those of its child.",
+        "friction are preserved for each axis if the joint's axes are those of its child. The mujoco engine computes "
+        "these springs itself; MuJoCo Warp and other integrators than `discrete` do not.",
         warning(
             "EN007",
             "the {what} of joint '{joint}' differs between its axes; {engine} uses the mean",
@@ -92,7 +93,8 @@ TOPICS = (
     Topic(
         "EN009",
         "Velocity limits",
-        "DART enforces velocity limits where limits are enforced; MuJoCo and ODE do not.",
+        "DART enforces velocity limits where limits are enforced. So does the mujoco engine, except in steps with "
+        "contacts; MuJoCo Warp, other integrators than `discrete`, and ODE do not.",
         warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),
     ),
     Topic(
@@ -139,10 +141,31 @@ TOPICS = (
     Topic(
         "EN016",
         "Actuator that behaves differently",
-        "A servo on a ball or free joint brakes in DART; in MuJoCo it has no effect. A velocity actuator without a "
-        "command stops after one step in DART and MuJoCo; in ODE it keeps its velocity.",
+        "MuJoCo has no servo for a ball or free joint, and no velocity actuator to which other joints react. The "
+        "mujoco engine computes both itself; MuJoCo Warp and other integrators than `discrete` do not. A velocity "
+        "actuator without a command stops after one step in DART and MuJoCo; in ODE it keeps its velocity. DART stops "
+        "a locked joint in the middle of its first step: a velocity that the file states still has a small effect.",
         warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
+        warning("EN016.reaction", "other joints do not react to the velocity actuator of '{joint}' in {engine}"),
+        warning(
+            "EN016.locked",
+            "the initial velocity of the locked joint '{joint}' acts on the joints below it only approximately as in "
+            "DART",
+            "remove its initial velocity",
+        ),
         warning("EN016.velocity", "the velocity actuator of '{joint}' keeps its initial velocity in {engine}"),
+    ),
+    Topic(
+        "EN017",
+        "Friction and servos beside springs and dampers",
+        "DART advances the velocities with springs and dampers, and then applies the impulses of joint friction and "
+        "servos. The mujoco engine does the same; MuJoCo Warp, other integrators than `discrete`, and worlds with "
+        "ODE's motors solve both together.",
+        warning(
+            "EN017",
+            "friction and servos of model '{model}' act together with its springs and dampers in {engine}, not after "
+            "them",
+        ),
     ),
 )
 

@@ -242,6 +242,10 @@ class EngineCapabilities(Struct, frozen=True):
     """The engine crashes where it needs the size of a mesh that cannot be loaded."""
     isotropic_balls: bool = False
     """The rotations of a ball or free joint have one stiffness, about zero, and one cone as their limits."""
+    joint_forces_in_one_stage: bool = False
+    """Joint friction and servos act together with springs and dampers; velocity actuators exert no reaction."""
+    impulse_steps: bool = False
+    """The default integrator avoids these, and isotropic balls: see `exoskel.engines.mujoco.impulse_step`."""
     stiff_constraints: bool = False
     """Motors, loops and contacts are as stiff as the step allows; ERP and CFM are ignored."""
     keeps_actuator_velocity: bool = False

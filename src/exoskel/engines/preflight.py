@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from math import isfinite, pi
 from typing import Any
+
+import numpy as np
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity, has_errors
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.interface import Engine, InvalidInertia
+from exoskel.engines.mujoco.impulse_step import needs_impulse_step
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
+from exoskel.formats.mjcf.write import PRESCRIBED
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
+from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.world import Model, Scene, World
+from exoskel.spatial import Array
 
 
 class NotRunnableError(ExoskelError):
@@ -29,20 +36,31 @@ class NotRunnableError(ExoskelError):
 
 
 def preflight(
-    world: World | Scene, engine: str = "mujoco", *, limits: bool | None = None, inertials: Inertials | None = None
+    world: World | Scene,
+    engine: str = "mujoco",
+    *,
+    limits: bool | None = None,
+    inertials: Inertials | None = None,
+    integrator: str | None = None,
 ) -> list[Diagnostic]:
     """What `engine` does not support in a world (errors), or does differently (warnings, notes).
 
     For a scene, the diagnostics point into its file.  `inertials` are those of the world, if already known.
+    `integrator` is MuJoCo's, if it is not the default.
     """
-    return _Preflight(world, find_engine(engine), limits, inertials).diagnostics()
+    return _Preflight(world, find_engine(engine), limits, inertials, integrator).diagnostics()
 
 
 def require(
-    world: World | Scene, engine: str, *, limits: bool | None = None, inertials: Inertials | None = None
+    world: World | Scene,
+    engine: str,
+    *,
+    limits: bool | None = None,
+    inertials: Inertials | None = None,
+    integrator: str | None = None,
 ) -> list[Diagnostic]:
     """Like `preflight`, but raises NotRunnableError for errors."""
-    found = preflight(world, engine, limits=limits, inertials=inertials)
+    found = preflight(world, engine, limits=limits, inertials=inertials, integrator=integrator)
     if has_errors(found):
         raise NotRunnableError(found)
     return found
@@ -50,7 +68,12 @@ def require(
 
 class _Preflight:
     def __init__(
-        self, world: World | Scene, engine: Engine, limits: bool | None, inertials: Inertials | None = None
+        self,
+        world: World | Scene,
+        engine: Engine,
+        limits: bool | None,
+        inertials: Inertials | None = None,
+        integrator: str | None = None,
     ) -> None:
         self.world = world.world if isinstance(world, Scene) else world
         documents = world.documents if isinstance(world, Scene) else []
@@ -60,6 +83,9 @@ class _Preflight:
         self.capabilities = engine.capabilities
         self.limits = limits
         self.inertials = inertials
+        is_default = integrator is None or integrator.lower() == "discrete"
+        takes_impulse_steps = engine.capabilities.impulse_steps and is_default
+        self.takes_impulse_steps = takes_impulse_steps and needs_impulse_step(self.world, limits)
 
     def diagnostics(self) -> list[Diagnostic]:
         if self.capabilities.invalid_inertia is not InvalidInertia.ACCEPTED:
@@ -68,6 +94,7 @@ class _Preflight:
             self._report("EN013.world", self.world)
         for model in self.world.models:
             self._check_depth(model)
+            self._check_stages(model)
             for body in model.bodies:
                 self._check_body(body, model.static)
             for joint in model.joints:
@@ -135,11 +162,12 @@ class _Preflight:
             self._report("EN006.loop", joint, joint=joint.name)
             return
         self._check_mimic(model, joint)
-        if not self.capabilities.velocity_limits:
+        if not (self.capabilities.velocity_limits or self.takes_impulse_steps):
             self._check_velocity_limits(joint)
         if joint.actuator == "velocity" and self.capabilities.keeps_actuator_velocity:
             self._report("EN016.velocity", joint, joint=joint.name)
         self._check_motors(joint)
+        self._check_actuator(model, joint)
         if self.capabilities.isotropic_balls and joint.kind in ("ball", "free") and joint._dofs is not None:
             self._check_rotations(joint)
 
@@ -166,18 +194,57 @@ class _Preflight:
             any(d.cfm is not None for d in joint.drives) or (joint.loop and any(d.stop_cfm for d in joint.drives))
         ):
             self._report("EN013", joint, joint=joint.name)
+
+    def _check_actuator(self, model: Model, joint: Joint) -> None:
+        if self.takes_impulse_steps:
+            self._check_locked(model, joint)
+            return
         if joint.actuator == "servo" and joint.kind in ("ball", "free") and not self.capabilities.ball_servos:
             self._report("EN016", joint, joint=joint.name, kind=joint.kind)
+        if joint.actuator == "velocity" and self.capabilities.joint_forces_in_one_stage and not model.static:
+            self._report("EN016.reaction", joint, joint=joint.name)
+
+    def _check_locked(self, model: Model, joint: Joint) -> None:
+        """Report a locked joint that starts with a velocity, if two joints below it move one after the other."""
+        if joint.actuator != "locked" or not any(joint.velocities):
+            return
+        moving = {id(joint.child): 0}  # the number of moving joints between it and each body below
+        for other in model.joints:  # parents precede their children
+            if not other.loop and id(other.parent) in moving:
+                moving[id(other.child)] = moving[id(other.parent)] + bool(other.dof_count)
+        if max(moving.values()) > 1:
+            self._report("EN016.locked", joint, joint=joint.name)
+
+    def _check_stages(self, model: Model) -> None:
+        """Report friction and servos beside springs or dampers, which DART solves after these."""
+        if not self.capabilities.joint_forces_in_one_stage or self.takes_impulse_steps or model.static:
+            return
+        dynamic = [joint for joint in model.joints if joint.actuator not in PRESCRIBED]
+        resists = any(j.actuator == "servo" or any(dof.friction for dof in j._dofs or ()) for j in dynamic)
+        if resists and any(dof.damping or dof.stiffness for j in dynamic for dof in j._dofs or ()):
+            self._report("EN017", model, model=model.name)
 
     def _check_rotations(self, joint: Joint) -> None:
         rotations = (joint._dofs or [])[:3]
+        self._check_cone(joint, rotations)
+        if self.takes_impulse_steps:
+            return
         for what in _differing_fields(joint, rotations):
             self._report("EN007", joint, joint=joint.name, what=what)
         if any(dof.stiffness and dof.rest for dof in rotations):
             self._report("EN007.rest", joint, joint=joint.name)
-        if joint.kind == "free" and not joint.pose.is_identity and _has_dynamics(joint):
+        if joint.kind == "free" and _has_dynamics(joint) and not self._has_parent_axes(joint):
             self._report("EN007.frame", joint, joint=joint.name)
-        self._check_cone(joint, rotations)
+
+    def _has_parent_axes(self, joint: Joint) -> bool:
+        """Whether the frame of a free joint is that of its child, whose zero pose has the axes of its parent."""
+        poses = {id(body): pose for body, pose in zip(self.world.bodies(), self._zero_poses, strict=True)}
+        axes = np.eye(3) if joint.parent is None else poses[id(joint.parent)][:3, :3]
+        return joint.pose.is_identity and bool(np.allclose(axes, poses[id(joint.child)][:3, :3], rtol=0, atol=1e-12))
+
+    @cached_property
+    def _zero_poses(self) -> Array:
+        return Kinematics(self.world.models).zero_poses
 
     def _check_cone(self, joint: Joint, rotations: list[Dof]) -> None:
         limited = joint.limits_enforced if self.limits is None else self.limits

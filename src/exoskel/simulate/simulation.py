@@ -48,7 +48,9 @@ class Simulation:
         with garbage_collection_paused():
             if chosen.start_from_layout is not None:
                 layout = simulation_layout(self.world)
-                self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits, inertials=layout.inertials)
+                self.diagnostics: list[Diagnostic] = require(
+                    world, engine, limits=limits, inertials=layout.inertials, integrator=integrator
+                )
                 integrator = "discrete" if integrator is None else integrator
                 self.engine = chosen.start_from_layout(self.world, integrator=integrator, layout=layout, **options)
             else:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from exoskel.engines.mujoco.impulse_step import ImpulseStep
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.actuation import Mask
 from exoskel.spatial import Array
@@ -23,8 +24,10 @@ class CommandedWorlds:
     _applied: Array
     _wrenches: Array
 
-    def __init__(self, compiled: CompiledWorld, shape: tuple[int, ...]) -> None:
+    def __init__(self, compiled: CompiledWorld, shape: tuple[int, ...], impulse_step: ImpulseStep | None) -> None:
         self.compiled = compiled
+        self.impulse_step = impulse_step
+        """What takes the steps, if MuJoCo's own differ from DART's: it prescribes velocities by itself."""
         count = compiled.coordinates.count
         self._forces = np.zeros((*shape, count))
         self._commands = np.broadcast_to(compiled.actuation.initial, (*shape, count)).copy()
@@ -59,14 +62,22 @@ class CommandedWorlds:
     def commands(self, values: Array) -> None:
         self._commands[...] = self._checked(values)
         self._is_commanded[...] = True
+        self._is_coasting[...] = False
         self._update_forces_rotate()
         self._pull()
-        self.compiled.actuation.set_speeds(self.qpos, self.qvel, self._commands)
+        self._set_speeds(self.qpos, self.qvel, self._commands)
         self._apply()
+
+    def _set_speeds(self, qpos: Array, qvel: Array, commands: Array) -> None:
+        self.compiled.actuation.set_speeds(qpos, qvel, commands, velocities=self.impulse_step is None)
 
     def _checked(self, values: Any) -> Array:
         """Finite numbers of the right shape; raises ExoskelError for others."""
         raise NotImplementedError
+
+    def _possible(self, velocities: Array) -> Array:
+        """Velocities without those of locked joints, which MuJoCo would keep."""
+        return velocities if self.impulse_step else np.where(self.compiled.actuation.locked, 0.0, velocities)
 
     def _apply(self) -> None:
         if self._forces_rotate or self._accelerates:
@@ -127,7 +138,7 @@ class CommandedWorlds:
         self._pull()
         qpos, qvel = self.qpos[which], self.qvel[which]
         self._applied[which] = actuation.applied_forces(qpos, self._forces[which], self._commands[which])
-        actuation.set_speeds(qpos, qvel, self._commands[which])
+        self._set_speeds(qpos, qvel, self._commands[which])
         self.qvel[which] = qvel
 
 

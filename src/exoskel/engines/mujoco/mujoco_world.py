@@ -12,6 +12,7 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Contact, Engine, EngineCapabilities, InvalidInertia
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
+from exoskel.engines.mujoco.impulse_step import ImpulseStep, needs_impulse_step
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.layout import WorldLayout
@@ -19,9 +20,6 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import World
 from exoskel.spatial import Array
-
-_DERIVATIVE_STEP = 1e-6
-"""Seconds, for numerical derivatives."""
 
 
 class MujocoWorld(CommandedWorlds):
@@ -40,10 +38,14 @@ class MujocoWorld(CommandedWorlds):
         compiled = CompiledWorld(
             world, limits=limits, integrator=integrator, step=step, friction=friction, layout=layout
         )
-        super().__init__(compiled, ())
+        is_dart_step = integrator.lower() == "discrete" and needs_impulse_step(world, limits)
+        super().__init__(compiled, (), ImpulseStep(compiled, limits) if is_dart_step else None)
         self._mujoco = mujoco = mujoco_import.load()
         self.world = world
         self.model: Any = compiled.model
+        self._step_model: Any = self.model
+        if self.impulse_step is not None:
+            self._step_model = self.impulse_step.prepare(self.model, compiled.stated_friction)
         try:
             self.data: Any = mujoco.MjData(self.model)
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
@@ -99,9 +101,8 @@ class MujocoWorld(CommandedWorlds):
 
     @velocities.setter
     def velocities(self, values: Array) -> None:
-        # A locked joint ignores the velocity it is given; a prescribed velocity holds for one step.
-        wanted = np.where(self.actuation.locked, 0.0, self._checked(values))
-        self.coordinates.set_velocities(wanted, self.qpos, self.qvel)
+        # A prescribed velocity holds for one step.
+        self.coordinates.set_velocities(self._possible(self._checked(values)), self.qpos, self.qvel)
         self._is_coasting[...] = self._takes_first_step = True
 
     def _checked(self, values: Any) -> Array:
@@ -144,7 +145,9 @@ class MujocoWorld(CommandedWorlds):
             self._takes_first_step = False
             count -= 1
         if count > 0:
-            if self._forces_rotate:
+            if self.impulse_step is not None:
+                self._advance(count)
+            elif self._forces_rotate:
                 for _ in range(count):
                     self._apply()
                     self._mujoco.mj_step(self.model, self.data, 1)
@@ -152,7 +155,12 @@ class MujocoWorld(CommandedWorlds):
                 self._mujoco.mj_step(self.model, self.data, count)
 
     def _advance(self, count: int) -> None:
-        self._mujoco.mj_step(self.model, self.data, count)
+        if self.impulse_step is None:
+            self._mujoco.mj_step(self.model, self.data, count)
+            return
+        for _ in range(count):
+            coasts = bool(self._is_coasting)
+            self.impulse_step.step(self._step_model, self.data, self._forces, self._commands, coasts)
 
     def refresh(self) -> None:
         """Recompute everything that depends on the state."""
@@ -177,7 +185,7 @@ class MujocoWorld(CommandedWorlds):
     @property
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy in J, springs included."""
-        model, data = self.model, self.data
+        model, data = self._step_model, self.data
         # A step leaves everything but the state as it was before the step.
         self._mujoco.mj_kinematics(model, data)
         self._mujoco.mj_comPos(model, data)
@@ -194,6 +202,8 @@ class MujocoWorld(CommandedWorlds):
             inertias=model.body_inertia,
             gravity=model.opt.gravity,
         )
+        if self.impulse_step is not None:
+            potential = potential + self.impulse_step.spring_energy(self.positions)
         return float(kinetic), float(potential)
 
     @property
@@ -278,7 +288,9 @@ class MujocoWorld(CommandedWorlds):
             mujoco.mj_fwdVelocity(model, self.data)
             yield
             return
-        masses, inertias = model.body_mass.copy(), model.body_inertia.copy()
+        masses, inertias, inertia = model.body_mass.copy(), model.body_inertia.copy(), model.dof_M0.copy()
+        # MuJoCo takes the inertia of bodies that move alone from the compiled model.
+        model.dof_M0[:] = (inertia - model.dof_armature) * factors[model.dof_bodyid]
         model.dof_armature[:] = 0.0
         model.body_mass[:] *= factors
         model.body_inertia[:] *= factors[:, None]
@@ -292,24 +304,15 @@ class MujocoWorld(CommandedWorlds):
             yield
         finally:
             model.dof_armature[:] = self.actuation.armature
-            model.body_mass[:], model.body_inertia[:] = masses, inertias
+            model.body_mass[:], model.body_inertia[:], model.dof_M0[:] = masses, inertias, inertia
             mujoco.mj_forward(model, self.data)
 
     def bias_forces(self) -> Array:
         """Coriolis, centrifugal and gravity forces, `(dofs)`: the forces for zero acceleration."""
-        mujoco, model, data = self._mujoco, self.model, self.data
         with self._scene_dynamics():
-            change = self.coordinates.velocity_matrix(data.qpos)
-            bias = data.qfrc_bias - data.qfrc_gravcomp
-            if self.coordinates.rotational:  # the axes of the scene's velocities rotate relative to MuJoCo's
-                ahead, behind = data.qpos.copy(), data.qpos.copy()
-                mujoco.mj_integratePos(model, ahead, data.qvel, _DERIVATIVE_STEP)
-                mujoco.mj_integratePos(model, behind, data.qvel, -_DERIVATIVE_STEP)
-                rate = (self.coordinates.velocity_matrix(ahead) - self.coordinates.velocity_matrix(behind)) / (
-                    2 * _DERIVATIVE_STEP
-                )
-                bias = bias + self._mujoco_mass_matrix() @ (rate @ self.velocities)
-            out: Array = change.T @ bias
+            # The scene's velocities are constant where MuJoCo's are: about which axes they rotate makes no difference.
+            change = self.coordinates.velocity_matrix(self.data.qpos)
+            out: Array = change.T @ (self.data.qfrc_bias - self.data.qfrc_gravcomp)
             return out
 
     def jacobian(self, body: Body, point: Array = np.zeros(3)) -> Array:  # noqa: B008 - never changed
@@ -329,7 +332,7 @@ MUJOCO = Engine(
     "MuJoCo",
     package="mujoco",
     install="pip install mujoco",
-    cannot="soft skins; different springs about the axes of a ball joint; stops of amotors; velocity limits",
+    cannot="soft skins; stops of amotors; limits of single axes of a ball joint in contact",
     capabilities=EngineCapabilities(
         mimic_joints=True,
         ball_servos=False,
@@ -339,6 +342,8 @@ MUJOCO = Engine(
         needs_triangle_inequality=True,
         convex_meshes=True,
         isotropic_balls=True,
+        joint_forces_in_one_stage=True,
+        impulse_steps=True,
         stiff_constraints=True,
     ),
     start=MujocoWorld,

@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Engine
@@ -314,6 +314,6 @@ WARP = Engine(
     package="mujoco-warp",
     install="pip install 'exoskel[gpu]'",
     cannot="what mujoco does not support; single precision; see `exoskel rollout --backend gpu` for many worlds",
-    capabilities=MUJOCO.capabilities,  # the same model, stepped on a GPU
+    capabilities=structs.replace(MUJOCO.capabilities, impulse_steps=False),  # the same model, stepped on a GPU
     start=WarpWorld,
 )

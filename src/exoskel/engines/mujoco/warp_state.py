@@ -42,8 +42,8 @@ class WarpStateConverter:
         """Write the values that are the same in all samples."""
         for number, one in enumerate(arrays):
             one.zero_()
-            for index, value in self._static if number == 0 else ():
-                one[:, :, index].fill_(value)
+            for index, *values in self._static:
+                one[:, :, index].fill_(values[number])
 
     def record(self, data: Any, arrays: list[Any], number: int) -> None:
         """Write the sample of that number into arrays `(worlds, samples, width)`."""

@@ -236,7 +236,7 @@ class WorldWriter:
             created.attributes["armature"] = PRESCRIBED_ARMATURE
         if link.type == "free":
             return
-        created.attributes["pos"] = joint.pose.position
+        created.attributes["pos"] = (0.0, 0.0, 0.0) if link.at_origin else joint.pose.position
         if link.type != "ball":
             created.attributes["axis"] = link.axis
         rows = [joint._dofs[c] for c in link.coordinates] if joint._dofs is not None else []

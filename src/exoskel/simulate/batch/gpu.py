@@ -48,6 +48,7 @@ class WarpWorlds(Worlds):
     max_thread_steps = 1 << 62  # steps are only launched here, and a graph has a fixed number of them
     min_chunks = 20  # while one is recorded, the device computes the next
     chunk_may_start_at_zero = True
+    takes_impulse_steps = False
 
     def __init__(
         self,

@@ -230,6 +230,7 @@ class _WorldFields:
             shape = (self.worlds.count, self.model.nv)
             friction = np.broadcast_to(self.friction, shape)
             self.engine.compiled.set_derived_values(self.field, friction)
+            self.worlds.joint_friction = self.friction
 
 
 # --- setters: values are (worlds, width) ------------------------------------------------------------------

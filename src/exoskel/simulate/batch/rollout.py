@@ -97,7 +97,7 @@ def rollout(
     check_positive("the friction coefficient", friction, or_zero=True)
     _check_functions(policy=policy, progress=progress)
     extras = _extras(backend, address=address, workers=workers, shard=shard, device=device, capacities=capacities)
-    require(world, "mujoco", limits=limits)
+    require(world, "mujoco", limits=limits, integrator=integrator)
     options = {"step": step, "limits": limits, "friction": friction, "integrator": integrator or "discrete"}
     plan = RolloutPlan(own, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
     plan.vary, plan.options = _variations(vary), options

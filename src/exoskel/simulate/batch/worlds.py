@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
+from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch.state_conversion import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
@@ -49,22 +50,28 @@ class Worlds(CommandedWorlds):
     """Steps of a thread after which progress is reported and interrupts are handled."""
     chunk_may_start_at_zero = False
     """Whether the first sample of a chunk may be the state it begins with."""
+    takes_impulse_steps = True
+    """Whether the worlds are stepped as in DART where MuJoCo's own steps differ."""
 
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
         import mujoco
         from mujoco.batch import Batch
 
-        super().__init__(engine.compiled, (count,))
+        super().__init__(engine.compiled, (count,), engine.impulse_step if self.takes_impulse_steps else None)
         self._mujoco = mujoco
         self._records_energy = energy
         self.engine = engine
         self.model: Any = copy.copy(engine.model) if energy else engine.model
         if energy:
             self.model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+            if self.impulse_step is not None:  # it computes the energy of springs
+                self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SPRING)
         self.batch: Any = Batch(self.model, count, threads)
         self.count = count
         self.indices = np.arange(first, first + count)
         self.parameters: dict[str, Array] = {}
+        self.joint_friction: Array = engine.compiled.stated_friction
+        """The scene's joint friction, `(nv)` or `(worlds, nv)`."""
         self.alive: Mask = np.ones(count, dtype=bool)
         self.qpos, self.qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
         self._clock = self.batch.bind("time")
@@ -97,7 +104,7 @@ class Worlds(CommandedWorlds):
             own, count = [values[:1] for values in own], 1
         qpos, qvel = self.qpos[chosen][:count], self.qvel[chosen][:count]
         engine.coordinates.set_positions(own[0], qpos)
-        engine.coordinates.set_velocities(np.where(engine.actuation.locked, 0.0, own[1]), qpos, qvel)
+        engine.coordinates.set_velocities(self._possible(own[1]), qpos, qvel)
         engine.actuation.set_speeds(qpos, qvel, self._commands[chosen][:count], velocities=False)
         self.qpos[chosen], self.qvel[chosen] = qpos, qvel
         if which is None:
@@ -163,7 +170,9 @@ class Worlds(CommandedWorlds):
     @property
     def can_step_unattended(self) -> bool:
         """Whether MuJoCo can make the next steps without new forces from here in between."""
-        return not (self._forces_rotate or (self._is_first | self._is_coasting).any())
+        if self.impulse_step is not None or self._forces_rotate:
+            return False
+        return not (self._is_first | self._is_coasting).any()
 
     # --- motion ---------------------------------------------------------------------------------------
 
@@ -172,7 +181,7 @@ class Worlds(CommandedWorlds):
         if count > 0 and (self._is_first | self._is_coasting).any():
             self._take_first_step()
             count -= 1
-        if self._forces_rotate:
+        if self._forces_rotate and self.impulse_step is None:
             for _ in range(count):
                 self._apply()
                 self._advance(1)
@@ -225,12 +234,54 @@ class Worlds(CommandedWorlds):
         return None if self.alive.all() else self.alive
 
     def _advance(self, count: int) -> None:
-        try:
-            self.batch.step(self._ids(), nstep=count)
-        except RuntimeError:  # a world raised; the others went on
-            self.alive &= self.batch.status == 0
+        if self.impulse_step is not None:
+            self._advance_one_by_one(self.impulse_step, count)
+        else:
+            try:
+                self.batch.step(self._ids(), nstep=count)
+            except RuntimeError:  # a world raised; the others went on
+                self.alive &= self.batch.status == 0
         self._due += count
         self._update_alive()
+
+    def _advance_one_by_one(self, impulse_step: ImpulseStep, count: int) -> None:
+        warm_start = self.batch.bind("qacc_warmstart")
+        for number in np.flatnonzero(self.alive).tolist():
+            model, values = self._step_models[number % len(self._step_models)]
+            data = self.batch.get_data(number, self._step_data)
+            forces, commands, coasts = self._forces[number], self._commands[number], bool(self._is_coasting[number])
+            for _ in range(count):
+                impulse_step.step(model, data, forces, commands, coasts, values)
+                warnings = [warning.number for warning in data.warning]
+                if any(warnings):
+                    self.batch.warning[number, : len(warnings), 1] = warnings
+                    break
+            self.qpos[number], self.qvel[number], self._clock[number] = data.qpos, data.qvel, data.time
+            warm_start[number] = data.qacc_warmstart
+
+    @cached_property
+    def _step_data(self) -> Any:
+        return self._mujoco.MjData(self.model)
+
+    @cached_property
+    def _joint_values(self) -> JointValues:
+        """Springs, dampers and friction of all worlds, `(worlds, nv)` where they vary."""
+        assert self.impulse_step is not None
+        found = {name: self.batch.expanded(name) for name in ("dof_damping", "jnt_stiffness", "qpos_spring")}
+        return self.impulse_step.varied_values(self.joint_friction, found)
+
+    @cached_property
+    def _step_models(self) -> list[tuple[Any, JointValues]]:
+        """The model of each world, and its values; a single one if all are equal."""
+        from mujoco.batch import MODEL_FIELDS
+
+        assert self.impulse_step is not None
+        varies = self.joint_friction.ndim > 1 or any(self.batch.expanded(name) is not None for name in MODEL_FIELDS)
+        friction = np.broadcast_to(self.joint_friction, (self.count, self.model.nv))
+        return [
+            (self.impulse_step.prepare(self.batch.get_model(number), friction[number]), self._joint_values.of(number))
+            for number in range(self.count if varies else 1)
+        ]
 
     def _update_alive(self) -> None:
         kinds = self._mujoco.mjtWarning
@@ -265,6 +316,8 @@ class Worlds(CommandedWorlds):
         gravity = self._model_field("opt.gravity")
         with np.errstate(over="ignore", invalid="ignore"):  # in worlds that diverged, whose energy is not recorded
             both = mechanical_energy(self.model, potential, **bound, masses=masses, inertias=inertias, gravity=gravity)
+        if self.impulse_step is not None:
+            both = both[0], both[1] + self.impulse_step.spring_energy(self.positions, self._joint_values)
         return np.stack(both, axis=-1)
 
     def _model_field(self, name: str) -> Array:

@@ -2,7 +2,8 @@
 
 A command is one number per coordinate, in state order, as in the SKEL reference: a force for `force` actuators
 (clipped to the force limits), a velocity for `servo` (tracked within the force limits), ODE's motors and
-`velocity`, an acceleration for `acceleration`; `passive` and `locked` joints take none.
+`velocity`, an acceleration for `acceleration`; `passive` and `locked` joints take none.  Velocities and accelerations
+are clipped to their limits, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motors_of
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import Dof, Interval, Joint
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
@@ -44,10 +45,10 @@ class Actuation:
         self.locked: Mask = actuators == "locked"
         count = coordinates.count
         low, high = np.full(count, -np.inf), np.full(count, np.inf)
-        self.force_limits = low, high
+        self.command_limits = low, high
         self.first_forces, self.first_accelerations = np.zeros(count), np.zeros(count)
         for number, dof in _stated_dofs(layout.world):
-            low[number], high[number] = dof.force_limits
+            low[number], high[number] = _command_limits(actuators[number], dof)
             self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
         self.first_forces *= self.force
         self.first_accelerations *= self.acceleration
@@ -97,21 +98,26 @@ class Actuation:
         target = fields("actuator_biasprm")
         target[..., at_sites, 0], target[..., at_sites, 2] = gain * speed, -gain
 
+    def clipped(self, commands: Array) -> Array:
+        """Commands within the limits of force, velocity or acceleration, as in DART."""
+        return np.clip(commands, *self.command_limits)
+
     def commanded_forces(self, commands: Array) -> Array:
         """The generalised forces among commands, clipped to the force limits."""
-        return np.where(self.force, np.clip(commands, *self.force_limits), 0.0)
+        return np.where(self.force, self.clipped(commands), 0.0)
 
     def applied_forces(self, qpos: Array, forces: Array, commands: Array) -> Array:
         """MuJoCo's generalised forces for external forces and commands."""
         out = self.coordinates.forces(qpos, forces + self.commanded_forces(commands))
         if self.acceleration.any():
             wanted = np.zeros_like(out)
-            self.coordinates.set_velocities(np.where(self.acceleration, commands, 0.0), qpos, wanted)
+            self.coordinates.set_velocities(np.where(self.acceleration, self.clipped(commands), 0.0), qpos, wanted)
             out += self.armature * wanted
         return out
 
     def set_speeds(self, qpos: Array, qvel: Array, commands: Array, velocities: bool = True) -> None:
         """Set the commanded speeds of flywheels and, if `velocities`, of joints with a velocity actuator."""
+        commands = self.clipped(commands)
         for address, speed in self.constant_speeds:
             qvel[..., address] = speed
         for number, address in self.flywheels:
@@ -119,6 +125,13 @@ class Actuation:
         if velocities and self.velocity.any():
             current = self.coordinates.velocities(qpos, qvel)
             self.coordinates.set_velocities(np.where(self.velocity, commands, current), qpos, qvel)
+
+
+def _command_limits(actuator: str, dof: Dof) -> Interval:
+    """What DART clips a command to."""
+    if actuator in ("velocity", "servo"):
+        return dof.velocity_limits
+    return dof.acceleration_limits if actuator == "acceleration" else dof.force_limits
 
 
 def _actuators(world: World) -> NDArray[np.object_]:

@@ -50,9 +50,9 @@ class Coordinates:
 
     `scene`, `qpos` and `qvel` are the numbers of single coordinates, which are the same in both; `rotational` are
     the joints that need a conversion.  `followers` are the slides of screws: the coordinate they follow, their
-    addresses, and the travel per radian.  `static` are the coordinates of static models, with their values.  Arrays
-    may have any leading shape (many worlds, many times): `(..., nq)` and `(..., nv)` for MuJoCo's, `(..., count)` for
-    the scene's.
+    addresses, and the travel per radian.  `static` are the coordinates of static models, with their positions and
+    velocities: as in DART, these do not move them.  Arrays may have any leading shape (many worlds, many times):
+    `(..., nq)` and `(..., nv)` for MuJoCo's, `(..., count)` for the scene's.
     """
 
     def __init__(self, layout: WorldLayout, addresses: Addresses) -> None:
@@ -61,7 +61,7 @@ class Coordinates:
         self.count = len(self.names)
         self.nq, self.nv = addresses.nq, addresses.nv
         self.followers: list[tuple[int, int, int, float]] = []
-        self.static: list[tuple[int, float]] = []
+        self.static: list[tuple[int, float, float]] = []
         self.soft_stops: dict[int, tuple[float, float]] = {}
         """ODE's ERP and CFM of soft stops, by coordinate."""
         self._single: list[tuple[int, int, int]] = []
@@ -72,7 +72,8 @@ class Coordinates:
                 if joint.loop:
                     continue
                 if one.static:
-                    self.static += [(first + i, value) for i, value in enumerate(joint.positions)]
+                    both = zip(joint.positions, joint.velocities, strict=True)
+                    self.static += [(first + i, *values) for i, values in enumerate(both)]
                 else:
                     chain, names = layout.chain(one, joint)
                     self._add(joint, first, chain, [addresses.by_name[name] for name in names])
@@ -94,7 +95,8 @@ class Coordinates:
         for link, (qpos, qvel) in zip(chain, addresses, strict=True):
             if link.type in ("ball", "free"):
                 kind: RotationKind = "inner" if len(chain) == 4 else "free" if link.type == "free" else "ball"
-                self._members[kind].append(RotationalJoint(joint, first, qpos, qvel, addresses[0]))
+                anchor = (0.0, 0.0, 0.0) if link.at_origin else joint.pose.position
+                self._members[kind].append(RotationalJoint(joint, first, qpos, qvel, addresses[0], anchor))
             elif link.coordinates and joint.kind not in ("free", "amotor"):
                 self._single.append((first + link.coordinates[0], qpos, qvel))
                 soft = stop_spring(joint, link.coordinates[0])
@@ -112,8 +114,8 @@ class Coordinates:
         out[..., self._scene] = qpos[..., self._qpos]
         for group in self.rotational:
             group.positions(qpos, out)
-        for index, value in self.static:
-            out[..., index] = value
+        for index, position, _ in self.static:
+            out[..., index] = position
         return out
 
     def set_positions(self, positions: Array, qpos: Array) -> None:
@@ -143,6 +145,8 @@ class Coordinates:
         out[..., self._scene] = qvel[..., self._qvel]
         for group in self.rotational:
             group.velocities(qpos, qvel, out)
+        for index, _, velocity in self.static:
+            out[..., index] = velocity
         return out
 
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:

@@ -72,12 +72,14 @@ class MujocoJoint(Struct, frozen=True):
     """One MuJoCo joint: its type, its axis in the child body, and its coordinates in the scene.
 
     `coordinates` are numbers of degrees of freedom of the scene's joint.  There are none for the slide of a screw,
-    which an equality constraint couples to its hinge, and for the suspension of a hinge2.
+    which an equality constraint couples to its hinge, and for the suspension of a hinge2.  It acts at the joint's
+    own position, or at the origin of the child if `at_origin`.
     """
 
     type: str
     axis: Vector = Z
     coordinates: tuple[int, ...] = ()
+    at_origin: bool = False
 
 
 _FREE = MujocoJoint("free", coordinates=(0, 1, 2, 3, 4, 5))
@@ -121,15 +123,16 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
             return free_joint_chain(joint, whole=False)
 
 
-def free_joint_chain(joint: Joint, *, whole: bool) -> list[MujocoJoint]:
+def free_joint_chain(joint: Joint, *, whole: bool, at_origin: bool = False) -> list[MujocoJoint]:
     """A free joint as MuJoCo's own if `whole`, else as three slides and a ball."""
     if whole:
         return [_FREE]
     rotation = joint.pose.matrix()[:3, :3]
-    return [
-        *(MujocoJoint("slide", _vector(rotation @ np.array(axis)), (3 + i,)) for i, axis in enumerate((X, Y, Z))),
-        _BALL,
+    slides = [
+        MujocoJoint("slide", _vector(rotation @ np.array(axis)), (3 + i,), at_origin)
+        for i, axis in enumerate((X, Y, Z))
     ]
+    return [*slides, MujocoJoint("ball", coordinates=(0, 1, 2), at_origin=at_origin)]
 
 
 def _has_dynamics(joint: Joint) -> bool:

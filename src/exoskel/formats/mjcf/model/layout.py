@@ -93,6 +93,8 @@ class WorldLayout:
 def simulation_layout(world: World) -> WorldLayout:
     """The layout that the engine runs: spinning single bodies are three slides and a ball.
 
+    As in DART, a free joint moves the origin of its child, wherever the joint itself is.
+
     MuJoCo's implicit integrators treat the gyroscopic torque of a free joint without moving children implicitly.
     That of every other body, and of all bodies in DART, is explicit.  After a second the two are 1e-4 to 1e-2 rad
     apart.  As three slides and a ball, such a body follows the common rule.
@@ -100,9 +102,12 @@ def simulation_layout(world: World) -> WorldLayout:
     spinning = {id(joint) for model in world.models if not model.static for joint in _spinning_free_joints(model)}
 
     def chain(joint: Joint) -> list[MujocoJoint]:
-        return free_joint_chain(joint, whole=False) if id(joint) in spinning else joint_chain(joint)
+        found = joint_chain(joint)
+        if id(joint) in spinning or (len(found) == 4 and joint.kind in ("free", "amotor")):
+            return free_joint_chain(joint, whole=False, at_origin=True)
+        return found
 
-    return WorldLayout(world, chain if spinning else joint_chain)
+    return WorldLayout(world, chain)
 
 
 def _spinning_free_joints(model: Model) -> list[Joint]:

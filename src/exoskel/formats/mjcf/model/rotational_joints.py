@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.scene.joint import Joint
-from exoskel.scene.pose import pose_matrices
+from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.spatial import Array
 
 Components = tuple[Array, ...]
@@ -102,7 +102,8 @@ RotationKind = Literal["ball", "free", "inner"]
 class RotationalJoint(Struct, frozen=True):
     """Where the coordinates of a joint are: the number of the scene's first one, and MuJoCo's addresses.
 
-    `slide` are the addresses of the first of three slides, for a free joint that is not at the root.
+    `slide` are the addresses of the first of three slides, for a free joint that is not at the root.  `anchor` is the
+    point of the child about which it rotates.
     """
 
     joint: Joint
@@ -110,6 +111,7 @@ class RotationalJoint(Struct, frozen=True):
     qpos: int
     qvel: int
     slide: tuple[int, int] = (0, 0)
+    anchor: Vector = (0.0, 0.0, 0.0)
 
 
 class RotationalJoints:
@@ -136,6 +138,11 @@ class RotationalJoints:
         self.qvel = np.hstack([slide, spin]) if kind == "inner" else spin
         self._scene, self._qpos, self._qvel = (columns(one) for one in (self.scene, self.qpos, self.qvel))
         self._offset = tuple(self.frame[:, :3, 3].T)
+        anchors = np.array([member.anchor for member in members]).reshape(-1, 3)
+        self._anchor = _multiply(_transpose(self.rotation), anchors)
+        """In the axes of the joint frame."""
+        self._lever = _multiply(_transpose(self.rotation), self.frame[:, :3, 3] - anchors)
+        """From the anchor to the joint, in the axes of the joint frame."""
         self._frame_is_identity = bool((self.frame == np.eye(4)).all())
         self._zero_position = tuple(self.zero[:, :3, 3].T)
         self._zero_is_upright = bool((self.zero[:, :3, :3] == np.eye(3)).all())
@@ -152,7 +159,14 @@ class RotationalJoints:
             return
         set_components(out, self._scene[:3], self._to_joint_frame(log(own)))
         if self.kind == "inner":
-            out[..., self.scene[:, 3:]] = qpos[..., self.slides]
+            slides = qpos[..., self.slides]
+            if self._lever.any():
+                slides = slides - self._swing(spatial.exp(out[..., self.scene[:, :3]]))
+            out[..., self.scene[:, 3:]] = slides
+
+    def _swing(self, motion: Array) -> Array:
+        """How far rotations about the joint, in its frame, move the anchor."""
+        return self._lever - _multiply(motion, self._lever)
 
     def _free_positions(self, position: Components, rotation: Components) -> Components:
         position = subtract(position, self._zero_position)
@@ -180,7 +194,7 @@ class RotationalJoints:
         rotation = self.rotation @ spatial.exp(own[..., :3]) @ _transpose(self.rotation)
         qpos[..., self.qpos] = spatial.quaternion(rotation)
         if self.kind == "inner":
-            qpos[..., self.slides] = own[..., 3:]
+            qpos[..., self.slides] = own[..., 3:] + self._swing(spatial.exp(own[..., :3]))
 
     def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
         """Convert MuJoCo's velocities to the scene's, into `out`: the inverse of `velocity_blocks`."""
@@ -239,7 +253,7 @@ class RotationalJoints:
         motion = _transpose(self.rotation) @ child_rotation @ self.rotation  # exp(w), in the joint frame
         relative = self.zero[:, :3, :3] @ child_rotation  # the child's rotation in the parent
         parent_side = self.zero[:, :3, :3] @ self.rotation  # the joint frame on the parent's side
-        arm = _multiply(motion, self.inverse_frame[:, :3, 3])  # from the joint to the child's origin, joint frame
+        arm = -_multiply(motion, self._anchor)  # from the anchor to the child's origin, joint frame
         spin = _transpose(parent_side) @ twist[:, :3]
         slide = _transpose(parent_side) @ twist[:, 3:] + spatial.cross_matrix(arm) @ spin
         return _stack_rows(slide, _transpose(relative) @ twist[:, :3])

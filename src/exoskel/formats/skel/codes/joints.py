@@ -253,7 +253,8 @@ TOPICS = (
         "SK089",
         "Limits not enforced by DART",
         "DART stores position and velocity limits, and enforces them only if a program enables this for a "
-        "joint. Reading `written` enforces the limits; reading `dart` stores them without effect.",
+        "joint. Reading `written` enforces the limits; reading `dart` stores them. A servo is an exception: in both "
+        "readings, and in DART, it drives its joint no faster and no further than the limits.",
         info("SK089", "joint '{joint}' has {kinds} limits", "", "does not enforce them by default"),
     ),
     Topic(

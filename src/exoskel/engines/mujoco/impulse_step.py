@@ -1,0 +1,453 @@
+"""A time step in two stages, as in DART: springs and dampers, then impulses of joint friction, limits and servos.
+
+The first stage is implicit: the inertia of a coordinate includes `h d + h² k`.  The impulses of the second act on the
+plain inertia.  MuJoCo solves both together, on the inertia of the first stage.  Here MuJoCo computes inertia and bias
+forces, `ImpulseStep` the accelerations, and MuJoCo takes the step with the forces that result in them.  In steps with
+contacts or equality constraints, MuJoCo's solver replaces the second stage: it needs all constraints at once.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.compile import CompiledWorld
+from exoskel.formats.mjcf.model.joints import needs_duplicate
+from exoskel.formats.mjcf.model.rotational_joints import Indices
+from exoskel.formats.mjcf.write import PRESCRIBED
+from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.world import Model, World
+from exoskel.spatial import Array
+
+CONSTRAINT_MIXING = 1e-9
+"""DART's constraint force mixing: the relative increase of the diagonal of the inverse inertia in the second stage."""
+MAX_RETURN_SPEED = 10.0
+"""The speed at which DART returns a joint beyond a limit into its range, m/s or rad/s."""
+BLOCK_SIZE = 32
+"""Trees are solved together up to this number of degrees of freedom."""
+ROUNDING = 1e-14
+"""The relative error up to which a number satisfies a bound."""
+PATIENCE = 10
+"""Iterations without progress after which `solve_boxed_lcp` changes one variable at a time."""
+
+
+# --- which worlds need it ------------------------------------------------------------------------------
+
+
+def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
+    """Whether MuJoCo's own step would differ from DART's; `limits` as in `MujocoWorld`.
+
+    ODE's motors and stops follow other rules, which MuJoCo's constraints approximate.
+    """
+    moving = [model for model in world.models if not model.static]
+    if any(joint.drives or (joint.loop and needs_duplicate(joint)) for model in moving for joint in model.joints):
+        return False
+    return any(_model_needs_impulses(model, limits) for model in moving)
+
+
+def _model_needs_impulses(model: Model, limits: bool | None) -> bool:
+    joints = [joint for joint in model.joints if not joint.loop]
+    if any(_joint_needs_impulses(joint, limits) for joint in joints):
+        return True
+    dynamic = [joint for joint in joints if joint.actuator not in PRESCRIBED]
+    return any(_has(joint, "friction") for joint in dynamic) and any(
+        _has(joint, "damping", "stiffness") for joint in dynamic
+    )
+
+
+def _joint_needs_impulses(joint: Joint, limits: bool | None) -> bool:
+    """Whether MuJoCo has nothing that does what this joint alone does in DART."""
+    if joint.actuator in ("velocity", "servo"):
+        return bool(joint.dof_count)
+    if joint.actuator in PRESCRIBED:  # MuJoCo has no joint that stops without a reaction
+        return joint.actuator == "locked" and any(joint.velocities)
+    limited = joint.limits_enforced if limits is None else limits
+    if limited and any(isfinite(v) for dof in joint._dofs or () for v in dof.velocity_limits):
+        return True
+    if joint.kind == "ball":
+        return _has(joint, "stiffness", "friction") or len({dof.damping for dof in joint._dofs or ()}) > 1
+    return joint.kind == "free" and _has(joint, "stiffness", "friction", "damping")
+
+
+def _has(joint: Joint, *fields: str) -> bool:
+    return any(getattr(dof, field) for dof in joint._dofs or () for field in fields)
+
+
+_Rows = tuple[Indices, Array, Array, Array]
+"""Constraints: places in a block, wanted changes of velocity, lower and upper bounds of impulses."""
+
+
+# --- the step ------------------------------------------------------------------------------------------
+
+
+class JointValues(Struct):
+    """Springs, dampers and friction of the coordinates of one world, `(nv)`, or of many, `(worlds, nv)`."""
+
+    damping: Array
+    stiffness: Array
+    rest: Array
+    friction: Array
+
+    def of(self, number: int) -> JointValues:
+        """The values of one of many worlds."""
+        every = (self.damping, self.stiffness, self.rest, self.friction)
+        return JointValues(*(values[number] if values.ndim > 1 else values for values in every))
+
+
+class _Block(Struct, frozen=True):
+    """Some trees: their degrees of freedom, where MuJoCo stores their inertia, and which of them are free."""
+
+    dofs: Indices
+    rows: Indices
+    columns: Indices
+    entries: Indices
+    free: Indices
+    prescribed: Indices
+
+    def inertia(self, data: Any) -> Array:
+        """The joint-space inertia."""
+        out = np.zeros((len(self.dofs), len(self.dofs)))
+        out[self.rows, self.columns] = out[self.columns, self.rows] = data.M[self.entries]
+        return out
+
+
+class _State(Struct, frozen=True):
+    """What the accelerations of a step follow from, `(nv)`.
+
+    `prescribed` are the accelerations of prescribed joints, `felt` those that others react to: a locked joint stops
+    without a reaction.  `change` is the matrix from the scene's velocities to MuJoCo's; None for the identity.
+    """
+
+    positions: Array
+    velocities: Array
+    prescribed: Array
+    felt: Array
+    commands: Array
+    values: JointValues
+    change: Array | None
+    with_impulses: bool
+
+
+class ImpulseStep:
+    """Steps a world, or copies of it with other `JointValues`.
+
+    Arrays are `(nv)`, ordered like MuJoCo's degrees of freedom.  The coordinates are the scene's: those of ball and
+    free joints are rotated relative to MuJoCo's.
+    """
+
+    def __init__(self, compiled: CompiledWorld, limits: bool | None = None) -> None:
+        self._mujoco = mujoco_import.load()
+        self.compiled = compiled
+        count = int(compiled.model.nv)
+        self._step_size = float(compiled.model.opt.timestep)
+        self.values = JointValues(*(np.zeros(count) for _ in range(4)))
+        self._servo, self._limited = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        unlimited = np.array([[-np.inf], [np.inf]]).repeat(count, axis=1)
+        self._position_limits, self._velocity_limits, self._force_limits = (unlimited.copy() for _ in range(3))
+        self._scene, self._addresses = self._find_addresses()
+        self._read_joints(limits)
+        self._velocity = self._to_mujoco(compiled.actuation.velocity)
+        self._acceleration = self._to_mujoco(compiled.actuation.acceleration)
+        self._turning_servo = np.zeros(count, dtype=bool)
+        """Servos of ball and free joints, for which MuJoCo has no constraint."""
+        for group in compiled.coordinates.rotational:
+            self._turning_servo[group.qvel] = self._servo[group.qvel]
+        self._locked = self._to_mujoco(compiled.actuation.locked)
+        self._prescribed = self._velocity | self._acceleration | self._locked
+        flags = self._mujoco.mjtDisableBit
+        self._row_flags = int(flags.mjDSBL_FRICTIONLOSS | flags.mjDSBL_LIMIT | flags.mjDSBL_ACTUATION)
+        """What is off while friction, limits and servos are computed here."""
+        self._blocks = self._build_blocks(self.values)
+
+    def _find_addresses(self) -> tuple[Indices, Indices]:
+        """The numbers of the scene's coordinates that MuJoCo has, and of its degrees of freedom for them."""
+        coordinates = self.compiled.coordinates
+        scene = [coordinates.scene, *(group.scene.ravel() for group in coordinates.rotational)]
+        addresses = [coordinates.qvel, *(group.qvel.ravel() for group in coordinates.rotational)]
+        return np.concatenate(scene), np.concatenate(addresses)
+
+    def _to_mujoco(self, values: Any) -> Any:
+        """The scene's values in MuJoCo's order; zero where the scene has no coordinate."""
+        out = np.zeros(self.compiled.model.nv, dtype=values.dtype)
+        out[self._addresses] = values[self._scene]
+        return out
+
+    def _read_joints(self, limits: bool | None) -> None:
+        addresses = dict(zip(self._scene.tolist(), self._addresses.tolist(), strict=True))
+        first = 0
+        for joint in self.compiled.world.joints():
+            for number, dof in enumerate((joint._dofs or [])[: joint.dof_count], first):
+                if number in addresses:
+                    self._read_dof(joint, dof, addresses[number], limits)
+            if joint.actuator == "servo":
+                own = [addresses[n] for n in range(first, first + joint.dof_count) if n in addresses]
+                self._servo[own] = True
+            first += joint.dof_count
+
+    def _read_dof(self, joint: Joint, dof: Dof, at: int, limits: bool | None) -> None:
+        values = self.values
+        values.damping[at], values.stiffness[at], values.rest[at] = dof.damping, dof.stiffness, dof.rest
+        self._velocity_limits[:, at], self._force_limits[:, at] = dof.velocity_limits, dof.force_limits
+        self._position_limits[:, at] = dof.position_limits
+        if joint.actuator not in PRESCRIBED:
+            values.friction[at] = dof.friction
+            self._limited[at] = joint.limits_enforced if limits is None else limits
+
+    def _build_blocks(self, values: JointValues) -> list[_Block]:
+        """Group the trees in which something has to be computed here."""
+        model = self.compiled.model
+        concerned = self._prescribed | self._servo | self._limited
+        for one in (values.damping, values.stiffness, values.friction):
+            concerned |= (one != 0.0).reshape(-1, len(concerned)).any(axis=0)
+        trees = np.asarray(model.dof_treeid)
+        blocks: list[list[int]] = []
+        for tree in np.unique(trees[concerned]).tolist():
+            dofs = np.flatnonzero(trees == tree).tolist()
+            if blocks and len(blocks[-1]) + len(dofs) <= BLOCK_SIZE:
+                blocks[-1] += dofs
+            else:
+                blocks.append(dofs)
+        return [self._build_block(np.array(dofs, dtype=np.intp)) for dofs in blocks]
+
+    def _build_block(self, dofs: Indices) -> _Block:
+        model = self.compiled.model
+        place = {int(dof): i for i, dof in enumerate(dofs)}
+        rows: list[int] = []
+        columns: list[int] = []
+        entries: list[int] = []
+        for dof in dofs.tolist():
+            begin = int(model.M_rowadr[dof])
+            for entry in range(begin, begin + int(model.M_rownnz[dof])):
+                rows.append(place[dof])
+                columns.append(place[int(model.M_colind[entry])])
+                entries.append(entry)
+        prescribed = self._prescribed[dofs]
+        return _Block(
+            dofs,
+            rows=np.array(rows, dtype=np.intp),
+            columns=np.array(columns, dtype=np.intp),
+            entries=np.array(entries, dtype=np.intp),
+            free=np.flatnonzero(~prescribed),
+            prescribed=np.flatnonzero(prescribed),
+        )
+
+    def varied_values(self, friction: Array, fields: Mapping[str, Array | None]) -> JointValues:
+        """The values of many worlds, from their joint friction and their fields of MuJoCo's model that vary."""
+        model, own = self.compiled.model, self.values
+        coordinates = self.compiled.coordinates
+        rest, joints = own.rest, np.asarray(model.dof_jntid)
+        damping = _replace(own.damping, model.dof_damping, fields["dof_damping"])
+        stiffness = fields["jnt_stiffness"]
+        stiffness = None if stiffness is None else stiffness[:, joints]
+        springs = fields["qpos_spring"]
+        if springs is not None:
+            rest = np.broadcast_to(rest, (len(springs), model.nv)).copy()
+            rest[:, coordinates.qvel] = springs[:, coordinates.qpos]
+        out = JointValues(
+            damping,
+            _replace(own.stiffness, model.jnt_stiffness[joints], stiffness),
+            rest,
+            _replace(own.friction, self.compiled.stated_friction, friction),
+        )
+        self._blocks = self._build_blocks(out)
+        return out
+
+    def spring_energy(self, positions: Array, values: JointValues | None = None) -> Array:
+        """The energy of the springs at the scene's positions, J; positions and values may be those of many worlds."""
+        values = values or self.values
+        stiffness, rest = (one[..., self._addresses] for one in (values.stiffness, values.rest))
+        return np.asarray(0.5 * np.sum(stiffness * (positions[..., self._scene] - rest) ** 2, axis=-1))
+
+    # --- stepping -------------------------------------------------------------------------------------
+
+    def prepare(self, model: Any, friction: Array) -> Any:
+        """A copy of a model for `step`: springs and dampers are computed here."""
+        own = copy.copy(model)
+        own.dof_frictionloss[:] = friction
+        own.dof_damping[:], own.jnt_stiffness[:] = 0.0, 0.0
+        own.opt.disableflags |= self._row_flags
+        return own
+
+    def step(
+        self, model: Any, data: Any, forces: Array, commands: Array, coasts: bool, values: JointValues | None = None
+    ) -> None:
+        """Advance by one step.  `forces` and `commands` are the scene's; `model` is from `prepare`.
+
+        If it `coasts`, joints with a velocity actuator keep their velocity, whatever the command.
+        """
+        mujoco, coordinates = self._mujoco, self.compiled.coordinates
+        values = values or self.values
+        has_rows = self._begin(model, data)
+        if data.qvel[self._locked].any():  # DART stops them between two passes of its algorithm
+            data.cdof_dot[self._locked] = 0.0
+            mujoco.mj_rne(model, data, 0, data.qfrc_bias)
+        applied = coordinates.forces(data.qpos, forces + self.compiled.actuation.commanded_forces(commands))
+        data.qfrc_applied[:] = applied
+        mujoco.mj_fwdActuation(model, data)
+        mujoco.mj_fwdAcceleration(model, data)
+        state = self._state(data, commands, coasts, values, not has_rows)
+        smooth = data.qfrc_smooth.copy()
+        with np.errstate(all="ignore"):  # a motion that diverges is reported by MuJoCo
+            for block in self._blocks:
+                data.qfrc_applied[block.dofs] += self._force(block, data, smooth[block.dofs], state)
+        mujoco.mj_step2(model, data)
+        data.qfrc_applied[:] = applied
+
+    def _begin(self, model: Any, data: Any) -> bool:
+        """Compute what depends on the state; returns whether MuJoCo's solver handles the constraints of this step."""
+        self._mujoco.mj_step1(model, data)
+        wanted = bool(data.ncon or data.ne)
+        if wanted != (not model.opt.disableflags & self._row_flags):
+            model.opt.disableflags ^= self._row_flags
+            self._mujoco.mj_step1(model, data)
+        return wanted
+
+    def _state(self, data: Any, commands: Array, coasts: bool, values: JointValues, with_impulses: bool) -> _State:
+        coordinates = self.compiled.coordinates
+        positions, velocities = (
+            self._to_mujoco(one)
+            for one in (coordinates.positions(data.qpos), coordinates.velocities(data.qpos, data.qvel))
+        )
+        wanted = self._to_mujoco(self.compiled.actuation.clipped(commands))
+        felt = np.where(self._acceleration, wanted, 0.0)
+        if self._velocity.any() and not coasts:
+            felt = np.where(self._velocity, (wanted - velocities) / self._step_size, felt)
+        prescribed = np.where(self._locked, -velocities / self._step_size, felt)
+        change = self._change(data.qpos)
+        return _State(positions, velocities, prescribed, felt, wanted, values, change, with_impulses)
+
+    def _change(self, qpos: Array) -> Array | None:
+        """The matrix from the scene's velocities to MuJoCo's, `(nv, nv)`; None for the identity."""
+        groups = self.compiled.coordinates.rotational
+        if not groups:
+            return None
+        out = np.eye(self.compiled.model.nv)
+        for group in groups:
+            out[group.qvel[:, :, None], group.qvel[:, None, :]] = group.velocity_blocks(qpos)
+        return out
+
+    def _force(self, block: _Block, data: Any, smooth: Array, state: _State) -> Array:
+        """The forces to add to those of MuJoCo for the accelerations of DART."""
+        inertia = block.inertia(data)
+        change = None if state.change is None else state.change[np.ix_(block.dofs, block.dofs)]
+        try:
+            if change is None:
+                return inertia @ self._accelerations(block, inertia, smooth, state) - smooth
+            wanted = self._accelerations(block, change.T @ inertia @ change, change.T @ smooth, state)
+        except np.linalg.LinAlgError:
+            return np.full(len(block.dofs), np.nan)
+        return inertia @ (change @ wanted) - smooth
+
+    def _accelerations(self, block: _Block, inertia: Array, smooth: Array, state: _State) -> Array:
+        """The accelerations of a block, in the scene's coordinates."""
+        h, values = self._step_size, state.values
+        out: Array = state.prescribed[block.dofs]
+        if not len(block.free):
+            return out
+        own = block.dofs[block.free]
+        damping, stiffness = values.damping[own], values.stiffness[own]
+        positions, velocities = state.positions[own], state.velocities[own]
+        force = smooth[block.free] - stiffness * (positions + h * velocities - values.rest[own]) - damping * velocities
+        plain = inertia
+        if len(block.prescribed):
+            felt = state.felt[block.dofs[block.prescribed]]
+            force -= inertia[np.ix_(block.free, block.prescribed)] @ felt
+            plain = inertia[np.ix_(block.free, block.free)]
+        implicit = plain.copy()
+        implicit[np.diag_indices_from(implicit)] += h * damping + h * h * stiffness
+        accelerations = np.linalg.solve(implicit, force)
+        accelerations += self._velocity_change(own, plain, velocities + h * accelerations, state) / h
+        out[block.free] = accelerations
+        return out
+
+    # --- impulses -------------------------------------------------------------------------------------
+
+    def _velocity_change(self, own: Indices, inertia: Array, velocities: Array, state: _State) -> Array:
+        """What friction, limits and servos do to velocities: impulses on the plain inertia."""
+        limits = self._limit_rows(own, velocities, state)
+        rows = [self._servo_rows(own, velocities, state, limits[0])]
+        if state.with_impulses:
+            rows = [self._friction_rows(own, velocities, state), limits, *rows]
+        at = np.concatenate([row[0] for row in rows])
+        if not len(at):
+            return np.zeros(len(own))
+        wanted, low, high = (np.concatenate([row[i] for row in rows]) for i in (1, 2, 3))
+        selected = np.zeros((len(own), len(at)))
+        selected[at, np.arange(len(at))] = 1.0
+        response = np.linalg.solve(inertia, selected)
+        matrix = response[at]
+        matrix[np.diag_indices_from(matrix)] *= 1.0 + CONSTRAINT_MIXING
+        change: Array = response @ solve_boxed_lcp(matrix, wanted, low, high)
+        return change
+
+    def _friction_rows(self, own: Indices, velocities: Array, state: _State) -> _Rows:
+        """Friction brakes what moves."""
+        friction = state.values.friction[own]
+        at = np.flatnonzero((friction != 0.0) & (velocities != 0.0))
+        bound = friction[at] * self._step_size
+        return at, -velocities[at], -bound, bound
+
+    def _servo_rows(self, own: Indices, velocities: Array, state: _State, at_limits: Indices) -> _Rows:
+        """A servo aims at positions within the limits, enforced or not, and is off where a limit acts."""
+        allowed = (self._position_limits[:, own] - state.positions[own]) / self._step_size
+        wanted = np.clip(state.commands[own], *allowed) - velocities
+        is_active = (self._servo if state.with_impulses else self._turning_servo)[own] & (wanted != 0.0)
+        is_active[at_limits] = False
+        at = np.flatnonzero(is_active)
+        low, high = self._force_limits[:, own[at]] * self._step_size
+        return at, wanted[at], low, high
+
+    def _limit_rows(self, own: Indices, velocities: Array, state: _State) -> _Rows:
+        """The next position stays within the limits; one beyond them returns."""
+        low, high = (self._position_limits[:, own] - state.positions[own]) / self._step_size
+        slowest, fastest = self._velocity_limits[:, own]
+        lower = np.where(low > 0.0, np.minimum(low, MAX_RETURN_SPEED), np.maximum(slowest, low))
+        upper = np.where(high < 0.0, np.maximum(high, -MAX_RETURN_SPEED), np.minimum(fastest, high))
+        is_low = (low > 0.0) | ((high >= 0.0) & (velocities < lower))
+        is_high = ~is_low & ((high < 0.0) | (velocities > upper))
+        at = np.flatnonzero(self._limited[own] & (is_low | is_high))
+        pushes_up = is_low[at]
+        wanted = np.where(pushes_up, lower[at], upper[at]) - velocities[at]
+        return at, wanted, np.where(pushes_up, 0.0, -np.inf), np.where(pushes_up, np.inf, 0.0)
+
+
+def _replace(own: Array, before: Array, after: Array | None) -> Array:
+    """The own values, except where others changed."""
+    return own if after is None else np.where(after != before, after, own)
+
+
+def solve_boxed_lcp(matrix: Array, wanted: Array, low: Array, high: Array) -> Array:
+    """The x within bounds for which `matrix @ x` is as wanted, or beyond it where a bound holds x back.
+
+    `matrix` is symmetric and positive definite, so that there is one solution.  Block principal pivoting: guess which x
+    are at their bounds, solve for the others, and correct the guess.
+    """
+    side = np.zeros(len(wanted), dtype=np.int8)
+    fewest, patience = len(wanted) + 1, PATIENCE
+    out = np.zeros(len(wanted))
+    for _ in range(100 * len(wanted) + 100):
+        free = side == 0
+        out = np.where(side < 0, low, np.where(side > 0, high, 0.0))
+        if free.any():
+            out[free] = np.linalg.solve(matrix[np.ix_(free, free)], (wanted - matrix @ out)[free])
+        excess = matrix @ out - wanted
+        beyond = ROUNDING * np.abs(out).max()
+        is_outside = (out < low - beyond) | (out > high + beyond)
+        wrong = np.where(free, is_outside, side * excess > ROUNDING * np.abs(wanted).max())
+        count = int(wrong.sum())
+        if not count:
+            break
+        if count < fewest:
+            fewest, patience = count, PATIENCE
+        elif patience:
+            patience -= 1
+        else:
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        side = np.where(wrong, np.where(free, np.where(out < low, -1, 1), 0), side)
+    return np.clip(out, low, high)

@@ -1,0 +1,149 @@
+"""Actuators, friction, limits, springs and free joints: small worlds move as in DART, to rounding errors.
+
+DART's motion is recorded, so that the tests hold without it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel import Simulation, rollout
+from exoskel.engines.dart import dart_world
+from exoskel.engines.mujoco.impulse_step import solve_boxed_lcp
+from tests.motion.record_worlds import CASES, FILE, FOLDER, Case, move
+
+RECORDED: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def load(name: str) -> exoskel.Scene:
+    return exoskel.load(FOLDER / f"{name}.skel", semantics="dart")
+
+
+def assert_same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
+    """Compare states; a ball joint's attitude drifts in DART, which truncates its exponential."""
+    for one, other in zip(found, wanted, strict=True):
+        assert one["positions"] == pytest.approx(other["positions"], rel=0, abs=1e-7)
+        assert one["velocities"] == pytest.approx(other["velocities"], rel=0, abs=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_worlds_move_as_recorded_from_dart(case: Case) -> None:
+    assert_same(move(case, "mujoco"), RECORDED[case.name])
+
+
+@pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_recorded_motion_is_that_of_dart(case: Case) -> None:
+    assert_same(move(case, "dart"), RECORDED[case.name])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.limits is None], ids=lambda case: case.name)
+def test_rollouts_move_like_a_single_world(case: Case) -> None:
+    commands = np.array(case.commands) if case.commands else None
+    motion = rollout(load(case.file), 2, case.steps[-1], stride=case.steps[-1], commands=commands, record="all")
+    assert motion.positions is not None and motion.velocities is not None and motion.energy is not None
+    (wanted,) = RECORDED[case.name][-1:]
+    assert motion.positions[1, -1] == pytest.approx(wanted["positions"], rel=0, abs=1e-7)
+    assert motion.velocities[1, -1] == pytest.approx(wanted["velocities"], rel=0, abs=1e-6)
+    with Simulation(load(case.file)) as simulation:
+        if commands is not None:
+            simulation.commands = commands
+        simulation.step(case.steps[-1])
+        assert motion.energy[1, -1] == pytest.approx(simulation.energy, rel=1e-12, abs=1e-12)
+
+
+def test_parameters_vary_between_worlds_that_step_as_in_dart() -> None:
+    scene = load("friction_beside_damping")
+    frictions, dampings = [0.5, 2.0, 0.0], [1.0, 10.0, 0.0]
+    vary = {"joint:k.friction": frictions, "joint:j.damping": dampings}
+    motion = rollout(scene, 3, 100, stride=100, vary=vary)
+    assert motion.positions is not None
+    first, second = scene.world.models[0].joints
+    for number, (friction, damping) in enumerate(zip(frictions, dampings, strict=True)):
+        first.dofs[0].damping, second.dofs[0].friction = damping, friction
+        simulation = Simulation(scene)
+        simulation.step(100)
+        assert motion.positions[number, -1] == pytest.approx(simulation.positions, rel=0, abs=1e-9)
+
+
+def test_internal_actuators_conserve_momentum() -> None:
+    """Two wheels on a common axle: what the second gains, the first loses."""
+    for actuator in ("velocity", "acceleration", "servo"):
+        scene = load("spun_up_chain")
+        joint = scene.world.models[0].joints[1]
+        joint.actuator = actuator
+        joint.velocities = (0.0,)
+        simulation = Simulation(scene)
+        simulation.commands = np.array([0.0, 0.5])
+        for _ in range(20):
+            simulation.step(5)
+            momentum = simulation.mass_matrix() @ simulation.velocities
+            assert momentum[0] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("actuator", ["velocity", "acceleration", "locked", "servo", "force"])
+@pytest.mark.parametrize("file", ["driven_body", "driven_cart"])
+def test_public_dynamics_do_not_depend_on_actuators(file: str, actuator: str) -> None:
+    scene = load(file)
+    scene.world.models[0].joints[0].actuator = "force"
+    plain = Simulation(scene)
+    scene.world.models[0].joints[0].actuator = actuator  # type: ignore[assignment]
+    found = Simulation(scene)
+    assert found.mass_matrix() == pytest.approx(plain.mass_matrix(), rel=1e-12)
+    assert found.bias_forces() == pytest.approx(plain.bias_forces(), rel=1e-12, abs=1e-12)
+
+
+def test_a_driven_joint_pushes_what_it_touches() -> None:
+    """A commanded velocity is met in contact, too, and moves a box on a floor."""
+    world = exoskel.World(gravity=(0.0, 0.0, -9.81), time_step=1e-3)
+    floor = world.add_model("floor")
+    floor.static = True
+    floor.add_body("floor", joint="weld").collisions.append(exoskel.Shape(geometry=exoskel.Box((4.0, 4.0, 0.2))))
+    pusher = world.add_model("pusher").add_body(
+        "pusher", pose=exoskel.Pose((-0.3, 0.0, 0.2)), joint="prismatic", axes=((1, 0, 0),)
+    )
+    pusher.collisions.append(exoskel.Shape(geometry=exoskel.Box((0.1, 0.1, 0.1))))
+    world.models[1].joints[0].actuator = "velocity"
+    box = world.add_model("box").add_body("box", mass=1.0, pose=exoskel.Pose((0.0, 0.0, 0.2)))
+    box.collisions.append(exoskel.Shape(geometry=exoskel.Box((0.2, 0.2, 0.2))))
+    simulation = Simulation(world)
+    commands = np.zeros(len(simulation.dof_names))
+    commands[0] = 0.5
+    simulation.commands = commands
+    simulation.step(1000)
+    assert simulation.positions[0] == pytest.approx(0.5, abs=1e-9)
+    assert simulation.velocities[0] == pytest.approx(0.5, abs=1e-9)
+    assert simulation.body_poses[2, 0, 3] == pytest.approx(-0.3 + 0.5 + 0.15, abs=5e-3)
+
+
+def test_states_restore_worlds_that_step_as_in_dart() -> None:
+    simulation = Simulation(load("driven_cart"))
+    simulation.commands = np.array([1.0, 0.0])
+    simulation.step(50)
+    state = simulation.state
+    simulation.step(50)
+    wanted = simulation.positions
+    simulation.state = state
+    simulation.step(50)
+    assert simulation.positions.tolist() == wanted.tolist()
+
+
+def test_boxed_problems_have_their_unique_solution() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        size = int(rng.integers(1, 9))
+        factor = rng.normal(size=(size, size))
+        matrix, wanted = factor @ factor.T + 1e-3 * np.eye(size), rng.normal(size=size)
+        low, high = -rng.exponential(size=size), rng.exponential(size=size)
+        low[rng.random(size) < 0.2], high[rng.random(size) < 0.2] = -np.inf, np.inf
+        found = solve_boxed_lcp(matrix, wanted, low, high)
+        excess = matrix @ found - wanted
+        assert (found >= low).all() and (found <= high).all()
+        inside = (found > low) & (found < high)
+        assert np.abs(excess[inside]).max(initial=0.0) < 1e-8
+        assert (excess[found == low] > -1e-8).all() and (excess[found == high] < 1e-8).all()
