@@ -226,7 +226,7 @@ def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, 
     ]
     driven = np.array([number for number, actuator in enumerate(actuators) if actuator in _DRIVEN], dtype=np.intp)
     bounds = [
-        np.where(np.isfinite(side), side, DEFAULT_BOUND * np.sign(side)) for side in engine.actuation.force_limits
+        np.where(np.isfinite(side), side, DEFAULT_BOUND * np.sign(side)) for side in engine.actuation.command_limits
     ]
     is_force = engine.actuation.force[driven]
     low, high = (np.where(is_force, b[driven], s * DEFAULT_BOUND) for b, s in zip(bounds, (-1.0, 1.0), strict=True))
