@@ -47,8 +47,8 @@ _DOCUMENT = (
     Topic(
         "SD005",
         "Version",
-        "Versions 1.6 to 1.12 are supported, each with its own rules. Before 1.5 a joint axis is expressed in the "
-        "model frame, since then in the joint frame.",
+        "Versions 1.6 to 1.12 are supported, each with its own rules. In documents before 1.5, joint axes are in the "
+        "model frame; since 1.5, in the joint frame.",
         warning("SD005.absent", "<sdf> has no version; 1.6 is assumed"),
         warning("SD005.other", "version '{version}' is not one of 1.6 to 1.12; the nearest of these is assumed"),
     ),
