@@ -18,6 +18,7 @@ from exoskel.formats.usd import mapping as usd
 from exoskel.formats.usd.codes import CATALOGUE as USD_CATALOGUE
 from exoskel.formats.usd.mapping import MappingRow as UsdRow
 from exoskel.samples import samples
+from exoskel.scene import codes as scene_codes
 from exoskel.scene import merge
 from exoskel.source.schema import build_schema
 from exoskel.source.vocabulary import Element, Vocabulary
@@ -47,7 +48,7 @@ def pages() -> dict[str, str]:
 
 def diagnostics() -> str:
     parts = ["# Diagnostics", GENERATED, "`exoskel explain CODE` prints the same for one code."]
-    for catalogue in [*registry.catalogues(), merge.CATALOGUE, codes.CATALOGUE]:
+    for catalogue in [*registry.catalogues(), merge.CATALOGUE, scene_codes.CATALOGUE, codes.CATALOGUE]:
         for topic in catalogue.topics.values():
             rows = ["| severity | message | hint | " + (catalogue.engine or "note") + " |", "|---|---|---|---|"]
             for message in topic.messages:

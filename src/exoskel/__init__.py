@@ -50,6 +50,7 @@ from exoskel.scene.shape import (
     TriMesh,
 )
 from exoskel.scene.summary import summarize
+from exoskel.scene.validation import InvalidSceneError, check
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.limits import Limits
 from exoskel.version import XODE_COMPLIANCE, __version__
@@ -156,6 +157,7 @@ __all__ = [
     "FileChangedError",
     "FiniteRotation",
     "Inertia",
+    "InvalidSceneError",
     "Joint",
     "Kinematics",
     "Limits",
@@ -192,6 +194,7 @@ __all__ = [
     "World",
     "__version__",
     "animate",
+    "check",
     "compare",
     "convert",
     "diff",

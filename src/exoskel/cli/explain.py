@@ -11,6 +11,7 @@ from exoskel.cli.read_flags import Flag
 from exoskel.diagnostics import Catalogue, ExoskelError, Topic, did_you_mean
 from exoskel.engines import codes
 from exoskel.formats import registry
+from exoskel.scene import codes as scene_codes
 from exoskel.scene import merge
 
 
@@ -26,7 +27,7 @@ def explain(
     """
     topics = {
         topic.code: (catalogue, topic)
-        for catalogue in [*registry.catalogues(), merge.CATALOGUE, codes.CATALOGUE]
+        for catalogue in [*registry.catalogues(), merge.CATALOGUE, scene_codes.CATALOGUE, codes.CATALOGUE]
         for topic in catalogue.topics.values()
     }
     if not code:

@@ -21,6 +21,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.summary import moments
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
 
@@ -168,6 +169,8 @@ def diff(a: Scene, b: Scene, *, tolerance: float = TOLERANCE) -> list[DiffEntry]
     """
     if not (isfinite(tolerance) and tolerance >= 0.0):
         raise ExoskelError(f"the tolerance must be finite and not negative, not {tolerance}")
+    require_valid(a)
+    require_valid(b)
     with garbage_collection_paused():
         return _Comparison(a, b, tolerance).run()
 

@@ -13,7 +13,9 @@ from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.formats import registry
 from exoskel.formats.interface import Format
 from exoskel.formats.load import Source, load
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
@@ -66,6 +68,7 @@ def convert(
     if not scene.worlds:
         first = next((str(d) for d in scene.diagnostics if d.severity == "error"), "the file is empty")
         raise ExoskelError(f"nothing to convert: {first}")
+    require_valid(scene)
     path = None if output is None else Path(output)
     format = registry.by_name(to) if to else registry.for_output(str(path or ""))
     if target == "pyode" and not format.has_pyode_dialect:
@@ -75,7 +78,7 @@ def convert(
         selected = select_model(selected, find_model(selected, model))
     is_split = model is None and format.holds_one_model and (len(selected.world.models) != 1 or _is_folder(path))
     conversion = Conversion(scene, document, format, target, lower, up, meshes)
-    with garbage_collection_paused():
+    with garbage_collection_paused(), no_edits():  # the scene stays as it is
         if is_split:
             documents = _write_models(conversion, selected, path)
             whole = combine_documents(documents, selected, path)

@@ -22,6 +22,7 @@ from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
+from exoskel.scene.validation import InvalidSceneError, require_valid
 from exoskel.scene.world import Model, Scene, World
 from exoskel.spatial import Array
 
@@ -46,9 +47,14 @@ def preflight(
     """What `engine` does not support in a world (errors), or does differently (warnings, notes).
 
     For a scene, the diagnostics point into its file.  `inertials` are those of the world, if already known.
-    `integrator` is MuJoCo's, if it is not the default.
+    `integrator` is MuJoCo's, if it is not the default.  The diagnostics of an invalid world are those of `check`.
     """
-    return _Preflight(world, find_engine(engine), limits, inertials, integrator).diagnostics()
+    chosen = find_engine(engine)
+    try:
+        require_valid(world)
+    except InvalidSceneError as problem:
+        return problem.diagnostics
+    return _Preflight(world, chosen, limits, inertials, integrator).diagnostics()
 
 
 def require(

@@ -19,7 +19,7 @@ from exoskel.scene.inertia import Rule
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
-from exoskel.source.embedded_format import EmbeddedDataFormat
+from exoskel.source.embedded_format import EmbeddedDataFormat, RejectedElements
 from exoskel.source.file_lookup import SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import Markup
@@ -63,6 +63,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     index_base: Literal[0, 1] | None = None
     apply_embedded_data: bool = True
     """Apply the data that Exoskel has embedded in the file; otherwise ignore it."""
+    rejected_elements: RejectedElements = RejectedElements()
+    """Elements with embedded data that make the scene invalid: they are reported instead of applied."""
     on_native_scene: Callable[[Scene], None] | None = None
     """Called with the scene before embedded data is applied."""
     on_compiled: Callable[[object], None] | None = None

@@ -11,6 +11,7 @@ from exoskel.formats import registry
 from exoskel.formats.interface import Dialect, ReadOptions, Semantics, VelocityAxes
 from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
 from exoskel.scene.inertia import Rule
+from exoskel.scene.validation import mark_valid
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
@@ -81,6 +82,7 @@ def load(
     with garbage_collection_paused(), no_edits():  # building a scene is not an edit
         scene = chosen.reader()(document, options)
         scene.worlds, scene.options, scene.stamp = TrackedList(scene.worlds), options, now
+        mark_valid(scene.worlds, now)
     if strict and has_errors(scene.diagnostics):
         raise LoadError(scene.diagnostics)
     return scene

@@ -14,13 +14,13 @@ from exoskel.formats.embedded_writer import EmbeddedField, EmbeddedWriter, Writt
 from exoskel.formats.interface import Dialect, ReadOptions
 from exoskel.scene.copies import copy_scene
 from exoskel.scene.item import Item
-from exoskel.scene.validation import first_joint_problem, first_non_finite_number
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene
 from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
-from exoskel.source.markup import UnwritableError, serialize
+from exoskel.source.markup import serialize
 from exoskel.source.output_context import Circumstances, ComposedFile, OutputContext, Target
 
 _OWN_LIMITS = Limits(depth=1000, seconds=inf)
@@ -63,13 +63,8 @@ def write(
     Portable documents are stable: reading one and writing it again gives the same bytes.  `output` states how mesh
     files are referred to.
     """
-    problem = first_joint_problem(joint for world in scene.worlds for joint in world.joints())
-    if problem:
-        raise UnwritableError(problem)
-    try:
-        return _write_until_stable(scene, format, output or OutputContext(folder, target))
-    except ValueError as error:
-        raise (UnwritableError(problem) if (problem := first_non_finite_number(scene)) else error) from None
+    require_valid(scene)
+    return _write_until_stable(scene, format, output or OutputContext(folder, target))
 
 
 _MOST_ROUNDS = 4

@@ -14,6 +14,7 @@ from exoskel.scene.inertia import derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Model, Scene, World
 
 
@@ -22,6 +23,7 @@ def summarize(scene: Scene) -> dict[str, Any]:
 
     Body poses are x y z qw qx qy qz in the world at the initial state.
     """
+    require_valid(scene)
     worlds = [_world(scene, world) for world in scene.worlds]
     models = [model for world in worlds for model in world["models"]]
     bodies = [body for model in models for body in model["bodies"]]

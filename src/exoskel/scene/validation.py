@@ -1,86 +1,215 @@
-"""Checks of a scene before it is saved: joints that do not match their kind, and numbers that are not finite."""
+"""The validation of a scene: its structure, the ranges of its numbers, and its references.
+
+Readers create valid scenes.  A scene is checked after embedded data is applied, and after edits before a writer or an
+engine uses it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from math import isinf, isnan
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
+from exoskel.scene.body import Body
+from exoskel.scene.codes import CATALOGUE
+from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, TRAITS, Joint, wrong_count
-from exoskel.scene.world import Scene
-
-_MAY_BE_INFINITE = ("low_stop", "high_stop")
-
-
-def joint_problem(joint: Joint) -> str:
-    """What is wrong with a joint for its kind, as no reader creates it; empty if it is valid."""
-    if joint.kind not in TRAITS:
-        return f"joint {joint.name!r} has the unknown kind {joint.kind!r}"
-    wanted = TRAITS[joint.kind].axes
-    if joint.kind in ("planar", "translational2d"):
-        wanted = 2 if joint.plane == "arbitrary" else 0
-        if joint.plane not in (*PLANES, "arbitrary"):
-            return f"joint {joint.name!r} has the unknown plane {joint.plane!r}"
-    if len(joint.axes) != wanted and not (joint.kind == "amotor" and len(joint.axes) < wanted):
-        return wrong_count("axes", joint, wanted, len(joint.axes))
-    if joint.kind == "euler" and (len(joint.order) != 3 or set(joint.order) - set("xyz")):
-        return f"joint {joint.name!r} has the invalid axis order {joint.order!r}"
-    if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
-        return wrong_count("degrees of freedom", joint, len(joint.motion), len(joint._dofs))
-    return ""
+from exoskel.scene.joint import Joint
+from exoskel.scene.value_checks import POSITIVE, Problem, ValueChecker
+from exoskel.scene.world import Model, Scene, World
 
 
-def first_joint_problem(joints: Iterable[Joint]) -> str:
-    """The first problem that keeps joints from being saved; empty if all are valid."""
-    for joint in joints:
-        if joint.mimic is not None and joint.mimic.joint == joint.name:
-            return f"joint {joint.name!r} mimics itself; mimic another joint, or set mimic to None"
-        problem = joint_problem(joint)
-        if problem:
-            return f"{problem}; after changing the kind of a joint, set these fields too"
-    return ""
+class InvalidSceneError(ExoskelError, ValueError):
+    """A scene is invalid and cannot be written or run.  `diagnostics` has all errors."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = diagnostics
+        others = len(diagnostics) - 1
+        super().__init__(diagnostics[0].message + (f" (and {others} more)" if others else ""))
 
 
-def first_non_finite_number(scene: Scene) -> str:
-    """A message about the first number of a scene that is not finite; empty if all are finite."""
-    for item, _, _ in iter_items(scene):
-        for field, found in _field_values(item):
-            text = _non_finite(found, infinite=field.endswith("_limits"))
-            if text:
-                return f"the {field} of {_describe(item)} is {text}; files can only store finite numbers"
-    return ""
+def check(scene: Scene | World) -> list[Diagnostic]:
+    """Check a scene or world, and return its problems; an empty list if it has none.
+
+    Files are checked when they are loaded.  Edits are checked before a scene is saved, converted or simulated.  The
+    diagnostics of a scene point into its file.
+    """
+    worlds = scene.worlds if isinstance(scene, Scene) else [scene]
+    documents = scene.documents if isinstance(scene, Scene) else []
+    collectors = [Collector(CATALOGUE, document) for document in documents]
+    unplaced = Collector(CATALOGUE, NoSource(worlds[0].name if len(worlds) == 1 else "scene"))
+    for problem in (one for world in worlds for one in world_problems(world)):
+        is_known = 0 <= problem.item.document < len(collectors)
+        collector = collectors[problem.item.document] if is_known else unplaced
+        collector.report(problem.key, problem.item.node if is_known else -1, **dict[str, Any](problem.details))
+    return [diagnostic for one in (unplaced, *collectors) for diagnostic in one.diagnostics]
 
 
-def _field_values(item: Item) -> Iterator[tuple[str, Any]]:
-    for field in FIELDS[type(item)]:
-        if isinstance(item, Joint) and field in ("child", "parent", "dofs"):
-            continue
-        yield field, getattr(item, field)
-    for number, dof in enumerate((item._dofs or ()) if isinstance(item, Joint) else ()):
-        yield from ((f"dofs[{number}].{field}", getattr(dof, field)) for field in DOF_FIELDS)
+def require_valid(scene: Scene | World) -> None:
+    """Raise InvalidSceneError unless a scene is valid.  A scene that was not edited since the last check is."""
+    worlds = scene.worlds if isinstance(scene, Scene) else [scene]
+    now = CLOCK.ticks
+    if all(world._valid_at == now for world in worlds):
+        return
+    found = [diagnostic for diagnostic in check(scene) if diagnostic.severity is Severity.ERROR]
+    if found:
+        raise InvalidSceneError(found)
+    mark_valid(worlds, now)
 
 
-def _non_finite(value: Any, *, infinite: bool) -> str:
-    """`nan` or `inf` if a value contains one; empty if all its numbers are finite."""
-    if isinstance(value, float):
-        return str(value) if isnan(value) or (isinf(value) and not infinite) else ""
-    inner: Iterable[str] = ()
-    if isinstance(value, np.ndarray):
-        return "" if np.isfinite(value).all() else "not finite"
-    if isinstance(value, Struct):
-        names = value.__struct_fields__
-        inner = (_non_finite(getattr(value, name), infinite=infinite or name in _MAY_BE_INFINITE) for name in names)
-    elif isinstance(value, tuple | list):
-        inner = (_non_finite(part, infinite=infinite) for part in value)
-    return next((text for text in inner if text), "")
+def mark_valid(worlds: Iterable[World], now: int) -> None:
+    """Record that worlds are valid at a time of the edit clock."""
+    for world in worlds:
+        Struct.__setattr__(world, "_valid_at", now)
 
 
-def _describe(item: Item) -> str:
-    name = getattr(item, "name", "")
-    kind = type(item).__name__.lower()
-    return f"{kind} {name!r}" if name else f"a {kind}"
+def world_problems(world: World) -> list[Problem]:
+    """All problems of a world, warnings included."""
+    return _Validator(world).problems()
+
+
+class _Validator:
+    """Collects the problems of one world."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.models = [model for model in world.models if isinstance(model, Model)]
+        self.bodies = [body for model in self.models for body in model.bodies if isinstance(body, Body)]
+        self.joints = [joint for model in self.models for joint in model.joints if isinstance(joint, Joint)]
+        self.values = ValueChecker(self.bodies)
+        self.report = self.values.report
+
+    def problems(self) -> list[Problem]:
+        if self._has_types():  # otherwise most other checks are not possible
+            self._check_settings()
+            self._check_names()
+            self._check_tree()
+            self.values.check_bodies(self.bodies)
+            self.values.check_joints(self.joints)
+        return self.values.problems
+
+    # --- settings and names ---------------------------------------------------------------------------
+
+    def _has_types(self) -> bool:
+        """Check that the lists of the world and its models hold models, bodies and joints."""
+        self.values.typed([(model, self.world) for model in self.world.models], "models", Model)
+        self.values.typed([(body, model) for model in self.models for body in model.bodies], "bodies", Body)
+        self.values.typed([(joint, model) for model in self.models for joint in model.joints], "joints", Joint)
+        return not self.values.problems
+
+    def _check_settings(self) -> None:
+        world = self.world
+        self.values.check_numbers([world], "gravity", [world.gravity], width=3)
+        self.values.check_numbers([world], "time_step", [world.time_step], POSITIVE)
+        self.values.check_optional([world], "erp")
+        self.values.check_optional([world], "cfm")
+        field = "collision_exempt_groups"
+        for group in world.collision_exempt_groups:
+            if not isinstance(group, tuple | list) or not all(isinstance(part, str) for part in group):
+                self.values.report_value(world, field, field, group, "a tuple of parts of names")
+        self.values.check_poses([(model, model.pose) for model in self.models])
+
+    def _check_names(self) -> None:
+        self._check_scope(self.world, self.models, "models")
+        for model in self.models:
+            for kind in ("bodies", "joints"):
+                items = getattr(model, kind)
+                if len(items) > 1 or (items and type(items[0].name) is not str):
+                    self._check_scope(model, items, kind)
+
+    def _check_scope(self, owner: Item, items: Sequence[Any], kind: str) -> None:
+        """Check that the items of a list have names, each of them once."""
+        names = [item.name for item in items]
+        if set(map(type, names)) <= {str} and len(set(names)) == len(names):
+            return
+        known: dict[str, Item] = {}
+        for item in items:
+            if not isinstance(item.name, str):
+                self.values.report_value(item, "name", "name", item.name, "a text")
+            elif known.setdefault(item.name, item) is not item:
+                described = self.values.describe(owner)
+                self.report("SC102", item, "name", [known[item.name]], owner=described, kind=kind, name=item.name)
+
+    # --- structure ------------------------------------------------------------------------------------
+
+    def _check_tree(self) -> None:
+        """Check that the joints, without loops, connect the bodies of each model to a tree, parents first."""
+        number = {id(body): index for index, body in enumerate(self.bodies)}
+        if len(number) != len(self.bodies):
+            self._report_repeated_bodies()
+        elif self._check_ends():
+            tree = [joint for joint in self.joints if not joint.loop]
+            child = np.array([number[id(joint.child)] for joint in tree], dtype=np.intp)
+            parent = np.array([-1 if j.parent is None else number[id(j.parent)] for j in tree], dtype=np.intp)
+            counts = np.bincount(child, minlength=len(self.bodies))
+            for index in np.flatnonzero(counts != 1).tolist():
+                self._report_parent_joints(self.bodies[index])
+            if (counts == 1).all():
+                self._check_order(tree, child, parent)
+
+    def _report_repeated_bodies(self) -> None:
+        known: set[int] = set()
+        for model in self.models:
+            for body in model.bodies:
+                if id(body) in known:
+                    self.report("SC103.repeated", model, "bodies", [body], body=body.name, model=model.name)
+                known.add(id(body))
+
+    def _check_ends(self) -> bool:
+        """Check that each joint connects two bodies of its model."""
+        owner = {id(body): model for model in self.models for body in model.bodies}
+        before = len(self.values.problems)
+        for model in self.models:
+            for joint in model.joints:
+                child, parent = joint.child, joint.parent
+                if child is parent:
+                    self.report("SC103.self", joint, "parent", [child], joint=joint.name, body=child.name)
+                elif owner.get(id(child)) is not model or (parent is not None and owner.get(id(parent)) is not model):
+                    self._report_foreign(joint, model)
+        return len(self.values.problems) == before
+
+    def _report_foreign(self, joint: Joint, model: Model) -> None:
+        own = {id(body) for body in model.bodies}
+        ends: list[tuple[str, Any]] = [("child", joint.child), ("parent", joint.parent)]
+        for field, end in ends:
+            if end is not None and id(end) not in own:
+                details: dict[str, Any] = {"field": field, "body": getattr(end, "name", end), "model": model.name}
+                self.report("SC103.foreign", joint, field, [end], joint=joint.name, **details)
+
+    def _report_parent_joints(self, body: Body) -> None:
+        own = [joint for joint in self.joints if joint.child is body]
+        moving = [joint for joint in own if not joint.loop]
+        if moving:
+            names = [str(joint.name) for joint in moving]
+            self.report("SC103.several", moving[1], "loop", moving, body=body.name, joints=names)
+        else:
+            self.report("SC103.none", body, "loop", own, body=body.name)
+
+    def _check_order(self, joints: Sequence[Joint], child: NDArray[np.intp], parent: NDArray[np.intp]) -> None:
+        """Check that no joint is below itself, and that each one follows the joint of its parent body."""
+        place = np.empty(len(self.bodies), dtype=np.intp)
+        place[child] = np.arange(len(joints))
+        late = (parent >= 0) & (place[parent] > np.arange(len(joints)))
+        if not late.any():
+            return
+        above = np.full(len(self.bodies) + 1, -1, dtype=np.intp)  # the last entry is the world
+        above[child] = parent
+        for _ in range(len(self.bodies).bit_length()):
+            above = above[above]
+        rings = [joints[index] for index in np.flatnonzero(above[child] >= 0).tolist()]
+        if rings:
+            names = [str(joint.child.name) for joint in rings[:_MOST_NAMES]]
+            self.report("SC103.ring", rings[0], "parent", rings, bodies=names)
+            return
+        for index in np.flatnonzero(late).tolist():
+            above_it = joints[place[parent[index]]]
+            joint, body = joints[index], above_it.child.name
+            self.report("SC103.order", joint, "parent", [above_it], joint=joint.name, body=body)
+
+
+_MOST_NAMES = 5
+"""How many bodies of a ring a message names."""

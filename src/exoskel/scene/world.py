@@ -245,6 +245,8 @@ class World(Item):
     """Whether bodies of one model collide with each other (ODE; see `Joint.collide_connected` for those that a joint
     connects) or not (DART)."""
     _index: NameIndex = field(default_factory=NameIndex)
+    _valid_at: int = -1
+    """The value of the edit clock when the world was last known to be valid."""
 
     def model(self, name: str) -> Model:
         return self.models[require_index(self._index, self.models, name, "model", f"world {self.name!r}")]

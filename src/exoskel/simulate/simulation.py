@@ -13,6 +13,8 @@ from exoskel.engines.preflight import require
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.layout import simulation_layout
 from exoskel.scene.body import Body
+from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.options import check_positive
 from exoskel.source.gc_pause import garbage_collection_paused
@@ -45,7 +47,8 @@ class Simulation:
         options: dict[str, Any] = {"step": step, "limits": limits, "friction": friction}
         chosen = find_engine(engine)
         self.engine: EngineWorld
-        with garbage_collection_paused():
+        with garbage_collection_paused(), no_edits():  # the world stays as it is
+            require_valid(world)
             if chosen.start_from_layout is not None:
                 layout = simulation_layout(self.world)
                 self.diagnostics: list[Diagnostic] = require(

@@ -29,13 +29,15 @@ from exoskel.scene.json_codec import (
 )
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Mesh, Shape, TriMesh
-from exoskel.scene.validation import joint_problem
+from exoskel.scene.validation import world_problems
+from exoskel.scene.value_checks import Problem
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Tree
 from exoskel.source.embedded_format import (
     EmbeddedElement,
     EmbeddedTag,
     GroupingRow,
+    RejectedElements,
     embedded_elements,
     parse_grouping,
 )
@@ -44,6 +46,9 @@ from exoskel.source.meshes import MeshFinder
 _ITEMS: dict[str, type[Item]] = {"visuals": Shape, "collisions": Shape, "markers": Marker, "joints": Joint}
 
 Report = Callable[..., None]
+
+_STRUCTURAL_FIELDS = frozenset({"", "child", "parent", "loop", "name"})
+"""Fields that decide how items are connected; empty for elements that add, remove or group items."""
 
 POSE_FIELDS = frozenset({"pose", "axes", "dofs"})
 """Fields that together place bodies: if one of them is outdated, all of the model's are ignored."""
@@ -58,14 +63,23 @@ class _PreparedChange(Struct):
     apply: Callable[[], None]
 
 
+_MOST_ROUNDS = 8
+"""How often a document is read again without elements that make the scene invalid, until all are ignored."""
+
+
 class EmbeddedReader:
     """Applies the data that is embedded in a document to the scene that was read from it.
 
-    `code` is that of the format's topic about embedded data.
+    `code` is that of the format's topic about embedded data.  `rejected` elements are reported and not applied.
     """
 
-    def __init__(self, scene: Scene, report: Report, code: str, finder: MeshFinder) -> None:
+    def __init__(self, scene: Scene, report: Report, code: str, finder: MeshFinder, rejected: RejectedElements) -> None:
         self.scene = scene
+        self.rejected = rejected
+        self.touched: dict[int, list[tuple[str, int]]] = {}
+        """The fields that embedded elements have set, with the numbers of these elements, by the id of the item."""
+        self.removed: dict[int, Item] = {}
+        """Placeholders that were removed, by id."""
         self.finder = finder
         self.report = report
         self.code = code
@@ -96,10 +110,13 @@ class EmbeddedReader:
             if isinstance(item, Joint) and not item.loop:
                 self.parent_joints[id(item.child)] = item
 
-    def apply(self, tree: Tree) -> bool:
-        """Apply everything; False if the scene is invalid afterwards and has to be read without embedded data."""
+    def apply(self, tree: Tree) -> RejectedElements | None:
+        """Apply everything; if the scene is invalid then, return the elements without which to read it again."""
+        for number, reason in self.rejected.reasons.items():
+            self.report(f"{self.code}.broken", number, reason=[reason])  # a list is not shortened
         # Groupings come first: joints look up their bodies in their models.
         found = sorted(embedded_elements(tree), key=lambda element: element.tag is not EmbeddedTag.GROUPING)
+        found = [element for element in found if element.number not in self.rejected.reasons]
         # All fingerprints are compared before anything changes.
         steps = [step for element in found if (step := self._prepare(element)) is not None]
         for step in steps:
@@ -107,18 +124,44 @@ class EmbeddedReader:
                 if step.field != "dofs":
                     continue  # the warning about the moved item covers it
                 self.outdated_positions.add(id(step.item))
+            if step.field:
+                self._note_change(step.item, step.field, step.number)
             try:
                 step.apply()
             except (CodecError, TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError) as problem:
                 self._report_broken(step.number, str(problem))
         self._sort_joints()
-        self._remove_invalid_joints()
-        reason = next(
-            filter(None, (joint_problem(joint) for world in self.scene.worlds for joint in world.joints())), ""
-        )
-        if reason:
-            self._report_broken(0, f"{reason}; all embedded data is ignored")
-        return not reason
+        self._remove_joints_of_placeholders()
+        return self._find_rejected(steps)
+
+    def _note_change(self, item: Item | None, field: str, number: int) -> None:
+        """Record that an element has set a field of an item, or created the item."""
+        if item is not None:
+            self.touched.setdefault(id(item), []).append((field, number))
+
+    # --- validation -----------------------------------------------------------------------------------
+
+    def _find_rejected(self, steps: list[_PreparedChange]) -> RejectedElements | None:
+        """The elements that make the scene invalid, with those that were rejected before; None if it is valid."""
+        problems = [problem for world in self.scene.worlds for problem in world_problems(world)] if steps else []
+        found: dict[int, str] = {}
+        for problem in problems:
+            for number in self._responsible_elements(problem, steps):
+                found.setdefault(number, problem.message)
+        if not found:
+            return None
+        if self.rejected.rounds >= _MOST_ROUNDS:
+            found = {step.number: next(iter(found.values())) for step in steps}
+        return RejectedElements({**self.rejected.reasons, **found}, self.rejected.rounds + 1)
+
+    def _responsible_elements(self, problem: Problem, steps: list[_PreparedChange]) -> set[int]:
+        """The elements that set the invalid field, changed the items involved, or, at last, rearranged items."""
+        changes = [change for item in (problem.item, *problem.others) for change in self.touched.get(id(item), ())]
+        exact = {number for field, number in changes if field in (problem.field, "")}
+        found = exact or {number for _, number in changes}
+        if found or not problem.is_structural:
+            return found
+        return {step.number for step in steps if step.field in _STRUCTURAL_FIELDS}
 
     def _model_of(self, item: Item | None) -> Item | None:
         return self.models.get(id(item))
@@ -197,6 +240,7 @@ class EmbeddedReader:
         new = decode_item(_ITEMS[name], data, bodies)
         if isinstance(new, Shape) and isinstance(new.geometry, Mesh):
             new.geometry = self.finder.locate(new.geometry)
+        self._note_change(new, "", element.number)
         target.insert(len(target) if element.index is None else element.index, new)
 
     def _remove(self, item: Item | None) -> None:
@@ -205,6 +249,7 @@ class EmbeddedReader:
         container, name = self.containers[id(item)]
         items: list[Any] = getattr(container, name)
         items[:] = [other for other in items if other is not item]
+        self.removed[id(item)] = item
         if isinstance(container, Body) and not container.collisions and container.mass == 0.0:
             model = next((m for w in self.scene.worlds for m in w.models if container in m.bodies), None)
             if model is not None and model.static and model.document < 0:
@@ -263,15 +308,13 @@ class EmbeddedReader:
             index = {id(body): number for number, body in enumerate(model.bodies)}
             model.joints.sort(key=lambda joint: (joint.loop, 0 if joint.loop else index.get(id(joint.child), -1)))
 
-    def _remove_invalid_joints(self) -> None:
-        """Remove joints between bodies of different models, or with a body that is in no model."""
-        for world in self.scene.worlds:
+    def _remove_joints_of_placeholders(self) -> None:
+        """Remove joints whose child or parent was a placeholder."""
+        for world in self.scene.worlds if self.removed else ():
             for model in world.models:
-                own = {id(body) for body in model.bodies}
+                ends = [(joint, id(joint.child), id(joint.parent)) for joint in model.joints]
                 model.joints[:] = [
-                    joint
-                    for joint in model.joints
-                    if id(joint.child) in own and (joint.parent is None or id(joint.parent) in own)
+                    joint for joint, child, parent in ends if child not in self.removed and parent not in self.removed
                 ]
 
 

@@ -169,6 +169,13 @@ class OtherData(Struct):
     is_unknown: bool = False
 
 
+class RejectedElements(Struct, frozen=True):
+    """Embedded elements that make the scene invalid, by number, with the reasons; found in some rounds of reading."""
+
+    reasons: Mapping[int, str] = {}
+    rounds: int = 0
+
+
 class EmbeddedDataFormat(ABC):
     """How our own elements are embedded in the documents of one format."""
 

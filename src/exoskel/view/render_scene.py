@@ -20,6 +20,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray, Shape, kind_of
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Model, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.surface import Surface, Surfaces, unit_geometry
@@ -94,6 +95,7 @@ class RenderScene:
     """
 
     def __init__(self, world: World) -> None:
+        require_valid(world)
         self.world = world
         self.up = nearest_up_axis(world.gravity)
         self.bodies = list(world.bodies())

@@ -29,7 +29,7 @@ from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Mesh, Shape, TriMesh, kind_of
 from exoskel.scene.summary import moments
-from exoskel.scene.validation import first_non_finite_number
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
@@ -203,6 +203,7 @@ def write(
     """Write the file.  Planes are squares of half size `reach`, in m; a `motion` of the only world is an animation."""
     if motion is not None and len(scene.worlds) != 1:
         raise catalogue_error("GL103.worlds", count=len(scene.worlds))
+    require_valid(scene)
     with garbage_collection_paused():
         return _file(scene, motion, _Writer(output, shown, reach))
 
@@ -210,7 +211,7 @@ def write(
 def _file(scene: Scene, motion: Motion | None, writer: _Writer) -> bytes:
     scenes = [writer.world(world, motion) for world in scene.worlds]
     if not writer.finite:
-        raise UnwritableError(first_non_finite_number(scene) or "some poses or sizes of the scene are not finite")
+        raise UnwritableError("some poses or sizes of the scene are not finite")
     document: dict[str, Any] = {"asset": {"version": "2.0", "generator": f"exoskel {__version__}"}}
     if scenes:
         document |= {"scene": 0, "scenes": scenes, "nodes": writer.nodes}

@@ -7,7 +7,7 @@ scene that was to be saved, nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 import numpy as np
 from msgspec import Struct, structs
@@ -27,7 +27,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import field_value, fingerprint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.validation import first_joint_problem, first_non_finite_number
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import POSE_FIELDS
@@ -83,7 +83,7 @@ class EmbeddedDataEditor:
                 return None
         for item, container, name in found.lost:
             other = counterparts.get(id(container))
-            if other is None or _key(other) not in self.native or name not in _EMBEDDABLE_LISTS:
+            if other is None or other.node < 0 or _key(other) not in self.native or name not in _EMBEDDABLE_LISTS:
                 return None
             index = next(i for i, one in enumerate(getattr(container, name)) if one is item)
             text = self.output.embedded_text(item)
@@ -101,11 +101,11 @@ class EmbeddedDataEditor:
     def _embed_field(self, found: Difference) -> bool:
         """Embed one field; False if that is not possible."""
         native = self.native.get(_key(found.other))
-        if native is None or (found.field in _CONNECTIONS and id(found.one) not in self.static_joints):
+        node = found.other.node
+        if native is None or node < 0 or (found.field in _CONNECTIONS and id(found.one) not in self.static_joints):
             return False
         if isinstance(found.one, Model) and not self.editor.has_model_elements:  # the grouping describes it
             return False
-        node = found.other.node
         element = EmbeddedElement(EmbeddedTag.FIELD, field=found.field)
         element.is_of_parent_joint = isinstance(found.other, Joint) and node == found.other.child.node
         present = self._present_element(node, element)
@@ -311,10 +311,9 @@ def patch_document(scene: Scene) -> PatchedDocument:
         with no_edits():  # reading is not an edit
             return _Patcher(scene, document).patch()
     except ValueError as error:
-        problem = first_non_finite_number(scene)
-        if not problem and not isinstance(error, ExoskelError):
+        if not isinstance(error, ExoskelError):
             raise
-        raise SaveError(f"the scene cannot be saved: {problem or error}") from None
+        raise SaveError(f"the scene cannot be saved: {error}") from None
 
 
 class _Patcher:
@@ -337,15 +336,13 @@ class _Patcher:
         return Document(data, self.document.name, self.document.location, self.document.path_style)
 
     def patch(self) -> PatchedDocument:
+        require_valid(self.scene)
         base = self.read(self.document.data)
         changes = compare(base, self.scene)
         if not changes:
             return PatchedDocument(self.document.data)
         if changes.reordered is not None:
             raise SaveError("the order of the parts of a file cannot be changed")
-        problem = first_joint_problem(_changed_joints(changes))
-        if problem:
-            raise SaveError(f"the scene cannot be saved: {problem}")
         self._editor = self.format.editor()
         self._editor.mark_replaced_items(changes)
         problem = "the edits overlap"
@@ -456,11 +453,6 @@ _SAME_POSE = 1e-9
 
 def _poses(world: World) -> list[tuple[Body, Array]]:
     return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
-
-
-def _changed_joints(changes: Changes) -> Iterator[Joint]:
-    new = [item for added in changes.added for item in (added.item, *getattr(added.item, "joints", ()))]
-    return (item for item in (*(item for _, item in changes.edited), *new) if isinstance(item, Joint))
 
 
 def _is_misgrouped(edited: VerifiedDocument, base: Scene) -> bool:

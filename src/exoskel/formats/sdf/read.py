@@ -97,11 +97,11 @@ def read(document: Document, options: ReadOptions) -> Scene:
             reader.read(source, root, scene)
             if options.apply_embedded_data and might_contain_embedded_data(document.text):
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                is_valid = EmbeddedReader(scene, source.report, EMBEDDED_DATA, finder).apply(root)
-                if not is_valid:
-                    native = read(document, replace(options, apply_embedded_data=False))
-                    native.diagnostics[:0] = [d for d in source.collector.diagnostics if d.code == EMBEDDED_DATA]
-                    return native
+                rejected = EmbeddedReader(scene, source.report, EMBEDDED_DATA, finder, options.rejected_elements).apply(
+                    root
+                )
+                if rejected is not None:
+                    return read(document, replace(options, rejected_elements=rejected))
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             scene.worlds.clear()
             report_malformed(problem, source.collector, _ROOT_CODES)

@@ -176,11 +176,10 @@ def read(document: Document, options: ReadOptions) -> Scene:
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                is_valid = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder).apply(root)
-                if not is_valid:
-                    native = read(document, replace(options, apply_embedded_data=False))
-                    native.diagnostics[:0] = [d for d in collector.diagnostics if d.code == EMBEDDED_DATA]
-                    return native
+                embedded = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder, options.rejected_elements)
+                rejected = embedded.apply(root)
+                if rejected is not None:
+                    return read(document, replace(options, rejected_elements=rejected))
         except MalformedError as problem:  # a limit was exceeded: the whole document is refused
             scene.worlds.clear()
             report_malformed(problem, collector, _ROOT_CODES)
