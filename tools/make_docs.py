@@ -11,8 +11,8 @@ from typing import Any
 from exoskel.engines import codes
 from exoskel.fates import Fate
 from exoskel.formats import registry
-from exoskel.formats.gltf import mapping as gltf
-from exoskel.formats.gltf.mapping import MappingRow as GltfRow
+from exoskel.formats.gltf import write as gltf
+from exoskel.formats.gltf.write import MappingRow as GltfRow
 from exoskel.formats.interface import Format
 from exoskel.formats.usd import mapping as usd
 from exoskel.formats.usd.codes import CATALOGUE as USD_CATALOGUE

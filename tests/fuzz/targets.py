@@ -156,9 +156,9 @@ def _use(motion: Trajectory) -> None:
 
 
 def _run_comment(data: bytes) -> int:
-    from exoskel.formats.xode.pybrain_comment import parse
+    from exoskel.formats.xode.context import parse_pybrain_comment
 
-    found = parse("odeenvironment parameters\n" + data.decode("utf-8", "replace"))
+    found = parse_pybrain_comment("odeenvironment parameters\n" + data.decode("utf-8", "replace"))
     assert all(isinstance(name, str) for name in found.fixed)
     return READ
 
@@ -180,7 +180,7 @@ TARGETS = {
         Target(
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
         ),
-        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.read",)),
+        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.context",)),
         Target("xml", _run_xml, well_formedness.documents, well_formedness.mutate, (), most=2 * MOST),
     )
 }

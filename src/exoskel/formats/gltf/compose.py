@@ -10,8 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.fates import Fate, Verdict
-from exoskel.formats.gltf.mapping import SHAPES
-from exoskel.formats.gltf.write import write
+from exoskel.formats.gltf.write import SHAPES, write
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia

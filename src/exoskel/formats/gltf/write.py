@@ -2,8 +2,7 @@
 
 Each world is a scene of the file.  Its root node rotates the world so that y is up.  Below it are nodes for models,
 bodies and shapes.  The nodes of bodies have world poses, so the keyframes of an animation are the poses of a motion.
-Values that glTF does not support are stored as `extras` if useful, and recorded in `output.losses` otherwise.  The
-tables are in `mapping`.
+Values that glTF does not support are stored as `extras` if useful, and recorded in `output.losses` otherwise.
 
 The file is not written through trimesh, which supports neither animations nor extras of nodes and creates a mesh for
 each shape: here 10,000 boxes share one mesh.
@@ -16,12 +15,13 @@ from math import isfinite, sqrt
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.fates import Fate
 from exoskel.formats.gltf.animation import Keyframes, Motion, animation
 from exoskel.formats.gltf.binary import INDICES, VERTICES, Buffer, single
 from exoskel.formats.gltf.codes import catalogue_error, record_loss
-from exoskel.formats.gltf.mapping import SHAPES
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -37,6 +37,44 @@ from exoskel.source.mesh_parsing import srgb_to_linear
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE, Surface, Surfaces, unit_geometry
 from exoskel.version import __version__
+
+
+class MappingRow(Struct, frozen=True):
+    """One row of the mapping: the glTF object, the fate of the part and why, and the possible diagnostics.
+
+    `always` is the code of a diagnostic that every such part has.
+    """
+
+    written_as: str
+    fate: Fate
+    why: str = ""
+    codes: tuple[str, ...] = ()
+    always: str = ""
+
+
+SHAPES: dict[str, MappingRow] = {
+    "box": MappingRow("mesh", Fate.EXACT, "one mesh with edge length 1, scaled by its nodes"),
+    "pyramid": MappingRow("mesh", Fate.EXACT, "one mesh of size 1, scaled by its nodes"),
+    "sphere": MappingRow(
+        "mesh", Fate.APPROXIMATED, "tessellated, facets up to 1 % of the radius inside", always="GL201"
+    ),
+    "ellipsoid": MappingRow("mesh", Fate.APPROXIMATED, "a scaled sphere", always="GL201"),
+    "cylinder": MappingRow("mesh", Fate.APPROXIMATED, "tessellated; height exact", always="GL201"),
+    "capsule": MappingRow("mesh", Fate.APPROXIMATED, "tessellated", always="GL201"),
+    "cone": MappingRow("mesh", Fate.APPROXIMATED, "tessellated; height exact", always="GL201"),
+    "plane": MappingRow("mesh", Fate.APPROXIMATED, "a square, 20 m wide by default", always="GL202"),
+    "multi_sphere": MappingRow("mesh", Fate.APPROXIMATED, "tessellated convex hull", always="GL203"),
+    "mesh": MappingRow(
+        "mesh",
+        Fate.EXACT,
+        "triangles in single precision; colours of vertices, faces and materials; no textures",
+        ("GL305",),
+    ),
+    "trimesh": MappingRow("mesh", Fate.EXACT, "triangles in single precision"),
+    "ray": MappingRow("", Fate.DROPPED, "a ray has no surface", ("GL305",)),
+}
+"""How each geometry is written."""
+
 
 _MOST_SHORT = 65535
 """Indices below this fit into two bytes; the largest itself is reserved."""

@@ -13,14 +13,21 @@ from msgspec.structs import replace
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.xode.codes import CATALOGUE, EMBEDDED_DATA
-from exoskel.formats.xode.context import DOCUMENT, Context, choose_dialect, report_choice
+from exoskel.formats.xode.context import (
+    DOCUMENT,
+    PYBRAIN_MARK,
+    Context,
+    PybrainParameters,
+    choose_dialect,
+    parse_pybrain_comment,
+    report_choice,
+)
 from exoskel.formats.xode.document_layout import BodyEntry, DocumentLayout
 from exoskel.formats.xode.frames import Frames
 from exoskel.formats.xode.geoms import GeomReader
 from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint, OdeJointReader
 from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder, assemble
-from exoskel.formats.xode.pybrain_comment import MARK, Parameters, parse
 from exoskel.formats.xode.transforms import vector
 from exoskel.formats.xode.values import FLOAT, POSITIVE, VERSION_PATTERN
 from exoskel.formats.xode.vocabulary import BODY_ELEMENT, XODE
@@ -98,19 +105,21 @@ def _report_parameter(context: Context, element: Tree, parameter: _Parameter, nu
                 context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)
 
 
-def _read_pybrain_comment(context: Context) -> Parameters:
+def _read_pybrain_comment(context: Context) -> PybrainParameters:
     """The PyBrain parameters from the first comment that has them."""
-    if MARK not in context.document.text:
-        return Parameters()
-    for position, text in context.document.comments(MARK):
-        parameters = parse(text)
+    if PYBRAIN_MARK not in context.document.text:
+        return PybrainParameters()
+    for position, text in context.document.comments(PYBRAIN_MARK):
+        parameters = parse_pybrain_comment(text)
         for number, line in parameters.problems:
             context.report("X905", position=position, number=number, text=line)
         return parameters
-    return Parameters()
+    return PybrainParameters()
 
 
-def _attach_to_environment(parameters: Parameters, links: list[OdeJoint], layout: DocumentLayout) -> list[OdeJoint]:
+def _attach_to_environment(
+    parameters: PybrainParameters, links: list[OdeJoint], layout: DocumentLayout
+) -> list[OdeJoint]:
     """The joints, with joints and bodies attached to the environment as the PyBrain comment states."""
     names = set(parameters.fixed)
     for link in links:
@@ -359,7 +368,7 @@ class _WorldReader:
                 links.append(link)
         return links
 
-    def _apply_colours(self, parameters: Parameters, bodies: list[Body], static: dict[int, list[Shape]]) -> None:
+    def _apply_colours(self, parameters: PybrainParameters, bodies: list[Body], static: dict[int, list[Shape]]) -> None:
         """Apply the colours of the PyBrain comment, which go by the names of bodies and geoms."""
         if not parameters.colors:
             return
