@@ -8,10 +8,12 @@ that shape, only its texts are read.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
+from exoskel.scene.item import NO_FIELDS
 from exoskel.source.document import Tree
 from exoskel.source.vocabulary import ABSENT, Element
 
@@ -39,10 +41,33 @@ class Node(Struct):
         """Whether `name` is present with an invalid value."""
         return self.invalid is not None and name in self.invalid
 
+    def stated_fields(self, rule: Element) -> frozenset[str]:
+        """The scene fields that the element states; `rule` is its row."""
+        return rule.stated_fields(self.fields)
+
+    def invalid_fields(self, rule: Element) -> frozenset[str]:
+        """The scene fields whose text is invalid."""
+        return rule.stated_fields(sorted(self.invalid)) if self.invalid else NO_FIELDS
+
     def mark_invalid(self, name: str) -> None:
         if self.invalid is None:
             self.invalid = set()
         self.invalid.add(name)
+
+
+def stated_fields(*elements: tuple[Node | None, Element]) -> frozenset[str]:
+    """The scene fields that several elements state about the same item; each with its row."""
+    return _merge(*[node.stated_fields(rule) for node, rule in elements if node is not None])
+
+
+def invalid_fields(*elements: tuple[Node | None, Element]) -> frozenset[str]:
+    """The scene fields of one item whose text is invalid in several elements; each with its row."""
+    return _merge(*[node.invalid_fields(rule) for node, rule in elements if node is not None])
+
+
+@lru_cache(maxsize=4096)
+def _merge(*fields: frozenset[str]) -> frozenset[str]:
+    return NO_FIELDS.union(*fields)
 
 
 class FlatTree:

@@ -210,7 +210,12 @@ class Element:
     given, unless their own rows name another.  STRUCTURE is not inherited; it is the field of a container that names
     and inherits none.  Rows with an `occurrence_code` need no field: the message says why they have no effect.  An
     `extension` has data of other applications.
+
+    A document states the field that a row sets, and the parts of it, wherever the row occurs.  `states` names more
+    fields of the item around the element: the list that an item is added to, or what the rows inside set together.
     """
+
+    _MAX_CACHED = 4096
 
     def __init__(
         self,
@@ -242,6 +247,7 @@ class Element:
         item: type[Item] | None = None,
         field: SceneField | str | None = None,
         content: SceneField | str | None = None,
+        states: tuple[str, ...] = (),
         extension: bool = False,
     ) -> None:
         self.name = name
@@ -272,7 +278,9 @@ class Element:
         self.field = STRUCTURE if item is not None else _as_field(field)
         inside = self.field if content is None else _as_field(content)
         self.content = None if inside == STRUCTURE else inside
+        self.states = states
         self.extension = extension
+        self._stated: dict[tuple[str, ...], frozenset[str]] = {}
         self.attributes = {attribute.name: attribute for attribute in attributes}
         self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}
         self.required_attributes = tuple(a.name for a in self.attributes.values() if a.required)
@@ -294,6 +302,28 @@ class Element:
         rows = {f"@{a.name}": _as_field(a.field) for a in self.attributes.values()}
         rows |= {child.name: child.field for child in self.children.values()}
         return {name: row for name, row in rows.items() if row is not None and row.name == field}
+
+    @cached_property
+    def _stated_by(self) -> dict[str, frozenset[str]]:
+        """The fields that each child, and each attribute with an `@` before its name, states."""
+        found = {f"@{a.name}": _own_names(_as_field(a.field) or self.content) for a in self.attributes.values()}
+        for child in self.children.values():
+            found[child.name] = _own_names(child.field or self.content) | {*child.states}
+        return found
+
+    def stated_fields(self, names: Iterable[str]) -> frozenset[str]:
+        """The scene fields that some children and attributes state; an attribute has an `@` before its name.
+
+        Files repeat a few combinations over and over, so the sets are shared.
+        """
+        key = tuple(names)
+        found = self._stated.get(key)
+        if found is None:
+            if len(self._stated) >= self._MAX_CACHED:
+                self._stated.clear()
+            nothing: frozenset[str] = frozenset()
+            found = self._stated[key] = nothing.union(*(self._stated_by.get(name, nothing) for name in key))
+        return found
 
     @cached_property
     def holds_streamed(self) -> bool:
@@ -329,6 +359,7 @@ def leaf(
     occurrence_code: str = "",
     missing: str = "",
     field: SceneField | str | None = None,
+    states: tuple[str, ...] = (),
 ) -> Element:
     """An element with a value, in the form of an attribute."""
     return Element(
@@ -342,7 +373,15 @@ def leaf(
         occurrence_code=occurrence_code,
         missing=missing,
         field=field,
+        states=states,
     )
+
+
+def _own_names(field: SceneField | None) -> frozenset[str]:
+    """The names of a field of the item around a row and of its parts; none if the row sets nothing of that item."""
+    if field is None or field in (STRUCTURE, FLATTENED) or field.owner or field.unused:
+        return frozenset()
+    return frozenset({field.name, *field.parts} - {""})
 
 
 def _as_field(field: SceneField | str | None) -> SceneField | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector
@@ -57,24 +55,6 @@ def version_text(version: Version) -> str:
 
 MODEL_SCHEME = "model://"
 
-_SCENE_FIELDS = {
-    "@name": "name",
-    "@type": "kind",
-    "inertial": "inertia",
-    "inertia": "moment",
-    "visual": "visuals",
-    "collision": "collisions",
-    "link": "bodies",
-    "model": "models",
-    "joint": "joints",
-    "max_step_size": "time_step",
-    "axis": "axes",
-    "axis2": "axes",
-    "screw_thread_pitch": "pitch",
-    "thread_pitch": "pitch",
-}
-"""Fields of the scene whose names differ from those in SDFormat."""
-
 
 class StatedPose(Struct, frozen=True):
     """A pose as written, and the name of the frame that it is relative to (empty: the default)."""
@@ -84,21 +64,6 @@ class StatedPose(Struct, frozen=True):
 
 
 _DEFAULT_POSE = StatedPose()
-
-
-@lru_cache(maxsize=4096)
-def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(_SCENE_FIELDS.get(name, name.lstrip("@")) for name in names)
-
-
-def stated_fields(*nodes: Node | None) -> frozenset[str]:
-    """The scene fields that nodes state."""
-    return _scene_names(tuple(name for node in nodes if node is not None for name in node.fields))
-
-
-def invalid_fields(*nodes: Node | None) -> frozenset[str]:
-    """The scene fields whose text is invalid."""
-    return _scene_names(tuple(sorted(name for node in nodes if node is not None for name in node.invalid or ())))
 
 
 class Source:

@@ -7,10 +7,10 @@ from typing import cast
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Source, invalid_fields, stated_fields
+from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Source
 from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.values import VECTOR, finite_or_infinite
-from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS
+from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, JOINT_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Kind, Mimic
 from exoskel.scene.pose import Pose, Vector
@@ -65,8 +65,8 @@ def build_joint(pending: PendingJoint) -> Joint | None:
         parent=parent if isinstance(parent, Body) and isinstance(child, Body) else None,
         document=source.number,
         node=node.number,
-        given=stated_fields(node) | {"parent", "child"},
-        repaired=invalid_fields(node),
+        given=node.stated_fields(JOINT_ELEMENT) | {"parent", "child"},
+        repaired=node.invalid_fields(JOINT_ELEMENT),
     )
     place = pending.scope.place(pending.frame)
     joint.pose = _pose(pending, joint.child, place)

@@ -8,13 +8,17 @@ from math import hypot
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.sdf.context import Source, StatedPose, invalid_fields, stated_fields
-from exoskel.formats.sdf.vocabulary import GEOMETRIES, MOMENT, UNSUPPORTED_GEOMETRIES
+from exoskel.formats.sdf.context import Source, StatedPose
+from exoskel.formats.sdf.geometry_elements import (
+    GEOMETRIES,
+    UNSUPPORTED_GEOMETRIES,
+)
+from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMENT
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
-from exoskel.source.flat_tree import Node
+from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.spatial import unit_divisor
 
 
@@ -23,7 +27,7 @@ def read_shape(source: Source, node: Node, element: str) -> tuple[Shape, StatedP
     geometry = _geometry(source, node, element)
     if geometry is None:
         return None
-    stated = source.pose(node)
+    stated, rule = source.pose(node), LINK_ELEMENT.children[element]
     surface: Node | None = node.fields.get("surface")
     contact: Node | None = surface.fields.get("contact") if surface else None
     _report_anisotropic_friction(source, node, surface)
@@ -37,8 +41,8 @@ def read_shape(source: Source, node: Node, element: str) -> tuple[Shape, StatedP
         restitution=_nested_number(surface, "bounce", "restitution_coefficient"),
         document=source.number,
         node=node.number,
-        given=stated_fields(node),
-        repaired=invalid_fields(node),
+        given=node.stated_fields(rule),
+        repaired=node.invalid_fields(rule),
     )
     return shape, stated
 
@@ -211,18 +215,18 @@ DisplacedShape = tuple[Shape, StatedPose, Node]
 
 def read_link(source: Source, node: Node, name: str, *, static: bool) -> tuple[Body, list[DisplacedShape]]:
     """Read a body without its pose, and the shapes whose poses are relative to other frames."""
+    inertial: Node | None = node.fields.get("inertial")
     body = Body(
         name=name,
         inertia=_inertia(source, node, name, static=static),
         gravity=node.fields.get("gravity", True),
         document=source.number,
         node=node.number,
-        given=stated_fields(node),
-        repaired=invalid_fields(node, node.fields.get("inertial")),
+        given=stated_fields((node, LINK_ELEMENT), (inertial, INERTIAL_ELEMENT)),
+        repaired=invalid_fields((node, LINK_ELEMENT), (inertial, INERTIAL_ELEMENT)),
     )
     _report_unsupported_motion(source, node)
     solids: list[Solid] = []
-    inertial: Node | None = node.fields.get("inertial")
     is_auto = inertial is not None and inertial.fields.get("@auto", False)
     displaced: list[DisplacedShape] = []
     for element, shapes in (("visual", body.visuals), ("collision", body.collisions)):

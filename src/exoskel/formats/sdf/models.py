@@ -7,10 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import Source, StatedPose, stated_fields
+from exoskel.formats.sdf.context import Source, StatedPose
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics
 from exoskel.formats.sdf.links import DisplacedShape, read_link
+from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
@@ -173,7 +174,7 @@ class ModelReader:
             joints=ordered,
             document=placed.source.number,
             node=placed.node.number,
-            given=stated_fields(placed.node),
+            given=placed.node.stated_fields(MODEL_ELEMENT),
         )
         return model, scope
 

@@ -15,14 +15,12 @@ from exoskel.formats.sdf.context import (
     NEWEST,
     OLDEST,
     Source,
-    invalid_fields,
     parse_version,
-    stated_fields,
     version_text,
 )
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
 from exoskel.formats.sdf.models import ModelReader, Placement, inner_transform, placement_of, unique_in_scope
-from exoskel.formats.sdf.vocabulary import SDF
+from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, WORLD_ELEMENT
 from exoskel.scene.item import Names
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
@@ -31,7 +29,7 @@ from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
-from exoskel.source.flat_tree import Node
+from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
@@ -193,8 +191,8 @@ class _Reader:
             time_step=_time_step(source, physics),
             document=source.number,
             node=node.number,
-            given=stated_fields(node, physics),
-            repaired=invalid_fields(node, physics),
+            given=stated_fields((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT)),
+            repaired=invalid_fields((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT)),
         )
         _read_engine_settings(world, physics)
         for joint in node.nodes("joint"):

@@ -8,12 +8,12 @@ from typing import Any
 from exoskel import spatial
 from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
 from exoskel.formats.skel.shapes import ShapeReader
-from exoskel.formats.skel.vocabulary import MOMENT_ENTRIES
+from exoskel.formats.skel.vocabulary import BODY_ELEMENT, INERTIA_ELEMENT, MARKER_ELEMENT, MOMENT_ENTRIES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, check_moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
-from exoskel.source.flat_tree import Node
+from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 
 _DEFAULT_MASS = 1.0
 
@@ -75,7 +75,7 @@ class BodyReader:
             ],
             document=DOCUMENT,
             node=node.number,
-            given=self.context.stated_fields(node, mass_node),
+            given=stated_fields((node, BODY_ELEMENT), (mass_node, INERTIA_ELEMENT)),
         )
         if "soft_shape" in fields:
             body.soft = self.shapes.read_soft_body(fields["soft_shape"])
@@ -84,7 +84,7 @@ class BodyReader:
         if "self_collide" in fields:
             body.ignored_values = {"self_collide": "true" if fields["self_collide"] else "false"}
         if node.invalid or (mass_node is not None and mass_node.invalid):
-            body.repaired = self.context.invalid_fields(node, mass_node)
+            body.repaired = invalid_fields((node, BODY_ELEMENT), (mass_node, INERTIA_ELEMENT))
         derives = body.inertia.moment is None and body.inertia.mass > 0.0
         self.shapes.report_missing_meshes(derives)
         if derives:
@@ -184,9 +184,8 @@ class BodyReader:
             offset=node.fields.get("offset", ZERO),
             document=DOCUMENT,
             node=node.number,
-            # Here `offset` keeps its name; elsewhere it is a centre of mass.
-            given=frozenset(field.lstrip("@") for field in node.fields),
-            repaired=frozenset(field.lstrip("@") for field in node.invalid or ()),
+            given=node.stated_fields(MARKER_ELEMENT),
+            repaired=node.invalid_fields(MARKER_ELEMENT),
         )
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.scene.shape import Bounds
 from exoskel.source import file_lookup
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import FoundFile, SearchPaths
-from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshExtents, single_precision
 
 DOCUMENT = 0
@@ -18,37 +15,6 @@ DOCUMENT = 0
 
 EXTREME = 1e75
 """Lengths and masses above this may overflow in a moment, which is a product of five of them."""
-
-_FIELD_OF = {
-    "@name": "name",
-    "@type": "kind",
-    "@actuator": "actuator",
-    "transformation": "pose",
-    "visualization_shape": "visuals",
-    "collision_shape": "collisions",
-    "soft_shape": "soft",
-    "marker": "markers",
-    "mobile": "static",
-    "immobile": "static",
-    "skeleton": "models",
-    "body": "bodies",
-    "joint": "joints",
-    "offset": "com",
-    "moment_of_inertia": "moment",
-    "axis_order": "order",
-    "init_pos": "positions",
-    "init_vel": "velocities",
-    "kv": "vertex_stiffness",
-    "ke": "edge_stiffness",
-    "damp": "damping",
-}
-"""The scene's names for what SKEL calls otherwise."""
-
-
-@lru_cache(maxsize=4096)
-def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
-    """Files repeat a few combinations of elements over and over, so the sets are shared."""
-    return frozenset(_FIELD_OF.get(name, name.lstrip("@")) for name in names)
 
 
 class Context:
@@ -63,15 +29,6 @@ class Context:
         self.extreme = False
         """Whether the document has an extremely large dimension or mass."""
         self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
-
-    def stated_fields(self, node: Node, inner: Node | None = None) -> frozenset[str]:
-        """The names of the scene fields that a node, and a node inside it, state."""
-        return _scene_names(tuple(node.fields) if inner is None else (*node.fields, *inner.fields))
-
-    def invalid_fields(self, *nodes: Node | None) -> frozenset[str]:
-        """The names of the scene fields whose text was invalid."""
-        names = [name for node in nodes if node is not None and node.invalid for name in node.invalid]
-        return _scene_names(tuple(sorted(names)))
 
     def find_mesh(self, uri: str) -> FoundFile:
         """The file of a reference, and remarks about the reference; both readings report the same remarks."""

@@ -149,6 +149,7 @@ SHAPE_GEOMETRY = Element(
     unknown_child_code="SK060.unknown",
     field=STRUCTURE,
     content="geometry",
+    states=("geometry",),
 )
 
 _SOFT_CUT = (
@@ -188,4 +189,5 @@ SOFT_GEOMETRY = Element(
     one_of=SOFT_GEOMETRIES,
     missing="SK060.none",
     unknown_child_code="SK060.soft",
+    states=("geometry",),
 )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from exoskel.diagnostics import KnownNames
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
+from exoskel.formats.skel.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DEFAULT_PITCH, Joint
 from exoskel.scene.pose import IDENTITY, Vector
@@ -43,7 +44,7 @@ AXIS_USES: dict[str, AxisUse] = {
     "free": AxisUse(),
 }
 
-_AXES_GIVEN = frozenset({"axes"})
+_AXES = frozenset({"axes"})
 _PLANAR_KINDS = ("planar", "translational2d")
 _UNIT_TOLERANCE = 1e-6
 _ROUNDING = 1e-12
@@ -90,7 +91,7 @@ class JointReader:
             limits_enforced=not self.context.dart,
             document=DOCUMENT,
             node=node.number,
-            given=self.context.stated_fields(node),
+            given=node.stated_fields(JOINT_ELEMENT),
         )
         if kind in NOT_IN_DART:
             self.report("SK090", node.number, attribute="type", kind=kind)
@@ -98,7 +99,7 @@ class JointReader:
         if has_details and not self._read_details(joint, node):
             return None
         if node.invalid:
-            joint.repaired = self.context.invalid_fields(node)
+            joint.repaired |= node.invalid_fields(JOINT_ELEMENT)
         return joint
 
     def _read_details(self, joint: Joint, node: Node) -> bool:
@@ -139,7 +140,7 @@ class JointReader:
         if directions:
             joint.axes = tuple(self._read_axis(joint, node, element, fallback) for element, fallback in directions)
             if directions[0][0] in fields:
-                joint.given |= _AXES_GIVEN
+                joint.given |= _AXES
         if kind == "screw" and "axis" in fields:
             joint.pitch = fields["axis"].fields.get("pitch", DEFAULT_PITCH)
         elif kind == "euler":
@@ -164,7 +165,7 @@ class JointReader:
         if axis is None:
             if not axis_node.is_invalid("xyz"):
                 self.report("SK077.no_xyz", axis_node.number, **details)
-            node.mark_invalid("axes")
+            joint.repaired = _AXES
             return fallback
         length = hypot(*axis)
         if self.context.dart and joint.kind == "universal" and abs(length - 1.0) > _ROUNDING:
@@ -173,7 +174,7 @@ class JointReader:
             self.report("SK077.zero", axis_node.number, "xyz", **details)
             if self.context.dart:
                 return axis
-            node.mark_invalid("axes")
+            joint.repaired = _AXES
             return fallback
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             consequence = _NOT_UNIT_CONSEQUENCES.get(joint.kind, "also normalises it")

@@ -14,7 +14,7 @@ from exoskel.formats.skel.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
-from exoskel.formats.skel.vocabulary import SKEL
+from exoskel.formats.skel.vocabulary import PHYSICS_ELEMENT, SKEL, SKELETON_ELEMENT, WORLD_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
@@ -23,7 +23,7 @@ from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Readi
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
-from exoskel.source.flat_tree import Node
+from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
@@ -249,8 +249,8 @@ class _Reader:
             time_step=time_step,
             document=DOCUMENT,
             node=node.number,
-            given=self.context.stated_fields(node, physics),
-            repaired=self.context.invalid_fields(node, physics),
+            given=stated_fields((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT)),
+            repaired=invalid_fields((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT)),
         )
         if physics is None or ("gravity" not in physics.fields and not physics.is_invalid("gravity")):
             self.report("SK031", node.number if physics is None else physics.number)
@@ -303,10 +303,10 @@ class _Reader:
             joints=ordered,
             document=DOCUMENT,
             node=node.number,
-            given=self.context.stated_fields(node),
+            given=node.stated_fields(SKELETON_ELEMENT),
         )
         if node.invalid:
-            model.repaired = self.context.invalid_fields(node)
+            model.repaired = node.invalid_fields(SKELETON_ELEMENT)
         if len(ordered) > 1 or (ordered and ordered[0]._dofs is not None):
             self._make_dof_names_unique(ordered)
         checks.check_free_velocities(self.context, model)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from exoskel.diagnostics import PACKAGE_HINT
 from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
 from exoskel.formats.skel.geometry_elements import GEOMETRIES, SOFT_GEOMETRIES
+from exoskel.formats.skel.vocabulary import COLLISION_ELEMENT, SOFT_ELEMENT, VISUAL_ELEMENT
 from exoskel.scene.body import SoftBody, SoftGeometry, Tessellation
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.shape import (
@@ -91,6 +92,7 @@ class ShapeReader:
         color = fields.get("color") if visual else None
         if visual and color is None and not self.context.dart:
             color = geometry_node.fields.get("color")
+        rule = VISUAL_ELEMENT if visual else COLLISION_ELEMENT
         shape = Shape(
             geometry=geometry,
             pose=fields.get("transformation", IDENTITY),
@@ -98,10 +100,10 @@ class ShapeReader:
             collidable=collides,
             document=DOCUMENT,
             node=node.number,
-            given=self.context.stated_fields(node),
+            given=node.stated_fields(rule),
         )
         if node.invalid:
-            shape.repaired = self.context.invalid_fields(node)
+            shape.repaired = node.invalid_fields(rule)
         if not visual and kind in _PARTLY_SUPPORTED and shape.collidable:
             self.partly_supported.append(CollisionGeometry(kind, node.number))
         if kind_node.number in self._mesh_problems:
@@ -305,8 +307,8 @@ class ShapeReader:
             damping=fields.get("damp", 0.01),
             document=DOCUMENT,
             node=node.number,
-            given=self.context.stated_fields(node),
-            repaired=self.context.invalid_fields(node),
+            given=node.stated_fields(SOFT_ELEMENT),
+            repaired=node.invalid_fields(SOFT_ELEMENT),
         )
 
     def _choose_soft_geometry(self, geometry_node: Node) -> str:

@@ -44,7 +44,7 @@ from exoskel.source.vocabulary import (
 MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
-def _pose(meaning: str, field: str = "pose") -> Element:
+def _pose(meaning: str, field: SceneField | str = "pose") -> Element:
     return leaf("transformation", TRANSFORMATION, meaning, default="0 0 0 0 0 0", unit="m, rad", field=field)
 
 
@@ -72,7 +72,7 @@ _MOMENT = Element(
     engine="DART up to 6.19 derives a missing moment from the first shape only; since 6.20 from all shapes.",
 )
 
-_INERTIA = Element(
+INERTIA_ELEMENT = Element(
     "inertia",
     "?",
     "Mass properties.  A body without this element has mass 1 and the identity moment.",
@@ -111,7 +111,7 @@ def _surface(place: str) -> list[Element]:
     return [leaf(name, REAL, meaning, occurrence_code="SK013.contact") for name in ("friction", "restitution")]
 
 
-_VISUAL = Element(
+VISUAL_ELEMENT = Element(
     "visualization_shape",
     "*",
     "A visual shape of the body.",
@@ -128,9 +128,10 @@ _VISUAL = Element(
     leaf("alpha", REAL, "Not part of SKEL: use a fourth number in `color`.", occurrence_code="SK013.alpha"),
     *_surface("shape"),
     item=Shape,
+    states=("visuals",),
 )
 
-_COLLISION = Element(
+COLLISION_ELEMENT = Element(
     "collision_shape",
     "*",
     "A collision shape of the body.",
@@ -147,39 +148,62 @@ _COLLISION = Element(
     leaf("color", COLOR, "Used only in a `visualization_shape`.", occurrence_code="SK013.color", field="color"),
     *_surface("shape"),
     item=Shape,
+    states=("collisions",),
 )
 
-_SOFT = Element(
+
+def _soft(part: str) -> SceneField:
+    return SceneField("soft", parts=(part,))
+
+
+SOFT_ELEMENT = Element(
     "soft_shape",
     "?",
     "A deformable skin of point masses around the rigid body.",
-    leaf("total_mass", REAL, "Mass of the skin, in addition to the mass of the body.", card="1", unit="kg"),
-    _pose("Pose of the skin in the body frame; used only for a box.", field="soft"),
+    leaf(
+        "total_mass",
+        REAL,
+        "Mass of the skin, in addition to the mass of the body.",
+        card="1",
+        unit="kg",
+        field=_soft("total_mass"),
+    ),
+    _pose("Pose of the skin in the body frame; used only for a box.", field=_soft("pose")),
     SOFT_GEOMETRY,
-    leaf("kv", REAL, "Stiffness that pulls each point back to its rest position.", unit="N/m", default="1"),
-    leaf("ke", REAL, "Stiffness of the edges between points.", unit="N/m", default="1"),
-    leaf("damp", REAL, "Damping of the points.", unit="N·s/m", default="0.01"),
+    leaf(
+        "kv",
+        REAL,
+        "Stiffness that pulls each point back to its rest position.",
+        unit="N/m",
+        default="1",
+        field=_soft("vertex_stiffness"),
+    ),
+    leaf("ke", REAL, "Stiffness of the edges between points.", unit="N/m", default="1", field=_soft("edge_stiffness")),
+    leaf("damp", REAL, "Damping of the points.", unit="N·s/m", default="0.01", field=_soft("damping")),
     field="soft",
 )
 
-_BODY = Element(
+MARKER_ELEMENT = Element(
+    "marker",
+    "*",
+    "A named point on the body.",
+    leaf("offset", VECTOR, "The point in the body frame.", unit="m", default="0 0 0", field="offset"),
+    attributes=[Attribute("name", NAME, "Name of the marker.", field="name")],
+    item=Marker,
+    states=("markers",),
+)
+
+BODY_ELEMENT = Element(
     "body",
     "*",
     "A rigid body.",
     leaf("gravity", BOOLEAN, "Whether gravity acts on the body.", default="true", field="gravity"),
     _pose("Pose in the skeleton frame at zero joint positions (not relative to the parent body)."),
-    _INERTIA,
-    _VISUAL,
-    _COLLISION,
-    _SOFT,
-    Element(
-        "marker",
-        "*",
-        "A named point on the body.",
-        leaf("offset", VECTOR, "The point in the body frame.", unit="m", default="0 0 0", field="offset"),
-        attributes=[Attribute("name", NAME, "Name of the marker.", field="name")],
-        item=Marker,
-    ),
+    INERTIA_ELEMENT,
+    VISUAL_ELEMENT,
+    COLLISION_ELEMENT,
+    SOFT_ELEMENT,
+    MARKER_ELEMENT,
     leaf(
         "self_collide",
         BOOLEAN,
@@ -191,6 +215,7 @@ _BODY = Element(
     *_surface("body"),
     attributes=[Attribute("name", NAME, "Name, unique in the skeleton.", field="name")],
     item=Body,
+    states=("bodies",),
 )
 
 # --- joints -----------------------------------------------------------------------------------------
@@ -328,7 +353,7 @@ _DOF = Element(
     field="dofs",
 )
 
-_JOINT = Element(
+JOINT_ELEMENT = Element(
     "joint",
     "*",
     "A joint that connects a body to another body or to the world.",
@@ -348,8 +373,17 @@ _JOINT = Element(
         attributes=[Attribute("type", PLANE_TYPE, "The plane.", default="xy", field="plane")],
         field=STRUCTURE,
         content="axes",
+        states=("plane",),
     ),
-    leaf("init_pos", COORDINATES, "Initial positions.", unit="rad, m", default="zeros", field=dof_field("position")),
+    leaf(
+        "init_pos",
+        COORDINATES,
+        "Initial positions.",
+        unit="rad, m",
+        default="zeros",
+        field=dof_field("position"),
+        states=("positions",),
+    ),
     leaf(
         "init_vel",
         COORDINATES,
@@ -358,6 +392,7 @@ _JOINT = Element(
         default="zeros",
         engine="DART up to 6.16 reads velocities of free joints in the axes of the child; since 6.17 of the parent.",
         field=dof_field("velocity"),
+        states=("velocities",),
     ),
     _DOF,
     attributes=[
@@ -366,11 +401,12 @@ _JOINT = Element(
         Attribute("actuator", ACTUATOR, "Actuator type of the joint.", default="force", field="actuator"),
     ],
     item=Joint,
+    states=("joints",),
 )
 
 # --- the document -----------------------------------------------------------------------------------
 
-_SKELETON = Element(
+SKELETON_ELEMENT = Element(
     "skeleton",
     "*",
     "Bodies and the joints between them.",
@@ -383,33 +419,36 @@ _SKELETON = Element(
         engine="DART 6 ignores it.",
         field="static",
     ),
-    _BODY,
-    _JOINT,
+    BODY_ELEMENT,
+    JOINT_ELEMENT,
     attributes=[Attribute("name", NAME, "Name, unique in the world.", field="name")],
     streamed=True,
     item=Model,
+    states=("models",),
 )
 
-_WORLD = Element(
+PHYSICS_ELEMENT = Element(
+    "physics",
+    "?",
+    "Simulation settings.",
+    leaf("time_step", REAL, "Time step of the simulation.", unit="s", default="0.001", field="time_step"),
+    leaf("gravity", VECTOR, "Gravitational acceleration.", unit="m/s²", default="0 0 -9.81", field="gravity"),
+    leaf(
+        "collision_detector",
+        DETECTOR,
+        "Preferred collision detector.",
+        default="fcl",
+        engine="DART 6 uses fcl for any other value.",
+        field="collision_detector",
+    ),
+)
+
+WORLD_ELEMENT = Element(
     "world",
     "?",
     "A world: physics and skeletons.",
-    Element(
-        "physics",
-        "?",
-        "Simulation settings.",
-        leaf("time_step", REAL, "Time step of the simulation.", unit="s", default="0.001", field="time_step"),
-        leaf("gravity", VECTOR, "Gravitational acceleration.", unit="m/s²", default="0 0 -9.81", field="gravity"),
-        leaf(
-            "collision_detector",
-            DETECTOR,
-            "Preferred collision detector.",
-            default="fcl",
-            engine="DART 6 uses fcl for any other value.",
-            field="collision_detector",
-        ),
-    ),
-    _SKELETON,
+    PHYSICS_ELEMENT,
+    SKELETON_ELEMENT,
     attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 ignores it.", field="name")],
     repeated="SK005.world",
     item=World,
@@ -422,8 +461,8 @@ SKEL = Vocabulary(
         "skel",
         "1",
         "The root element: contains a world, or bare skeletons.",
-        _WORLD,
-        _SKELETON,
+        WORLD_ELEMENT,
+        SKELETON_ELEMENT,
         attributes=[
             Attribute(
                 "version",

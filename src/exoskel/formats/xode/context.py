@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from sys import float_info
 
 from msgspec import Struct, field
@@ -134,21 +133,6 @@ class Context:
             line = self.line(node.fields[ordered[0]].number)
             self.report(key, node.fields[other].number, element=other, line=line)
         return ordered[0]
-
-    def stated_fields(self, node: Node) -> frozenset[str]:
-        """The names of the scene fields that a node states."""
-        return _scene_names(tuple(node.fields))
-
-    def invalid_fields(self, node: Node) -> frozenset[str]:
-        return _scene_names(tuple(sorted(node.invalid or ())))
-
-
-_FIELD_OF = {"transform": "pose", "@gravitymode": "gravity", "mass": "mass", "@enabled": "state"}
-
-
-@lru_cache(maxsize=1024)
-def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(_FIELD_OF.get(name, name.lstrip("@")) for name in names)
 
 
 # --- the context ---------------------------------------------------------------------------------------

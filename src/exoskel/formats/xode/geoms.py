@@ -11,7 +11,7 @@ import numpy as np
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.document_layout import GeomEntry
 from exoskel.formats.xode.frames import LARGEST, Frames
-from exoskel.formats.xode.vocabulary import LEAST_VERTICES, SHAPES
+from exoskel.formats.xode.vocabulary import GEOM_ELEMENT, LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.source.flat_tree import Node
@@ -57,8 +57,8 @@ class GeomReader:
                 space=entry.space,
                 document=DOCUMENT,
                 node=node.number,
-                given=self.context.stated_fields(node),
-                repaired=self.context.invalid_fields(node),
+                given=node.stated_fields(GEOM_ELEMENT),
+                repaired=node.invalid_fields(GEOM_ELEMENT),
             ),
             attached,
         )

@@ -12,6 +12,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint
+from exoskel.formats.xode.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia
 from exoskel.scene.item import Names, unique_name
@@ -192,7 +193,7 @@ class ModelBuilder:
             loop=connection.loop,
             document=DOCUMENT,
             node=link.node.number,
-            given=self.context.stated_fields(link.node),
+            given=link.node.stated_fields(JOINT_ELEMENT),
         )
         _set_limits(joint)
         return joint

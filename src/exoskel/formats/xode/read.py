@@ -30,7 +30,7 @@ from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder, assemble
 from exoskel.formats.xode.transforms import vector
 from exoskel.formats.xode.values import FLOAT, POSITIVE, VERSION_PATTERN
-from exoskel.formats.xode.vocabulary import BODY_ELEMENT, XODE
+from exoskel.formats.xode.vocabulary import BODY_ELEMENT, WORLD_ELEMENT, XODE
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
@@ -289,7 +289,7 @@ class _WorldReader:
                 self_collision=True,
                 document=DOCUMENT,
                 node=node.number,
-                given=self.context.stated_fields(node),
+                given=node.stated_fields(WORLD_ELEMENT),
             )
             _read_world_extensions(self.context, elements[number], node, world)
             builder = ModelBuilder(self.context, bodies, poses)
@@ -330,8 +330,8 @@ class _WorldReader:
             state=self._read_state(node),
             document=DOCUMENT,
             node=node.number,
-            given=self.context.stated_fields(node),
-            repaired=self.context.invalid_fields(node) if node.invalid else frozenset(),
+            given=node.stated_fields(BODY_ELEMENT),
+            repaired=node.invalid_fields(BODY_ELEMENT),
         )
 
     def _read_state(self, node: Node) -> BodyState | None:

@@ -254,6 +254,7 @@ _MASS = Element(
     one_of=("mass_struct", "mass_shape"),
     ordered=True,
     field="inertia",
+    states=("mass",),
 )
 _NESTED_MASS = Element(
     "mass",
@@ -343,7 +344,7 @@ def _link(name: str, meaning: str, field: str) -> Element:
     return Element(name, "?", meaning, attributes=[Attribute("body", BODY, "The body.", required=True)], field=field)
 
 
-_JOINT = Element(
+JOINT_ELEMENT = Element(
     "joint",
     "*",
     "A joint that connects two bodies, or a body to the environment.",
@@ -373,7 +374,7 @@ def _velocity(name: str, meaning: str, unit: str, part: str) -> Element:
     return Element(name, "?", meaning, attributes=attributes, field=_state(part))
 
 
-_GEOM = Element(
+GEOM_ELEMENT = Element(
     "geom",
     "*",
     "A collision shape; it belongs to the innermost body that contains it, or is static.",
@@ -431,10 +432,10 @@ _SPACE = _container("space", "*", "A collision space.")
 _GROUP = _container("group", "*", "A group of elements with a common transform.")
 _JOINT_GROUP = _container("jointgroup", "*", "A group of joints; allows everything that a group allows.")
 
-for _parent in (_SPACE, _GROUP, _JOINT_GROUP, BODY_ELEMENT, _GEOM):
-    _parent.adopt(_SPACE, _GROUP, _JOINT_GROUP, BODY_ELEMENT, _GEOM, _JOINT)
+for _parent in (_SPACE, _GROUP, _JOINT_GROUP, BODY_ELEMENT, GEOM_ELEMENT):
+    _parent.adopt(_SPACE, _GROUP, _JOINT_GROUP, BODY_ELEMENT, GEOM_ELEMENT, JOINT_ELEMENT)
 
-_WORLD = Element(
+WORLD_ELEMENT = Element(
     "world",
     "*",
     "A separate world: its contents do not interact with other worlds.",
@@ -444,7 +445,7 @@ _WORLD = Element(
     attributes=_name("Name of the world."),
     item=World,
 )
-_WORLD.children["space"].adopt(*_SPACE.children.values())
+WORLD_ELEMENT.children["space"].adopt(*_SPACE.children.values())
 
 XODE = Vocabulary(
     "xode",
@@ -454,7 +455,7 @@ XODE = Vocabulary(
         "1",
         "The root element.",
         TRANSFORM,
-        _WORLD,
+        WORLD_ELEMENT,
         _EXT,
         attributes=[
             Attribute(

@@ -1,0 +1,233 @@
+"""Rows of the vocabulary of SDFormat that describe shapes, and helpers for rows.
+
+Elements with both a value and attributes (`pose`, `xyz`) are declared opaque: the reader parses their text itself.
+"""
+
+from __future__ import annotations
+
+from exoskel.formats.sdf.values import (
+    BOOLEAN,
+    COLOR,
+    MASK,
+    NAME,
+    PAIR,
+    REAL,
+    REFERENCE,
+    ROTATION_FORMAT,
+    TEXT,
+    URI,
+    VECTOR,
+)
+from exoskel.scene.shape import Shape
+from exoskel.source.vocabulary import (
+    STRUCTURE,
+    Attribute,
+    Element,
+    SceneField,
+    leaf,
+    unused,
+)
+
+GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "plane", "mesh")
+"""The supported geometries; of several in one `geometry` the first of these is used."""
+
+UNSUPPORTED_GEOMETRIES = ("empty", "heightmap", "image", "polyline")
+Field = SceneField | str | None
+_NOT_READ = unused("appearance or solver settings: not part of a scene")
+
+_IGNORED = "SD012"
+UNSUPPORTED_PHYSICS = "SD012.physics"
+
+
+def ignored_elements(*names: str, occurrence_code: str = _IGNORED) -> list[Element]:
+    """Known elements that are not part of a scene."""
+    meaning = "Not part of a scene." if occurrence_code == _IGNORED else "Physics that a scene does not support."
+    return [Element(name, "*", meaning, opaque=True, occurrence_code=occurrence_code) for name in names]
+
+
+def setting_elements(*names: str) -> list[Element]:
+    """Appearance and solver settings, which are ignored without a diagnostic."""
+    return [
+        Element(name, "*", "Appearance or solver setting; not read.", opaque=True, field=_NOT_READ) for name in names
+    ]
+
+
+def name_attribute(of: str, field: str | None = "name") -> Attribute:
+    return Attribute("name", NAME, f"Name of the {of}.", required=True, field=field)
+
+
+def pose_element(meaning: str, field: str | None = "pose") -> Element:
+    return Element(
+        "pose",
+        "?",
+        meaning,
+        attributes=(
+            Attribute("relative_to", REFERENCE, "Frame that the pose is relative to; since 1.7."),
+            Attribute("frame", REFERENCE, "Name of `relative_to` in 1.5 and 1.6.", in_schema=False),
+            Attribute("degrees", BOOLEAN, "Whether angles are in degrees; since 1.9.", default="false"),
+            Attribute(
+                "rotation_format", ROTATION_FORMAT, "Representation of the rotation; since 1.9.", default="euler_rpy"
+            ),
+        ),
+        default="0 0 0 0 0 0",
+        unit="m, rad",
+        opaque=True,
+        field=field,
+    )
+
+
+def real_element(
+    name: str, meaning: str, default: str = "", unit: str = "", card: str = "?", field: Field = None
+) -> Element:
+    return leaf(name, REAL, meaning, card=card, default=default, unit=unit, field=field)
+
+
+# --- geometry ---------------------------------------------------------------------------------------
+
+_RADIUS = real_element("radius", "Radius.", unit="m", card="1")
+
+
+def _round(name: str, meaning: str, length: str) -> Element:
+    return Element(name, "?", meaning, _RADIUS, real_element("length", length, unit="m", card="1"))
+
+
+_GEOMETRY = Element(
+    "geometry",
+    "?",
+    "Geometry of the shape: one child.",
+    Element("box", "?", "A box.", leaf("size", VECTOR, "Edge lengths along x, y, z.", card="1", unit="m")),
+    Element("sphere", "?", "A sphere.", _RADIUS),
+    _round("cylinder", "A cylinder along z, centred.", "Length along z."),
+    _round("capsule", "A capsule along z, centred; since 1.8.", "Length of the cylindrical part."),
+    Element(
+        "ellipsoid",
+        "?",
+        "An ellipsoid; since 1.8.",
+        leaf("radii", VECTOR, "Semi-axes along x, y, z.", card="1", unit="m"),
+    ),
+    _round("cone", "A cone along z, apex up, centred at half its height; since 1.11.", "Height."),
+    Element(
+        "plane",
+        "?",
+        "A plane through the origin of the shape; solid below it.",
+        leaf("normal", VECTOR, "Outward normal.", default="0 0 1"),
+        leaf(
+            "size",
+            PAIR,
+            "Drawn size; as a collider the plane is infinite.",
+            default="1 1",
+            unit="m",
+            field=unused("size of the drawn part of a plane"),
+        ),
+    ),
+    Element(
+        "mesh",
+        "?",
+        "A triangle mesh in a file.",
+        leaf("uri", URI, "The file.", card="1"),
+        leaf("scale", VECTOR, "Scale factors along the axes.", default="1 1 1"),
+        Element("submesh", "?", "A part of the file.", opaque=True, occurrence_code="SD081.submesh"),
+        *setting_elements("convex_decomposition"),
+        attributes=(Attribute("optimization", TEXT, "Mesh simplification; no effect.", field=_NOT_READ),),
+    ),
+    *(
+        Element(name, "*", "A geometry that a scene does not support.", opaque=True, field=_NOT_READ)
+        for name in UNSUPPORTED_GEOMETRIES
+    ),
+    field=STRUCTURE,
+    content="geometry",
+    states=("geometry",),
+)
+
+_SURFACE = Element(
+    "surface",
+    "?",
+    "Surface properties.",
+    Element(
+        "contact",
+        "?",
+        "Contact properties.",
+        leaf("collide_bitmask", MASK, "0: the shape does not collide.", default="0xffff", field="collidable"),
+        *(
+            Element(name, "?", "Contact softness.", opaque=True, occurrence_code="SD082")
+            for name in ("ode", "bullet", "poissons_ratio", "elastic_modulus")
+        ),
+        *setting_elements("category_bitmask", "collide_without_contact", "collide_without_contact_bitmask"),
+    ),
+    Element(
+        "friction",
+        "?",
+        "Friction.",
+        Element(
+            "ode",
+            "?",
+            "Coulomb friction.",
+            real_element("mu", "Friction coefficient.", default="1", field="friction"),
+            real_element(
+                "mu2",
+                "Friction coefficient in the second direction; a scene has one for both.",
+                default="1",
+                field=unused("a scene has one friction for both directions"),
+            ),
+            *setting_elements("fdir1", "slip1", "slip2"),
+        ),
+        *(
+            Element(name, "?", "Another kind of friction.", opaque=True, occurrence_code="SD082")
+            for name in ("torsional", "bullet")
+        ),
+    ),
+    Element(
+        "bounce",
+        "?",
+        "Restitution.",
+        real_element(
+            "restitution_coefficient", "Coefficient of restitution, 0 to 1.", default="0", field="restitution"
+        ),
+        *setting_elements("threshold"),
+    ),
+    Element("soft_contact", "?", "Surface property of a soft contact.", opaque=True, occurrence_code="SD082"),
+)
+
+COLLISION_ELEMENT = Element(
+    "collision",
+    "*",
+    "A collision shape.",
+    pose_element("Pose in the link."),
+    _GEOMETRY,
+    _SURFACE,
+    real_element(
+        "density",
+        "Density for automatic mass properties; since 1.11.",
+        default="1000",
+        unit="kg/m³",
+        field=SceneField("inertia", owner="body"),
+    ),
+    *setting_elements("laser_retro", "max_contacts", "auto_inertia_params"),
+    attributes=(name_attribute("collision"),),
+    item=Shape,
+    states=("collisions",),
+)
+
+VISUAL_ELEMENT = Element(
+    "visual",
+    "*",
+    "A visual shape.",
+    pose_element("Pose in the link."),
+    _GEOMETRY,
+    Element(
+        "material",
+        "?",
+        "Appearance.",
+        leaf("diffuse", COLOR, "Colour.", field="color"),
+        *setting_elements(
+            "ambient", "specular", "emissive", "script", "shader", "lighting", "pbr", "render_order",
+            "double_sided", "shininess",
+        ),
+    ),
+    real_element("transparency", "Transparency: 0 opaque, 1 invisible.", default="0", field="color"),
+    *setting_elements("cast_shadows", "laser_retro", "meta", "visibility_flags"),
+    *ignored_elements("plugin"),
+    attributes=(name_attribute("visual"),),
+    item=Shape,
+    states=("visuals",),
+)  # fmt: skip
