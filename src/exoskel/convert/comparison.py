@@ -13,6 +13,7 @@ from exoskel import spatial
 from exoskel.convert.report import Check
 from exoskel.scene.body import Body
 from exoskel.scene.fields import comparable_value, relative_difference, transform_differences
+from exoskel.scene.joint import Dof
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
@@ -57,6 +58,11 @@ def largest(errors: Sequence[float] | Array) -> float:
 def difference_or_inf(same: bool) -> float:
     """The error of things that are either the same or not."""
     return 0.0 if same else np.inf
+
+
+def effective_value(dof: Dof, field: str) -> Any:
+    """The value of a field.  A rest position has no effect without stiffness, and then counts as 0."""
+    return 0.0 if field == "rest" and not dof.stiffness else getattr(dof, field)
 
 
 def worst_rows(rows: Iterable[Row]) -> list[Row]:

@@ -13,6 +13,7 @@ from exoskel.convert.embedded_certificate import compare as compare_embedded
 from exoskel.convert.node_fates import FateRecorder
 from exoskel.convert.passes import JointLowering, UpAxisRotation, lowering_hint
 from exoskel.convert.physics_certificate import compare as compare_physics
+from exoskel.convert.physics_certificate import tolerances
 from exoskel.convert.report import Certificate, Check, Report
 from exoskel.convert.selection import unselected_nodes, with_models, with_worlds
 from exoskel.diagnostics import Collector, Diagnostic
@@ -37,14 +38,15 @@ def certify(scene: Scene, written: Written, target: Format, lowering: JointLower
 
     `lowering` is the pass that made `scene`; the scene before it is compared as well.
     """
-    is_picture, precision = target.capabilities().is_picture, target.capabilities().precision
+    is_picture = target.capabilities().is_picture
     if is_picture:
         rows = _compare_pictures(scene, written)
     elif target.embeds_data:
         rows = compare_embedded(scene, written, target)
     else:
         rows = compare_physics(scene, written, target)
-    checks = [check(name, error, precision) for name, error in rows]
+    allowed = tolerances(scene, target)
+    checks = [check(name, error, allowed[name]) for name, error in rows]
     if lowering is not None and not is_picture:
         checks += lowering.checks_of_output(written) if target.embeds_data else lowering.checks()
     return Certificate.of(checks)

@@ -33,6 +33,7 @@ _MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"
 _STATE_FIELDS = ("linear_velocity", "angular_velocity", "force", "torque", "enabled", "finite_rotation")
 _IN_BODY_POSE = Verdict(Fate.LOWERED, "in the pose of its body")
 _STATIC = Verdict(Fate.DROPPED, "its model is static", harmless=True)
+_NO_STIFFNESS = Verdict(Fate.DROPPED, "no effect without a spring stiffness", harmless=True)
 _NO_EFFECT = Verdict(Fate.DROPPED, "no effect here", harmless=True)
 
 
@@ -252,6 +253,8 @@ class FormatFates(NativeFates):
         values = self._dof_values(joint, part, self.capabilities.precision)
         if id(joint) in self.static_joints:
             return _IN_BODY_POSE if part == "position" else _STATIC
+        if part == "rest" and not values.is_same and not any(dof.stiffness for dof in joint.dofs):
+            return _NO_STIFFNESS
         if not self._supports_dof_part(joint, part):
             return self._lost(joint, values.is_same or values.is_default, part)
         if not values.is_default and (changed := self._changed_effect(joint, part)):

@@ -7,6 +7,7 @@ coordinates that the output has for them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
@@ -24,13 +25,14 @@ from exoskel.convert.comparison import (
     anchor_and_axes,
     check,
     difference_or_inf,
+    effective_value,
     largest,
     mass_difference,
     random_configurations,
     worst_rows,
 )
 from exoskel.convert.report import Certificate
-from exoskel.convert.shape_checks import CollisionCheck, ShapeCheck
+from exoskel.convert.shape_checks import COLORS, MESHES, CollisionCheck, ShapeCheck
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
@@ -43,6 +45,7 @@ from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
+from exoskel.source.meshes import SINGLE_PRECISION
 from exoskel.spatial import Array
 
 _ROTATION_VECTORS = ("ball", "free")
@@ -145,8 +148,19 @@ _IDENTITY = np.eye(4)
 
 def certify(scene: Scene, written: Written, target: Format) -> Certificate:
     """The certificate of an output without embedded data, apart from the passes before."""
-    precision = target.capabilities().precision
-    return Certificate.of([check(name, error, precision) for name, error in compare(scene, written, target)])
+    allowed = tolerances(scene, target)
+    return Certificate.of([check(name, error, allowed[name]) for name, error in compare(scene, written, target)])
+
+
+def tolerances(scene: Scene, target: Format) -> defaultdict[str, float]:
+    """The tolerance of each row: what readers of the format hold, and what the scene itself holds."""
+    capabilities = target.capabilities()
+    precision = capabilities.precision
+    found = defaultdict(lambda: precision)
+    found[COLORS] = capabilities.color_precision or precision
+    if scene.reading.semantics == "dart":  # DART has meshes in single precision
+        found[MESHES] = max(SINGLE_PRECISION, precision)
+    return found
 
 
 def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
@@ -253,8 +267,7 @@ class _WorldComparison:
         rows.append(("mimic joints", self._compare_mimics()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields)
-        rows.append(("shapes", shapes.difference(self.mine.zero, self.theirs.zero)))
-        return rows
+        return rows + shapes.rows(self.mine.zero, self.theirs.zero)
 
     # --- worlds and masses ----------------------------------------------------------------------------
 
@@ -368,7 +381,7 @@ class _WorldComparison:
                     continue
                 if field == "position_limits" and not joint.limits_enforced:
                     continue
-                values = ([getattr(dof, field) for dof in side] for side in (rows, others))
+                values = ([effective_value(dof, field) for dof in side] for side in (rows, others))
                 worst = max(worst, relative_difference(*values))
         return worst
 

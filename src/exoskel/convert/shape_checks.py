@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import numpy as np
 from msgspec import structs
 
-from exoskel.convert.comparison import half_space
+from exoskel.convert.comparison import Row, half_space
 from exoskel.formats.interface import Format
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import (
@@ -43,8 +43,13 @@ _TRIANGLES = frozenset({"mesh", "trimesh"})
 _AS_TRIANGLES = _TRIANGLES | {"pyramid"}
 """Shapes that triangles describe exactly."""
 
+SHAPES, MESHES, COLORS = "shapes", "sizes of meshes", "colours"
+"""Names of rows."""
+
 Places = Mapping[int, Array]
 """The poses of bodies at zero positions, by id."""
+_PairedShape = tuple[Body, Body, Shape, Shape]
+"""A body and its counterpart, with a shape and its counterpart."""
 
 
 class ShapeCheck:
@@ -71,18 +76,30 @@ class ShapeCheck:
         self.surface = [field for field in ("friction", "restitution") if (Shape, field) in fields]
         self.has_colors = (Shape, "color") in fields
 
-    def difference(self, here: Places, there: Places) -> float:
-        """The largest error of any shape."""
+    def rows(self, here: Places, there: Places) -> list[Row]:
+        """The largest errors of shapes and, where there are any, of mesh sizes and colours."""
         pairs = list(self._pairs())
         if any(other is None for _, _, _, other in pairs):
-            return np.inf
+            return [(SHAPES, np.inf)]
         found = [(a, b, shape, other) for a, b, shape, other in pairs if other is not None]
-        errors = [self._surface(shape, other) for _, _, shape, other in found]
-        visible = {id(shape) for body, _ in self.bodies for shape in body.visuals} if self.has_colors else ()
-        errors += [_color_difference(shape, other) for _, _, shape, other in found if id(shape) in visible]
         exact = [row for row in found if id(row[2]) not in self.inexact and _is_valid(row[2].geometry)]
         same = [row for row in exact if _is_same(row[2], row[3])]
-        errors += [_geometry_difference(shape, other) for _, _, shape, other in same]
+        meshes = [(shape, other) for _, _, shape, other in same if other.kind in _TRIANGLES]
+        visible = {id(shape) for body, _ in self.bodies for shape in body.visuals} if self.has_colors else ()
+        colors = [(shape, other) for _, _, shape, other in found if id(shape) in visible and shape.color is not None]
+        rows: list[Row] = [(SHAPES, max(self._shape_errors(found, same, here, there), default=0.0))]
+        if meshes:
+            rows.append((MESHES, max(_mesh_difference(*pair) for pair in meshes)))
+        if colors:
+            rows.append((COLORS, max(relative_difference(one.color, other.color) for one, other in colors)))
+        return rows
+
+    def _shape_errors(
+        self, found: Sequence[_PairedShape], same: Sequence[_PairedShape], here: Places, there: Places
+    ) -> list[float]:
+        """The errors of surfaces, sizes and poses.  `same` are the shapes whose geometry is compared."""
+        errors = [self._surface(shape, other) for _, _, shape, other in found]
+        errors += [_size_difference(shape, other) for _, _, shape, other in same]
         if same:
             mine = _placed([here[id(a)] for a, _, _, _ in same], [shape for _, _, shape, _ in same])
             theirs = _placed([there[id(b)] for _, b, _, _ in same], [other for _, _, _, other in same])
@@ -90,7 +107,7 @@ class ShapeCheck:
             errors += transform_differences(mine[~flat], theirs[~flat]).tolist()
             planes = [row for row, is_flat in zip(same, flat.tolist(), strict=True) if is_flat]
             errors += _plane_differences(planes, mine[flat], theirs[flat])
-        return max(errors, default=0.0)
+        return errors
 
     def _pairs(self) -> Iterator[tuple[Body, Body, Shape, Shape | None]]:
         """Shapes with their counterparts; None for those that are missing."""
@@ -115,10 +132,6 @@ class ShapeCheck:
         return worst
 
 
-def _color_difference(one: Shape, other: Shape) -> float:
-    return 0.0 if one.color is None else relative_difference(one.color, other.color)
-
-
 def _is_valid(geometry: Geometry) -> bool:
     """Whether readers accept a geometry: it has a size, a direction or a file."""
     match geometry:
@@ -141,12 +154,14 @@ def _is_same(one: Shape, other: Shape) -> bool:
     return one.kind == other.kind or (one.kind in _AS_TRIANGLES and other.kind in _TRIANGLES)
 
 
-def _geometry_difference(one: Shape, other: Shape) -> float:
-    if isinstance(one.geometry, Plane):
+def _mesh_difference(one: Shape, other: Shape) -> float:
+    mine, theirs = one.geometry.bounds(), other.geometry.bounds()
+    return 0.0 if mine is None or theirs is None else relative_difference(mine, theirs)
+
+
+def _size_difference(one: Shape, other: Shape) -> float:
+    if isinstance(one.geometry, Plane) or other.kind in _TRIANGLES:
         return 0.0
-    if other.kind in _TRIANGLES:
-        mine, theirs = one.geometry.bounds(), other.geometry.bounds()
-        return 0.0 if mine is None or theirs is None else relative_difference(mine, theirs)
     if isinstance(one.geometry, Cone) and isinstance(other.geometry, Cone):
         return relative_difference(
             (one.geometry.radius, one.geometry.height), (other.geometry.radius, other.geometry.height)
@@ -163,7 +178,7 @@ def _placed(frames: Sequence[Array], shapes: Sequence[Shape]) -> Array:
     return placed
 
 
-def _plane_differences(rows: Sequence[tuple[Body, Body, Shape, Shape]], mine: Array, theirs: Array) -> list[float]:
+def _plane_differences(rows: Sequence[_PairedShape], mine: Array, theirs: Array) -> list[float]:
     return [
         relative_difference(half_space(shape, a), half_space(other, b))
         for (_, _, shape, other), a, b in zip(rows, mine, theirs, strict=True)

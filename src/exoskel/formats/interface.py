@@ -153,6 +153,8 @@ class WriterCapabilities(Struct, frozen=True):
     """Readers of the format resolve `model://` URIs."""
     precision: float = 1e-9
     """Relative error of a number that still counts as the same value."""
+    color_precision: float | None = None
+    """The same for colours, if readers of the format round them; None: as for all numbers."""
     has_initial_state: bool = False
     body_frames_at_joints: bool = False
     """The frame of a body in the file is that of its parent joint."""

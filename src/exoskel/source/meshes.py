@@ -152,6 +152,10 @@ class MeshFiles:
         return found
 
 
+SINGLE_PRECISION = 1e-6
+"""Relative error of a number in single precision, with what it is computed from."""
+
+
 def single_precision(bounds: Bounds) -> Bounds:
     """The corners as in DART's importer, which stores vertices in single precision."""
     (x0, y0, z0), (x1, y1, z1) = np.array(bounds, dtype=np.float32).tolist()

@@ -29,7 +29,7 @@ from exoskel.scene.shape import Color, Mesh, Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
-from exoskel.source.meshes import MeshError, Triangles
+from exoskel.source.meshes import SINGLE_PRECISION, MeshError, Triangles
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
@@ -303,6 +303,7 @@ CAPABILITIES = WriterCapabilities(
     },
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule"}),
     rewritten_shapes={"plane": "with its normal along z", "mesh": "as triangles"},
+    color_precision=SINGLE_PRECISION,  # MuJoCo's
     has_initial_state=True,
     resting_actuators=RESTING_ACTUATORS,
     collision_rules=read_collision_rules,

@@ -1,0 +1,55 @@
+"""Sound scenes are not refused: tolerances are what the source and the target can hold, and a value without effect may go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import exoskel
+from exoskel.fates import Fate
+from exoskel.formats.interface import Semantics
+from tests.support.places import sample_files
+
+LONG_COLOR = "0.792156862745098 0.819607843137255 0.933333333333333"
+SKEL = """<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step><gravity>0 0 -9.81</gravity></physics>
+<skeleton name="s"><body name="b"><inertia><mass>1</mass></inertia><visualization_shape><geometry><box>
+<size>.1 .2 .3</size></box></geometry><color>{color}</color></visualization_shape></body>
+<joint type="{joint}" name="j"><parent>world</parent><child>b</child>{axis}</joint></skeleton></world></skel>"""
+URDF = f"""<robot name="r"><link name="a"><visual><geometry><box size="1 1 1"/></geometry>
+<material name="m"><color rgba="{LONG_COLOR} 1"/></material></visual></link></robot>"""
+FORMATS = ("skel", "xode", "mjcf", "urdf", "sdf", "usd", "gltf")
+
+
+def failures(report: exoskel.Report) -> list[str]:
+    return [check.name for check in report.certificate.checks if not check.passed]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("text", [SKEL.format(color=LONG_COLOR, joint="free", axis=""), URDF], ids=["skel", "urdf"])
+def test_colours_with_many_digits_are_converted(text: str, to: str) -> None:
+    assert not failures(exoskel.convert(text, to=to))
+
+
+def test_the_tolerance_of_colours_in_mjcf_is_single_precision() -> None:
+    checks = {c.name: c for c in exoskel.convert(URDF, to="mjcf").certificate.checks}
+    assert checks["colours"].tolerance == 1e-6 and checks["shapes"].tolerance == 1e-9
+    assert 0.0 < (checks["colours"].max_error or 0.0) < 1e-7
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_rest_position_without_stiffness_is_no_obstacle_and_no_loss(to: str) -> None:
+    rest = "<dynamics><damping>1</damping><spring_rest_position>0.5</spring_rest_position></dynamics>"
+    text = SKEL.format(color="1 0 0", joint="revolute", axis=f"<axis><xyz>0 0 1</xyz>{rest}</axis>")
+    report = exoskel.convert(text, to=to)
+    assert not failures(report)
+    (row,) = [item for item in report.items if item.path.endswith("spring_rest_position")]
+    assert row.fate in (Fate.EXACT, Fate.KEPT) or not row.loss
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("semantics", get_args(Semantics))
+@pytest.mark.parametrize("file", [f for f in sample_files() if "<mesh>" in f.read_text()], ids=lambda f: f.stem)
+def test_scenes_with_meshes_are_converted_in_both_readings(file: Path, semantics: Semantics, to: str) -> None:
+    assert not failures(exoskel.convert(file, to=to, semantics=semantics))
