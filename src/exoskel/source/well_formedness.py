@@ -6,11 +6,17 @@ import re
 from typing import Any
 from xml.parsers import expat
 
+from lxml import etree
+
 from exoskel.diagnostics import Position
 from exoskel.source.limits import Limits
 from exoskel.source.positions import Scan, Span, region_end, unclosed_region
 
 _TAG = re.compile(rb"""<(/?)([^\s/><!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
+
+
+_LONGEST_TEXT = 10**9
+"""The parser limits the depth of a document, and in larger documents also the length of texts, in bytes."""
 
 
 class MalformedError(Exception):
@@ -35,7 +41,7 @@ def explain_parse_error(scan: Scan, first: Any, limits: Limits) -> MalformedErro
         return own
     at = scan.offset(first.line, max(first.column, 1))
     position = scan.position(Span(at, at + 1))
-    if "xcessive depth" in first.message:
+    if first.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT and len(scan.text) < _LONGEST_TEXT:
         return MalformedError(f"elements are nested deeper than the limit of {limits.depth}", position, limit="depth")
     return MalformedError(_reword(first.message), position)
 
