@@ -221,7 +221,7 @@ def _targets(files: tuple[str, ...], out: str | None) -> list[str | None]:
 
 
 def _steps(scene: Scene, steps: int | None, time: float | None, step: float | None) -> int:
-    from exoskel.simulate.options import check_positive
+    from exoskel.simulate.options import check_positive, step_count
 
     if time is None:
         return 1000 if steps is None else steps
@@ -230,7 +230,7 @@ def _steps(scene: Scene, steps: int | None, time: float | None, step: float | No
     if not 0.0 <= time < float("inf"):
         raise ExoskelError(f"--time must be finite and not negative, not {time}")
     check_positive("the time step", step)
-    return round(time / (step or scene.world.time_step))
+    return step_count(time, step or scene.world.time_step)
 
 
 def _run(scene: Scene, options: dict[str, Any]) -> BatchTrajectory:

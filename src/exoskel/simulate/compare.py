@@ -11,6 +11,7 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.fields import transform_differences
 from exoskel.scene.world import Scene, World
+from exoskel.simulate.options import step_chunks, step_count
 from exoskel.simulate.simulation import Simulation
 from exoskel.spatial import Array
 
@@ -107,15 +108,15 @@ def compare(
 
 
 def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack:
-    steps = max(1, round(duration / simulation.time_step))
+    steps = max(1, step_count(duration, simulation.time_step))
     cuts = np.unique(np.linspace(0, steps, samples + 1).round().astype(int))
     rows: list[tuple[Any, ...]] = []
     seconds = 0.0
     with simulation as one:
         for before, now in zip([0, *cuts.tolist()], cuts.tolist(), strict=False):
             begin = clock.perf_counter()
-            if now > before:
-                one.step(now - before)
+            for chunk in step_chunks(now - before) if now > before else ():
+                one.step(chunk)
             seconds += clock.perf_counter() - begin
             if problem := one.engine.state_problem:
                 raise ExoskelError(f"{problem} after {one.time:.4g} s; try a smaller time step")

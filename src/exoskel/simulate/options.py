@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,13 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.spatial import Array
+
+MAX_STEPS = 10**12
+"""The largest number of steps of a run: weeks of computing."""
+
+
+MAX_CHUNK = 10_000
+"""The largest number of steps at once, between two reports of progress."""
 
 
 def check_positive(what: str, value: float | None, *, or_zero: bool = False) -> None:
@@ -23,7 +31,30 @@ def check_positive(what: str, value: float | None, *, or_zero: bool = False) -> 
         raise ExoskelError(f"{what} must be finite and {'not negative' if or_zero else 'positive'}, not {value}")
 
 
-def whole_number(what: str, value: Any, minimum: int) -> int:
+def step_count(duration: float, time_step: float) -> int:
+    """The number of time steps in a duration; raises ExoskelError if there are too many for any run."""
+    steps = duration / time_step
+    if not steps <= MAX_STEPS:
+        raise ExoskelError(
+            f"{duration:g} s are too long for a time step of {time_step:g} s: a run has at most {MAX_STEPS:,} steps"
+        )
+    return round(steps)
+
+
+def step_chunks(steps: int) -> Iterator[int]:
+    """Numbers of steps that add up to `steps`: engines take only so many at once, and cannot be interrupted."""
+    while steps > MAX_CHUNK:
+        yield MAX_CHUNK
+        steps -= MAX_CHUNK
+    yield steps
+
+
+def sample_stride(interval: float, time_step: float) -> int:
+    """The number of time steps between samples."""
+    return max(1, round(min(interval / time_step, MAX_STEPS)))
+
+
+def whole_number(what: str, value: Any, minimum: int, maximum: int | None = None) -> int:
     """A whole number of at least `minimum`, from any numeric type: `1e3` is valid."""
     try:
         fits = not isinstance(value, bool | str | bytes) and int(value) == value and value >= minimum
@@ -31,6 +62,8 @@ def whole_number(what: str, value: Any, minimum: int) -> int:
         fits = False
     if not fits:
         raise ExoskelError(f"{what} must be a whole number of at least {minimum}, not {value!r}")
+    if maximum is not None and value > maximum:
+        raise ExoskelError(f"{what} must be at most {maximum:,}, not {value}")
     return int(value)
 
 

@@ -13,6 +13,7 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.item import qualified_name
 from exoskel.scene.world import Scene, World
+from exoskel.simulate.options import sample_stride, step_chunks, step_count
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -105,11 +106,11 @@ class _Recorder:
         progress: Progress | None,
     ) -> None:
         self.simulation = simulation
-        self.steps = round(duration / simulation.time_step)
+        self.steps = step_count(duration, simulation.time_step)
         if duration > 0.0 and not self.steps:
             raise ExoskelError(f"the time step of {simulation.time_step:g} s is too long for a run of {duration:g} s")
         wanted = 1.0 / FRAMES_A_SECOND if every is None else every
-        self.stride = max(1, round(wanted / simulation.time_step))
+        self.stride = sample_stride(wanted, simulation.time_step)
         self.controller = controller
         self.progress = progress
         self.rows: list[tuple[float, Array, Array, Array, tuple[float, float]]] = []
@@ -141,7 +142,11 @@ class _Recorder:
 
     def _advance(self, count: int) -> None:
         if self.controller is None:
-            self.simulation.step(count)
+            for chunk in step_chunks(count):
+                self.simulation.step(chunk)
+                count -= chunk
+                if self.progress is not None and count:
+                    self.progress(self.simulation.time)
             return
         for _ in range(count):
             forces = self.controller(self.simulation)

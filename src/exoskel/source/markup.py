@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, printable
 
 INDENT = "  "
 RAW_TAG = "#raw"
@@ -96,12 +96,30 @@ def escape_attribute(text: str) -> str:
     return text.translate(_ATTRIBUTE) if _in_attribute(text) else text
 
 
+_INVALID = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+
+
+def _check_characters(text: str) -> None:
+    """Raise UnwritableError for characters that XML does not allow; they come from file names, for example."""
+    found = _INVALID.search(text)
+    if found is None:
+        return
+    start = max(text.rfind(mark, 0, found.start()) for mark in '"<>') + 1
+    end = min(at for mark in '"<>' if (at := text.find(mark, found.end())) >= 0)
+    value = printable(text[start:end])
+    is_byte = "\udc80" <= found[0] <= "\udcff"
+    problem = "bytes that are not UTF-8" if is_byte else f"the character U+{ord(found[0]):04X}"
+    raise UnwritableError(f"'{value}' cannot be written to a file: it contains {problem}, which XML does not allow")
+
+
 def serialize(root: Markup) -> str:
-    """The text of a whole document, whose declaration says UTF-8."""
+    """The text of a whole document, whose declaration says UTF-8.  Raises UnwritableError."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     append_lines(root, "", INDENT, lines)
     lines += [f"<!--{comment}-->" for comment in root.trailing_comments]
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    _check_characters(text)
+    return text
 
 
 def append_lines(root: Markup, margin: str, indent: str, lines: list[str]) -> None:

@@ -19,6 +19,7 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
+from exoskel.simulate.options import MAX_CHUNK, MAX_STEPS, step_chunks, step_count
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -172,7 +173,7 @@ class Player:
             return
         self._show(len(self.frames) - 1)
         simulation = self._ensure_started()
-        steps = round((time - self.time) / simulation.time_step)
+        steps = step_count(time - self.time, simulation.time_step)
         if steps > 0:
             self._advance(simulation, steps)
         if self.error:
@@ -210,9 +211,9 @@ class Player:
             self._fail(str(error))
             return False
         self._time_debt = min(self._time_debt + duration, 0.25)
-        steps = int(self._time_debt / simulation.time_step)
+        steps = int(min(self._time_debt / simulation.time_step, MAX_STEPS))
         deadline, done = clock.perf_counter() + _FRAME_BUDGET, 0
-        chunk = _STEPS_PER_PULL if self.active_pull is not None else max(1, steps // 8)
+        chunk = _STEPS_PER_PULL if self.active_pull is not None else min(max(1, steps // 8), MAX_CHUNK)
         while done < steps and clock.perf_counter() < deadline:
             self._pull(simulation)
             count = min(chunk, steps - done)
@@ -222,7 +223,8 @@ class Player:
         return done > 0 and self._record(simulation)
 
     def _advance(self, simulation: Simulation, count: int) -> None:
-        simulation.step(count)
+        for chunk in step_chunks(count):
+            simulation.step(chunk)
         self._record(simulation)
 
     def _record(self, simulation: Simulation) -> bool:

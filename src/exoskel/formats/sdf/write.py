@@ -239,7 +239,12 @@ def read_collision_rules(scene: Scene, world: World) -> CollisionRules:
     starts = document.scan.starts.tolist()
     stated = [node for node, start in enumerate(starts) if document.text.startswith(_SELF_COLLIDE, start)]
     enabled = [node for node in stated if document.value_text(node).strip() in ("true", "1")]
-    found = {id(models[bisect_right(places, node) - 1]) for node in enabled}
+    ends = document.outline.ends
+    found: set[int] = set()
+    for node in enabled:
+        place = bisect_right(places, node) - 1
+        if place >= 0 and node < ends[places[place]]:  # otherwise a model of another world
+            found.add(id(models[place]))
     return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)
 
 

@@ -20,7 +20,7 @@ from exoskel.simulate.batch.plan import RECORDS, STATE_RECORDS, Policy, RolloutP
 from exoskel.simulate.batch.raw_states import LazySamples, RawStates
 from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
-from exoskel.simulate.options import check_positive, whole_number
+from exoskel.simulate.options import check_positive, sample_stride, whole_number
 from exoskel.simulate.run import FRAMES_A_SECOND
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -34,6 +34,7 @@ _OWN_OPTIONS: dict[str, tuple[str, ...]] = {
 """The backends, and the options that only one of them supports."""
 BACKENDS = tuple(_OWN_OPTIONS)
 _MAX_CAPACITY = 2**31 - 1
+MAX_THREADS = 4096
 
 
 def rollout(
@@ -92,7 +93,7 @@ def rollout(
         whole_number("seed", seed, 0),
         whole_number("memory", memory, 0),
     )
-    stride, threads = _optional_count("stride", stride), _optional_count("threads", threads)
+    stride, threads = _optional_count("stride", stride), _optional_count("threads", threads, MAX_THREADS)
     check_positive("the time step", step)
     check_positive("the friction coefficient", friction, or_zero=True)
     _check_functions(policy=policy, progress=progress)
@@ -102,7 +103,7 @@ def rollout(
     plan = RolloutPlan(own, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
     plan.vary, plan.options = _variations(vary), options
     engine = plan.compile()
-    plan.stride = stride or max(1, round(1.0 / (FRAMES_A_SECOND * engine.time_step)))
+    plan.stride = stride or sample_stride(1.0 / FRAMES_A_SECOND, engine.time_step)
     plan.record = _records(record)
     dofs = engine.coordinates.count
     plan.forces = broadcastable("forces", forces, (worlds, steps, dofs))
@@ -218,8 +219,8 @@ def _result(
     )
 
 
-def _optional_count(name: str, number: Any) -> int | None:
-    return None if number is None else whole_number(name, number, 1)
+def _optional_count(name: str, number: Any, maximum: int | None = None) -> int | None:
+    return None if number is None else whole_number(name, number, 1, maximum)
 
 
 def _check_functions(**given: Any) -> None:

@@ -210,6 +210,7 @@ class ActuatorReader:
         spare = [axis for axis in np.eye(3) if len(axes) < 3]
         while len(axes) < 3:
             axes.append(vector(spare.pop(0)))
+            drives.append(Drive())
         home.joints.append(
             Joint(
                 name=unique_name(strip_model(name, qualified_name(home.name)), {joint.name for joint in home.joints}),

@@ -83,7 +83,7 @@ def find_generated_parts(compiled: Compiled) -> GeneratedParts:
             _find_duplicate(compiled, number, name, found)
     for number, name in compiled.actuators.names.items():
         motor, mark, axis = name.rpartition(_AMOTOR)
-        if mark and axis.isdigit() and f"{motor}{_AMOTOR}site" in compiled.sites.numbers:
+        if mark and axis in ("0", "1", "2") and f"{motor}{_AMOTOR}site" in compiled.sites.numbers:
             found.angular.setdefault(motor, []).append(number)
             found.actuators.add(number)
     return found
