@@ -232,6 +232,15 @@ def test_an_invalid_edit_is_an_error_before_anything_is_done(
     assert exoskel.preflight(scene)[0].message == message
 
 
+@pytest.mark.parametrize("to", ["skel", "xode", "sdf", "mjcf", "usd", "gltf"])
+def test_a_number_that_dart_reads_and_files_cannot_store_is_named(to: str) -> None:
+    text = document(body("a")).replace("0 0 -9.81", "0 nan 0")
+    scene = exoskel.load(text, semantics="dart")
+    with pytest.raises(exoskel.ExoskelError, match=r"the gravity of world 'w' is .0, nan, 0.|are not finite"):
+        exoskel.convert(scene, None, to=to)
+    assert exoskel.summarize(scene)["worlds"]
+
+
 def test_the_diagnostics_of_an_edited_scene_point_into_its_file() -> None:
     scene = arm()
     first(scene).bodies[1].inertia.mass = -2.0

@@ -79,7 +79,9 @@ def _is_sampled(data: bytes, every: int) -> bool:
 def _scene_runner(format: str) -> Callable[[bytes], int]:
     """Returns a function that reads a document and formats its diagnostics; nothing may raise."""
     from exoskel.formats.interface import ReadOptions
+    from exoskel.scene.edit_tracking import CLOCK
     from exoskel.scene.summary import summarize
+    from exoskel.scene.validation import mark_valid
     from exoskel.source.document import Document
     from exoskel.source.file_lookup import Location, SearchPaths
     from exoskel.source.limits import Limits
@@ -100,6 +102,7 @@ def _scene_runner(format: str) -> Callable[[bytes], int]:
         if _is_sampled(data, 4):
             for finding in scene.diagnostics[:50]:
                 assert str(finding) and finding.excerpt is not None and finding.path is not None
+        mark_valid(scene.worlds, CLOCK.ticks)  # as `load` does
         if _is_sampled(data, 8):
             summarize(scene)
         return READ if scene.worlds else MALFORMED

@@ -64,7 +64,11 @@ def write(
     files are referred to.
     """
     require_valid(scene)
-    return _write_until_stable(scene, format, output or OutputContext(folder, target))
+    try:
+        return _write_until_stable(scene, format, output or OutputContext(folder, target))
+    except ValueError:
+        require_valid(scene, trust_reader=False)
+        raise
 
 
 _MOST_ROUNDS = 4

@@ -1,6 +1,6 @@
 """The validation of a scene: its structure, the ranges of its numbers, and its references.
 
-Readers create valid scenes.  A scene is checked after embedded data is applied, and after edits before a writer or an
+A scene is checked after embedded data is applied, and after edits before a writer or an
 engine uses it.
 """
 
@@ -49,11 +49,15 @@ def check(scene: Scene | World) -> list[Diagnostic]:
     return [diagnostic for one in (unplaced, *collectors) for diagnostic in one.diagnostics]
 
 
-def require_valid(scene: Scene | World) -> None:
-    """Raise InvalidSceneError unless a scene is valid.  A scene that was not edited since the last check is."""
+def require_valid(scene: Scene | World, *, trust_reader: bool = True) -> None:
+    """Raise InvalidSceneError unless a scene is valid.
+
+    Unless `trust_reader` is False, a scene that was not edited since it was read or checked is valid.  Readers create
+    valid scenes, except for numbers that are not finite: DART reads them, and very large numbers overflow.
+    """
     worlds = scene.worlds if isinstance(scene, Scene) else [scene]
     now = CLOCK.ticks
-    if all(world._valid_at == now for world in worlds):
+    if trust_reader and all(world._valid_at == now for world in worlds):
         return
     found = [diagnostic for diagnostic in check(scene) if diagnostic.severity is Severity.ERROR]
     if found:

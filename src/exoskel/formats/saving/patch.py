@@ -312,6 +312,7 @@ def patch_document(scene: Scene) -> PatchedDocument:
             return _Patcher(scene, document).patch()
     except ValueError as error:
         if not isinstance(error, ExoskelError):
+            require_valid(scene, trust_reader=False)
             raise
         raise SaveError(f"the scene cannot be saved: {error}") from None
 
