@@ -13,6 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import exoskel
 from exoskel.cli.main import VERBS
+from exoskel.cli.run import replay_file
 from exoskel.formats import registry
 from exoskel.samples import samples
 from tests.cli.conftest import Command
@@ -164,3 +165,24 @@ def test_engines_prints_how_to_install_an_extra(exoskel_command: Command, monkey
 
 def _not_installed(package: str) -> str:
     raise PackageNotFoundError(package)
+
+
+def test_samples_do_not_replace_files_that_were_changed(exoskel_command: Command, tmp_path: Path) -> None:
+    assert exoskel_command("samples", "pendulum", "--copy", tmp_path).code == 0
+    assert exoskel_command("samples", "pendulum", "--copy", tmp_path).code == 0, "they are the same"
+    changed = tmp_path / "skel" / "pendulum.skel"
+    changed.write_text("mine")
+    refused = exoskel_command("samples", "pendulum", "--copy", tmp_path)
+    assert refused.code == 2 and "--overwrite" in refused.err
+    assert changed.read_text() == "mine"
+    assert exoskel_command("samples", "pendulum", "--copy", tmp_path, "--overwrite").code == 0
+    assert changed.read_text() != "mine"
+
+
+def test_samples_of_a_diverged_motion_get_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scene = exoskel.load("dart://sample/skel/pendulum.skel")
+    assert replay_file(scene) == "pendulum.diverged.npz"
+    (tmp_path / "pendulum.diverged.npz").touch()
+    (tmp_path / "pendulum.diverged_2.npz").symlink_to("nowhere")
+    assert replay_file(scene) == "pendulum.diverged_3.npz"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -91,7 +93,7 @@ def run(
     except DivergedError as problem:
         terminal.print_message(str(problem))
         trajectory, failed = problem.trajectory, True
-        out = out or _replay_file(scene)
+        out = out or replay_file(scene)
         terminal.print_message(
             f"the valid samples are saved in {printable(out)}; continue from the last one with --start {printable(out)}"
         )
@@ -130,9 +132,12 @@ def _render_video(scene: Scene, trajectory: Trajectory, video: str) -> None:
     print_notes(drawn)
 
 
-def _replay_file(scene: Scene) -> str:
+def replay_file(scene: Scene) -> str:
+    """A file for the valid samples that does not exist yet."""
     name = PurePath(scene.source.name if scene.source else "scene").stem
-    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.diverged.npz"
+    plain = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.diverged"
+    names = itertools.chain([f"{plain}.npz"], (f"{plain}_{number}.npz" for number in itertools.count(2)))
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def _save(scene: Scene, trajectory: Trajectory, out: str | None, plot: str | None) -> None:

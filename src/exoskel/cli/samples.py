@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean, plurali
 from exoskel.samples import Sample
 from exoskel.samples import samples as all_samples
 from exoskel.source.atomic_write import WriteError, write_atomically
+from exoskel.source.file_access import has_content
 
 
 def samples(
@@ -22,6 +24,7 @@ def samples(
     /,
     *,
     copy: Annotated[Path | None, Parameter(help="Copy the samples to this directory.")] = None,
+    overwrite: Annotated[Flag, Parameter(help="Replace files that you have changed.")] = False,
     json: Annotated[Flag, Parameter(help="Print the list as JSON.")] = False,
 ) -> int:
     """List the bundled sample scenes, or copy them to a directory.
@@ -30,7 +33,7 @@ def samples(
     """
     chosen = [_find(name) for name in names] or all_samples()
     if copy is not None:
-        _copy(chosen, copy)
+        _copy(chosen, copy, overwrite)
     elif json:
         terminal.write_json([{"name": s.name, "uri": s.uri, "title": s.title, "path": str(s.path)} for s in chosen])
     else:
@@ -54,14 +57,17 @@ def _show(chosen: list[Sample]) -> None:
         console.print(f"[cyan]{sample.uri:<{width}}[/]  {sample.title}")
 
 
-def _copy(chosen: list[Sample], directory: Path) -> None:
+def _copy(chosen: list[Sample], directory: Path, overwrite: bool) -> None:
     """Copy samples with their folders, so that references between files still work."""
     try:
-        for sample in chosen:
-            for source in sample.files():
-                target = directory / source.relative_to(sample.root)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(target, source.read_bytes())
+        found = [(one.root, source) for one in chosen for source in one.files()]
+        files = {directory / source.relative_to(root): source.read_bytes() for root, source in found}
+        differs = [path for path, data in files.items() if os.path.lexists(path) and not has_content(path, data)]
+        if differs and not overwrite:
+            raise ExoskelError(f"{str(differs[0])!r} exists and differs from the sample; use --overwrite to replace it")
+        for target, data in files.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, data)
     except WriteError:
         raise
     except OSError as error:

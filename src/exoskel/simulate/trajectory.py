@@ -17,6 +17,7 @@ from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.source.atomic_write import open_atomically
+from exoskel.source.file_access import open_referenced
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ class Trajectory:
             writers[target.suffix.lower()](file)
 
     def _save_csv(self, file: BinaryIO) -> None:
-        self.to_pandas().to_csv(file, index=False)
+        table = self.to_pandas()
+        table.columns = [_plain_cell(name) for name in table.columns]
+        table.to_csv(file, index=False)
 
     def _save_npz(self, file: BinaryIO) -> None:
         content = {
@@ -107,12 +110,10 @@ class Trajectory:
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Trajectory:
         """Read an `.npz` file of at most `max_bytes` uncompressed.  Nothing in it is executed."""
         try:
-            check_sizes(path, max_bytes)
-            with np.load(path, allow_pickle=False) as data:
-                missing = [key for key in _KEYS if key not in data]
-                if missing:
-                    raise ExoskelError(f"{os.fspath(path)!r} is not a trajectory: missing {', '.join(missing)}")
-                arrays = {key: data[key] for key in _KEYS}  # each access decompresses again
+            arrays = read_npz(path, _KEYS, max_bytes)
+            missing = [key for key in _KEYS if key not in arrays]
+            if missing:
+                raise ExoskelError(f"{os.fspath(path)!r} is not a trajectory: missing {', '.join(missing)}")
             _check_shapes(arrays, os.fspath(path))
             return cls(
                 arrays["time"],
@@ -122,7 +123,7 @@ class Trajectory:
                 arrays["positions"],
                 arrays["velocities"],
                 arrays["energy"],
-                parse_metadata(str(arrays["meta"])),
+                _check_metadata(parse_metadata(str(arrays["meta"])), os.fspath(path)),
             )
         except ExoskelError:
             raise
@@ -234,19 +235,65 @@ def column_names(dof_names: list[str], meta: Mapping[str, Any]) -> list[str]:
             return [f"{i}/{name}" for i, name in enumerate(dof_names)]
 
 
-def check_sizes(path: str | os.PathLike[str], limit: int) -> None:
-    """Raise ValueError if arrays need more memory than allowed, or claim more bytes than the file has."""
-    with zipfile.ZipFile(path) as archive:
-        entries = archive.infolist()
-        if (total := sum(entry.file_size for entry in entries)) > limit:
-            raise ValueError(f"it has {total} bytes uncompressed; the limit is {limit}")
-        for entry in entries:
-            with archive.open(entry) as file:
-                version = np.lib.format.read_magic(file)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                shape, _, kind = read(file)
-            if prod(shape) * kind.itemsize > entry.file_size:
-                raise ValueError(f"{entry.filename!r} claims to be larger than it is")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _plain_cell(text: str) -> str:
+    """A cell of a table; spreadsheets would evaluate a name that begins like a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How NumPy writes arrays; others compress a gigabyte to a few bytes."""
+_SMALL = 256 * 2**20
+_LARGEST_RATIO = 100
+"""A file may have 256 MiB uncompressed, or a hundred times its own size, if that is more."""
+_LARGEST_TEXT = 64 * 2**20
+"""The limit for names and metadata, in bytes: a parsed text needs much more memory than its bytes."""
+
+
+def largest_content(size: int) -> int:
+    """The number of uncompressed bytes that a file of this size may have."""
+    return max(_SMALL, _LARGEST_RATIO * size)
+
+
+def read_npz(path: str | os.PathLike[str], keys: Sequence[str], limit: int) -> dict[str, Any]:
+    """The arrays of a file that has them, in the byte order of this machine.
+
+    Raises ValueError if they need more memory than allowed, or claim more bytes than the file has.
+    """
+    with open_referenced(path) as file, zipfile.ZipFile(file) as archive:
+        _check_sizes(archive, min(limit, largest_content(os.fstat(file.fileno()).st_size)))
+        names = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+        return {key: _read_array(archive, names[key]) for key in keys if key in names}
+
+
+def _check_sizes(archive: zipfile.ZipFile, limit: int) -> None:
+    """Check what all entries declare before any of them is read."""
+    entries = archive.infolist()
+    odd = [entry for entry in entries if entry.compress_type not in _COMPRESSIONS]
+    if odd:
+        raise ValueError(f"{odd[0].filename!r} is compressed in a way that NumPy does not use")
+    if (total := sum(entry.file_size for entry in entries)) > limit:
+        raise ValueError(f"it has {total} bytes uncompressed; the limit is {limit}")
+    for entry in entries:
+        with archive.open(entry) as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, kind = read(file)
+        # Elements without any bytes count too: there may be any number of them.
+        if min(shape, default=0) < 0 or prod(shape) * max(kind.itemsize, 1) > entry.file_size:
+            raise ValueError(f"{entry.filename!r} claims to be larger than it is")
+        if kind.kind == "U" and entry.file_size > _LARGEST_TEXT:
+            raise ValueError(f"{entry.filename!r} has {entry.file_size} bytes of text; the limit is {_LARGEST_TEXT}")
+
+
+def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    with archive.open(entry) as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # no other program reads these
+        return array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _is_pair(value: object) -> bool:
@@ -277,6 +324,25 @@ def _check_shapes(data: Mapping[str, Array], name: str) -> None:
         raise ExoskelError(f"{name!r} is not a trajectory: {wrong[0]} has the wrong shape or type")
     if (np.diff(data["time"]) < 0.0).any():
         raise ExoskelError(f"{name!r} is not a trajectory: its times decrease")
+
+
+_TEXTS = ("engine", "world")
+
+
+def _check_metadata(meta: dict[str, Any], name: str) -> dict[str, Any]:
+    """The metadata; raises ExoskelError if a value that is shown is not a text."""
+    for key in _TEXTS:
+        if not isinstance(meta.get(key, ""), str):
+            raise ExoskelError(f"{name!r} is not a trajectory: {key!r} in its metadata is not a text")
+    gravity = meta.get("gravity", [0.0, 0.0, 0.0])
+    if not (isinstance(gravity, list) and len(gravity) == 3 and all(type(part) in (int, float) for part in gravity)):
+        raise ExoskelError(f"{name!r} is not a trajectory: 'gravity' in its metadata is not three numbers")
+    bodies = meta.get("bodies", [])
+    if not isinstance(bodies, list) or not all(
+        _is_pair(one) and all(type(part) is str for part in one) for one in bodies
+    ):
+        raise ExoskelError(f"{name!r} is not a trajectory: 'bodies' in its metadata are not pairs of names")
+    return meta
 
 
 UNITS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity
@@ -62,6 +63,8 @@ def _stamp(path: str) -> Stamp | None:
     try:
         status = os.stat(path)
     except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):  # a pipe in place of the file: reading it could wait forever
         return None
     return (status.st_mtime_ns, status.st_size, status.st_ino)
 

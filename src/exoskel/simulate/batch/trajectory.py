@@ -22,13 +22,15 @@ from exoskel.simulate.trajectory import (
     MAX_BYTES,
     UNITS,
     Trajectory,
-    check_sizes,
     check_target,
     column_names,
+    largest_content,
     parse_metadata,
+    read_npz,
     write_npz,
 )
 from exoskel.source.atomic_write import open_atomically
+from exoskel.source.file_access import open_referenced
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -101,7 +103,12 @@ def _read_parquet(file: str) -> dict[str, Any]:
     """The content of a table, with the keys of an `.npz` file.  Raises any exception for an invalid file."""
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(file)
+    with open_referenced(file) as opened:
+        content = pyarrow.parquet.ParquetFile(opened)
+        cells, most = content.metadata.num_rows * content.metadata.num_columns, largest_content(os.path.getsize(file))
+        if cells * 8 > most:
+            raise ValueError(f"it has {cells} numbers, {cells * 8} bytes; the limit is {most}")
+        table = content.read()
     meta = parse_metadata((table.schema.metadata or {}).get(b"exoskel", b"null").decode())
     dofs, records, names = (_strings(meta, key) for key in ("dofs", "records", "parameter_names"))
     bodies = [qualified_name(*map(str, pair)) for pair in meta["bodies"]]
@@ -288,9 +295,7 @@ class BatchTrajectory:
             if Path(path).suffix.lower() == ".parquet":
                 content = _read_parquet(name)
             else:
-                check_sizes(path, max_bytes or max(MAX_BYTES, os.path.getsize(path)))
-                with np.load(path, allow_pickle=False) as data:
-                    content = {key: data[key] for key in (*_KEYS, *RECORDS) if key in data}
+                content = read_npz(path, (*_KEYS, *RECORDS), max_bytes or max(MAX_BYTES, os.path.getsize(path)))
             return cls._from(content)
         except ExoskelError as error:
             raise ExoskelError(f"{name!r} is not a rollout: {error}") from None
