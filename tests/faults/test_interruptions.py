@@ -34,7 +34,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     ("engine", "extension"), [("mujoco", ".npz"), ("mujoco", ".csv"), ("dart", ".npz"), ("ode", ".npz")]
 )
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_saves_its_samples(
     tmp_path: Path, engine: str, sent: signal.Signals, extension: str
 ) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from contextlib import suppress
 from typing import NamedTuple
 
 from cyclopts import App, CycloptsError, Parameter
@@ -11,11 +13,13 @@ from cyclopts import App, CycloptsError, Parameter
 from exoskel.cli import terminal
 from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, printable
+from exoskel.source.file_lookup import NO_WORKING_FOLDER, lower_first, working_folder_exists
 from exoskel.source.temporary_files import remove_abandoned_folders
 from exoskel.version import XODE_COMPLIANCE, __version__
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
+_STREAM_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 DEBUG_VARIABLE = "EXOSKEL_DEBUG"
 
 app = App(
@@ -201,10 +205,16 @@ def main(arguments: list[str] | None = None) -> int:
         terminal.print_message(str(error))
     except BrokenPipeError:
         # The reader of the pipe has gone.  That is not an error, but Python would report one at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        if error.filename is None:
+            _discard_output()
+        terminal.print_message(_explain_system_error(error))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:
@@ -218,6 +228,22 @@ def main(arguments: list[str] | None = None) -> int:
             f"Please report it. Set {DEBUG_VARIABLE}=1 to see the traceback."
         )
     return COULD_NOT_RUN
+
+
+def _discard_output() -> None:
+    """Discard what is still to be written to standard output: Python would report an error at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _explain_system_error(error: OSError) -> str:
+    """A message for an error of the system that no command has handled."""
+    reason = lower_first(error.strerror or str(error))
+    if error.filename is not None:
+        return f"cannot access {os.fsdecode(error.filename)!r}: {reason}"
+    if not working_folder_exists():
+        return NO_WORKING_FOLDER
+    return f"cannot write to standard output: {reason}" if error.errno in _STREAM_ERRORS else f"system error: {reason}"
 
 
 def _is_caused_by_interrupt(error: BaseException) -> bool:

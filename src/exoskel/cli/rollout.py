@@ -23,9 +23,10 @@ from exoskel.cli.simulation_flags import (
     print_warnings,
     select_world,
 )
-from exoskel.cli.terminal import catch_sigterm
+from exoskel.cli.terminal import catch_stop_signals
 from exoskel.diagnostics import ExoskelError, has_errors, pluralize, printable
 from exoskel.engines.preflight import NotRunnableError, preflight
+from exoskel.source.atomic_write import make_folder
 
 if TYPE_CHECKING:
     from exoskel.scene.world import Scene
@@ -114,7 +115,7 @@ def rollout(
         jobs.append((scene, {**common, "limits": limits_enabled, "steps": _steps(scene, steps, time, step)}))
     results: list[dict[str, Any]] = []
     failed = False
-    with catch_sigterm() as stop:
+    with catch_stop_signals() as stop:
         for number, batch in _run_jobs(jobs, backend):
             scene, target = scenes[number], targets[number]
             if target is not None:
@@ -213,10 +214,7 @@ def _targets(files: tuple[str, ...], out: str | None) -> list[str | None]:
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise ExoskelError(f"two input files would be written to the same file, {repeated!r}")
-    try:
-        Path(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ExoskelError(f"cannot create the folder {out!r}: {error.strerror}") from None
+    make_folder(Path(out))
     return [str(Path(out) / name) for name in names]
 
 

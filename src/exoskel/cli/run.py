@@ -23,7 +23,7 @@ from exoskel.cli.simulation_flags import (
     print_warnings,
     select_world,
 )
-from exoskel.cli.terminal import catch_sigterm
+from exoskel.cli.terminal import catch_stop_signals
 from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.engines.preflight import preflight
 from exoskel.engines.registry import engine_title
@@ -63,7 +63,7 @@ def run(
     """Simulate a scene and print a summary.
 
     Exit code 0: it ran. 1: the file has errors, or the simulation diverged. 2: it could not run. 130 and 143: it was
-    interrupted by Ctrl-C or SIGTERM; the samples recorded so far are saved.
+    interrupted by Ctrl-C, SIGTERM or SIGHUP; the samples recorded so far are saved.
     """
     scene = select_world(read_scene(file, flags), world)
     limits_enabled = prepare_world(scene, gravity, limits)
@@ -76,7 +76,7 @@ def run(
     failed = False
     try:
         with (
-            catch_sigterm() as stop,
+            catch_stop_signals() as stop,
             terminal.progress_bar("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress,
         ):
             trajectory = simulate(

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag
-from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean, pluralize, printable
+from exoskel.diagnostics import ExoskelError, did_you_mean, pluralize, printable
 from exoskel.samples import Sample
 from exoskel.samples import samples as all_samples
-from exoskel.source.atomic_write import WriteError, write_atomically
+from exoskel.source.atomic_write import make_folder, write_atomically
 from exoskel.source.file_access import has_content
 
 
@@ -59,17 +59,12 @@ def _show(chosen: list[Sample]) -> None:
 
 def _copy(chosen: list[Sample], directory: Path, overwrite: bool) -> None:
     """Copy samples with their folders, so that references between files still work."""
-    try:
-        found = [(one.root, source) for one in chosen for source in one.files()]
-        files = {directory / source.relative_to(root): source.read_bytes() for root, source in found}
-        differs = [path for path, data in files.items() if os.path.lexists(path) and not has_content(path, data)]
-        if differs and not overwrite:
-            raise ExoskelError(f"{str(differs[0])!r} exists and differs from the sample; use --overwrite to replace it")
-        for target, data in files.items():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(target, data)
-    except WriteError:
-        raise
-    except OSError as error:
-        raise SourceError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
+    found = [(one.root, source) for one in chosen for source in one.files()]
+    files = {directory / source.relative_to(root): source.read_bytes() for root, source in found}
+    differs = [path for path, data in files.items() if os.path.lexists(path) and not has_content(path, data)]
+    if differs and not overwrite:
+        raise ExoskelError(f"{str(differs[0])!r} exists and differs from the sample; use --overwrite to replace it")
+    for target, data in files.items():
+        make_folder(target.parent)
+        write_atomically(target, data)
     terminal.console().print(f"{pluralize(len(chosen), 'sample')} copied to {printable(str(directory))}", markup=False)

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -34,13 +34,19 @@ class StopSignal:
 
     @property
     def code(self) -> int:
-        """The exit code: 130 for Ctrl-C, 143 for SIGTERM."""
+        """The exit code: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP."""
         return _SIGNAL_EXIT_BASE + self.signal
 
 
+_STOP_SIGNALS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+
+
 @contextmanager
-def catch_sigterm() -> Iterator[StopSignal]:
-    """Raise KeyboardInterrupt on SIGTERM inside the block; has no effect outside the main thread."""
+def catch_stop_signals() -> Iterator[StopSignal]:
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP inside the block; has no effect outside the main thread.
+
+    Signals that are ignored stay ignored: `nohup` ignores SIGHUP.
+    """
     stop = StopSignal()
 
     def interrupt(number: int, _: FrameType | None) -> None:
@@ -50,11 +56,14 @@ def catch_sigterm() -> Iterator[StopSignal]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {one: handler for one in _STOP_SIGNALS if (handler := signal.getsignal(one)) is not signal.SIG_IGN}
+    for one in before:
+        signal.signal(one, interrupt)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 # --- the terminal --------------------------------------------------------------------------------------
@@ -133,7 +142,7 @@ def file_progress_bar(label: str, total: int) -> Iterator[Callable[[str], None]]
 
 def print_message(message: str) -> None:
     """Print a message about the command on standard error, with the prefix `exoskel:`."""
-    sys.stderr.write(f"exoskel: {_safe_lines(message)}\n")
+    _write_error(f"exoskel: {_safe_lines(message)}\n")
 
 
 def warn_about_errors(scene: Scene, done: str) -> None:
@@ -152,7 +161,14 @@ def _safe_lines(text: str) -> str:
 
 def print_line(message: str) -> None:
     """Print a line about a file on standard error, without a prefix."""
-    sys.stderr.write(f"{printable(message)}\n")
+    _write_error(f"{printable(message)}\n")
+
+
+def _write_error(text: str) -> None:
+    """Write to standard error; if that fails, the exit code has to be enough."""
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def prepare_streams() -> None:

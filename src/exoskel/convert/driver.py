@@ -17,6 +17,7 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene
+from exoskel.source.atomic_write import make_folder, write_atomically
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.output_context import Meshes, PlannedFiles, Target
@@ -90,7 +91,7 @@ def convert(
         _check_overwriting(documents, [*_source_files(scene), *protected])
     if path is not None and report.certificate.passed:
         if is_split:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
         for one in documents:
             _save(one)
         report.saved = True
@@ -158,7 +159,6 @@ def _raise_if_refused(report: Report, format: Format, *, strict: bool, approxima
 
 
 def _save(document: ConvertedDocument) -> None:
-    from exoskel.source.atomic_write import write_atomically
     from exoskel.source.file_access import has_content
 
     path = document.path
@@ -166,6 +166,6 @@ def _save(document: ConvertedDocument) -> None:
     for name, content in document.written.output.companions.items():
         companion = path.parent / name
         if not has_content(companion, content):
-            companion.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(companion.parent)
             write_atomically(companion, content)
     write_atomically(path, document.written.data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
@@ -16,6 +17,7 @@ from exoskel.formats import registry
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
 from exoskel.source import root_check
+from exoskel.source.atomic_write import make_folder
 
 
 class FolderRow(Struct):
@@ -35,7 +37,9 @@ class FolderRow(Struct):
 def scene_files(folder: Path) -> list[Path]:
     """All scene files below a folder, sorted by name."""
     extensions = {extension for one in registry.READABLE for extension in one.extensions}
-    found = [path for path in folder.rglob("*") if path.suffix.lower() in extensions and path.is_file()]
+    # Folders that vanish meanwhile are left out.
+    every = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
+    found = [path for path in every if path.suffix.lower() in extensions and path.is_file()]
     return sorted(path for path in found if _is_scene(path))
 
 
@@ -93,7 +97,7 @@ def _convert_file(file: Path, below: Path, path: Path, options: dict[str, Any], 
             row.problem = next((f"{d.message} ({d.code})" for d in worst), "the file is empty")
         else:
             place = _output_path(path, scene, options)
-            place.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(place.parent)
             _add_report(row, convert(scene, place, **options), place)
     except RefusedError as refusal:
         _add_report(row, refusal.report, None)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from math import nan
 from typing import IO, Any
 
 from exoskel.diagnostics import ExoskelError
@@ -24,7 +25,10 @@ SECONDS_VARIABLE = "EXOSKEL_ENGINE_SECONDS"
 BYTES_VARIABLE = "EXOSKEL_ENGINE_BYTES"
 """The memory limit of an engine."""
 _SECONDS = 3600.0
+_MAX_SECONDS = 1e9
+"""Timers of Python are limited to 292 years."""
 _BYTES = 32.0 * 2**30
+_MAX_BYTES = 2.0**60
 
 
 class EngineProcess:
@@ -32,13 +36,15 @@ class EngineProcess:
 
     def __init__(self, engine: str, module: str) -> None:
         self.engine = engine
+        for limit in (_seconds, _bytes):  # before anything runs
+            limit()
         self._child = ChildProcess(module)
 
     def ask(self, request: Message) -> Message:
         """The answer to a request; a failure, including a crash, raises ExoskelError and ends the process."""
         try:
             content = json.dumps(request).encode() + b"\n"
-            answer = self._child.request(content, _receive, _setting(SECONDS_VARIABLE, _SECONDS))
+            answer = self._child.request(content, _receive, _seconds())
         except ChildFailedError as error:
             answer = {"failed": str(error)}
         if "failed" in answer:
@@ -60,12 +66,26 @@ def _receive(stream: IO[bytes]) -> Message | None:
     return None
 
 
-def _setting(variable: str, default: float) -> float:
-    """A limit from the environment, if it is a number."""
-    try:
-        return float(os.environ[variable])
-    except (KeyError, ValueError):
+def _seconds() -> float:
+    return _setting(SECONDS_VARIABLE, _SECONDS, _MAX_SECONDS)
+
+
+def _bytes() -> int:
+    return int(_setting(BYTES_VARIABLE, _BYTES, _MAX_BYTES))
+
+
+def _setting(variable: str, default: float, most: float) -> float:
+    """A limit from the environment, or the default.  Raises ExoskelError unless it is a number from 1 to `most`."""
+    text = os.environ.get(variable, "").strip()
+    if not text:
         return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 1.0 <= value <= most:
+        raise ExoskelError(f"invalid {variable} {text!r}: expected a number from 1 to {most:g}")
+    return value
 
 
 def serve(answer: Callable[[Message], Message]) -> None:
@@ -74,7 +94,7 @@ def serve(answer: Callable[[Message], Message]) -> None:
     It ignores Ctrl-C, which reaches it too: the parent process decides when to stop.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit_memory(int(_setting(BYTES_VARIABLE, _BYTES)))
+    limit_memory(_bytes())
     for line in sys.stdin:
         try:
             reply = answer(json.loads(line))

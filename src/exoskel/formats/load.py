@@ -16,7 +16,7 @@ from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
 from exoskel.source.file_access import read_source
-from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document
+from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document, lower_first
 from exoskel.source.file_version import FileVersion, file_status
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
@@ -142,4 +142,4 @@ def _read_file(path: str, shown: str, limits: Limits) -> bytes:
         return read_source(path, limits.bytes)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceError(f"cannot read {shown!r}: {reason[:1].lower()}{reason[1:]}") from None
+        raise SourceError(f"cannot read {shown!r}: {lower_first(reason)}") from None

@@ -16,7 +16,7 @@ import numpy as np
 from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
-from exoskel.source.atomic_write import open_atomically
+from exoskel.source.atomic_write import check_writable, open_atomically
 from exoskel.source.file_access import open_referenced
 from exoskel.spatial import Array
 
@@ -208,8 +208,7 @@ def check_target(
         extension = repr(target.suffix) if target.suffix else "a file without an extension"
         known = f"{', '.join(extensions[:-1])} or {extensions[-1]}"
         raise ExoskelError(f"cannot save a {what} as {extension}; use {known}")
-    if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"the folder {os.fspath(target.parent)!r} for the {what} does not exist")
+    check_writable(target)
     needed = {".csv": ("pandas",), ".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:

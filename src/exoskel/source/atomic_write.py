@@ -7,13 +7,14 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EISDIR
+from errno import EISDIR, ENOENT
 from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.source.file_lookup import NO_WORKING_FOLDER, lower_first, working_folder_exists
 from exoskel.source.file_version import FileVersion, file_identity
 from exoskel.source.temporary_files import lock, remove_abandoned, temporary_name
 
@@ -79,8 +80,37 @@ def open_atomically(path: Path, expected: FileVersion | None = None) -> Iterator
     except OSError as error:
         if isinstance(error, ExoskelError):
             raise
-        reason = error.strerror or str(error)
-        raise WriteError(f"cannot write {str(path)!r}: {reason[:1].lower()}{reason[1:]}") from None
+        raise WriteError(f"cannot write {str(path)!r}: {_reason(path, error)}") from None
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it, unless it exists.  Raises WriteError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise WriteError(f"cannot create the folder {str(path)!r}: {_reason(path / 'file', error)}") from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise WriteError if a path cannot be that of a file: a check before a long run."""
+    if path.is_dir():
+        raise WriteError(f"cannot write {str(path)!r}: it is a folder")
+    if not path.parent.is_dir():
+        error = FileNotFoundError(ENOENT, os.strerror(ENOENT))
+        raise WriteError(f"cannot write {str(path)!r}: {_reason(path, error)}")
+
+
+def _reason(path: Path, error: OSError | ValueError) -> str:
+    """Why a file cannot be written; a problem with its folders is stated in our own words."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError | FileExistsError):
+        obstacle = next((one for one in path.parents if one.exists() and not one.is_dir()), None)
+        if obstacle is not None:
+            return f"{str(obstacle)!r} is not a folder"
+        if not path.is_absolute() and not working_folder_exists():
+            return NO_WORKING_FOLDER
+        if isinstance(error, FileNotFoundError):
+            return "the folder does not exist"
+    return lower_first(getattr(error, "strerror", None) or str(error))
 
 
 def _open_private(name: str, flags: int) -> int:
@@ -114,11 +144,12 @@ def _target(path: Path) -> tuple[Path, os.stat_result | None]:
     """
     try:
         target = Path(os.path.realpath(path))
+    except ValueError as error:  # an invalid name
+        raise OSError(0, str(error)) from None
+    try:
         found = target.stat()
     except FileNotFoundError:
         return target, None
-    except ValueError as error:  # an invalid name
-        raise OSError(0, str(error)) from None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
     if not stat.S_ISREG(found.st_mode):

@@ -43,6 +43,8 @@ class ChildProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=None if environment is None else {**os.environ, **environment},
+            # If this process ends while the child is stopped, the system continues and ends a group of its own.
+            process_group=0 if os.name == "posix" else None,
         )
 
     def request(self, content: bytes, receive: Callable[[IO[bytes]], T | None], seconds: float) -> T:

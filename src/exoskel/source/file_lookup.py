@@ -113,7 +113,27 @@ def locate_document(source: str) -> Location:
         return Location(path=path)
     if scheme and not os.path.exists(source):
         raise SourceError(f"cannot open {source!r}: {scheme}: URIs are not supported")
-    return Location(path=os.path.abspath(source))
+    try:
+        return Location(path=os.path.abspath(source))
+    except FileNotFoundError:
+        raise SourceError(f"cannot read {source!r}: {NO_WORKING_FOLDER}") from None
+
+
+NO_WORKING_FOLDER = "the working folder no longer exists"
+
+
+def working_folder_exists() -> bool:
+    """Whether the working folder exists, so that relative paths have a meaning."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def lower_first(text: str) -> str:
+    """A message of the system as part of a sentence."""
+    return text[:1].lower() + text[1:]
 
 
 def confinement(location: Location, paths: SearchPaths) -> Path | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.atomic_write import write_atomically
+from exoskel.source.atomic_write import check_writable, write_atomically
 from exoskel.view.browser_scene import BrowserScene, set_initial_camera
 from exoskel.view.camera import corners_of, look_at
 from exoskel.view.html_text import safe
@@ -31,10 +31,7 @@ def check_page(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ExoskelError(f"cannot write a page to {os.fspath(target)!r}: the extension must be .html")
-    if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"cannot write {os.fspath(target)!r}: the folder does not exist")
-    if target.is_dir():
-        raise ExoskelError(f"cannot write {os.fspath(target)!r}: it is a folder")
+    check_writable(target)
 
 
 def export(

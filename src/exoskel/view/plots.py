@@ -13,7 +13,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.registry import engine_title
 from exoskel.simulate.compare import Comparison
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.atomic_write import WriteError, open_atomically
+from exoskel.source.atomic_write import WriteError, check_writable, open_atomically
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def check_plot_file(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ExoskelError(f"cannot write {os.fspath(target)!r}: the extension must be .png, .svg or .pdf")
-    if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"cannot write {os.fspath(target)!r}: the folder does not exist")
+    check_writable(target)
     if importlib.util.find_spec("matplotlib") is None:
         raise ExoskelError("matplotlib is not installed; install it with `pip install matplotlib`")
 

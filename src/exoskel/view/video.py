@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.source.atomic_write import WriteError, open_atomically
+from exoskel.source.atomic_write import WriteError, check_writable, open_atomically
 from exoskel.view.software_renderer import Image
 
 IMAGE_EXTENSIONS = (".png", ".jpg", ".jpeg", ".webp")
@@ -41,10 +41,7 @@ def check_image_file(
     if target.suffix.lower() not in extensions:
         known = f"{', '.join(extensions[:-1])} or {extensions[-1]}"
         raise ExoskelError(f"cannot write {os.fspath(target)!r}: the extension must be {known}")
-    if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"cannot write {os.fspath(target)!r}: the folder does not exist")
-    if target.is_dir():
-        raise ExoskelError(f"cannot write {os.fspath(target)!r}: it is a folder")
+    check_writable(target)
     if target.suffix.lower() == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
         raise ExoskelError(_NEEDS_FFMPEG)
 
