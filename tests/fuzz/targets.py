@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.fuzz import seeds, well_formedness
+from tests.fuzz import pipeline, seeds, well_formedness
 from tests.fuzz.mutate import learn_vocabulary, mutate_document
 from tests.fuzz.mutate_others import archive, comment
 
@@ -172,6 +172,20 @@ def _run_xml(data: bytes) -> int:
     return READ
 
 
+# --- embedded data and the whole pipeline ---------------------------------------------------------------
+
+
+def _run_embedded(data: bytes) -> int:
+    return READ if pipeline.run_reader(data) else MALFORMED
+
+
+def _run_pipeline(data: bytes) -> int:
+    return READ if pipeline.run_pipeline(data) else MALFORMED
+
+
+_EMBEDDED_MODULES = ("exoskel.source.embedded_data", "exoskel.scene.validation", "exoskel.scene.value_checks")
+
+
 TARGETS = {
     target.name: target
     for target in (
@@ -182,6 +196,22 @@ TARGETS = {
         _scenes("mjcf", "exoskel.formats.mjcf.reading", "exoskel.formats.mjcf.read"),
         Target(
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
+        ),
+        Target(
+            "embedded",
+            _run_embedded,
+            pipeline.embedded_documents,
+            pipeline.mutate_embedded,
+            _EMBEDDED_MODULES,
+            most=pipeline.LARGEST,
+        ),
+        Target(
+            "pipeline",
+            _run_pipeline,
+            pipeline.embedded_documents,
+            pipeline.mutate_embedded,
+            ("exoskel.formats", "exoskel.convert", *_EMBEDDED_MODULES),
+            most=pipeline.LARGEST,
         ),
         Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.context",)),
         Target("xml", _run_xml, well_formedness.documents, well_formedness.mutate, (), most=2 * MOST),
