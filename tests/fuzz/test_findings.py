@@ -204,3 +204,14 @@ def test_actuators_whose_history_needs_all_memory(tag: str) -> None:
 def test_actuators_with_very_many_states() -> None:
     text = '<mujoco><default><general dyntype="user" actdim="10000000"/></default></mujoco>'
     assert [d.key for d in exoskel.load(text.encode(), format="mjcf").diagnostics] == ["MJ101.limit"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("kind", ["amotor", "universal", "revolute"])
+def test_a_joint_with_another_number_of_drives_than_axes_is_written(kind: str, count: int) -> None:
+    """The two were paired strictly: ValueError in converting to XODE."""
+    scene = exoskel.load("<skel version='1.0'><world/></skel>")
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))[: {"amotor": 3, "universal": 2, "revolute": 1}[kind]]
+    drives = tuple(exoskel.Drive(max_force=float(number)) for number in range(count))
+    scene.world.add_model("m").add_body("b", joint=kind, axes=axes, drives=drives)  # type: ignore[arg-type]
+    assert exoskel.convert(scene, None, to="xode").certificate.passed

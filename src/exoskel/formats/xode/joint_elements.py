@@ -134,8 +134,9 @@ class JointWriter:
 
     def _drives(self, joint: Joint) -> list[Drive]:
         """The ODE parameters of the scene, or else stops from the position limits."""
-        if joint.drives:
-            return list(joint.drives)
+        if joint.drives:  # one for each axis, whatever number the scene has
+            missing = len(joint.axes) - len(joint.drives)
+            return [*joint.drives[: len(joint.axes)], *[Drive()] * missing]
         limits = [dof.position_limits for dof in joint._dofs or ()] or [UNLIMITED] * len(joint.motion)
         positions = joint.positions
         drives: list[Drive] = []
