@@ -100,7 +100,7 @@ test-cluster: cluster
 	$(BIN)/python -m pytest tests/batch/test_cluster.py
 
 explore: $(READY)
-	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties
+	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties tests/motion/test_random_worlds.py
 
 # Corpus and figures are stored in build/fuzz.
 fuzz: $(READY)
@@ -143,6 +143,7 @@ golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart
 	$(BIN)/python -m tests.golden.record_dart_motion
 	$(BIN)/python -m tests.motion.record_worlds
+	$(BIN)/python -m tests.motion.agreement record
 	$(BIN)/python -m tests.golden.record_ode
 	$(BIN)/python -m tests.golden.record_motion
 	$(BIN)/python -m tests.golden.record_hostile

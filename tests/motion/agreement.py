@@ -1,6 +1,7 @@
 """How many random worlds move as in DART.
 
-python -m tests.motion.agreement [COUNT]    a table by class, with fresh motion of DART
+python -m tests.motion.agreement [COUNT [CLASS]]    a table by class, with fresh motion of DART
+python -m tests.motion.agreement record             record the motion of some worlds, for machines without DART
 """
 
 from __future__ import annotations
@@ -17,8 +18,14 @@ import exoskel
 from exoskel import Severity, Simulation
 from tests.motion.random_worlds import CLASSES, STEPS, RandomWorld, random_worlds
 from tests.oracles import dart
+from tests.support.places import GOLDEN
 
 Motion = dict[str, Any]
+DIVERGED = 1e4
+"""The speed above which a motion has diverged, m/s or rad/s."""
+FILE = GOLDEN / "random_motion.json"
+RECORDED = 20
+"""The number of worlds of each class whose motion is recorded."""
 
 
 class Agreement(Struct, frozen=True):
@@ -28,6 +35,8 @@ class Agreement(Struct, frozen=True):
     difference: float
     tolerance: float
     codes: list[str]
+    diverges: bool = False
+    """Whether the motion diverges in DART, so that there is nothing to compare."""
 
     @property
     def agrees(self) -> bool:
@@ -35,7 +44,7 @@ class Agreement(Struct, frozen=True):
 
     @property
     def is_silent_miss(self) -> bool:
-        return not self.agrees and not self.codes
+        return not self.agrees and not self.codes and not self.diverges
 
 
 def in_dart(worlds: Iterable[RandomWorld], steps: int = STEPS) -> Iterator[Motion]:
@@ -59,8 +68,10 @@ def compare(world: RandomWorld, motion: Motion, steps: int = STEPS) -> Agreement
         shifted = np.abs(simulation.body_poses[:, :3].reshape(-1, 12) - poses)
         differences = (apart[~np.array(turning, dtype=bool)], faster * simulation.time_step, shifted)
         codes = [d.code for d in simulation.diagnostics if d.severity is not Severity.INFO]
+        diverges = not np.abs(by_degree_of_freedom(scene, motion["velocities"])).max(initial=0.0) < DIVERGED
     worst = max((float(d.max()) for d in differences if d.size), default=0.0)
-    return Agreement(world.name, worst if np.isfinite(worst) else np.inf, 1e-5 if any(turning) else 1e-7, codes)
+    tolerance = 1e-5 if any(turning) else 1e-7
+    return Agreement(world.name, worst if np.isfinite(worst) else np.inf, tolerance, codes, diverges)
 
 
 def by_degree_of_freedom(scene: exoskel.Scene, values: dict[str, dict[str, list[float]]]) -> np.ndarray:
@@ -82,18 +93,41 @@ def measure(kind: str, count: int, first: int = 0) -> list[Agreement]:
     return [compare(world, motion) for world, motion in zip(worlds, in_dart(worlds), strict=True)]
 
 
+def record() -> None:
+    """Record the motion of the first worlds of each class."""
+    worlds = [world for kind in CLASSES for world in random_worlds(kind, RECORDED)]
+    rows = (
+        f'"{world.name}": {json.dumps(motion, separators=(",", ":"))}'
+        for world, motion in zip(worlds, in_dart(worlds), strict=True)
+    )
+    FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
 def main(count: int = 100, only: str = "") -> None:
+    print("| worlds with | agree | differ with a warning | differ silently | diverge in DART |\n|---|---|---|---|---|")
     for kind in CLASSES:
         if only and kind != only:
             continue
         found = measure(kind, count)
-        misses = [a for a in found if not a.agrees]
-        silent = [a for a in misses if a.is_silent_miss]
-        print(f"{kind:10} {count - len(misses):4} of {count} agree, {len(silent)} differ silently", flush=True)
-        if only:
-            for a in misses:
+        agree, diverge = sum(a.agrees for a in found), sum(a.diverges and not a.agrees for a in found)
+        silent = sum(a.is_silent_miss for a in found)
+        warned = count - agree - diverge - silent
+        print(f"| {TITLES[kind]} | {agree} of {count} | {warned} | {silent} | {diverge} |", flush=True)
+        for a in found if only else ():
+            if not a.agrees:
                 print(f"    {a.name:16} {a.difference:.2e}  {' '.join(a.codes)}")
 
 
+TITLES = {
+    "plain": "joints with fixed axes, springs, dampers",
+    "ball": "ball joints",
+    "free": "free joints",
+    "friction": "joint friction",
+    "actuators": "all actuators, with commands",
+}
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, sys.argv[2] if len(sys.argv) > 2 else "")
+    if sys.argv[1:] == ["record"]:
+        record()
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, sys.argv[2] if len(sys.argv) > 2 else "")

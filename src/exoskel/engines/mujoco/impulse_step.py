@@ -18,8 +18,9 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
+from exoskel.formats.mjcf.model.actuation import Mask
 from exoskel.formats.mjcf.model.joints import needs_duplicate
-from exoskel.formats.mjcf.model.rotational_joints import Indices
+from exoskel.formats.mjcf.model.rotational_joints import Indices, RotationalJoints
 from exoskel.formats.mjcf.write import PRESCRIBED
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.world import Model, World
@@ -81,6 +82,7 @@ def _has(joint: Joint, *fields: str) -> bool:
 
 _Rows = tuple[Indices, Array, Array, Array]
 """Constraints: places in a block, wanted changes of velocity, lower and upper bounds of impulses."""
+_NO_ROWS: _Rows = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
 
 
 # --- the step ------------------------------------------------------------------------------------------
@@ -100,8 +102,22 @@ class JointValues(Struct):
         return JointValues(*(values[number] if values.ndim > 1 else values for values in every))
 
 
+class JointInputs(Struct, frozen=True):
+    """Forces and commands that act for some steps, `(nv)`.
+
+    `forces` are the scene's, and given only if they have to be converted in each step: those of ball and free joints.
+    """
+
+    applied: Array
+    commands: Array
+    forces: Array | None
+
+
 class _Block(Struct, frozen=True):
-    """Some trees: their degrees of freedom, where MuJoCo stores their inertia, and which of them are free."""
+    """Some trees: their degrees of freedom, where MuJoCo stores their inertia, and which of them are free.
+
+    `own` are the free ones among all degrees of freedom.
+    """
 
     dofs: Indices
     rows: Indices
@@ -109,6 +125,9 @@ class _Block(Struct, frozen=True):
     entries: Indices
     free: Indices
     prescribed: Indices
+    own: Indices
+    is_turning: bool
+    is_constrained: bool
 
     def inertia(self, data: Any) -> Array:
         """The joint-space inertia."""
@@ -163,7 +182,10 @@ class ImpulseStep:
         flags = self._mujoco.mjtDisableBit
         self._row_flags = int(flags.mjDSBL_FRICTIONLOSS | flags.mjDSBL_LIMIT | flags.mjDSBL_ACTUATION)
         """What is off while friction, limits and servos are computed here."""
-        self._blocks = self._build_blocks(self.values)
+        self._has_velocity, self._has_locked = bool(self._velocity.any()), bool(self._locked.any())
+        self._turning: list[RotationalJoints] = []
+        self._blocks: list[_Block] = []
+        self._set_blocks(self.values)
 
     def _find_addresses(self) -> tuple[Indices, Indices]:
         """The numbers of the scene's coordinates that MuJoCo has, and of its degrees of freedom for them."""
@@ -199,12 +221,13 @@ class ImpulseStep:
             values.friction[at] = dof.friction
             self._limited[at] = joint.limits_enforced if limits is None else limits
 
-    def _build_blocks(self, values: JointValues) -> list[_Block]:
-        """Group the trees in which something has to be computed here."""
+    def _set_blocks(self, values: JointValues) -> None:
+        """Group the trees in which something has to be computed here, and find the joints with axes of their own."""
         model = self.compiled.model
         concerned = self._prescribed | self._servo | self._limited
         for one in (values.damping, values.stiffness, values.friction):
-            concerned |= (one != 0.0).reshape(-1, len(concerned)).any(axis=0)
+            concerned |= _any_world(one)
+        self._turning = [group for group in self.compiled.coordinates.rotational if concerned[group.qvel].any()]
         trees = np.asarray(model.dof_treeid)
         blocks: list[list[int]] = []
         for tree in np.unique(trees[concerned]).tolist():
@@ -213,9 +236,10 @@ class ImpulseStep:
                 blocks[-1] += dofs
             else:
                 blocks.append(dofs)
-        return [self._build_block(np.array(dofs, dtype=np.intp)) for dofs in blocks]
+        constrained = self._servo | self._limited | _any_world(values.friction)
+        self._blocks = [self._build_block(np.array(dofs, dtype=np.intp), constrained) for dofs in blocks]
 
-    def _build_block(self, dofs: Indices) -> _Block:
+    def _build_block(self, dofs: Indices, constrained: Mask) -> _Block:
         model = self.compiled.model
         place = {int(dof): i for i, dof in enumerate(dofs)}
         rows: list[int] = []
@@ -228,13 +252,17 @@ class ImpulseStep:
                 columns.append(place[int(model.M_colind[entry])])
                 entries.append(entry)
         prescribed = self._prescribed[dofs]
+        free = np.flatnonzero(~prescribed)
         return _Block(
             dofs,
             rows=np.array(rows, dtype=np.intp),
             columns=np.array(columns, dtype=np.intp),
             entries=np.array(entries, dtype=np.intp),
-            free=np.flatnonzero(~prescribed),
+            free=free,
             prescribed=np.flatnonzero(prescribed),
+            own=dofs[free],
+            is_turning=any(bool(np.isin(group.qvel, dofs).any()) for group in self._turning),
+            is_constrained=bool(constrained[dofs].any()),
         )
 
     def varied_values(self, friction: Array, fields: Mapping[str, Array | None]) -> JointValues:
@@ -255,7 +283,7 @@ class ImpulseStep:
             rest,
             _replace(own.friction, self.compiled.stated_friction, friction),
         )
-        self._blocks = self._build_blocks(out)
+        self._set_blocks(out)
         return out
 
     def spring_energy(self, positions: Array, values: JointValues | None = None) -> Array:
@@ -274,24 +302,31 @@ class ImpulseStep:
         own.opt.disableflags |= self._row_flags
         return own
 
-    def step(
-        self, model: Any, data: Any, forces: Array, commands: Array, coasts: bool, values: JointValues | None = None
-    ) -> None:
-        """Advance by one step.  `forces` and `commands` are the scene's; `model` is from `prepare`.
+    def inputs(self, forces: Array, commands: Array) -> JointInputs:
+        """Forces and commands of the scene, for any number of steps."""
+        actuation, coordinates = self.compiled.actuation, self.compiled.coordinates
+        total = forces + actuation.commanded_forces(commands)
+        rotates = bool(total[self.compiled.rotating_coordinates].any())
+        applied = coordinates.forces(self.compiled.model.qpos0, total)
+        return JointInputs(applied, self._to_mujoco(actuation.clipped(commands)), total if rotates else None)
+
+    def step(self, model: Any, data: Any, inputs: JointInputs, coasts: bool, values: JointValues | None = None) -> None:
+        """Advance by one step; `model` is from `prepare`.
 
         If it `coasts`, joints with a velocity actuator keep their velocity, whatever the command.
         """
-        mujoco, coordinates = self._mujoco, self.compiled.coordinates
-        values = values or self.values
+        mujoco = self._mujoco
         has_rows = self._begin(model, data)
-        if data.qvel[self._locked].any():  # DART stops them between two passes of its algorithm
+        if self._has_locked and data.qvel[self._locked].any():  # DART stops them between two passes of its algorithm
             data.cdof_dot[self._locked] = 0.0
             mujoco.mj_rne(model, data, 0, data.qfrc_bias)
-        applied = coordinates.forces(data.qpos, forces + self.compiled.actuation.commanded_forces(commands))
+        applied = inputs.applied
+        if inputs.forces is not None:
+            applied = self.compiled.coordinates.forces(data.qpos, inputs.forces)
         data.qfrc_applied[:] = applied
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
-        state = self._state(data, commands, coasts, values, not has_rows)
+        state = self._state(data, inputs.commands, coasts, values or self.values, not has_rows)
         smooth = data.qfrc_smooth.copy()
         with np.errstate(all="ignore"):  # a motion that diverges is reported by MuJoCo
             for block in self._blocks:
@@ -308,37 +343,44 @@ class ImpulseStep:
             self._mujoco.mj_step1(model, data)
         return wanted
 
-    def _state(self, data: Any, commands: Array, coasts: bool, values: JointValues, with_impulses: bool) -> _State:
-        coordinates = self.compiled.coordinates
-        positions, velocities = (
-            self._to_mujoco(one)
-            for one in (coordinates.positions(data.qpos), coordinates.velocities(data.qpos, data.qvel))
-        )
-        wanted = self._to_mujoco(self.compiled.actuation.clipped(commands))
+    def _state(self, data: Any, wanted: Array, coasts: bool, values: JointValues, with_impulses: bool) -> _State:
+        positions, velocities, change = self._coordinates(data)
         felt = np.where(self._acceleration, wanted, 0.0)
-        if self._velocity.any() and not coasts:
+        if self._has_velocity and not coasts:
             felt = np.where(self._velocity, (wanted - velocities) / self._step_size, felt)
-        prescribed = np.where(self._locked, -velocities / self._step_size, felt)
-        change = self._change(data.qpos)
+        prescribed = np.where(self._locked, -velocities / self._step_size, felt) if self._has_locked else felt
         return _State(positions, velocities, prescribed, felt, wanted, values, change, with_impulses)
 
-    def _change(self, qpos: Array) -> Array | None:
-        """The matrix from the scene's velocities to MuJoCo's, `(nv, nv)`; None for the identity."""
-        groups = self.compiled.coordinates.rotational
-        if not groups:
-            return None
-        out = np.eye(self.compiled.model.nv)
-        for group in groups:
-            out[group.qvel[:, :, None], group.qvel[:, None, :]] = group.velocity_blocks(qpos)
-        return out
+    def _coordinates(self, data: Any) -> tuple[Array, Array, Array | None]:
+        """The scene's positions and velocities, and the matrix from these velocities to MuJoCo's, `(nv, nv)`.
+
+        The matrix is None for the identity.  Joints without forces, limits or actuators keep MuJoCo's coordinates, and
+        have no positions.
+        """
+        coordinates, qpos, qvel = self.compiled.coordinates, data.qpos, data.qvel
+        if len(qpos) == len(qvel):  # neither ball nor free joints
+            return qpos, qvel, None
+        positions = np.zeros(len(qvel))
+        positions[coordinates.qvel] = qpos[coordinates.qpos]
+        if not self._turning:
+            return positions, qvel, None
+        velocities, change = qvel.copy(), np.eye(len(qvel))
+        own = np.zeros(coordinates.count)
+        for group in self._turning:
+            group.positions(qpos, own)
+            blocks = group.velocity_blocks(qpos)
+            positions[group.qvel] = own[group.scene]
+            velocities[group.qvel] = group.scene_velocities(blocks, qvel[group.qvel])
+            change[group.qvel[:, :, None], group.qvel[:, None, :]] = blocks
+        return positions, velocities, change
 
     def _force(self, block: _Block, data: Any, smooth: Array, state: _State) -> Array:
         """The forces to add to those of MuJoCo for the accelerations of DART."""
         inertia = block.inertia(data)
-        change = None if state.change is None else state.change[np.ix_(block.dofs, block.dofs)]
         try:
-            if change is None:
+            if state.change is None or not block.is_turning:
                 return inertia @ self._accelerations(block, inertia, smooth, state) - smooth
+            change = state.change[np.ix_(block.dofs, block.dofs)]
             wanted = self._accelerations(block, change.T @ inertia @ change, change.T @ smooth, state)
         except np.linalg.LinAlgError:
             return np.full(len(block.dofs), np.nan)
@@ -350,7 +392,7 @@ class ImpulseStep:
         out: Array = state.prescribed[block.dofs]
         if not len(block.free):
             return out
-        own = block.dofs[block.free]
+        own = block.own
         damping, stiffness = values.damping[own], values.stiffness[own]
         positions, velocities = state.positions[own], state.velocities[own]
         force = smooth[block.free] - stiffness * (positions + h * velocities - values.rest[own]) - damping * velocities
@@ -360,9 +402,10 @@ class ImpulseStep:
             force -= inertia[np.ix_(block.free, block.prescribed)] @ felt
             plain = inertia[np.ix_(block.free, block.free)]
         implicit = plain.copy()
-        implicit[np.diag_indices_from(implicit)] += h * damping + h * h * stiffness
+        implicit.ravel()[:: len(own) + 1] += h * damping + h * h * stiffness
         accelerations = np.linalg.solve(implicit, force)
-        accelerations += self._velocity_change(own, plain, velocities + h * accelerations, state) / h
+        if block.is_constrained:
+            accelerations += self._velocity_change(own, plain, velocities + h * accelerations, state) / h
         out[block.free] = accelerations
         return out
 
@@ -370,19 +413,22 @@ class ImpulseStep:
 
     def _velocity_change(self, own: Indices, inertia: Array, velocities: Array, state: _State) -> Array:
         """What friction, limits and servos do to velocities: impulses on the plain inertia."""
-        limits = self._limit_rows(own, velocities, state)
-        rows = [self._servo_rows(own, velocities, state, limits[0])]
-        if state.with_impulses:
-            rows = [self._friction_rows(own, velocities, state), limits, *rows]
-        at = np.concatenate([row[0] for row in rows])
-        if not len(at):
+        limits = self._limit_rows(own, velocities, state) if self._limited[own].any() else _NO_ROWS
+        rows = [limits, self._friction_rows(own, velocities, state)] if state.with_impulses else []
+        if self._servo[own].any():
+            rows.append(self._servo_rows(own, velocities, state, limits[0]))
+        rows = [row for row in rows if len(row[0])]
+        if not rows:
             return np.zeros(len(own))
-        wanted, low, high = (np.concatenate([row[i] for row in rows]) for i in (1, 2, 3))
+        at, wanted, low, high = rows[0]
+        if len(rows) > 1:
+            at = np.concatenate([row[0] for row in rows])
+            wanted, low, high = (np.concatenate([row[i] for row in rows]) for i in (1, 2, 3))
         selected = np.zeros((len(own), len(at)))
         selected[at, np.arange(len(at))] = 1.0
-        response = np.linalg.solve(inertia, selected)
+        response: Array = np.asarray(np.linalg.solve(inertia, selected), dtype=np.float64)
         matrix = response[at]
-        matrix[np.diag_indices_from(matrix)] *= 1.0 + CONSTRAINT_MIXING
+        matrix.ravel()[:: len(at) + 1] *= 1.0 + CONSTRAINT_MIXING
         change: Array = response @ solve_boxed_lcp(matrix, wanted, low, high)
         return change
 
@@ -417,6 +463,11 @@ class ImpulseStep:
         return at, wanted, np.where(pushes_up, 0.0, -np.inf), np.where(pushes_up, np.inf, 0.0)
 
 
+def _any_world(values: Array) -> Mask:
+    """Which values are not zero in at least one world, `(nv)`."""
+    return np.asarray((values != 0.0).reshape(-1, values.shape[-1]).any(axis=0))
+
+
 def _replace(own: Array, before: Array, after: Array | None) -> Array:
     """The own values, except where others changed."""
     return own if after is None else np.where(after != before, after, own)
@@ -428,6 +479,9 @@ def solve_boxed_lcp(matrix: Array, wanted: Array, low: Array, high: Array) -> Ar
     `matrix` is symmetric and positive definite, so that there is one solution.  Block principal pivoting: guess which x
     are at their bounds, solve for the others, and correct the guess.
     """
+    if len(wanted) == 1:
+        single: Array = np.clip(wanted / matrix[0], low, high)
+        return single
     side = np.zeros(len(wanted), dtype=np.int8)
     fewest, patience = len(wanted) + 1, PATIENCE
     out = np.zeros(len(wanted))

@@ -158,9 +158,9 @@ class MujocoWorld(CommandedWorlds):
         if self.impulse_step is None:
             self._mujoco.mj_step(self.model, self.data, count)
             return
+        inputs, coasts = self.impulse_step.inputs(self._forces, self._commands), bool(self._is_coasting)
         for _ in range(count):
-            coasts = bool(self._is_coasting)
-            self.impulse_step.step(self._step_model, self.data, self._forces, self._commands, coasts)
+            self.impulse_step.step(self._step_model, self.data, inputs, coasts)
 
     def refresh(self) -> None:
         """Recompute everything that depends on the state."""

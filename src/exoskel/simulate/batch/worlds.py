@@ -249,9 +249,10 @@ class Worlds(CommandedWorlds):
         for number in np.flatnonzero(self.alive).tolist():
             model, values = self._step_models[number % len(self._step_models)]
             data = self.batch.get_data(number, self._step_data)
-            forces, commands, coasts = self._forces[number], self._commands[number], bool(self._is_coasting[number])
+            inputs = impulse_step.inputs(self._forces[number], self._commands[number])
+            coasts = bool(self._is_coasting[number])
             for _ in range(count):
-                impulse_step.step(model, data, forces, commands, coasts, values)
+                impulse_step.step(model, data, inputs, coasts, values)
                 warnings = [warning.number for warning in data.warning]
                 if any(warnings):
                     self.batch.warning[number, : len(warnings), 1] = warnings

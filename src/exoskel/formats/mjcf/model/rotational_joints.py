@@ -143,6 +143,13 @@ class RotationalJoints:
         """In the axes of the joint frame."""
         self._lever = _multiply(_transpose(self.rotation), self.frame[:, :3, 3] - anchors)
         """From the anchor to the joint, in the axes of the joint frame."""
+        self._twist = np.zeros((len(members), 6, 6))
+        """The matrix from the scene's velocities to those of the child's origin, in the axes of the parent."""
+        self._twist[:, :3, :3] = self._twist[:, 3:, 3:] = self.rotation
+        self._twist[:, 3:, :3] = spatial.cross_matrix(self.frame[:, :3, 3]) @ self.rotation
+        parent_side = self.zero[:, :3, :3] @ self.rotation  # the joint frame on the parent's side
+        self._spin, self._slide = (_transpose(parent_side) @ self._twist[:, rows] for rows in (slice(3), slice(3, 6)))
+        """The same in the axes of the joint frame."""
         self._frame_is_identity = bool((self.frame == np.eye(4)).all())
         self._zero_position = tuple(self.zero[:, :3, 3].T)
         self._zero_is_upright = bool((self.zero[:, :3, :3] == np.eye(3)).all())
@@ -206,11 +213,16 @@ class RotationalJoints:
             own = get_components(qvel, self._qvel)
             set_components(out, self._scene, self._free_velocities(qpos, own))
             return
-        rates, blocks = qvel[..., self.qvel], self.velocity_blocks(qpos)
+        out[..., self.scene] = self.scene_velocities(self.velocity_blocks(qpos), qvel[..., self.qvel])
+
+    def scene_velocities(self, blocks: Array, rates: Array) -> Array:
+        """The scene's velocities from MuJoCo's, both `(..., n, k)`; `blocks` are the `velocity_blocks`."""
+        if self.kind == "ball":
+            return _multiply(_transpose(blocks), rates)
         across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
         spin = _multiply(_transpose(around), rates[..., 3:])
         slide = _multiply(_transpose(along), rates[..., :3] - _multiply(across, spin))
-        out[..., self.scene] = np.concatenate([spin, slide], axis=-1)
+        return np.concatenate([spin, slide], axis=-1)
 
     def _free_velocities(self, qpos: Array, own: Components) -> Components:
         quaternion = get_components(qpos, self._qpos[3:])
@@ -242,21 +254,16 @@ class RotationalJoints:
         """
         if self.kind == "ball":
             return self.rotation
-        cross = spatial.cross_matrix(self.frame[:, :3, 3])
-        twist = np.zeros((len(self), 6, 6))  # angular and linear velocity of the child's origin, in parent axes
-        twist[:, :3, :3] = self.rotation
-        twist[:, 3:, :3] = cross @ self.rotation
-        twist[:, 3:, 3:] = self.rotation
         child_rotation = spatial.quaternion_matrix(qpos[..., self.qpos[:, -4:]])
         if self.kind == "free":
-            return _stack_rows(twist[:, 3:], _transpose(child_rotation) @ twist[:, :3])
-        motion = _transpose(self.rotation) @ child_rotation @ self.rotation  # exp(w), in the joint frame
+            return _stack_rows(self._twist[:, 3:], _transpose(child_rotation) @ self._twist[:, :3])
         relative = self.zero[:, :3, :3] @ child_rotation  # the child's rotation in the parent
-        parent_side = self.zero[:, :3, :3] @ self.rotation  # the joint frame on the parent's side
-        arm = -_multiply(motion, self._anchor)  # from the anchor to the child's origin, joint frame
-        spin = _transpose(parent_side) @ twist[:, :3]
-        slide = _transpose(parent_side) @ twist[:, 3:] + spatial.cross_matrix(arm) @ spin
-        return _stack_rows(slide, _transpose(relative) @ twist[:, :3])
+        slide = self._slide
+        if self._anchor.any():
+            motion = _transpose(self.rotation) @ child_rotation @ self.rotation  # exp(w), in the joint frame
+            arm = -_multiply(motion, self._anchor)  # from the anchor to the child's origin, joint frame
+            slide = slide + spatial.cross_matrix(arm) @ self._spin
+        return _stack_rows(slide, _transpose(relative) @ self._twist[:, :3])
 
     def axis_values(self, number: int, field: str) -> Array | None:
         """A value for each of MuJoCo's rotation axes of one joint; None if the joint's axes are not among them."""
