@@ -94,6 +94,9 @@ _DOCUMENT: dict[str, Case] = {
 
 _VALUES: dict[str, Case] = {
     "SK020": Case(visual("<sphere/>")),
+    "SK020.size": Case(visual("<box/>")),
+    "SK020.radius": Case(visual("<cylinder><height>2</height></cylinder>")),
+    "SK020.height": Case(visual("<cylinder><radius>2</radius></cylinder>")),
     "SK020.scale": Case(visual("<mesh><file_name>http://x/y.obj</file_name></mesh>")),
     "SK021": Case(physics("<gravity> </gravity>")),
     "SK022": Case(physics("<time_step>fast</time_step><gravity>0 0 0</gravity>")),
@@ -130,6 +133,7 @@ _BODIES: dict[str, Case] = {
     "SK050.zero": Case(mass("<mass>0</mass>")),
     "SK050.negative": Case(mass(f"<mass>-2</mass><moment_of_inertia>{MOMENT}</moment_of_inertia>")),
     "SK051.off_diagonal": Case(moment("<ixx>1</ixx><iyy>1</iyy><izz>1</izz>")),
+    "SK051.refused": Case(moment("<ixx>1</ixx><iyy>1</iyy><izz>1</izz>"), {"semantics": "dart"}),
     "SK051.diagonal": Case(moment("<ixx>1</ixx><iyy>1</iyy><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>")),
     "SK052.indefinite": Case(moment(MOMENT.replace("<izz>1", "<izz>-1"))),
     "SK052.singular": Case(moment(MOMENT.replace(">1<", ">0.1<").replace(">0<", ">0.1<"))),
@@ -211,7 +215,8 @@ _JOINTS: dict[str, Case] = {
     "SK076.unknown": Case(one_body(attributes=' actuator="pasive"')),
     "SK076.torque": Case(one_body(attributes=' actuator="torque"')),
     "SK077.missing": Case(one_body(kind="revolute")),
-    "SK077.no_xyz": Case(one_body(joint_inner="<axis/>", kind="revolute")),
+    "SK077.no_xyz": Case(one_body(joint_inner="<axis><xyz>1 0 0</xyz></axis><axis2/>", kind="universal")),
+    "SK077.default": Case(one_body(joint_inner="<axis/>", kind="revolute")),
     "SK077.zero": Case(one_body(joint_inner="<axis><xyz>0 0 0</xyz></axis>", kind="revolute")),
     "SK077.length": Case(one_body(joint_inner="<axis><xyz>0 0 5</xyz></axis>", kind="revolute")),
     "SK078.missing": Case(one_body(kind="euler")),

@@ -106,11 +106,23 @@ def test_missing_off_diagonals_are_zero_with_one_warning(reads: Reads) -> None:
 
 
 @item(35)
-def test_a_moment_with_a_missing_diagonal_entry_is_ignored(reads: Reads) -> None:
-    entries = "<ixx>1</ixx><iyy>2</iyy><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
+def test_missing_diagonal_entries_are_one(reads: Reads) -> None:
+    read = reads(one_body(inertia("<mass>12</mass><moment_of_inertia><ixx>1.5</ixx></moment_of_inertia>")))
+    read.expect("SK051.diagonal", "warning", says="<iyy>, <izz>")
+    read.expect("SK051.off_diagonal", "warning")
+    assert read.body().moment == (1.5, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+
+@item(35)
+@pytest.mark.parametrize("missing", ["izz", "iyz"])
+def test_reading_dart_ignores_an_incomplete_moment(reads: Reads, missing: str) -> None:
+    names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    entries = "".join(f"<{name}>0</{name}>" for name in names if name != missing)
     shape = f"<collision_shape>{BOX}</collision_shape>"
-    read = reads(one_body(inertia(f"<mass>12</mass><moment_of_inertia>{entries}</moment_of_inertia>") + shape))
-    read.expect("SK051.diagonal", "error", says="<izz>")
+    read = reads(
+        one_body(inertia(f"<mass>12</mass><moment_of_inertia>{entries}</moment_of_inertia>") + shape), semantics="dart"
+    )
+    read.expect("SK051.refused", "error", says=f"<{missing}>")
     assert np.allclose(read.body().moment[:3], (0.13, 0.10, 0.05))
 
 

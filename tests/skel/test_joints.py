@@ -250,10 +250,33 @@ def test_missing_axes_have_the_defaults_of_dart(reads: Reads, kind: str, axes: o
 
 
 @item(61)
-def test_an_axis_without_xyz_uses_the_default(reads: Reads) -> None:
-    read = reads(one_body(joint_inner="<axis/>", kind="revolute"))
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_an_axis_without_xyz_is_the_default_of_the_wiki(reads: Reads, kind: str) -> None:
+    read = reads(one_body(joint_inner="<axis/>", kind=kind))
+    read.expect("SK077.default", "warning")
+    assert read.joint().axes == ((1.0, 0.0, 0.0),)
+
+
+@item(61)
+def test_reading_dart_uses_the_default_axis_of_dart(reads: Reads) -> None:
+    read = reads(one_body(joint_inner="<axis/>", kind="revolute"), semantics="dart")
     read.expect("SK077.no_xyz", "error")
     assert read.joint().axes == ((0.0, 0.0, 1.0),)
+
+
+@item(61)
+def test_an_invalid_axis_uses_the_default_of_dart(reads: Reads) -> None:
+    read = reads(one_body(joint_inner="<axis><xyz>a 0 0</xyz></axis>", kind="revolute"))
+    read.expect("SK022", "error")
+    assert read.joint().axes == ((0.0, 0.0, 1.0),)
+
+
+@item(61)
+def test_a_second_axis_without_xyz_is_not_parallel_to_the_first(reads: Reads) -> None:
+    read = reads(one_body(joint_inner="<axis/><axis2/>", kind="universal"))
+    read.expect("SK077.default", "warning")
+    read.expect("SK077.no_xyz", "error")
+    assert read.joint().axes == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
 @item(61)

@@ -28,6 +28,7 @@ STRUCTURAL_KEYS = {
     "SK050.missing",
     "SK051.off_diagonal",
     "SK051.diagonal",
+    "SK051.refused",
     "SK070.missing",
     "SK070.unknown",
     "SK075",

@@ -73,10 +73,7 @@ def test_several_geometries_are_chosen_in_the_order_of_dart(reads: Reads) -> Non
 @pytest.mark.parametrize(
     ("geometry", "missing"),
     [
-        ("<box/>", "size"),
         ("<sphere/>", "radius"),
-        ("<ellipsoid/>", "size"),
-        ("<cylinder><radius>1</radius></cylinder>", "height"),
         ("<capsule><height>1</height></capsule>", "radius"),
         ("<cone><radius>1</radius></cone>", "height"),
         ("<pyramid><base_width>1</base_width><height>1</height></pyramid>", "base_depth"),
@@ -89,6 +86,49 @@ def test_several_geometries_are_chosen_in_the_order_of_dart(reads: Reads) -> Non
 def test_missing_dimensions(reads: Reads, geometry: str, missing: str) -> None:
     read = visual(reads, geometry)
     read.expect("SK020", "error", says=f"<{missing}>")
+    assert read.body().visuals == []
+
+
+@item(43)
+@pytest.mark.parametrize(
+    ("geometry", "codes", "expected"),
+    [
+        ("<box/>", ["SK020.size"], Box((1.0, 1.0, 1.0))),
+        ("<ellipsoid/>", ["SK020.size"], Ellipsoid((1.0, 1.0, 1.0))),
+        ("<cylinder><radius>2</radius></cylinder>", ["SK020.height"], Cylinder(2.0, 1.0)),
+        ("<cylinder><height>2</height></cylinder>", ["SK020.radius"], Cylinder(0.5, 2.0)),
+        ("<cylinder/>", ["SK020.radius", "SK020.height"], Cylinder(0.5, 1.0)),
+    ],
+)
+def test_a_dimension_that_the_wiki_gives_a_default_is_used(
+    reads: Reads, geometry: str, codes: list[str], expected: Any
+) -> None:
+    read = visual(reads, geometry)
+    for code in codes:
+        read.expect(code, "warning")
+    assert read.body().visuals[0].geometry == expected
+
+
+@item(43)
+@pytest.mark.parametrize("geometry", ["<box/>", "<ellipsoid/>", "<cylinder/>"])
+def test_dart_has_no_default_dimensions(reads: Reads, geometry: str) -> None:
+    read = visual(reads, geometry, semantics="dart")
+    read.expect("SK020", "error")
+    assert read.body().visuals == []
+
+
+@item(43)
+def test_a_soft_box_has_no_default_size(reads: Reads) -> None:
+    shape = "<soft_shape><total_mass>1</total_mass><geometry><box><frags>3 3 3</frags></box></geometry></soft_shape>"
+    read = reads(one_body(shape))
+    read.expect("SK020", "error", says="<size>")
+    assert read.body().soft is None
+
+
+@item(43)
+def test_an_invalid_dimension_has_no_default(reads: Reads) -> None:
+    read = visual(reads, "<box><size>a 1 1</size></box>")
+    read.expect("SK022", "error")
     assert read.body().visuals == []
 
 

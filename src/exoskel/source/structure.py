@@ -391,12 +391,15 @@ class StructureReader:
                 node.fields.setdefault(child.alias_of, node.fields[child.name])
 
     def _missing(self, rule: Element, node: Node) -> None:
-        """Report missing required children, those with the same code in one message."""
+        """Report missing required children, those with the same code in one message, and use documented defaults."""
         self.structural_findings += 1
         absent: dict[str, list[str]] = {}
         for name, child in rule.children.items():
             if name in rule.required and name not in node.fields and not node.is_invalid(name):
-                absent.setdefault(child.missing or self.codes.missing_child, []).append(name)
+                own = child.refused if self.literal and child.refused else child.missing
+                absent.setdefault(own or self.codes.missing_child, []).append(name)
+                if child.refused and child.kind is not None and not self.literal:
+                    node.fields[name] = child.kind.value(child.default)
         for key, names in absent.items():
             self.collector.report(key, node.number, element=">, <".join(names), parent=rule.name)
 

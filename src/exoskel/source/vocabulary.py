@@ -197,7 +197,8 @@ class Element:
     `alias_of` is the sibling that it replaces; `ignored_by_engine` marks an alias that the original reader ignores.
     `missing`, `repeated` and `unknown_child_code` are the keys for an element that is required and missing, occurs too
     often, or has an unknown child; `unknown_attribute_code` is the key for an unknown attribute.  Without them, those
-    of the vocabulary apply.
+    of the vocabulary apply.  `refused` is the key for a required leaf that the original reader demands, although a
+    document gives it a `default`: in a literal reading, it replaces `missing`; in others, the default is the value.
 
     `streamed` children are passed on one by one as they are read, so that a large document is never in memory as a
     whole.  All `gathered` children are read although only one is allowed, for the reader to choose.  The content of an
@@ -231,6 +232,7 @@ class Element:
         occurrence_code: str = "",
         alias_of: str = "",
         missing: str = "",
+        refused: str = "",
         repeated: str = "",
         ignored_by_engine: bool = False,
         streamed: bool = False,
@@ -262,6 +264,7 @@ class Element:
         self.occurrence_code = occurrence_code
         self.alias_of = alias_of
         self.missing = missing
+        self.refused = refused
         self.repeated = repeated
         self.ignored_by_engine = ignored_by_engine
         self.streamed = streamed
@@ -358,6 +361,7 @@ def leaf(
     engine: str = "",
     occurrence_code: str = "",
     missing: str = "",
+    refused: str = "",
     field: SceneField | str | None = None,
     states: tuple[str, ...] = (),
 ) -> Element:
@@ -372,6 +376,7 @@ def leaf(
         engine=engine,
         occurrence_code=occurrence_code,
         missing=missing,
+        refused=refused,
         field=field,
         states=states,
     )

@@ -149,7 +149,7 @@ class BodyReader:
 
     def _read_moment(self, node: Node) -> Moment | None:
         fields = node.fields
-        if not fields.keys() >= {"ixx", "iyy", "izz"}:
+        if not fields.keys() >= {"ixx", "iyy", "izz"} or (self.context.dart and _is_incomplete(node)):
             return None
         xx, yy, zz, xy, xz, yz = (fields.get(name, 0.0) for name in MOMENT_ENTRIES)
         moment = (xx, yy, zz, xy, xz, yz)
@@ -187,6 +187,11 @@ class BodyReader:
             given=node.stated_fields(MARKER_ELEMENT),
             repaired=node.invalid_fields(MARKER_ELEMENT),
         )
+
+
+def _is_incomplete(node: Node) -> bool:
+    """Whether an entry of a moment is missing; an invalid one is not."""
+    return any(name not in node.fields and not node.is_invalid(name) for name in MOMENT_ENTRIES)
 
 
 def _is_clearly_valid(a: float, b: float, c: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exoskel.formats.skel.values import COLOR, COUNT, FILE_NAME, FRAGMENTS, REAL, VECTOR
-from exoskel.source.vocabulary import STRUCTURE, Element, leaf
+from exoskel.source.vocabulary import STRUCTURE, Element, Kind, leaf
 
 GEOMETRIES = (
     "sphere",
@@ -34,6 +34,25 @@ def _height(meaning: str) -> Element:
     return leaf("height", REAL, meaning, card="1", unit="m")
 
 
+def _documented(name: str, kind: Kind, meaning: str, default: str) -> Element:
+    """A dimension with a default in DART's old wiki, which DART never implemented."""
+    return leaf(
+        name,
+        kind,
+        meaning,
+        card="1",
+        unit="m",
+        default=default,
+        missing=f"SK020.{name}",
+        refused="SK020",
+        engine="DART 6 throws an exception if it is missing.",
+    )
+
+
+def _documented_size(meaning: str) -> Element:
+    return _documented("size", VECTOR, meaning, "1 1 1")
+
+
 def _length() -> Element:
     return Element(
         "length",
@@ -60,20 +79,20 @@ SHAPE_GEOMETRY = Element(
     "1",
     "Geometry of the shape: exactly one child.",
     Element("sphere", "?", "A sphere.", _radius(), *_unused_tessellation(*_ROUND_CUT)),
-    Element("box", "?", "A box.", _size("Edge lengths along x, y, z."), *_unused_tessellation("frags")),
+    Element("box", "?", "A box.", _documented_size("Edge lengths along x, y, z."), *_unused_tessellation("frags")),
     Element(
         "ellipsoid",
         "?",
         "An ellipsoid.",
-        _size("Full diameters along x, y, z."),
+        _documented_size("Full diameters along x, y, z."),
         *_unused_tessellation(*_ROUND_CUT),
     ),
     Element(
         "cylinder",
         "?",
         "A cylinder along z, centred at the origin.",
-        _radius(),
-        _height("Length along z."),
+        _documented("radius", REAL, "Radius.", "0.5"),
+        _documented("height", REAL, "Length along z.", "1"),
         _length(),
         *_unused_tessellation(*_ROUND_CUT, "num_rings"),
     ),

@@ -163,10 +163,7 @@ class JointReader:
             return fallback
         axis: Vector | None = axis_node.fields.get("xyz")
         if axis is None:
-            if not axis_node.is_invalid("xyz"):
-                self.report("SK077.no_xyz", axis_node.number, **details)
-            joint.repaired = _AXES
-            return fallback
+            return self._choose_axis(joint, axis_node, fallback, details)
         length = hypot(*axis)
         if self.context.dart and joint.kind == "universal" and abs(length - 1.0) > _ROUNDING:
             joint.collapses = True
@@ -180,6 +177,15 @@ class JointReader:
             consequence = _NOT_UNIT_CONSEQUENCES.get(joint.kind, "also normalises it")
             self.report("SK077.length", axis_node.number, "xyz", found=length, consequence=consequence)
         return axis
+
+    def _choose_axis(self, joint: Joint, node: Node, fallback: Vector, details: dict[str, Any]) -> Vector:
+        """The axis for an element without a valid direction."""
+        documented = details["element"] == "axis" and not self.context.dart
+        if not node.is_invalid("xyz"):
+            self.report("SK077.default" if documented else "SK077.no_xyz", node.number, **details)
+            fallback = X if documented else fallback
+        joint.repaired = _AXES
+        return fallback
 
     def _read_plane(self, joint: Joint, node: Node) -> bool:
         plane_node: Node | None = node.fields.get("plane")

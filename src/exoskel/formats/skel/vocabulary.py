@@ -61,7 +61,9 @@ _MOMENT = Element(
             f"Entry {name[1:]} of the tensor" + ("." if name[1] == name[2] else " (not a product of inertia)."),
             card="1",
             unit="kg·m²",
+            default="1" if name[1] == name[2] else "0",
             missing="SK051.diagonal" if name[1] == name[2] else "SK051.off_diagonal",
+            refused="SK051.refused",
             engine="DART 6 throws an exception if it is missing.",
             field=SceneField("inertia", parts=("moment" if name[1] == name[2] else "products",)),
         )

@@ -77,9 +77,11 @@ TOPICS = (
     Topic(
         "SK051",
         "Incomplete moment of inertia",
-        "`moment_of_inertia` has six entries.",
+        "`moment_of_inertia` has six entries. By DART's old wiki, a missing entry of the diagonal is 1, and any other "
+        "is 0; DART requires all six.",
         warning("SK051.off_diagonal", "<moment_of_inertia> has no <{element}>; 0 is used", "", "throws an exception"),
-        error("SK051.diagonal", "<moment_of_inertia> has no <{element}>; it is ignored", "", "throws an exception"),
+        warning("SK051.diagonal", "<moment_of_inertia> has no <{element}>; 1 is used", "", "throws an exception"),
+        error("SK051.refused", "<moment_of_inertia> has no <{element}>; it is ignored", "", "throws an exception"),
     ),
     Topic(
         "SK052",

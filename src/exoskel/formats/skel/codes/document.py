@@ -192,9 +192,13 @@ TOPICS = (
     Topic(
         "SK020",
         "Missing element",
-        "The element requires this child.",
+        "The element requires this child. DART's old wiki gives the dimensions of boxes, ellipsoids and cylinders "
+        "defaults, which DART never implemented. They are used, except in the reading `dart`.",
         error("SK020", "<{parent}> has no <{element}>", "", "throws an exception without a line number"),
         warning("SK020.scale", "<mesh> has no <scale>; 1 1 1 is used", "", "throws an exception"),
+        warning("SK020.size", "<{parent}> has no <size>; 1 1 1 is used", "", "throws an exception"),
+        warning("SK020.radius", "<{parent}> has no <radius>; 0.5 is used", "", "throws an exception"),
+        warning("SK020.height", "<{parent}> has no <height>; 1 is used", "", "throws an exception"),
     ),
     Topic(
         "SK021",

@@ -87,7 +87,8 @@ TOPICS = (
     Topic(
         "SK077",
         "Joint axis",
-        "Revolute, prismatic, screw and universal joints rotate about or slide along an axis of unit length.",
+        "Revolute, prismatic, screw and universal joints rotate about or slide along an axis of unit length. By DART's "
+        "old wiki, an `axis` without `xyz` is 1 0 0, which DART never implemented.",
         error(
             "SK077.missing",
             "the {kind} joint has no <{element}>; {fallback} is used",
@@ -98,6 +99,12 @@ TOPICS = (
             "SK077.no_xyz",
             "<{element}> of the {kind} joint has no <xyz>; {fallback} is used",
             "",
+            "throws an exception",
+        ),
+        warning(
+            "SK077.default",
+            "<axis> of the {kind} joint has no <xyz>; 1 0 0 is used",
+            "add <xyz>",
             "throws an exception",
         ),
         error("SK077.zero", "the axis is zero; {fallback} is used", "", "keeps it: the joint cannot move"),
