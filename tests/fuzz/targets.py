@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.fuzz import pipeline, seeds, well_formedness
+from tests.fuzz import mesh_files, pipeline, seeds, well_formedness
 from tests.fuzz.mutate import learn_vocabulary, mutate_document
 from tests.fuzz.mutate_others import archive, comment
 
@@ -67,7 +67,7 @@ class Target(NamedTuple):
     most: int = MOST
 
 
-def _is_sampled(data: bytes, every: int) -> bool:
+def is_sampled(data: bytes, every: int) -> bool:
     """Whether an input belongs to a deterministic sample of one in `every` inputs."""
     return zlib.crc32(data) % every == 0
 
@@ -99,11 +99,11 @@ def _scene_runner(format: str) -> Callable[[bytes], int]:
 
     def run(data: bytes) -> int:
         scene = read(Document(data, "document", place), options[len(data) % len(options)])
-        if _is_sampled(data, 4):
+        if is_sampled(data, 4):
             for finding in scene.diagnostics[:50]:
                 assert str(finding) and finding.excerpt is not None and finding.path is not None
         mark_valid(scene.worlds, CLOCK.ticks)  # as `load` does
-        if _is_sampled(data, 8):
+        if is_sampled(data, 8):
             summarize(scene)
         return READ if scene.worlds else MALFORMED
 
@@ -137,7 +137,7 @@ def _run_trajectory(data: bytes) -> int:
         return MALFORMED
     assert len(found.time) == len(found.positions)
     assert repr(found)
-    if _is_sampled(data, 16):
+    if is_sampled(data, 16):
         _use(found)
     return READ
 
@@ -214,6 +214,14 @@ TARGETS = {
             most=pipeline.LARGEST,
         ),
         Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.context",)),
+        Target(
+            "mesh",
+            mesh_files.run,
+            mesh_files.seeds,
+            mesh_files.mutate,
+            ("exoskel.source.meshes", "exoskel.source.mesh_parsing", "exoskel.source.mesh_expansion"),
+            most=3 * MOST,
+        ),
         Target("xml", _run_xml, well_formedness.documents, well_formedness.mutate, (), most=2 * MOST),
     )
 }

@@ -187,6 +187,8 @@ BOMBS: dict[str, tuple[str, Make]] = {
     "30000 instances": ("dae", lambda: dae(f"<node>{USE * 30000}</node>")),
     "300 instances of a large geometry": ("dae", lambda: dae(f"<node>{USE * 300}</node>", geometries=geometry(triangles("0 1 2 " * 150_000)))),
     "200 instances of 200 primitives": ("dae", lambda: dae(f"<node>{USE * 200}</node>", geometries=geometry(triangles() * 200))),
+    "a polygon of two billion corners beside words": ("dae", lambda: dae(f"<node>{USE}</node>", geometries=geometry(polygons("nan x 2000000000")))),
+    "a polygon of two billion corners beside nan": ("dae", lambda: dae(f"<node>{USE}</node>", geometries=geometry(polygons("nan 2000000000")))),
     "a polygon of two billion corners": ("dae", lambda: dae(f"<node>{USE}</node>", geometries=geometry(polygons("2000000000")))),
     "5000 geometries": ("dae", lambda: dae("".join(f'<node><instance_geometry url="#g{i}"/></node>' for i in range(1500)), geometries="".join(geometry(id=f"g{i}") for i in range(1500)))),
     "entities": ("dae", _entities),

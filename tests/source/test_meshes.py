@@ -46,6 +46,21 @@ def test_an_invalid_mesh_is_an_error_with_a_reason(tmp_path: Path, name: str, co
         meshes.mesh_extent(file)
 
 
+@pytest.mark.parametrize("to", ["mjcf", "usd", "gltf", "xode", "skel"])
+@pytest.mark.parametrize("unused", [True, False])
+def test_vertices_that_are_not_finite_do_not_reach_a_writer(tmp_path: Path, to: str, unused: bool) -> None:
+    """MuJoCo's writer raised LinAlgError."""
+    (tmp_path / "a.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv nan inf 0\nf 1 2 3\nf 1 2 " + ("3" if unused else "4")
+    )
+    file = tmp_path / "a.urdf"
+    shape = '<geometry><mesh filename="a.obj"/></geometry>'
+    file.write_text(f'<robot name="r"><link name="b"><collision>{shape}</collision></link></robot>', encoding="utf-8")
+    assert exoskel.convert(file, None, to=to).data
+    if unused:
+        assert np.isfinite(meshes.load_triangles(tmp_path / "a.obj")[0]).all()
+
+
 def test_a_scene_with_an_invalid_mesh_is_read_with_a_diagnostic(tmp_path: Path) -> None:
     """It used to end in an internal error."""
     (tmp_path / "a.ply").write_text(REFUSED["a corner that is not there"][1], encoding="utf-8")

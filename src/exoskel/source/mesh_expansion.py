@@ -188,9 +188,16 @@ def _geometry_size(geometry: Any) -> tuple[float, float]:
     return float(max(1, len(indices))), float(sum(indices))
 
 
+_DIGITS = re.compile(r"[0-9]+")
+
+
 def _polygon_corners(element: Any) -> float:
-    numbers = np.fromstring(element.text or "", sep=" ", dtype=np.float64) if element.text else np.zeros(0)
-    return float(np.abs(numbers).sum())
+    """The sum of all numbers in a text, whatever else it contains."""
+    text = element.text or ""
+    try:
+        return float(np.nansum(np.abs(np.fromstring(text, sep=" ", dtype=np.float64))))
+    except ValueError:  # not only numbers
+        return sum(map(float, _DIGITS.findall(text)))
 
 
 class _Instances:

@@ -128,12 +128,23 @@ def parse_triangles(data: bytes, kind: str) -> ColoredTriangles:
     firsts = np.cumsum([0, *(len(vertices) for vertices, _, _ in parts)])
     vertices = np.concatenate([vertices for vertices, _, _ in parts]) * _metres(str(scene.units))
     faces = np.concatenate([faces + first for (_, faces, _), first in zip(parts, firsts, strict=False)])
+    _replace_unused(vertices, faces)
     if all(colors is None for _, _, colors in parts):
         return vertices, faces, None
     plain = np.array(DEFAULT_COLOR)
     colors = np.concatenate([np.tile(plain, (len(v), 1)) if own is None else own for v, _, own in parts])
     # glTF has linear colours, other files sRGB.
     return vertices, faces, linear_to_srgb(colors) if kind == "glb" else colors
+
+
+def _replace_unused(vertices: Array, faces: Triangles) -> None:
+    """Make all vertices finite; raises MeshError if a triangle has one that is not."""
+    finite = np.asarray(np.isfinite(vertices).all(axis=1))
+    if finite.all():
+        return
+    if not finite[faces].all():
+        raise MeshError("it has vertices that are not finite")
+    vertices[~finite] = vertices[faces[0, 0]]
 
 
 def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
