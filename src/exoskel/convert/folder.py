@@ -37,7 +37,7 @@ class FolderRow(Struct):
 def scene_files(folder: Path) -> list[Path]:
     """All scene files below a folder, sorted by name."""
     extensions = {extension for one in registry.READABLE for extension in one.extensions}
-    # Folders that vanish meanwhile are left out.
+    # Unlike `rglob`, this skips folders that vanish.
     every = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
     found = [path for path in every if path.suffix.lower() in extensions and path.is_file()]
     return sorted(path for path in found if _is_scene(path))
