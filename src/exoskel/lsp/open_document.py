@@ -13,6 +13,10 @@ from exoskel.lsp.text_positions import EditorPositions, editor_document
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
+from exoskel.source.limits import Limits
+
+_LIMITS = Limits(seconds=2.0)
+"""While a document is read, the editor waits."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -66,4 +70,5 @@ class OpenDocument:
             dialect=settings.dialect,
             package_path=settings.package_path,
             confine=settings.confine,
+            limits=_LIMITS,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import BinaryIO
+from typing import BinaryIO, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,6 +18,8 @@ from exoskel.lsp import hover_and_completion, problems, symbols
 from exoskel.lsp.open_document import OpenDocument, Settings
 from exoskel.version import __version__
 
+_MAX_HEADER, _MAX_REQUEST = 10_000, 2**30
+"""In bytes."""
 DEBOUNCE = 0.2
 """Seconds without a keystroke before a document is read again."""
 
@@ -164,6 +166,27 @@ def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types
     return None if data is None else problems.edits_for(opened, data)
 
 
+class _Requests:
+    """The stream of requests, with headers as pygls expects them: it compares upper and lower case.
+
+    A length that no request can have ends the stream: where the next request begins is unknown.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.read = stream.read
+        self.close = stream.close
+
+    def readline(self) -> bytes:
+        line = self._stream.readline(_MAX_HEADER)
+        name, _, value = line.partition(b":")
+        if name.strip().lower() != b"content-length":
+            return line
+        length = value.strip()
+        is_valid = length.isdigit() and len(length) <= len(str(_MAX_REQUEST)) and int(length) <= _MAX_REQUEST
+        return b"Content-Length: %d\r\n" % int(length) if is_valid else b""
+
+
 def serve(reading: BinaryIO, writing: BinaryIO) -> None:
     """Serve an editor on two streams until it disconnects; closes both."""
-    server.start_io(reading, writing)
+    server.start_io(cast("BinaryIO", _Requests(reading)), writing)
