@@ -31,6 +31,28 @@ def test_a_folder_is_converted_with_a_table_of_results(tmp_path: Path, exoskel_c
     assert "3 of 4 files converted" in done.out
 
 
+def test_a_file_with_errors_is_no_success_in_a_folder_either(tmp_path: Path, exoskel_command: Command) -> None:
+    folder, table = tmp_path / "models", tmp_path / "table"
+    folder.mkdir()
+    source = Path(exoskel.__file__).parent / "samples" / "skel" / "pendulum.skel"
+    (folder / "good.skel").write_bytes(source.read_bytes())
+    text = source.read_text().replace(
+        "</skeleton>", '<joint type="hinge"><parent>world</parent><child>bob</child></joint></skeleton>', 1
+    )
+    (folder / "odd.skel").write_text(text)
+    alone = exoskel_command("convert", str(folder / "odd.skel"), str(tmp_path / "odd.sdf"))
+    assert alone.code == 1
+    for report in (table.with_suffix(".json"), table.with_suffix(".md")):
+        done = exoskel_command("convert", str(folder), str(tmp_path / "out"), "--to", "sdf", "--report", str(report))
+        assert done.code == 1
+    good, odd = json.loads(table.with_suffix(".json").read_text())
+    assert (good["ok"], good["errors"], good["problem"]) == (True, 0, "")
+    assert not odd["ok"] and odd["errors"] == 1 and Path(odd["output"]).is_file()
+    assert odd["problem"].endswith("(SK070)")
+    assert "2 of 2 files converted, 1 with errors" in done.out
+    assert "| odd.skel | no | 1 |" in table.with_suffix(".md").read_text()
+
+
 def test_the_table_reports_why_a_file_cannot_be_read(tmp_path: Path, exoskel_command: Command) -> None:
     folder = tmp_path / "models"
     folder.mkdir()

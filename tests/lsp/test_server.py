@@ -242,6 +242,72 @@ def test_invalid_renames_are_rejected(path: Path) -> None:
     session(path, script)
 
 
+URDF = """<robot name="arm">
+  <link name="base"/>
+  <link name="tip"/>
+  <joint name="elbow" type="fixed"><parent link="base"/><child link="tip"/></joint>
+  <transmission name="t"><joint name="elbow"/></transmission>
+</robot>
+"""
+SDF = """<sdf version="1.9"><world name="w"><model name="m"><link name="base"><sensor name="s" type="imu"/></link></model>
+<plugin name="p" filename="p"/></world></sdf>
+"""
+MJCF = """<mujoco><worldbody><body name="base"><geom size="1"/></body></worldbody>
+<sensor><framepos objtype="body" objname="base"/></sensor></mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "where"),
+    [("urdf", URDF, 'joint name="elbow'), ("sdf", SDF, 'link name="base'), ("xml", MJCF, 'body name="base')],
+)
+def test_renames_that_would_rewrite_a_file_are_refused(tmp_path: Path, format: str, text: str, where: str) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(text, format)
+        position = editor.at(where, inside=len(where))
+        place = types.PrepareRenameParams(editor.document, position)
+        assert await editor.client.text_document_prepare_rename_async(place) is None
+        with pytest.raises(JsonRpcException) as refusal:
+            await editor.client.text_document_rename_async(types.RenameParams(editor.document, position, "other"))
+        assert "cannot be changed without rewriting the file" in str(refusal.value)
+
+    session(tmp_path / f"scene.{format}", script)
+
+
+def test_renaming_a_joint_renames_it_in_the_joints_that_mimic_it(path: Path) -> None:
+    scene = exoskel.load("dart://sample/skel/double_pendulum.skel")
+    first, second = [joint for joint in scene.worlds[0].models[-1].joints if joint.kind == "revolute"][:2]
+    second.mimic = exoskel.Mimic(first.name)
+    exoskel.save(scene, path)
+    text = path.read_text()
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text)
+        where = f'name="{first.name}'
+        edit = await editor.client.text_document_rename_async(
+            types.RenameParams(editor.document, editor.at(where, inside=len(where)), "driver")
+        )
+        renamed = exoskel.load(editor.applied(editor.edits(edit)).encode())
+        joints = {joint.name: joint for model in renamed.worlds[0].models for joint in model.joints}
+        assert joints["driver"].kind == "revolute"
+        assert joints[second.name].mimic.joint == "driver"
+
+    session(path, script)
+
+
+@pytest.mark.parametrize("where", ['world name="w', 'skeleton name="s', 'body name="upper', 'name="elbow'])
+def test_a_name_cannot_become_empty(path: Path, where: str) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(TWO)
+        with pytest.raises(JsonRpcException) as refusal:
+            await editor.client.text_document_rename_async(
+                types.RenameParams(editor.document, editor.at(where, inside=len(where)), " ")
+            )
+        assert "a name must not be empty" in str(refusal.value)
+
+    session(path, script)
+
+
 def test_the_outline_lists_models_bodies_and_joints(path: Path) -> None:
     async def script(editor: Editor) -> None:
         await editor.open(TWO)

@@ -13,7 +13,7 @@ from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.convert.driver import convert as convert_scene
 from exoskel.convert.report import RefusedError, Report
-from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
+from exoskel.diagnostics import ExoskelError, Severity, has_errors, printable, sort_by_position
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def convert_folder(
     folder: Path, out: Path, wanted: dict[str, Any], flags: ReadFlags | None, *, json: bool, report: Path | None
 ) -> int:
-    """Convert all scenes in a folder; the exit code is 1 if any conversion fails."""
+    """Convert all scenes in a folder; the exit code is 1 if any file has errors or is not converted."""
     from exoskel.convert.folder import convert_files, scene_files
 
     if report is not None and report.suffix.lower() not in (".md", ".json"):
@@ -68,15 +68,18 @@ def _show_folder(rows: list[FolderRow]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("file", "", "warnings", "losses", "certificate", "time", "", box=None, pad_edge=False)
-    for column in (2, 3, 5):
+    from exoskel.convert.folder import count_converted
+
+    table = Table("file", "", "errors", "warnings", "losses", "certificate", "time", "", box=None, pad_edge=False)
+    for column in (2, 3, 4, 6):
         table.columns[column].justify = "right"
     for row in rows:
-        mark = "[green]ok[/]" if row.ok else "[bold red]failed[/]"
+        mark = "[green]ok[/]" if row.ok else "[bold red]errors[/]" if row.output else "[bold red]failed[/]"
         verdict = "–" if row.certificate is None else "[green]passed[/]" if row.certificate else "[bold red]FAILED[/]"
         table.add_row(
             escape(printable(row.file)),
             mark,
+            str(row.errors),
             str(row.warnings),
             str(row.losses),
             verdict,
@@ -85,8 +88,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
         )
     console = terminal.console()
     console.print(table)
-    converted = sum(row.ok for row in rows)
-    console.print(f"{converted} of {pluralize(len(rows), 'file')} converted", style="bold")
+    console.print(count_converted(rows), style="bold")
 
 
 # --- one file ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from exoskel.convert.driver import convert
 from exoskel.convert.report import RefusedError, Report
-from exoskel.diagnostics import ExoskelError, Severity
+from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, pluralize, sort_by_position
 from exoskel.formats import registry
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
@@ -21,7 +21,10 @@ from exoskel.source.atomic_write import make_folder
 
 
 class FolderRow(Struct):
-    """The result of converting one file; `certificate` is None if there is no output."""
+    """The result of converting one file: `ok` if it was written and has no errors.
+
+    `output` is empty and `certificate` is None if nothing was written.
+    """
 
     file: str
     ok: bool
@@ -89,12 +92,9 @@ def _convert_file(file: Path, below: Path, path: Path, options: dict[str, Any], 
     row = FolderRow(below.as_posix(), ok=False)
     try:
         scene = load(file, **reading)
-        row.errors = sum(d.severity is Severity.ERROR for d in scene.diagnostics)
-        row.warnings = sum(d.severity is Severity.WARNING for d in scene.diagnostics)
+        _add_diagnostics(row, scene.diagnostics)
         if not scene.worlds:
-            # Report the error that stopped the reader, not an earlier warning.
-            worst = sorted(scene.diagnostics, key=lambda d: d.severity is not Severity.ERROR)
-            row.problem = next((f"{d.message} ({d.code})" for d in worst), "the file is empty")
+            row.problem = _worst(scene.diagnostics)
         else:
             place = _output_path(path, scene, options)
             make_folder(place.parent)
@@ -108,6 +108,17 @@ def _convert_file(file: Path, below: Path, path: Path, options: dict[str, Any], 
     return row
 
 
+def _add_diagnostics(row: FolderRow, diagnostics: list[Diagnostic]) -> None:
+    row.errors = sum(d.severity is Severity.ERROR for d in diagnostics)
+    row.warnings = sum(d.severity is Severity.WARNING for d in diagnostics)
+
+
+def _worst(diagnostics: list[Diagnostic]) -> str:
+    """The first error, for example the one that stopped the reader; a warning if there is none."""
+    worst = sorted(sort_by_position(diagnostics), key=lambda d: d.severity is not Severity.ERROR)
+    return next((f"{d.message} ({d.code})" for d in worst), "the file is empty")
+
+
 def _output_path(path: Path, scene: Scene, options: dict[str, Any]) -> Path:
     """A file, or a folder if each model becomes a document."""
     target = registry.by_name(options["to"])
@@ -116,13 +127,16 @@ def _output_path(path: Path, scene: Scene, options: dict[str, Any]) -> Path:
 
 
 def _add_report(row: FolderRow, report: Report, place: Path | None) -> None:
+    _add_diagnostics(row, report.diagnostics)
     row.losses = len(report.losses)
     row.certificate = report.certificate.passed
-    row.ok = report.saved
+    row.ok = report.saved and not row.errors
     row.output = place.as_posix() if place is not None and report.saved else ""
     if not report.certificate.passed:
         failed = next(check.name for check in report.certificate.checks if not check.passed)
         row.problem = f"the certificate failed: {failed}"
+    elif row.errors:
+        row.problem = _worst(report.diagnostics)
 
 
 def markdown(rows: list[FolderRow], title: str) -> str:
@@ -130,13 +144,14 @@ def markdown(rows: list[FolderRow], title: str) -> str:
     lines = [
         f"# {title}",
         "",
-        "| file | ok | warnings | losses | certificate | time | problem |",
-        "|---|---|---|---|---|---|---|",
+        "| file | ok | errors | warnings | losses | certificate | time | problem |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         cells = (
             row.file,
             _yes_or_no(row.ok),
+            row.errors,
             row.warnings,
             row.losses,
             _yes_or_no(row.certificate),
@@ -144,9 +159,16 @@ def markdown(rows: list[FolderRow], title: str) -> str:
             row.problem,
         )
         lines.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("<", "\\<") for cell in cells) + " |")
-    done = sum(row.ok for row in rows)
-    lines += ["", f"{done} of {len(rows)} converted, {sum(row.certificate is True for row in rows)} certified."]
+    certified = sum(row.certificate is True for row in rows)
+    lines += ["", f"{count_converted(rows)}, {certified} certified."]
     return "\n".join(lines) + "\n"
+
+
+def count_converted(rows: list[FolderRow]) -> str:
+    """How many files were converted, and how many of them although they have errors."""
+    written = [row for row in rows if row.output]
+    faulty = sum(not row.ok for row in written)
+    return f"{len(written)} of {pluralize(len(rows), 'file')} converted" + (f", {faulty} with errors" if faulty else "")
 
 
 def _yes_or_no(value: bool | None) -> str:

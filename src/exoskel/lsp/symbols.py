@@ -143,6 +143,8 @@ def _model_node(scene: Scene, body: Body) -> int:
 
 def rename_range(opened: OpenDocument, position: types.Position) -> types.Range | None:
     """The range of the name under the cursor, if it is that of a world, model, body or joint."""
+    if not _can_rename(opened):
+        return None
     context = _context(opened, position)
     item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     return opened.positions.range(context.span) if isinstance(item, World | Model | Body | Joint) else None
@@ -150,6 +152,8 @@ def rename_range(opened: OpenDocument, position: types.Position) -> types.Range 
 
 def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> list[types.TextEdit]:
     """The edits that rename an item and all references to it.  Raises ExoskelError."""
+    if not _can_rename(opened):
+        raise ExoskelError(f"names in {opened.format.name.upper()} files cannot be changed without rewriting the file")
     context = _context(opened, position)
     known = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     if known is None or known.node < 0:
@@ -158,5 +162,27 @@ def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> l
     item = items_by_node(scene).get(known.node)
     if not isinstance(item, World | Model | Body | Joint):
         raise ExoskelError("the cursor is not on a name that can be renamed")
-    item.name = name
+    _rename(scene, item, name)
     return edits_for(opened, saved_bytes(scene))
+
+
+def _can_rename(opened: OpenDocument) -> bool:
+    """Whether the format is edited in place; in others, a rename would write a new document."""
+    return opened.format.embedding is not None
+
+
+def _rename(scene: Scene, item: World | Model | Body | Joint, name: str) -> None:
+    """Rename an item of a scene with all references to it."""
+    if isinstance(item, World):
+        if not name.strip():
+            raise ExoskelError("a name must not be empty")
+        item.name = name
+        return
+    for world in scene.worlds:
+        if isinstance(item, Model):
+            if any(model is item for model in world.models):
+                world.rename(item, name)
+            continue
+        for model in world.models:
+            if any(member is item for member in (*model.bodies, *model.joints)):
+                model.rename(item, name)

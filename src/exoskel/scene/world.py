@@ -263,6 +263,8 @@ class World(Item):
     def rename(self, model: Model | str, name: str) -> None:
         """Rename a model; the new name must not be in use."""
         found = self.model(model) if isinstance(model, str) else model
+        if not name.strip():
+            raise ExoskelError("a name must not be empty")
         if name != found.name and self._index.index_of(self.models, name) >= 0:
             raise TakenNameError(f"world {self.name!r} already has a model called {name!r}")
         found.name = name
