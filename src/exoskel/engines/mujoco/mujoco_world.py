@@ -38,14 +38,13 @@ class MujocoWorld(CommandedWorlds):
         compiled = CompiledWorld(
             world, limits=limits, integrator=integrator, step=step, friction=friction, layout=layout
         )
-        is_dart_step = integrator.lower() == "discrete" and needs_impulse_step(world, limits)
-        super().__init__(compiled, (), ImpulseStep(compiled, limits) if is_dart_step else None)
+        super().__init__(compiled, (), None)
+        self._limits, self._has_default_integrator = limits, integrator.lower() == "discrete"
         self._mujoco = mujoco = mujoco_import.load()
         self.world = world
         self.model: Any = compiled.model
         self._step_model: Any = self.model
-        if self.impulse_step is not None:
-            self._step_model = self.impulse_step.prepare(self.model, compiled.stated_friction)
+        self.use_impulse_steps(world)
         try:
             self.data: Any = mujoco.MjData(self.model)
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
@@ -59,6 +58,12 @@ class MujocoWorld(CommandedWorlds):
         self._numbers = {id(body): i for i, body in enumerate(compiled.layout.bodies)}
         self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
         self.reset()
+
+    def use_impulse_steps(self, world: World) -> None:
+        """Step as in DART if MuJoCo's own steps differ for `world`: this one, or one with other values of joints."""
+        if self.impulse_step is None and self._has_default_integrator and needs_impulse_step(world, self._limits):
+            self.impulse_step = ImpulseStep(self.compiled, self._limits)
+            self._step_model = self.impulse_step.prepare(self.model, self.compiled.stated_friction)
 
     @property
     def controls(self) -> MujocoWorld:

@@ -25,8 +25,10 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.formats.mjcf.model.motors import STIFF_FRICTION
 from exoskel.formats.mjcf.write import PRESCRIBED
+from exoskel.scene.copies import copy_world
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.world import World
 from exoskel.simulate.batch.worlds import Worlds
 from exoskel.spatial import Array
 
@@ -176,6 +178,18 @@ class Variation:
         self.distributions: dict[str, Distribution] = {
             key: parse_distribution(key, stated[key], self.targets[key].width) for key in stated
         }
+
+    def example(self) -> World:
+        """The world, or a copy of it in which springs, dampers and friction that vary are not zero."""
+        varied = [target for target in self.targets.values() if target.field in ("damping", "stiffness", "friction")]
+        if not varied:
+            return self.engine.world
+        world = copy_world(self.engine.world)
+        dofs = [dof for joint in world.joints() for dof in joint.dofs[: joint.dof_count]]
+        for target in varied:
+            for number in target.dofs:
+                setattr(dofs[number], target.field, 1.0)
+        return world
 
     def draw(self, seed: int, indices: Numbers) -> dict[str, Array]:
         """The values of each world, `(worlds, width)` by key."""

@@ -43,8 +43,9 @@ def create_worlds(
     """The worlds of a plan, in their initial states."""
     engine = engine or plan.compile()
     energy = "energy" in plan.record
-    worlds = factory(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
     variation = Variation(engine, plan.vary)
+    engine.use_impulse_steps(variation.example())
+    worlds = factory(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
     drawn = variation.draw(plan.seed, worlds.indices)
     variation.apply(worlds, drawn)
     worlds.reset(None, *plan.initial_states(engine, variation, drawn))
