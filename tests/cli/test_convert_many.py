@@ -37,7 +37,7 @@ def test_a_file_with_errors_is_no_success_in_a_folder_either(tmp_path: Path, exo
     source = Path(exoskel.__file__).parent / "samples" / "skel" / "pendulum.skel"
     (folder / "good.skel").write_bytes(source.read_bytes())
     text = source.read_text().replace(
-        "</skeleton>", '<joint type="hinge"><parent>world</parent><child>bob</child></joint></skeleton>', 1
+        "</skeleton>", '<joint type="hinge"><parent>world</parent><child>floor</child></joint></skeleton>', 1
     )
     (folder / "odd.skel").write_text(text)
     alone = exoskel_command("convert", str(folder / "odd.skel"), str(tmp_path / "odd.sdf"))

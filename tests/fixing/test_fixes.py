@@ -18,6 +18,7 @@ from exoskel.source.document import Document
 from exoskel.source.fixes import ACTIONS, Fixes
 from tests.skel.cases import CASES as SKEL_CASES
 from tests.support.messages import Case, make_folder
+from tests.support.places import PROJECT
 from tests.support.xml import BOX, body, joint, one_body, one_shape, skeleton, world
 from tests.xode.cases import CASES as XODE_CASES
 
@@ -184,3 +185,13 @@ def test_fixes_are_minimal_diffs(folder: Path) -> None:
         "-   <mas>2</mas>",
         "+   <mass>2</mass>",
     ]
+
+
+def test_a_file_with_many_problems_reports_all_of_them_before_anything_is_fixed() -> None:
+    file = PROJECT / "examples" / "files" / "old_robot.skel"
+    before = exoskel.load(file)
+    after = apply_fixes(before, exoskel.load)
+    revealed = {d.key for d in after.scene.diagnostics if d.severity is not Severity.INFO}
+    assert revealed <= {d.key for d in before.diagnostics}
+    assert {"SK077.length", "SK082"} <= revealed
+    assert b"<child>upper_arm</child>" in after.data

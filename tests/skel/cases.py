@@ -210,6 +210,7 @@ _JOINTS: dict[str, Case] = {
     "SK072": Case(chain(("i", "world", "a"), ("j", "world", "a"))),
     "SK073.cycle": Case(chain(("i", "b", "a"), ("j", "a", "b"))),
     "SK073.self": Case(chain(("i", "a", "a"))),
+    "SK074.ignored": Case(one_body(kind="hing")),
     "SK074": Case(chain(("i", "a", "b"))),
     "SK075": Case(one_body().replace("<parent>world</parent>", "")),
     "SK076.unknown": Case(one_body(attributes=' actuator="pasive"')),

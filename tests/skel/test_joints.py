@@ -279,6 +279,24 @@ def test_a_second_axis_without_xyz_is_not_parallel_to_the_first(reads: Reads) ->
     assert read.joint().axes == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
+@pytest.mark.parametrize("broken", [{"kind": "revolut"}, {"child": "bb"}, {"parent": "wrld"}])
+def test_problems_inside_of_an_ignored_joint_are_reported(reads: Reads, broken: dict[str, str]) -> None:
+    inner = "<axis><xyz>0 0 2</xyz><limit><lower>2</lower><upper>1</upper></limit></axis><init_pos>1 2</init_pos>"
+    read = reads(world(skeleton(body() + joint(inner, **{"kind": "revolute", **broken}))))
+    read.expect("SK070.unknown" if "kind" in broken else f"SK071.{next(iter(broken))}", "error")
+    read.expect("SK077.length", "warning")
+    read.expect("SK082", "error")
+    read.expect("SK080", "error")
+    read.expect("SK074", "warning")
+    assert read.joint("root").kind == "free"
+
+
+def test_a_joint_of_an_unknown_type_that_resembles_none_is_not_guessed(reads: Reads) -> None:
+    read = reads(one_body(joint_inner="<axis><xyz>0 0 2</xyz></axis>", kind="mate"))
+    read.expect("SK070.unknown", "error")
+    read.expect("SK074.ignored", "warning", says="because joint 'j' is ignored")
+
+
 @item(61)
 @pytest.mark.parametrize("kind", ["ball", "free", "weld"])
 def test_axes_without_effect_are_reported(reads: Reads, kind: str) -> None:

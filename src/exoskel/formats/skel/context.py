@@ -28,6 +28,8 @@ class Context:
         self.dart = options.semantics == "dart"
         self.extreme = False
         """Whether the document has an extremely large dimension or mass."""
+        self.ignored_joints: dict[int, str] = {}
+        """The names of joints that are ignored, by the nodes of the bodies that they would have as children."""
         self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
     def find_mesh(self, uri: str) -> FoundFile:

@@ -12,6 +12,7 @@ from exoskel.formats.skel.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DEFAULT_PITCH, Joint
 from exoskel.scene.pose import IDENTITY, Vector
+from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
 
 X: Vector = (1.0, 0.0, 0.0)
@@ -79,9 +80,21 @@ class JointReader:
             self.report("SK070.missing", node.number)
         connected = self._find_bodies(node, bodies)
         if kind is None or connected is None:
+            self._check_ignored(node, kind or self._likely_kind(node), bodies)
             return None
-        child, parent = connected
-        joint = Joint(
+        joint = self._build_joint(node, kind, *connected)
+        if kind in NOT_IN_DART:
+            self.report("SK090", node.number, attribute="type", kind=kind)
+        if not self._read_details(joint, node):
+            self.context.ignored_joints[joint.child.node] = joint.name
+            return None
+        if node.invalid:
+            joint.repaired |= node.invalid_fields(JOINT_ELEMENT)
+        return joint
+
+    def _build_joint(self, node: Node, kind: str, child: Body, parent: Body | None) -> Joint:
+        fields = node.fields
+        return Joint(
             name=fields.get("@name") or ("default" if self.context.dart else "joint"),
             kind=kind,
             child=child,
@@ -93,17 +106,29 @@ class JointReader:
             node=node.number,
             given=node.stated_fields(JOINT_ELEMENT),
         )
-        if kind in NOT_IN_DART:
-            self.report("SK090", node.number, attribute="type", kind=kind)
-        has_details = AXIS_USES[kind].dynamics or not _DETAIL_ELEMENTS.isdisjoint(fields)
-        if has_details and not self._read_details(joint, node):
-            return None
-        if node.invalid:
-            joint.repaired |= node.invalid_fields(JOINT_ELEMENT)
-        return joint
+
+    def _check_ignored(self, node: Node, kind: str, bodies: dict[str, Body]) -> None:
+        """Report the problems inside of a joint that is ignored, and remember the body that it leaves without one."""
+        child = self._likely_child(node, bodies)
+        if child is not None:
+            self.context.ignored_joints[child.node] = node.fields.get("@name", "joint")
+        if kind:
+            self._read_details(self._build_joint(node, kind, child or Body(name=""), None), node)
+
+    def _likely_kind(self, node: Node) -> str:
+        """The type that a misspelt one is similar to; empty if there is none."""
+        written = Elements(self.context.document.scan).attribute(node.number, "type")
+        return self.context.suggestions.among(AXIS_USES).did_you_mean(written).word if written else ""
+
+    def _likely_child(self, node: Node, bodies: dict[str, Body]) -> Body | None:
+        """The child of a joint, or the body that its misspelt name is similar to."""
+        name: str = node.fields.get("child", "")
+        return bodies.get(name) or bodies.get(self._known_names(bodies)["child"].did_you_mean(name).word)
 
     def _read_details(self, joint: Joint, node: Node) -> bool:
         """Read axes, plane and degrees of freedom; False if the joint is invalid."""
+        if not AXIS_USES[joint.kind].dynamics and _DETAIL_ELEMENTS.isdisjoint(node.fields):
+            return True
         self._report_unused(joint, node)
         if not self._read_axes(joint, node):
             return False
@@ -126,11 +151,14 @@ class JointReader:
         return None if child is None else (child, parent)
 
     def _report_unknown_body(self, end: str, node: Node, name: str, bodies: dict[str, Body]) -> None:
+        suggestion = self._known_names(bodies)[end].did_you_mean(name)
+        self.report(f"SK071.{end}", node.number, end, token=name.strip(), name=name, suggestion=suggestion)
+
+    def _known_names(self, bodies: dict[str, Body]) -> dict[str, KnownNames]:
         if self._lexicons is None:
             among = self.context.suggestions.among
             self._lexicons = {"child": among(bodies), "parent": among([*bodies, "world"])}
-        suggestion = self._lexicons[end].did_you_mean(name)
-        self.report(f"SK071.{end}", node.number, end, token=name.strip(), name=name, suggestion=suggestion)
+        return self._lexicons
 
     # --- axes and planes ------------------------------------------------------------------------------
 

@@ -70,7 +70,9 @@ def _report_missing_joint(context: Context, joint: Joint, is_parent: bool) -> No
         consequence = "crashes"
     else:
         consequence = "silently drops the body"
-    context.report("SK074", body.node, body=body.name, joint=joint.name, consequence=consequence)
+    ignored = context.ignored_joints.get(body.node)
+    key = "SK074" if ignored is None else "SK074.ignored"
+    context.report(key, body.node, body=body.name, joint=joint.name, ignored=ignored, consequence=consequence)
 
 
 class _JointForest:
@@ -110,6 +112,7 @@ class _JointForest:
             other = self.parent_joints.get(id(joint.child))
             if joint.parent is joint.child:
                 report("SK073.self", joint.node, body=joint.child.name)
+                self.context.ignored_joints[joint.child.node] = joint.name
             elif other is not None:
                 report("SK072", joint.node, body=joint.child.name, other=other.name)
             else:
@@ -141,6 +144,7 @@ class _JointForest:
         names = ", ".join(f"'{joint.child.name}'" for joint in cycle)
         self.context.report("SK073.cycle", last.node, bodies=names)
         del self.parent_joints[id(last.child)]
+        self.context.ignored_joints[last.child.node] = last.name
         return last
 
     def _free_joint(self, body: Body) -> Joint:

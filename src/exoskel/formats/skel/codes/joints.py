@@ -58,6 +58,12 @@ TOPICS = (
         "Body without a joint",
         "A body without a joint floats freely.",
         warning("SK074", "body '{body}' has no joint; a free joint '{joint}' is added", "add a joint", "{consequence}"),
+        warning(
+            "SK074.ignored",
+            "body '{body}' has no joint, because joint '{ignored}' is ignored; a free joint '{joint}' is added",
+            "correct joint '{ignored}'",
+            "{consequence}",
+        ),
     ),
     Topic(
         "SK075",
