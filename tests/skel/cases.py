@@ -53,6 +53,7 @@ _DOCUMENT: dict[str, Case] = {
     "SK001.kind": Case(b"\x1f\x8b\x08\x00rest"),
     "SK002": Case(b"dofs {\n}\nnode pelvis {\n}\n"),
     "SK003": Case("<scene/>"),
+    "SK003.early": Case(one_body().replace("skel>", "dart>").replace("<skel ", "<dart ")),
     "SK003.format": Case("<robot name='r'/>", {"format": "skel"}),
     "SK004": Case('<skel version="1.0"/>'),
     "SK005.world": Case(skel(f'<world name="a"><physics>{PHYSICS}</physics>{DROP}</world>\n<world name="b"/>')),

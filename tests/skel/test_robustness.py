@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
+from exoskel.diagnostics import Severity
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.source.vocabulary import Vocabulary
 from tests.skel.test_shapes import mesh_document
@@ -278,3 +279,15 @@ def test_terminal_controls_never_reach_a_message(reads: Reads) -> None:
     read = reads(world(skeleton(body(name="a\u202eb\u009b2J") + joint(child="x\u009b31m"))))
     for finding in (read.expect("SK071.child"), read.expect("SK074")):
         assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", finding.message + finding.excerpt.replace("\n", ""))
+
+
+def test_a_file_with_the_early_root_is_read(tmp_path: Path) -> None:
+    text = one_body().replace("skel>", "dart>").replace("<skel ", "<dart ")
+    for name in ("early.skel", "early.xml"):
+        file = tmp_path / name
+        file.write_text(text)
+        scene = exoskel.load(file)
+        assert [d.key for d in scene.diagnostics if d.severity is not Severity.INFO] == ["SK003.early"]
+        assert [body.name for body in scene.worlds[0].bodies()] == ["b"]
+    refused = exoskel.load(tmp_path / "early.skel", semantics="dart")
+    assert not refused.worlds and [d.key for d in refused.diagnostics] == ["SK003.format"]

@@ -93,6 +93,7 @@ def _skip_comments(text: bytes) -> int:
 
 KNOWN_ROOTS = {
     "skel": ("SKEL, the format of DART", ""),
+    "dart": ("SKEL, the format of DART, in an early version", ""),
     "xode": ("XODE, the format of the Open Dynamics Engine", ""),
     "sdf": ("SDFormat, the format of Gazebo", ""),
     "gazebo": ("SDFormat, the format of Gazebo, in an early version", ""),
@@ -128,7 +129,8 @@ class RootCodes(Struct, frozen=True):
 
     The keys `malformed.limit`, `malformed.kind`, `root.format`, `declarations.entity` and `declarations.doctype` follow
     from them.  `dart_text` and `encoding` are empty for formats without a special message.  With `any_namespace`, the
-    root may be in any namespace, with or without prefix.
+    root may be in any namespace, with or without prefix.  `early_root` is the name of the root in early files; these
+    are read, with the message `root.early`.
     """
 
     malformed: str
@@ -137,6 +139,7 @@ class RootCodes(Struct, frozen=True):
     dart_text: str = ""
     encoding: str = ""
     any_namespace: bool = False
+    early_root: str = ""
 
 
 def parse_root(document: Document, root: str, limits: Limits, collector: Collector, codes: RootCodes) -> Tree | None:
@@ -150,6 +153,9 @@ def parse_root(document: Document, root: str, limits: Limits, collector: Collect
         return None
     tag = tag_as_written(tree)
     if tag == root or (codes.any_namespace and tag.rpartition(":")[2] == root):
+        return tree
+    if codes.early_root and tag == codes.early_root:
+        collector.report(f"{codes.root}.early", 0, root=tag)
         return tree
     if tag in KNOWN_ROOTS:
         name, hint = KNOWN_ROOTS[tag]

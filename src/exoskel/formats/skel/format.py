@@ -17,7 +17,7 @@ class SkelFormat(Format):
     name = "skel"
     title = "SKEL, the XML format of DART"
     label = "SKEL"
-    roots = ("skel",)
+    roots = ("skel", "dart")
     extensions = (".skel",)
     embedding = NAMESPACED
     holds_one_world = True

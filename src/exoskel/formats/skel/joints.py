@@ -10,7 +10,7 @@ from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
 from exoskel.formats.skel.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
-from exoskel.scene.joint import DEFAULT_PITCH, Joint
+from exoskel.scene.joint import DEFAULT_PITCH, Joint, Kind
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
@@ -31,7 +31,7 @@ class AxisUse(NamedTuple):
     dynamics: int = 0
 
 
-AXIS_USES: dict[str, AxisUse] = {
+AXIS_USES: dict[Kind, AxisUse] = {
     "weld": AxisUse(),
     "revolute": AxisUse((("axis", Z),), 1),
     "prismatic": AxisUse((("axis", Z),), 1),
@@ -92,7 +92,7 @@ class JointReader:
             joint.repaired |= node.invalid_fields(JOINT_ELEMENT)
         return joint
 
-    def _build_joint(self, node: Node, kind: str, child: Body, parent: Body | None) -> Joint:
+    def _build_joint(self, node: Node, kind: Kind, child: Body, parent: Body | None) -> Joint:
         fields = node.fields
         return Joint(
             name=fields.get("@name") or ("default" if self.context.dart else "joint"),
@@ -107,18 +107,19 @@ class JointReader:
             given=node.stated_fields(JOINT_ELEMENT),
         )
 
-    def _check_ignored(self, node: Node, kind: str, bodies: dict[str, Body]) -> None:
+    def _check_ignored(self, node: Node, kind: Kind | None, bodies: dict[str, Body]) -> None:
         """Report the problems inside of a joint that is ignored, and remember the body that it leaves without one."""
         child = self._likely_child(node, bodies)
         if child is not None:
             self.context.ignored_joints[child.node] = node.fields.get("@name", "joint")
-        if kind:
+        if kind is not None:
             self._read_details(self._build_joint(node, kind, child or Body(name=""), None), node)
 
-    def _likely_kind(self, node: Node) -> str:
-        """The type that a misspelt one is similar to; empty if there is none."""
-        written = Elements(self.context.document.scan).attribute(node.number, "type")
-        return self.context.suggestions.among(AXIS_USES).did_you_mean(written).word if written else ""
+    def _likely_kind(self, node: Node) -> Kind | None:
+        """The type that a misspelt one is similar to."""
+        written = Elements(self.context.document.scan).attribute(node.number, "type") or ""
+        meant = self.context.suggestions.among(AXIS_USES).did_you_mean(written).word
+        return next((kind for kind in AXIS_USES if kind == meant), None)
 
     def _likely_child(self, node: Node, bodies: dict[str, Body]) -> Body | None:
         """The child of a joint, or the body that its misspelt name is similar to."""

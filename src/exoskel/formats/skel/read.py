@@ -168,7 +168,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
     collector = Collector(CATALOGUE, document, options.strict)
     reading = Reading(format="skel", semantics=options.semantics)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=reading)
-    root = parse_root(document, "skel", options.limits, collector, _ROOT_CODES)
+    codes = _ROOT_CODES if options.semantics == "dart" else replace(_ROOT_CODES, early_root="dart")
+    root = parse_root(document, "skel", options.limits, collector, codes)
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)

@@ -32,6 +32,7 @@ def _risky(name: str) -> Fix:
 
 
 FIXES = {
+    "SK003.early": Fix("rename", "use <skel>", name="skel"),
     "SK006.absent": Fix("add_attribute", 'add version="1.0"', name="version", text="1.0"),
     "SK010": _RENAME,
     "SK011": Fix("rename_attribute", _MEANT, name="{nearest}", preserves_meaning=False),

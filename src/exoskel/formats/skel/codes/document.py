@@ -28,8 +28,9 @@ TOPICS = (
     Topic(
         "SK003",
         "Root is not skel",
-        "The root element of a SKEL document is `skel`.",
+        "The root element of a SKEL document is `skel`. In early files it is `dart`; the reading `written` accepts it.",
         error("SK003", "the root element is <{root}>, not <skel>", "", "loads nothing"),
+        warning("SK003.early", "the root element is <{root}>, the early name of <skel>", "use <skel>", "loads nothing"),
         error("SK003.format", "the root element is <{root}>: this is {format}, not SKEL", "{hint}", "loads nothing"),
     ),
     Topic(
