@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import exoskel
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import open_document
+from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.read import import_document
 from exoskel.formats.mjcf.reading import compiler, contact_groups
 from exoskel.scene.shape import TriMesh
@@ -134,3 +137,45 @@ def test_a_chain_that_mujoco_can_read_is_converted_although_its_file_exceeds_the
     source.write_text(f'<robot name="r">{links}{joints}</robot>')
     exoskel.convert(source, tmp_path / "chain.xml")
     assert exoskel.load(tmp_path / "chain.xml", limits=Limits(depth=400)).world.dof_count == 306
+
+
+LOW_ADDRESS_SPACE = """
+import ctypes, resource, sys
+from exoskel.formats.mjcf.reading.compiler import compile_document
+
+HEAP = "<mujoco><asset>{}</asset><worldbody><geom size='1'/></worldbody></mujoco>"
+corners = ("1.00000000000000001 " + "0.00000000000000000 " * 3) * 3 + "0.00000000000000000 " * 3
+mesh = "<mesh name='m{}' vertex='" + corners * 3400 + "'/>"
+text = HEAP.format("".join(mesh.format(number) for number in range(20)))
+compile_document(HEAP.format(""), {}, 1.0, 60.0)  # its thread creates the heap that later threads use
+library = ctypes.CDLL(None)
+library.malloc.restype = ctypes.c_void_p
+library.free(ctypes.c_void_p(library.malloc(ctypes.c_size_t(31 * 2**20))))  # from now on heaps serve large requests
+size = 4096 * int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (size + 100 * 2**20, resource.RLIM_INFINITY))
+print(len(compile_document(text, {}, 1.0, 60.0).parts["meshes"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space as Linux does")
+def test_a_large_document_compiles_when_the_address_space_is_nearly_used_up() -> None:
+    # Without a fallback, MuJoCo reports "unknown error in attribute 'vertex'" in any thread but the first.
+    done = subprocess.run([sys.executable, "-c", LOW_ADDRESS_SPACE], check=False, capture_output=True, timeout=300)
+    assert done.stdout.split() == [b"20"], done.stderr.decode()[-2000:]
+
+
+def test_a_child_process_compiles_in_its_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mujoco_import, "run_in_thread", lambda _work: pytest.fail("in a thread"))
+    answer = compiler._answer(compiler._Request(WORLD.format(FREE), {}, 60))
+    assert answer.output is not None and len(answer.model) > 1000
+
+
+def test_an_attribute_that_mujoco_cannot_read_for_lack_of_memory_is_reported_as_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise compiler.CompilerError("XML Error: unknown error in attribute 'vertex'\nElement 'mesh', line 2")
+
+    monkeypatch.setattr(compiler, "_compile", fail)
+    answer = compiler._answer(compiler._Request(WORLD.format(FREE), {}, 60))
+    assert answer.lacks_memory and answer.output is None

@@ -37,8 +37,14 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _MAX_SECONDS = 10_000_000
 _START_SECONDS = 20.0
 """The time to start on a busy machine."""
-_OUT_OF_MEMORY = ("allocate memory", "bad_alloc")
-"""What MuJoCo's messages contain then."""
+_ALLOCATION_ERRNO = "unknown error in attribute"
+"""What MuJoCo says when an allocation succeeds at the second attempt and leaves errno set while it reads numbers.
+
+Threads allocate from heaps that reserve 128 MB of address space; where that is limited, the C library then falls back
+to smaller mappings.  The main thread does not need to.
+"""
+_OUT_OF_MEMORY = ("allocate memory", "bad_alloc", _ALLOCATION_ERRNO)
+"""What MuJoCo's messages contain then, in the main thread of a child process."""
 _LENGTH = 8
 _LINE = re.compile(r"line (\d+)")
 
@@ -95,13 +101,21 @@ def compile_document(text: str, assets: dict[str, bytes], cost: float, seconds: 
     Raises CompilerError, CompilerTimeError or CompilerMemoryError.
     """
     if cost <= MAX_COST_IN_PROCESS or seconds == inf:
-        return _compile(text, assets)
+        try:
+            return _compile(text, assets)
+        except CompilerError as problem:
+            if _ALLOCATION_ERRNO not in str(problem):
+                raise
     allowed = seconds * max(1.0, len(text) / _MEGABYTE) ** 2
     return _compile_in_child(_Request(text, assets, int(min(max(allowed, 1.0), _MAX_SECONDS))))
 
 
 def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> CompilerOutput:
-    """Compile in this process; with `arena`, reserve only so many bytes for a simulation, which is not needed."""
+    """Compile in this process.
+
+    With `arena`, this is a child process: it reserves only so many bytes for a simulation, which is not needed, and
+    compiles in its main thread, because it ends anyway.
+    """
     mujoco = mujoco_import.load()
     mujoco.set_mju_user_warning(_ignore)  # the default writes a file to the working directory
 
@@ -121,7 +135,7 @@ def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> Compiler
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            spec, model = mujoco_import.run_in_thread(work)
+            spec, model = work() if arena else mujoco_import.run_in_thread(work)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as problem:
         raise CompilerError(str(problem)) from None
     return _describe(spec, model, [str(one.message).partition("\n")[0] for one in caught])
