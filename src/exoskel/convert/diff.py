@@ -22,7 +22,7 @@ from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
 from exoskel.source.gc_pause import garbage_collection_paused
 
 _DIGITS = (6, 9, 12, 17)
@@ -154,7 +154,7 @@ class DiffEntry(Struct, frozen=True):
         return structs.asdict(self)
 
 
-def diff(a: Scene, b: Scene, *, tolerance: float = TOLERANCE) -> list[DiffEntry]:
+def diff(a: SceneLike, b: SceneLike, *, tolerance: float = TOLERANCE) -> list[DiffEntry]:
     """All differences in meaning, in the order of A; an empty list if both scenes mean the same.
 
     - Rotations are compared as rotations, axes by direction, and joints by the motion of their bodies.
@@ -169,6 +169,7 @@ def diff(a: Scene, b: Scene, *, tolerance: float = TOLERANCE) -> list[DiffEntry]
     """
     if not (isfinite(tolerance) and tolerance >= 0.0):
         raise ExoskelError(f"the tolerance must be finite and not negative, not {tolerance}")
+    a, b = as_scene(a), as_scene(b)
     require_valid(a)
     require_valid(b)
     with garbage_collection_paused():

@@ -16,18 +16,18 @@ from exoskel.formats.load import Source, load
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Scene
+from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import make_folder, write_atomically
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
-from exoskel.source.output_context import Meshes, PlannedFiles, Target
+from exoskel.source.output_context import Meshes, OutputContext, PlannedFiles, Target
 
 if TYPE_CHECKING:  # loaded with the first conversion
     from exoskel.convert.conversion import Conversion, ConvertedDocument
 
 
 def convert(
-    source: Source | Scene,
+    source: Source | SceneLike,
     output: str | os.PathLike[str] | None = None,
     *,
     to: str | None = None,
@@ -43,9 +43,10 @@ def convert(
     protected: Collection[Path] = (),
     **options: Any,
 ) -> Report:
-    """Convert a file, or a scene that was loaded from one, and write the output unless `output` is None.
+    """Convert a file, scene, world or model, and write the output unless `output` is None.
 
-    The format is `to`, or follows from the extension of `output`.  An output whose certificate fails is never written.
+    What does not come from a file is first written as a document in memory: SKEL, or XODE for several worlds.  The
+    fates are those of its nodes.  The format is `to`, or follows from the extension of `output`.  An output whose certificate fails is never written.
 
     - `target="pyode"` writes XODE that PyODE's own reader understands.  `approximate` allows masses there that it
       cannot express exactly.
@@ -62,14 +63,7 @@ def convert(
     """
     from exoskel.convert.conversion import Conversion, combine_documents
 
-    scene = source if isinstance(source, Scene) else load(source, **options)
-    document = scene.documents[0] if scene.documents else None
-    if not isinstance(document, Document):
-        raise ExoskelError("only a scene that was loaded from a document can be converted; use save() for other scenes")
-    if not scene.worlds:
-        first = next((str(d) for d in scene.diagnostics if d.severity == "error"), "the file is empty")
-        raise ExoskelError(f"nothing to convert: {first}")
-    require_valid(scene)
+    scene, document = _document_to_convert(source, options)
     path = None if output is None else Path(output)
     format = registry.by_name(to) if to else registry.for_output(str(path or ""))
     if target == "pyode" and not format.has_pyode_dialect:
@@ -96,6 +90,32 @@ def convert(
             _save(one)
         report.saved = True
     return report
+
+
+def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) -> tuple[Scene, Document]:
+    """The scene to convert, and the document it was read from; a scene without one is written and read first."""
+    scene = as_scene(source) if isinstance(source, SceneLike) else load(source, **options)
+    if not scene.worlds:
+        first = next((str(d) for d in scene.diagnostics if d.severity == "error"), "the file is empty")
+        raise ExoskelError(f"nothing to convert: {first}")
+    require_valid(scene)
+    document = scene.documents[0] if scene.documents else None
+    if isinstance(document, Document):
+        return scene, document
+    from exoskel.formats.saving.verification import match
+    from exoskel.formats.write import write
+
+    format = "skel" if len(scene.worlds) == 1 else "xode"
+    folder = Path.cwd()
+    data = write(scene, format, folder=folder, output=OutputContext(folder, meshes="absolute")).data
+    read, document = _document_to_convert(data, {"format": format, "name": _NO_FILE, "base": folder})
+    if problem := match(scene, read).problem:
+        raise ExoskelError(f"the scene cannot be written as {format.upper()} without changes: {problem}")
+    return read, document
+
+
+_NO_FILE = "<scene>"
+"""The name of the document that a scene without a file is written as."""
 
 
 def _source_files(scene: Scene) -> list[Path]:

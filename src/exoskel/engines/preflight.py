@@ -23,7 +23,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.validation import InvalidSceneError, require_valid
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
 from exoskel.spatial import Array
 
 
@@ -37,7 +37,7 @@ class NotRunnableError(ExoskelError):
 
 
 def preflight(
-    world: World | Scene,
+    world: SceneLike,
     engine: str = "mujoco",
     *,
     limits: bool | None = None,
@@ -50,15 +50,16 @@ def preflight(
     `integrator` is MuJoCo's, if it is not the default.  The diagnostics of an invalid world are those of `check`.
     """
     chosen = find_engine(engine)
+    scene = as_scene(world)
     try:
-        require_valid(world)
+        require_valid(scene)
     except InvalidSceneError as problem:
         return problem.diagnostics
-    return _Preflight(world, chosen, limits, inertials, integrator).diagnostics()
+    return _Preflight(scene, chosen, limits, inertials, integrator).diagnostics()
 
 
 def require(
-    world: World | Scene,
+    world: SceneLike,
     engine: str,
     *,
     limits: bool | None = None,
@@ -75,15 +76,14 @@ def require(
 class _Preflight:
     def __init__(
         self,
-        world: World | Scene,
+        scene: Scene,
         engine: Engine,
         limits: bool | None,
         inertials: Inertials | None = None,
         integrator: str | None = None,
     ) -> None:
-        self.world = world.world if isinstance(world, Scene) else world
-        documents = world.documents if isinstance(world, Scene) else []
-        self.collectors = [Collector(CATALOGUE, document) for document in documents]
+        self.world = scene.world
+        self.collectors = [Collector(CATALOGUE, document) for document in scene.documents]
         self.unplaced = Collector(CATALOGUE, NoSource(self.world.name))
         self.title = engine.title
         self.capabilities = engine.capabilities

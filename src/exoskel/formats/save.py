@@ -21,7 +21,7 @@ from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Scene
+from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import WrittenFile, write_atomically
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
@@ -91,9 +91,9 @@ def _reorder(match: Match) -> None:
 
 
 def save(
-    scene: Scene, path: str | os.PathLike[str] | None = None, *, format: str | None = None, force: bool = False
+    scene: SceneLike, path: str | os.PathLike[str] | None = None, *, format: str | None = None, force: bool = False
 ) -> None:
-    """Write a scene to a file, by default the one it was read from.
+    """Write a scene, world or model to a file, by default the one it was read from.
 
     In the format of its source, only the bytes of what was edited change.  A new document in canonical layout is
     written for another format, for a scene built by a program, and for a new file if the source's own text cannot be
@@ -108,6 +108,7 @@ def save(
     `force` is set.  If the file has other names (hard links), these keep the old content, and FM202 is added to the
     scene's diagnostics.
     """
+    scene = as_scene(scene)
     own = _own_path(scene)
     if path is None and not own:
         raise ExoskelError("the scene does not come from a file of its own; pass the path to save it to")

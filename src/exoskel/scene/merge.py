@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exoskel.diagnostics import Catalogue, Collector, ExoskelError, NoSource, Topic, info, warning
+from exoskel.diagnostics import Catalogue, Collector, NoSource, Topic, info, warning
 from exoskel.scene.copies import copy_world
 from exoskel.scene.item import Item, Names, unique_name
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
 
 CATALOGUE = Catalogue(
     "",
@@ -38,13 +38,13 @@ _SETTINGS = {
 }
 
 
-def merge(first: Scene | World, *others: Scene | World) -> Scene:
+def merge(first: SceneLike, *others: SceneLike) -> Scene:
     """Merge the models of all scenes into one; the inputs are not changed.
 
     The settings of the world come from `first`.  Diagnostics report what was renamed or overridden, after those of
     the inputs.
     """
-    scenes = [_as_scene(source) for source in (first, *others)]
+    scenes = [as_scene(source) for source in (first, *others)]
     merged = Scene(reading=scenes[0].reading)
     world = copy_world(scenes[0].world)
     merged.worlds.append(world)
@@ -64,14 +64,6 @@ def merge(first: Scene | World, *others: Scene | World) -> Scene:
         merged.diagnostics.extend(scene.diagnostics)
     merged.diagnostics.extend(findings.diagnostics)
     return merged
-
-
-def _as_scene(source: Scene | World) -> Scene:
-    if isinstance(source, World):
-        return Scene(worlds=[source])
-    if not isinstance(source, Scene):
-        raise ExoskelError(f"cannot merge {type(source).__name__}: expected a Scene or World")
-    return source
 
 
 def _add_model(world: World, model: Model, names: Names, scene: Scene, findings: Collector) -> None:

@@ -15,14 +15,15 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
 
 
-def summarize(scene: Scene) -> dict[str, Any]:
+def summarize(scene: SceneLike) -> dict[str, Any]:
     """The scene's worlds, models, bodies and joints with their numbers; units are SI, frames as named.
 
     Body poses are x y z qw qx qy qz in the world at the initial state.
     """
+    scene = as_scene(scene)
     require_valid(scene)
     worlds = [_world(scene, world) for world in scene.worlds]
     models = [model for world in worlds for model in world["models"]]

@@ -20,7 +20,7 @@ from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.value_checks import POSITIVE, Problem, ValueChecker
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Model, SceneLike, World, as_scene
 
 
 class InvalidSceneError(ExoskelError, ValueError):
@@ -32,15 +32,15 @@ class InvalidSceneError(ExoskelError, ValueError):
         super().__init__(diagnostics[0].message + (f" (and {others} more)" if others else ""))
 
 
-def check(scene: Scene | World) -> list[Diagnostic]:
-    """Check a scene or world, and return its problems; an empty list if it has none.
+def check(scene: SceneLike) -> list[Diagnostic]:
+    """Check a scene, world or model, and return its problems; an empty list if it has none.
 
     Files are checked when they are loaded.  Edits are checked before a scene is saved, converted or simulated.  The
     diagnostics of a scene point into its file.
     """
-    worlds = scene.worlds if isinstance(scene, Scene) else [scene]
-    documents = scene.documents if isinstance(scene, Scene) else []
-    collectors = [Collector(CATALOGUE, document) for document in documents]
+    scene = as_scene(scene)
+    worlds = scene.worlds
+    collectors = [Collector(CATALOGUE, document) for document in scene.documents]
     unplaced = Collector(CATALOGUE, NoSource(worlds[0].name if len(worlds) == 1 else "scene"))
     for problem in (one for world in worlds for one in world_problems(world)):
         is_known = 0 <= problem.item.document < len(collectors)
@@ -49,13 +49,13 @@ def check(scene: Scene | World) -> list[Diagnostic]:
     return [diagnostic for one in (unplaced, *collectors) for diagnostic in one.diagnostics]
 
 
-def require_valid(scene: Scene | World, *, trust_reader: bool = True) -> None:
+def require_valid(scene: SceneLike, *, trust_reader: bool = True) -> None:
     """Raise InvalidSceneError unless a scene is valid.
 
     Unless `trust_reader` is False, a scene that was not edited since it was read or checked is valid.  Readers create
     valid scenes, except for numbers that are not finite: DART reads them, and very large numbers overflow.
     """
-    worlds = scene.worlds if isinstance(scene, Scene) else [scene]
+    worlds = as_scene(scene).worlds
     now = CLOCK.ticks
     if trust_reader and all(world._valid_at == now for world in worlds):
         return

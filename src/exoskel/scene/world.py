@@ -374,3 +374,25 @@ class Scene(Tracked, eq=False):
     def __repr__(self) -> str:
         name = self.source.name if self.source else "no file"
         return f"Scene({name!r}, worlds={len(self.worlds)}, diagnostics={len(self.diagnostics)})"
+
+
+SceneLike = Scene | World | Model
+"""What functions accept as a scene, loaded or built: a world stands for a scene with that world, a model for a world
+with that model and the default gravity and time step."""
+
+
+def as_scene(source: SceneLike) -> Scene:
+    """The scene that a scene, world or model stands for."""
+    return source if isinstance(source, Scene) else Scene(worlds=TrackedList([as_world(source)]))
+
+
+def as_world(source: SceneLike) -> World:
+    """The world that a scene with one world, a world or a model stands for."""
+    if isinstance(source, World):
+        return source
+    if isinstance(source, Scene):
+        return source.world
+    if isinstance(source, Model):
+        with no_edits():
+            return World(name=source.name, models=[source])
+    raise ExoskelError(f"expected a Scene, World or Model, not {source!r}; use exoskel.load to read a file")

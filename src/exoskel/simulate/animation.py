@@ -10,7 +10,7 @@ from exoskel.formats.gltf.animation import Motion
 from exoskel.formats.gltf.codes import catalogue_error
 from exoskel.formats.gltf.write import Shown, write
 from exoskel.scene.item import Item
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Scene, SceneLike, World, as_world
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.atomic_write import write_atomically
 from exoskel.source.output_context import OutputContext
@@ -20,7 +20,7 @@ EXTENSION = ".glb"
 
 
 def animate(
-    world: World | Scene,
+    world: SceneLike,
     trajectory: Trajectory,
     path: str | os.PathLike[str],
     *,
@@ -38,7 +38,7 @@ def animate(
         raise ExoskelError(
             f"cannot save an animation as {target.suffix or 'a file without an extension'!r}; use {EXTENSION}"
         )
-    only = world.world if isinstance(world, Scene) else world
+    only = as_world(world)
     _check_bodies(only, trajectory)
     frames = trajectory if rate is None else trajectory.resample(1.0 / _positive(rate))
     output = OutputContext(target.parent)

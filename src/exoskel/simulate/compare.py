@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.fields import transform_differences
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import SceneLike, as_world
 from exoskel.simulate.options import step_chunks, step_count
 from exoskel.simulate.simulation import Simulation
 from exoskel.spatial import Array
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 
 def compare(
-    world: World | Scene,
+    world: SceneLike,
     duration: float = 1.0,
     *,
     engines: tuple[str, ...] = DEFAULT_ENGINES,
@@ -104,7 +104,7 @@ def compare(
         _track(Simulation(world, n, step=step, limits=limits, friction=friction), duration, samples) for n in engines
     ]
     gaps = [_gap(tracks[0], other) for other in tracks[1:]]
-    return Comparison((world.world if isinstance(world, Scene) else world).name, tracks, gaps)
+    return Comparison(as_world(world).name, tracks, gaps)
 
 
 def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.item import qualified_name
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.options import sample_stride, step_chunks, step_count
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
@@ -56,7 +56,7 @@ class Summary(Struct, frozen=True):
 
 
 def run(
-    world: World | Scene,
+    world: SceneLike,
     duration: float = 5.0,
     *,
     engine: str = "mujoco",
@@ -81,11 +81,12 @@ def run(
         raise ExoskelError(f"the duration must be finite and not negative, not {duration}")
     if every is not None and not (np.isfinite(every) and every > 0.0):
         raise ExoskelError(f"the time between samples must be positive and finite, not {every}")
-    with Simulation(world, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
+    scene = as_scene(world)
+    with Simulation(scene, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
         if start is not None:
             _continue_from(simulation, start)
         trajectory = _Recorder(simulation, duration, every, controller, progress).run()
-        trajectory.scene = world
+        trajectory.scene = scene
         return trajectory
 
 

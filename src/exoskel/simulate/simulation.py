@@ -15,7 +15,7 @@ from exoskel.formats.mjcf.model.layout import simulation_layout
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.options import check_positive
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.spatial import Array
@@ -33,7 +33,7 @@ class Simulation:
 
     def __init__(
         self,
-        world: World | Scene,
+        world: SceneLike,
         engine: str = "mujoco",
         *,
         step: float | None = None,
@@ -41,23 +41,24 @@ class Simulation:
         limits: bool | None = None,
         friction: float | None = None,
     ) -> None:
-        self.world = world.world if isinstance(world, Scene) else world
+        scene = as_scene(world)  # its diagnostics point into its file
+        self.world = scene.world
         check_positive("the time step", step)
         check_positive("the friction coefficient", friction, or_zero=True)
         options: dict[str, Any] = {"step": step, "limits": limits, "friction": friction}
         chosen = find_engine(engine)
         self.engine: EngineWorld
         with garbage_collection_paused(), no_edits():  # the world stays as it is
-            require_valid(world)
+            require_valid(scene)
             if chosen.start_from_layout is not None:
                 layout = simulation_layout(self.world)
                 self.diagnostics: list[Diagnostic] = require(
-                    world, engine, limits=limits, inertials=layout.inertials, integrator=integrator
+                    scene, engine, limits=limits, inertials=layout.inertials, integrator=integrator
                 )
                 integrator = "discrete" if integrator is None else integrator
                 self.engine = chosen.start_from_layout(self.world, integrator=integrator, layout=layout, **options)
             else:
-                self.diagnostics = require(world, engine, limits=limits)
+                self.diagnostics = require(scene, engine, limits=limits)
                 if integrator is not None:
                     raise ExoskelError(f"the {engine} engine has its own integrator; {integrator!r} is MuJoCo's")
                 self.engine = chosen.start(self.world, **options)

@@ -15,7 +15,7 @@ import numpy as np
 
 from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import check_writable, open_atomically
 from exoskel.source.file_access import open_referenced
 from exoskel.spatial import Array
@@ -55,8 +55,8 @@ class Trajectory:
         self.velocities = velocities
         self.energy = energy
         self.meta = meta or {}
-        self.scene: Scene | World | None = None
-        """The world or scene that moves, after a run; files do not store it."""
+        self.scene: Scene | None = None
+        """The scene that moves, after a run; files do not store it."""
 
     def _repr_html_(self) -> str | None:
         return display_hooks.render_html(self)

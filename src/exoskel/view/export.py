@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Scene, SceneLike, as_scene, as_world
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.atomic_write import check_writable, write_atomically
 from exoskel.view.browser_scene import BrowserScene, set_initial_camera
@@ -35,7 +35,7 @@ def check_page(path: str | os.PathLike[str]) -> None:
 
 
 def export(
-    scene: Scene | World, path: str | os.PathLike[str], *, motion: Trajectory | None = None, dark: bool = False
+    scene: SceneLike, path: str | os.PathLike[str], *, motion: Trajectory | None = None, dark: bool = False
 ) -> None:
     """Write a scene, and optionally a motion, as a single self-contained HTML page."""
     check_page(path)
@@ -45,9 +45,9 @@ def export(
         raise ExoskelError(f"cannot write the page: {error}") from None
 
 
-def html_page(scene: Scene | World, *, motion: Trajectory | None = None, dark: bool = False) -> str:
+def html_page(scene: SceneLike, *, motion: Trajectory | None = None, dark: bool = False) -> str:
     """The HTML of the page."""
-    world = scene.world if isinstance(scene, Scene) else scene
+    world = as_world(scene)
     render_scene = RenderScene(world)
     poses = poses_to_draw(render_scene, motion, is_moving=motion is not None, rate=RATE)
     page = Page(0, dark=dark)
@@ -108,8 +108,8 @@ class ViewerHandle:
 
 
 def show(
-    what: Scene | World | Trajectory,
-    scene: Scene | World | None = None,
+    what: SceneLike | Trajectory,
+    scene: SceneLike | None = None,
     *,
     engine: str = "mujoco",
     port: int = DEFAULT_PORT,
@@ -131,13 +131,13 @@ def show(
     return ViewerHandle(shown_scene, motion, viewer, dark)
 
 
-def notebook_html(what: Scene | World | Trajectory) -> str:
+def notebook_html(what: SceneLike | Trajectory) -> str:
     """The HTML of a scene or motion for a notebook: a page that needs no server."""
     scene, motion = _scene_and_motion(what, None)
     return iframe(html_page(scene, motion=motion))
 
 
-def _scene_and_motion(what: Scene | World | Trajectory, scene: Scene | World | None) -> tuple[Scene, Trajectory | None]:
+def _scene_and_motion(what: SceneLike | Trajectory, scene: SceneLike | None) -> tuple[Scene, Trajectory | None]:
     """The scene to show, and its motion if there is one."""
     motion = what if isinstance(what, Trajectory) else None
     shown = scene if isinstance(what, Trajectory) else what
@@ -145,7 +145,7 @@ def _scene_and_motion(what: Scene | World | Trajectory, scene: Scene | World | N
         shown = motion.scene
     if shown is None:
         raise ExoskelError("a motion loaded from a file needs its scene: use show(motion, scene)")
-    return shown if isinstance(shown, Scene) else Scene(worlds=[shown]), motion
+    return as_scene(shown), motion
 
 
 def _in_notebook() -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.run import run
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.view.camera import PRESETS, Camera, corners_of, look_at, vector
@@ -57,7 +57,7 @@ class Renderer(Protocol):
 
 
 def render(
-    scene: Scene | World,
+    scene: SceneLike,
     path: str | os.PathLike[str],
     *,
     motion: Trajectory | None = None,
@@ -79,10 +79,10 @@ def render(
     """
     check_image_file(path)
     rate, note = _limit_rate(path, rate)
-    world = scene.world if isinstance(scene, Scene) else scene
+    scene = as_scene(scene)
     if motion is None and (is_video(path) or time):
         motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
-    render_scene = RenderScene(world)
+    render_scene = RenderScene(scene.world)
     poses = poses_to_draw(render_scene, motion, is_moving=is_video(path), rate=rate)
     width, height = _check_size(size or (VIDEO_SIZE if is_video(path) else IMAGE_SIZE))
     if is_video(path):

@@ -13,7 +13,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.scene.item import qualified_name
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.batch import threads as on_threads
 from exoskel.simulate.batch.parameters import Variation
 from exoskel.simulate.batch.plan import RECORDS, STATE_RECORDS, Policy, RolloutPlan, broadcastable
@@ -38,7 +38,7 @@ MAX_THREADS = 4096
 
 
 def rollout(
-    world: World | Scene,
+    world: SceneLike,
     worlds: int = 1,
     steps: int = 1000,
     *,
@@ -82,9 +82,7 @@ def rollout(
     stored in files in `folder` as long as the result exists.  An interrupt (Ctrl-C) ends the rollout and returns the
     samples so far.
     """
-    if not isinstance(world, World | Scene):
-        raise ExoskelError(f"expected a world or a scene, not {world!r}; use exoskel.load to read a file")
-    own = world.world if isinstance(world, Scene) else world
+    scene = as_scene(world)
     if backend not in BACKENDS:
         raise ExoskelError(f"unknown backend {backend!r}; choose one of {', '.join(BACKENDS)}")
     worlds, hold = whole_number("worlds", worlds, 1), whole_number("hold", hold, 1)
@@ -98,9 +96,9 @@ def rollout(
     check_positive("the friction coefficient", friction, or_zero=True)
     _check_functions(policy=policy, progress=progress)
     extras = _extras(backend, address=address, workers=workers, shard=shard, device=device, capacities=capacities)
-    require(world, "mujoco", limits=limits, integrator=integrator)
+    require(scene, "mujoco", limits=limits, integrator=integrator)
     options = {"step": step, "limits": limits, "friction": friction, "integrator": integrator or "discrete"}
-    plan = RolloutPlan(own, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
+    plan = RolloutPlan(scene.world, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
     plan.vary, plan.options = _variations(vary), options
     engine = plan.compile()
     plan.stride = stride or sample_stride(1.0 / FRAMES_A_SECOND, engine.time_step)

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import SceneLike
 from exoskel.simulate.gym.tasks import SCENES, TASKS, Moment, Task
 from exoskel.simulate.options import whole_number
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TASKS", "Moment", "Task", "make", "make_vec", "register"]
 
-Source = str | os.PathLike[str] | Scene | World
+Source = str | os.PathLike[str] | SceneLike
 
 
 def make(
@@ -93,7 +93,7 @@ def _require_gymnasium() -> None:
 
 def _chosen(
     file: Source | None, task: Task | str | None, frame_skip: int | None, horizon: int | None
-) -> tuple[Scene | World, Task]:
+) -> tuple[SceneLike, Task]:
     if isinstance(task, str):
         if task not in TASKS:
             raise ExoskelError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
@@ -104,7 +104,7 @@ def _chosen(
     changes = {"frame_skip": frame_skip, "horizon": horizon}
     given = {name: whole_number(name, number, 1) for name, number in changes.items() if number is not None}
     task = structs.replace(task, **given)
-    if isinstance(file, Scene | World):
+    if isinstance(file, SceneLike):
         return file, task
     if file is None and not task.scene:
         raise ExoskelError("an environment needs a file, or a task that has a scene")

@@ -18,7 +18,7 @@ from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.batch.worlds import Mask, Worlds
 from exoskel.simulate.gym.tasks import Moment, Task
 from exoskel.simulate.options import check_positive, numbers, whole_number
@@ -133,11 +133,12 @@ def _check_options(options: dict[str, Any]) -> None:
 class Core:
     """Worlds with a task.  Actions are between `low` and `high`, one per driven coordinate."""
 
-    def __init__(self, scene: Scene | World, task: Task, count: int, *, threads: int = 0, **options: Any) -> None:
+    def __init__(self, scene: SceneLike, task: Task, count: int, *, threads: int = 0, **options: Any) -> None:
         _check_options(options)
+        scene = as_scene(scene)
         require(scene, "mujoco", limits=options.get("limits"))
         self.task = task
-        self.world = scene.world if isinstance(scene, Scene) else scene
+        self.world = scene.world
         self.engine = MujocoWorld(self.world, **options)
         self.worlds = Worlds(self.engine, count, threads=threads)
         self.worlds.reset()
@@ -277,7 +278,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES)}  # type: ignore[misc]
 
-    def __init__(self, scene: Scene | World, task: Task, *, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(self, scene: SceneLike, task: Task, *, render_mode: str | None = None, **options: Any) -> None:
         self.core = Core(scene, task, 1, threads=1, **options)
         self._drawing = _Drawing(self.core, render_mode)
         self.observation_space, self.action_space = _spaces(self.core)
@@ -315,7 +316,7 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
 
     def __init__(
         self,
-        scene: Scene | World,
+        scene: SceneLike,
         task: Task,
         num_envs: int,
         *,
