@@ -38,7 +38,10 @@ class TestEveryFunctionTakesScenesWorldsAndModels:
         source = sources()[kind]
         for extension in ("skel", "xode", "sdf", "xml"):
             exoskel.save(source, tmp_path / f"saved.{extension}")
-            assert exoskel.load(tmp_path / f"saved.{extension}").world.dof_count == exoskel.Simulation(source).positions.size
+            assert (
+                exoskel.load(tmp_path / f"saved.{extension}").world.dof_count
+                == exoskel.Simulation(source).positions.size
+            )
 
     @pytest.mark.parametrize("extension", ["skel", "xode", "sdf", "urdf", "xml", "glb"])
     def test_convert(self, kind: str, extension: str, tmp_path: Path) -> None:

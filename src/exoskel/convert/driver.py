@@ -46,7 +46,8 @@ def convert(
     """Convert a file, scene, world or model, and write the output unless `output` is None.
 
     What does not come from a file is first written as a document in memory: SKEL, or XODE for several worlds.  The
-    fates are those of its nodes.  The format is `to`, or follows from the extension of `output`.  An output whose certificate fails is never written.
+    fates are those of its nodes.  The format of the output is `to`, or follows from the extension of `output`.  An
+    output whose certificate fails is never written.
 
     - `target="pyode"` writes XODE that PyODE's own reader understands.  `approximate` allows masses there that it
       cannot express exactly.

@@ -23,7 +23,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.validation import InvalidSceneError, require_valid
-from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
+from exoskel.scene.world import Model, Scene, SceneLike, as_scene
 from exoskel.spatial import Array
 
 
