@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -81,6 +82,39 @@ def test_no_path_reaches_the_file_system(page: Page, path: str) -> None:
 def test_it_listens_on_this_machine_only(page: Page) -> None:
     assert page.server.get_host() == "127.0.0.1"
     assert page.url == f"http://127.0.0.1:{page.port}"
+
+
+def test_other_pages_may_not_show_the_viewer_in_a_frame(page: Page) -> None:
+    assert fetch(page, "/").headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "text",
+        "",
+        b"",
+        b"\xc1",
+        b"\x00" * 1000,
+        b"\x81\xa4type\x05",
+        b"\x81\xa4type\xa7Unknown",
+        b"\xdf\xff\xff\xff\xff",
+        b"\x90",
+    ],
+)
+def test_malformed_messages_end_the_connection_without_output(
+    page: Page, message: str | bytes, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    protocol = [f"viser-v{viser.__version__}"]
+    address = f"127.0.0.1:{page.port}"
+    with connect(f"ws://{address}", origin=f"http://{address}", subprotocols=protocol) as socket:  # type: ignore[arg-type]
+        socket.send(message)
+        with suppress(websockets.exceptions.ConnectionClosed, TimeoutError):
+            while True:
+                socket.recv(timeout=0.5)
+    assert fetch(page, "/").status == 200, "the server goes on"
+    assert capfd.readouterr() == ("", "")
+    assert [record.message for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
 
 
 def test_share_requests_have_no_handler(page: Page) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import atexit
 import io
-from collections.abc import Callable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ BRAND = (59, 120, 168)
 _LOOPBACK = "127.0.0.1"
 _LOCAL_HOSTS = frozenset({_LOOPBACK, "localhost", "::1"})
 _START_LOCK = Lock()
+_INVALID_DATA = 1007
+"""The WebSocket code for messages that cannot be decoded."""
+
+Handler = Callable[[Any], Coroutine[Any, Any, None]]
 
 
 class Page:
@@ -102,9 +107,9 @@ def _check_origins() -> Iterator[None]:
 
     serve = websocket_server.serve
 
-    def serve_with_check(handler: Any, *arguments: Any, **options: Any) -> Any:
+    def serve_with_check(handler: Handler, *arguments: Any, **options: Any) -> Any:
         options["process_request"] = _with_origin_check(options.get("process_request"))
-        return serve(handler, *arguments, **options)
+        return serve(_closing_on_malformed_messages(handler), *arguments, **options)
 
     websocket_server.serve = serve_with_check  # type: ignore[assignment,misc]
     try:
@@ -118,6 +123,22 @@ def _with_origin_check(handler: Callable[[Any, Any], Any] | None) -> Callable[[A
         reason = rejection_reason(request.headers)
         if reason:
             return connection.respond(403, f"{reason}\n")
-        return handler(connection, request) if handler is not None else None
+        response = handler(connection, request) if handler is not None else None
+        if response is not None:  # no other page may show this one in a frame
+            response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+        return response
 
     return process
+
+
+def _closing_on_malformed_messages(handler: Handler) -> Handler:
+    """Close a connection whose messages cannot be decoded; viser would print a traceback."""
+
+    async def serve_connection(connection: Any) -> None:
+        try:
+            await handler(connection)
+        except Exception as error:
+            logging.getLogger(__name__).debug("connection closed: %s", error)
+            await connection.close(_INVALID_DATA, "invalid message")
+
+    return serve_connection
