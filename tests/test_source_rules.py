@@ -1,8 +1,9 @@
-"""Rules about the source code: words that belong to one module are not spelled in others."""
+"""Rules about the source code: words that belong to one module are not spelled in others, and types have unique names."""
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -97,3 +98,37 @@ def test_a_comparison_with_the_name_of_an_engine_is_found() -> None:
     for text in ('engine == "dart"', '"ode" != engine', 'engine in ("mujoco", "x")', '{"warp": 1}[engine]'):
         assert [*_compared_engines(ast.parse(text))]
     assert not [*_compared_engines(ast.parse('renderer == "mujoco"'))]
+
+
+# --- names of types -------------------------------------------------------------------------------------
+
+_SAME_ROLE = {"Progress", "Reader", "Writer"}
+"""Types that have the same role everywhere."""
+
+
+def _type_names(tree: ast.Module) -> Iterator[str]:
+    """The names of the classes and type aliases of a module, without underscores."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name.lstrip("_")
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id.lstrip("_")
+            if name[:1].isupper() and not name.isupper():
+                yield name
+
+
+def _have_separate_packages(files: Sequence[Path]) -> bool:
+    """Whether each file belongs to another format, or each to another engine."""
+    paths = [file.relative_to(SOURCE).parts for file in files]
+    is_one_layer = {parts[0] for parts in paths} in ({"formats"}, {"engines"})
+    return is_one_layer and len({parts[1] for parts in paths}) == len(paths)
+
+
+def test_types_with_the_same_name_have_the_same_role() -> None:
+    """Each format may have its own `JointReader`, and each engine its own worker; other names are unique."""
+    modules: dict[str, list[Path]] = defaultdict(list)
+    for file in MODULES:
+        for name in _type_names(_parse(file)):
+            modules[name].append(file)
+    repeated = {name: files for name, files in modules.items() if len(files) > 1 and name not in _SAME_ROLE}
+    assert {name: files for name, files in repeated.items() if not _have_separate_packages(files)} == {}

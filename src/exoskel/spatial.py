@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 _IDENTITY = np.eye(3)
 _CYCLE = {"x": (0, 1, 2), "y": (1, 2, 0), "z": (2, 0, 1)}

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from exoskel import Model, Scene, World, convert, load
-from exoskel.convert.physics_certificate import certify
+from exoskel.convert.conversion import certify
 from exoskel.convert.report import Check
 from exoskel.formats import registry
 from exoskel.formats.interface import Format, Writer

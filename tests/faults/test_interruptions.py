@@ -19,12 +19,12 @@ COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent process may ignore it
 from exoskel.simulate import run
-own = run._Recorder._record
+own = run._RunRecorder._record
 def record(self):
     own(self)
     if len(self.rows) == 20:
         print("running", flush=True)
-run._Recorder._record = record
+run._RunRecorder._record = record
 from exoskel.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from exoskel.source.vocabulary import Kind
+from exoskel.source.vocabulary import ValueType
 
 _MARKUP = re.compile(
     rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![^>]*>"
@@ -127,7 +127,7 @@ class SampleVocabulary:
             if element.kind is not None:
                 self._add_kind(name, b"", element.kind)
 
-    def _add_kind(self, name: bytes, attribute: bytes, kind: Kind) -> None:
+    def _add_kind(self, name: bytes, attribute: bytes, kind: ValueType) -> None:
         valid = [text for text in EXAMPLES if kind.value(text) is not None]
         for text in [*kind.schema_type.enumeration, *valid]:
             _add(self.values.setdefault((name, attribute), []), text.encode())

@@ -22,7 +22,7 @@ from exoskel.scene.item import Item
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
 from exoskel.source.numbers import parse_decimal
-from exoskel.source.vocabulary import Element, Kind
+from exoskel.source.vocabulary import Element, ValueType
 from tests.properties.support import load, tried
 from tests.support.generate import Generated, skel_documents, xode_documents
 
@@ -72,7 +72,7 @@ class Mutant(NamedTuple):
     place: Place
     size: int = 1
     shift: int = 0
-    kind: Kind | None = None
+    kind: ValueType | None = None
     values: tuple[str, str] = ("", "")
 
     @property

@@ -13,7 +13,7 @@ import pytest
 
 import exoskel
 from exoskel import Scene, World
-from exoskel.convert.physics_certificate import certify
+from exoskel.convert.conversion import certify
 from exoskel.convert.report import Check
 from exoskel.convert.shape_checks import COLORS, MESHES, SHAPES
 from exoskel.formats import registry

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
-from exoskel.cli.simulation_flags import Engine, WorldName, select_world
+from exoskel.cli.simulation_flags import EngineName, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def render(
     ] = "default",
     rate: Annotated[float, Parameter(help="Video frames per second.")] = 30.0,
     motion: Annotated[str | None, Parameter(help="Render this .npz motion instead of simulating.")] = None,
-    engine: Annotated[Engine, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
+    engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
     dark: Annotated[Flag, Parameter(help="Use a dark background.")] = False,
     renderer: Annotated[

@@ -16,8 +16,8 @@ from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
     Friction,
     Gravity,
-    Limits,
-    Step,
+    LimitMode,
+    TimeStep,
     WorldName,
     prepare_world,
     print_warnings,
@@ -66,11 +66,11 @@ def rollout(
         Parameter(help="Values to record, separated by commas: positions, velocities, body_poses, energy; or all."),
     ] = "positions,velocities",
     stride: Annotated[int | None, Parameter(help="Steps between samples; default: 100 samples per second.")] = None,
-    step: Step = None,
+    step: TimeStep = None,
     world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
-    limits: Limits = "file",
+    limits: LimitMode = "file",
     out: Annotated[
         str | None,
         Parameter(

@@ -13,11 +13,11 @@ from cyclopts import Parameter
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
-    Engine,
+    EngineName,
     Friction,
     Gravity,
-    Limits,
-    Step,
+    LimitMode,
+    TimeStep,
     WorldName,
     prepare_world,
     print_warnings,
@@ -41,8 +41,8 @@ def run(
     /,
     *,
     time: Annotated[float, Parameter(help="Simulated time in s.")] = 5.0,
-    engine: Annotated[Engine, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
-    step: Step = None,
+    engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
+    step: TimeStep = None,
     integrator: Annotated[
         Literal["discrete", "euler", "rk4", "implicit", "implicitfast"] | None,
         Parameter(help="MuJoCo integrator: `discrete` (default) is DART's scheme; `rk4` is more accurate."),
@@ -50,7 +50,7 @@ def run(
     world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
-    limits: Limits = "file",
+    limits: LimitMode = "file",
     start: Annotated[str | None, Parameter(help="Continue from the last sample of this .npz motion.")] = None,
     out: Annotated[
         str | None,

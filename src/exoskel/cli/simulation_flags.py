@@ -15,15 +15,17 @@ from exoskel.formats import registry
 from exoskel.scene.joint import UNLIMITED
 from exoskel.scene.world import Scene, World
 
-Engine = Literal["mujoco", "dart", "ode"]
+EngineName = Literal["mujoco", "dart", "ode"]
 Gravity = Annotated[
     tuple[str, ...],
     Parameter(help="Gravity in m/s²: three numbers, earth-y or earth-z.", show_default=False),
 ]
 Friction = Annotated[float | None, Parameter(help="Friction coefficient of all contacts; default 1.")]
-Limits = Annotated[Literal["file", "on", "off"], Parameter(help="Joint position limits: as in the file, on, or off.")]
+LimitMode = Annotated[
+    Literal["file", "on", "off"], Parameter(help="Joint position limits: as in the file, on, or off.")
+]
 WorldName = Annotated[str | None, Parameter(name="--world", help="World to use, if the file has several.")]
-Step = Annotated[float | None, Parameter(help="Time step in s; default: the file's.")]
+TimeStep = Annotated[float | None, Parameter(help="Time step in s; default: the file's.")]
 
 _MAX_WARNINGS = 5
 _EARTH = {"earth-y": (0.0, -9.81, 0.0), "earth-z": (0.0, 0.0, -9.81)}

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
-from exoskel.cli.simulation_flags import Engine, WorldName, select_world
+from exoskel.cli.simulation_flags import EngineName, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.world import Scene
@@ -23,7 +23,7 @@ def view(
     file: Annotated[str, Parameter(help="File to view.")],
     /,
     *,
-    engine: Annotated[Engine, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
+    engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
     motion: Annotated[str | None, Parameter(help="Play this .npz motion instead of simulating.")] = None,
     port: Annotated[int, Parameter(help="Port of the page; if it is in use, the next free one.")] = 8080,

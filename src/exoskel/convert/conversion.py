@@ -30,7 +30,7 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import confinement
-from exoskel.source.output_context import Meshes, OutputContext, PlannedFiles, Target
+from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
 
 
 def certify(scene: Scene, written: Written, target: Format, lowering: JointLowering | None = None) -> Certificate:
@@ -125,7 +125,7 @@ class Conversion(Struct, frozen=True):
     target: Target
     lower: bool
     up: Up | None
-    meshes: Meshes
+    meshes: MeshReferences
 
     def write(self, selected: Scene, path: Path | None, planned: PlannedFiles | None = None) -> ConvertedDocument:
         """Write and certify a selection of the scene as one document.

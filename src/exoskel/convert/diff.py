@@ -126,7 +126,7 @@ def summary(item: object) -> str:
 # --- differences ---------------------------------------------------------------------------------------
 
 
-Kind = Literal["changed", "renamed", "moved", "only in A", "only in B"]
+DifferenceKind = Literal["changed", "renamed", "moved", "only in A", "only in B"]
 
 
 class DiffEntry(Struct, frozen=True):
@@ -140,7 +140,7 @@ class DiffEntry(Struct, frozen=True):
     """
 
     path: str
-    kind: Kind
+    kind: DifferenceKind
     a: str | None
     b: str | None
     size: float | None = None
@@ -173,14 +173,14 @@ def diff(a: SceneLike, b: SceneLike, *, tolerance: float = TOLERANCE) -> list[Di
     require_valid(a)
     require_valid(b)
     with garbage_collection_paused():
-        return _Comparison(a, b, tolerance).run()
+        return _SceneDifferences(a, b, tolerance).run()
 
 
-class _Found(Struct):
+class _FoundDifference(Struct):
     """A difference before its path and lines are determined; `at` is the pair it belongs to, or would follow."""
 
     at: int
-    kind: Kind
+    kind: DifferenceKind
     a: str | None
     b: str | None
     one: Item | None
@@ -192,7 +192,7 @@ class _Found(Struct):
     container: int = -1
 
 
-class _Pair(Struct):
+class _PairedItems(Struct):
     one: Item
     other: Item
     container: int
@@ -204,16 +204,16 @@ class _Pair(Struct):
 _STEPS = {"bodies": "body", "joints": "joint", "visuals": "visual", "collisions": "collision", "markers": "marker"}
 
 
-class _Comparison:
-    """One comparison: items are paired from the top down, then the fields of all pairs are compared in bulk."""
+class _SceneDifferences:
+    """The differences of two scenes: items are paired from the top down, then all pairs are compared in bulk."""
 
     def __init__(self, a: Scene, b: Scene, tolerance: float) -> None:
         self.a = a
         self.b = b
         self.tolerance = tolerance
-        self.pairs: list[_Pair] = []
+        self.pairs: list[_PairedItems] = []
         self.number: dict[int, int] = {}
-        self.found: list[_Found] = []
+        self.found: list[_FoundDifference] = []
 
     def run(self) -> list[DiffEntry]:
         self._pair_items(match_worlds(self.a.worlds, self.b.worlds), -1, "worlds")
@@ -237,17 +237,25 @@ class _Comparison:
             one, other = matching.ones[i], matching.others[j]
             number = len(self.pairs)
             self.number.setdefault(id(one), number)
-            self.pairs.append(_Pair(one, other, container, name, i))
+            self.pairs.append(_PairedItems(one, other, container, name, i))
             if one is not other:
                 self._pair_parts(number, one, other)
 
     def _add_part(
-        self, kind: Kind, at: int, container: int, name: str, place: int, one: Any, other: Any, there: str = ""
+        self,
+        kind: DifferenceKind,
+        at: int,
+        container: int,
+        name: str,
+        place: int,
+        one: Any,
+        other: Any,
+        there: str = "",
     ) -> None:
         here = f"place {place + 1}" if there else summary(other if one is None else one)
         a, b = (None, here) if one is None else (here, there or None)
         tail = _step(name, other if one is None else one, place)
-        self.found.append(_Found(at, kind, a, b, one, other, tail, own=False, container=container))
+        self.found.append(_FoundDifference(at, kind, a, b, one, other, tail, own=False, container=container))
 
     def _pair_parts(self, number: int, one: Any, other: Any) -> None:
         if isinstance(one, World):
@@ -287,13 +295,13 @@ class _Comparison:
                 self._add_change(d.one, d.other, tail, *texts_of_pair(mine, theirs), error)
 
     def _add_change(self, one: Item, other: Item, tail: str, a: str, b: str, error: float) -> None:
-        self.found.append(_Found(self.number[id(one)], "changed", a, b, one, other, tail, error))
+        self.found.append(_FoundDifference(self.number[id(one)], "changed", a, b, one, other, tail, error))
 
     def _compare_names(self, d: Difference) -> None:
         if isinstance(d.one, Joint) and isinstance(d.other, Joint) and (d.one.implicit or d.other.implicit):
             return  # that name is not in a file
         texts = texts_of_pair(d.one.name, d.other.name)  # type: ignore[attr-defined]
-        self.found.append(_Found(self.number[id(d.one)], "renamed", *texts, d.one, d.other))
+        self.found.append(_FoundDifference(self.number[id(d.one)], "renamed", *texts, d.one, d.other))
 
     def _compare_joint(self, d: Difference, one: Joint, other: Joint) -> None:
         if d.field in ("child", "parent"):
@@ -362,7 +370,12 @@ class _Comparison:
             self._add_change(pair.one, pair.other, "pose", *texts_of_pair(*texts), error)
 
     def _compare_models(
-        self, models: Sequence[_Pair], owner: np.ndarray, mine: np.ndarray, theirs: np.ndarray, errors: np.ndarray
+        self,
+        models: Sequence[_PairedItems],
+        owner: np.ndarray,
+        mine: np.ndarray,
+        theirs: np.ndarray,
+        errors: np.ndarray,
     ) -> np.ndarray:
         """Add the models that moved with most of their bodies; returns the remaining differences of bodies.
 
@@ -391,7 +404,7 @@ class _Comparison:
         lines = _lines(self.a, [f.one for f in self.found]), _lines(self.b, [f.other for f in self.found])
         return [self._entry(f, *where) for f, *where in zip(self.found, *lines, strict=True)]
 
-    def _entry(self, found: _Found, line_a: int | None, line_b: int | None) -> DiffEntry:
+    def _entry(self, found: _FoundDifference, line_a: int | None, line_b: int | None) -> DiffEntry:
         number = found.at if found.own else found.container
         steps: list[str] = [found.tail] if found.tail else []
         names = {type(item): item.name for item in (found.one or found.other,) if isinstance(item, World | Model)}
@@ -419,11 +432,11 @@ def _are_derived_alike(one: Body, other: Body) -> bool:
     return mine.moment is None and theirs.moment is None and mine.rule == theirs.rule
 
 
-def _sides(pair: _Pair) -> tuple[Item, Item]:
+def _sides(pair: _PairedItems) -> tuple[Item, Item]:
     return pair.one, pair.other
 
 
-def _poses_in_world(models: Sequence[_Pair], bodies: Sequence[_Pair], side: int) -> np.ndarray:
+def _poses_in_world(models: Sequence[_PairedItems], bodies: Sequence[_PairedItems], side: int) -> np.ndarray:
     """The poses of bodies in the world at zero joint positions, `(n, 4, 4)`."""
     frames = pose_matrices([_pose(_sides(pair)[side]) for pair in models])
     placed: np.ndarray = frames @ pose_matrices([_pose(_sides(pair)[side]) for pair in bodies])

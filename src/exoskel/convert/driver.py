@@ -20,7 +20,7 @@ from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import make_folder, write_atomically
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
-from exoskel.source.output_context import Meshes, OutputContext, PlannedFiles, Target
+from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
 
 if TYPE_CHECKING:  # loaded with the first conversion
     from exoskel.convert.conversion import Conversion, ConvertedDocument
@@ -37,7 +37,7 @@ def convert(
     lower: bool = False,
     model: str | None = None,
     up: Up | None = None,
-    meshes: Meshes = "reference",
+    meshes: MeshReferences = "reference",
     strict: bool = False,
     overwrite: bool = False,
     protected: Collection[Path] = (),

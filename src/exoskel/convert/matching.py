@@ -15,7 +15,7 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 
 T = TypeVar("T", bound=Item)
-Key = Callable[[T], Hashable]
+MatchKey = Callable[[T], Hashable]
 """The value that matching items share; None if an item has none."""
 
 
@@ -56,7 +56,7 @@ class Matching(Generic[T]):
         self.to[i] = j
         self._matched_others.add(j)
 
-    def match_by(self, key: Key[T], other_key: Key[T] | None = None) -> None:
+    def match_by(self, key: MatchKey[T], other_key: MatchKey[T] | None = None) -> None:
         """Pair items with the same key; several with one key in their order."""
         if not self.is_incomplete:
             return

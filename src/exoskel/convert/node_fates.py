@@ -20,7 +20,7 @@ from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import UNKNOWN_NAMESPACE, PreservedData
-from exoskel.formats.interface import Format
+from exoskel.formats.interface import Format, NodeKey
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, items_by_document, iter_items
@@ -41,9 +41,6 @@ from exoskel.source.embedded_format import (
 )
 from exoskel.source.positions import Span
 from exoskel.source.vocabulary import SceneField
-
-NodeKey = tuple[int, str]
-"""The number of an element, and the name of one of its attributes (empty: the element itself)."""
 
 
 class DiagnosticFates:

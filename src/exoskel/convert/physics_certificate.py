@@ -23,7 +23,6 @@ from exoskel.convert.comparison import (
     SMALLEST_MASS,
     Row,
     anchor_and_axes,
-    check,
     difference_or_inf,
     effective_value,
     largest,
@@ -31,7 +30,6 @@ from exoskel.convert.comparison import (
     random_configurations,
     worst_rows,
 )
-from exoskel.convert.report import Certificate
 from exoskel.convert.shape_checks import COLORS, MESHES, CollisionCheck, ShapeCheck
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
@@ -144,12 +142,6 @@ def _in_changed_frames(changes: Array, rows: Array) -> Array:
 
 
 _IDENTITY = np.eye(4)
-
-
-def certify(scene: Scene, written: Written, target: Format) -> Certificate:
-    """The certificate of an output without embedded data, apart from the passes before."""
-    allowed = tolerances(scene, target)
-    return Certificate.of([check(name, error, allowed[name]) for name, error in compare(scene, written, target)])
 
 
 def tolerances(scene: Scene, target: Format) -> defaultdict[str, float]:

@@ -17,7 +17,7 @@ from typing import IO, Any
 from exoskel.diagnostics import ExoskelError
 from exoskel.source.child_process import ChildFailedError, ChildProcess, limit_memory
 
-Message = dict[str, Any]
+JsonObject = dict[str, Any]
 _MARKER = b"@"
 
 SECONDS_VARIABLE = "EXOSKEL_ENGINE_SECONDS"
@@ -40,7 +40,7 @@ class EngineProcess:
             limit()
         self._child = ChildProcess(module)
 
-    def ask(self, request: Message) -> Message:
+    def ask(self, request: JsonObject) -> JsonObject:
         """The answer to a request; a failure, including a crash, raises ExoskelError and ends the process."""
         try:
             content = json.dumps(request).encode() + b"\n"
@@ -57,11 +57,11 @@ class EngineProcess:
         self._child.close()
 
 
-def _receive(stream: IO[bytes]) -> Message | None:
+def _receive(stream: IO[bytes]) -> JsonObject | None:
     """The next answer; None if the process ended."""
     for line in stream:
         if line.startswith(_MARKER):
-            answer: Message = json.loads(line[len(_MARKER) :])
+            answer: JsonObject = json.loads(line[len(_MARKER) :])
             return answer
     return None
 
@@ -88,7 +88,7 @@ def _setting(variable: str, default: float, most: float) -> float:
     return value
 
 
-def serve(answer: Callable[[Message], Message]) -> None:
+def serve(answer: Callable[[JsonObject], JsonObject]) -> None:
     """Answer requests until there are no more: the side of the child process.
 
     It ignores Ctrl-C, which reaches it too: the parent process decides when to stop.

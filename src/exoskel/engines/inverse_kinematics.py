@@ -13,9 +13,9 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.scene.joint import Joint
-from exoskel.scene.kinematics import Kinematics, Numbers, plane_frames
+from exoskel.scene.kinematics import Kinematics, plane_frames
 from exoskel.scene.world import Model
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
 _FULL_TURN = 2 * np.pi
 _MIN_SINE = 1e-9
@@ -28,7 +28,9 @@ class InverseKinematics:
     def __init__(self, models: Sequence[Model]) -> None:
         self.kinematics = Kinematics(models)
         joints = [joint for model in models for joint in model.joints if not joint.loop]
-        self._groups = [_Group(self.kinematics, joints, members, width) for members, width, _ in self.kinematics.groups]
+        self._groups = [
+            _SolverGroup(self.kinematics, joints, members, width) for members, width, _ in self.kinematics.groups
+        ]
 
     def positions(self, poses: Array, near: Array | None = None) -> Array:
         """Coordinates from world poses of all bodies, `(bodies, 4, 4)`."""
@@ -78,22 +80,22 @@ class InverseKinematics:
         return _apply(back, spin), _apply(back, speed)
 
 
-class _Group:
+class _SolverGroup:
     """Joints of one kind: their numbers, the numbers of their coordinates, and their frames."""
 
-    def __init__(self, known: Kinematics, joints: Sequence[Joint], members: Numbers, width: int) -> None:
+    def __init__(self, known: Kinematics, joints: Sequence[Joint], members: Indices, width: int) -> None:
         self.members = members
         self.joints = [joints[i] for i in members.tolist()]
         self.dofs = known.first_dof[members][:, None] + np.arange(width)
         self.parent_side = known.from_parent[members][:, :3, :3]
         self.frame = known.from_child[members]
-        self.kind = _KINDS[self.joints[0].kind]()
+        self.kind = _SOLVERS[self.joints[0].kind]()
 
 
 # --- kinds --------------------------------------------------------------------------------------------
 
 
-class _Kind:
+class _JointSolver:
     """Computes the coordinates of one joint kind from its motion, for all members of a group at once.
 
     For most kinds velocities are computed from the angular velocity and that of the joint's frame in the child, both in
@@ -106,14 +108,14 @@ class _Kind:
     def rates(self, joints: Sequence[Joint], motion: Array, spin: Array, speed: Array) -> Array:
         raise NotImplementedError
 
-    def velocities(self, group: _Group, motion: Array, spin: Array, speed: Array) -> Array:
+    def velocities(self, group: _SolverGroup, motion: Array, spin: Array, speed: Array) -> Array:
         back = np.swapaxes(group.parent_side, 1, 2)
         rotation = group.parent_side @ motion[:, :3, :3] @ np.swapaxes(group.frame[:, :3, :3], 1, 2)
         arm = _apply(rotation, group.frame[:, :3, 3])  # from the child's origin to the joint, in the parent's axes
         return self.rates(group.joints, motion, _apply(back, spin), _apply(back, speed + np.cross(spin, arm)))
 
 
-class _Revolute(_Kind):
+class _RevoluteSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return _nearest(_angles(motion[:, :3, :3], _axis(joints, 0))[:, None], near)
 
@@ -121,7 +123,7 @@ class _Revolute(_Kind):
         return _along(spin, _axis(joints, 0))
 
 
-class _Screw(_Revolute):
+class _ScrewSolver(_RevoluteSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         """The travel determines the number of whole turns."""
         travel = np.array([joint.pitch for joint in joints])[:, None] / _FULL_TURN
@@ -131,7 +133,7 @@ class _Screw(_Revolute):
         return _nearest(angles, by_travel)
 
 
-class _Prismatic(_Kind):
+class _PrismaticSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return _along(motion[:, :3, 3], _axis(joints, 0))
 
@@ -139,7 +141,7 @@ class _Prismatic(_Kind):
         return _along(speed, _axis(joints, 0))
 
 
-class _Universal(_Kind):
+class _UniversalSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         """The inner axis moves with the outer rotation only, which gives its angle; the rest is the inner rotation."""
         outer, inner, swapped = self._order(joints)
@@ -163,7 +165,7 @@ class _Universal(_Kind):
         return np.where(swapped, second, first), np.where(swapped, first, second), swapped
 
 
-class _Ball(_Kind):
+class _BallSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return spatial.log(motion[:, :3, :3])
 
@@ -171,7 +173,7 @@ class _Ball(_Kind):
         return _apply(np.swapaxes(motion[:, :3, :3], 1, 2), spin)
 
 
-class _Euler(_Kind):
+class _EulerSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         """All six orders are xyz with permuted axes, mirrored for half of them."""
         order = joints[0].order
@@ -195,7 +197,7 @@ class _Euler(_Kind):
         return _apply(np.linalg.pinv(columns), spin)
 
 
-class _Translational(_Kind):
+class _TranslationalSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return motion[:, :3, 3]
 
@@ -203,7 +205,7 @@ class _Translational(_Kind):
         return speed
 
 
-class _Translational2d(_Kind):
+class _Translational2dSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         first, second, _ = plane_frames(joints)
         return np.hstack([_along(motion[:, :3, 3], first), _along(motion[:, :3, 3], second)])
@@ -213,7 +215,7 @@ class _Translational2d(_Kind):
         return np.hstack([_along(speed, first), _along(speed, second)])
 
 
-class _Planar(_Translational2d):
+class _PlanarSolver(_Translational2dSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         _, _, normal = plane_frames(joints)
         angles = _nearest(_angles(motion[:, :3, :3], normal)[:, None], None if near is None else near[:, 2:])
@@ -224,29 +226,29 @@ class _Planar(_Translational2d):
         return np.hstack([super().rates(joints, motion, spin, speed), _along(spin, normal)])
 
 
-class _Free(_Kind):
+class _FreeSolver(_JointSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return np.hstack([spatial.log(motion[:, :3, :3]), motion[:, :3, 3]])
 
-    def velocities(self, group: _Group, motion: Array, spin: Array, speed: Array) -> Array:
+    def velocities(self, group: _SolverGroup, motion: Array, spin: Array, speed: Array) -> Array:
         """Velocities in the convention of the reference: the adjoint of the frame in the child, in parent axes."""
         back = np.swapaxes(group.frame[:, :3, :3], 1, 2)
         return np.hstack([_apply(back, spin), _apply(back, speed - np.cross(group.frame[:, :3, 3], spin))])
 
 
-_KINDS: dict[str, Callable[[], _Kind]] = {
-    "revolute": _Revolute,
-    "prismatic": _Prismatic,
-    "screw": _Screw,
-    "universal": _Universal,
-    "hinge2": _Universal,
-    "ball": _Ball,
-    "euler": _Euler,
-    "translational": _Translational,
-    "translational2d": _Translational2d,
-    "planar": _Planar,
-    "free": _Free,
-    "amotor": _Free,
+_SOLVERS: dict[str, Callable[[], _JointSolver]] = {
+    "revolute": _RevoluteSolver,
+    "prismatic": _PrismaticSolver,
+    "screw": _ScrewSolver,
+    "universal": _UniversalSolver,
+    "hinge2": _UniversalSolver,
+    "ball": _BallSolver,
+    "euler": _EulerSolver,
+    "translational": _TranslationalSolver,
+    "translational2d": _Translational2dSolver,
+    "planar": _PlanarSolver,
+    "free": _FreeSolver,
+    "amotor": _FreeSolver,
 }
 
 

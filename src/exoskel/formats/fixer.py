@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
 from exoskel.diagnostics import Diagnostic, Severity
+from exoskel.formats.interface import SceneReader
 from exoskel.scene.fields import differences, iter_items
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.fixes import Fixes
-
-Read = Callable[[bytes], Scene]
-"""Reads new content of the same file with the same options."""
 
 _MOST_READS = 200
 """How often a file is read in all, so that fixes that fail their verification cannot take forever."""
@@ -37,7 +35,7 @@ def fixable_diagnostics(scene: Scene) -> list[Diagnostic]:
     return [d for d in scene.diagnostics if d.fix is not None and d.fix.safe and d.severity is not Severity.INFO]
 
 
-def apply_fixes(scene: Scene, read: Read) -> FixedFile:
+def apply_fixes(scene: Scene, read: SceneReader) -> FixedFile:
     """Fix what can be fixed safely in the file that a scene was read from.
 
     A fix that only states explicitly how the file is read anyway must not change the scene in any bit.  A fix of a
@@ -57,7 +55,7 @@ def apply_fixes(scene: Scene, read: Read) -> FixedFile:
     return result
 
 
-def _fix_all(current: FixedFile, read: Read, keeps: bool, budget: _Budget) -> FixedFile:
+def _fix_all(current: FixedFile, read: SceneReader, keeps: bool, budget: _Budget) -> FixedFile:
     """Apply fixes of one kind until there are no more: each may reveal the next."""
     while True:
         chosen = [
@@ -69,7 +67,9 @@ def _fix_all(current: FixedFile, read: Read, keeps: bool, budget: _Budget) -> Fi
         current = better
 
 
-def _fix_most(current: FixedFile, chosen: Sequence[Diagnostic], read: Read, keeps: bool, budget: _Budget) -> FixedFile:
+def _fix_most(
+    current: FixedFile, chosen: Sequence[Diagnostic], read: SceneReader, keeps: bool, budget: _Budget
+) -> FixedFile:
     """Apply as many of the chosen fixes as pass verification: all at once, otherwise by halves.
 
     After one half, the other is looked up again, because element numbers and positions may have changed.
@@ -89,7 +89,7 @@ def _fix_most(current: FixedFile, chosen: Sequence[Diagnostic], read: Read, keep
     return _fix_most(current, chosen[half:], read, keeps, budget)
 
 
-def _fix(current: FixedFile, chosen: Sequence[Diagnostic], read: Read, keeps: bool) -> FixedFile | None:
+def _fix(current: FixedFile, chosen: Sequence[Diagnostic], read: SceneReader, keeps: bool) -> FixedFile | None:
     """The file with the fixes; None if they fail verification."""
     document = current.scene.documents[0]
     assert isinstance(document, Document)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
 from lxml import etree
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.interface import Format
+from exoskel.formats.interface import Format, SceneReader
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
 from exoskel.source import numbers
@@ -97,16 +96,12 @@ class _NormalizedText(dict[Any, str]):
 # --- the formatter -------------------------------------------------------------------------------------
 
 
-Read = Callable[[bytes], Scene]
-"""Reads new content of the same file with the same options."""
-
-
 class FormatterError(ExoskelError):
     """A file cannot be formatted and is left as it is; the message states the reason."""
 
 
 def format_file(
-    document: Document, format: Format, read: Read, *, numbers: bool = False, limits: Limits = DEFAULT_LIMITS
+    document: Document, format: Format, read: SceneReader, *, numbers: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> bytes | None:
     """The file in canonical layout; None if it is not well-formed or not of the format, which reading it reports.
 
@@ -128,7 +123,7 @@ def format_file(
     return data
 
 
-def _problem(document: Document, data: bytes, read: Read, limits: Limits) -> str:
+def _problem(document: Document, data: bytes, read: SceneReader, limits: Limits) -> str:
     """Why formatted content must not replace a document; empty if it may."""
     if len(data) > limits.bytes:
         return f"would have {len(data)} bytes, more than the limit of {limits.bytes}"

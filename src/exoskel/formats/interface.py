@@ -15,7 +15,7 @@ from msgspec import Struct
 from exoskel.diagnostics import Catalogue, Collector, ExoskelError
 from exoskel.fates import Verdict
 from exoskel.formats.codes import CATALOGUE
-from exoskel.scene.inertia import Rule
+from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
@@ -39,7 +39,7 @@ Dialect = Literal["auto", "spec", "pyode"]
 
 _CHOICES: dict[str, tuple[object, ...]] = {
     "semantics": get_args(Semantics),
-    "inertia_rule": get_args(Rule),
+    "inertia_rule": get_args(InertiaRule),
     "free_velocity_axes": get_args(VelocityAxes),
     "dialect": get_args(Dialect),
     "index_base": (None, 0, 1),
@@ -57,7 +57,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """
 
     semantics: Semantics = "written"
-    inertia_rule: Rule = "all_shapes"
+    inertia_rule: InertiaRule = "all_shapes"
     free_velocity_axes: VelocityAxes = "parent"
     dialect: Dialect = "auto"
     index_base: Literal[0, 1] | None = None
@@ -86,6 +86,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 
 
 Reader = Callable[[Document, ReadOptions], Scene]
+SceneReader = Callable[[bytes], Scene]
+"""Reads new content of the same file with the same options."""
 Writer = Callable[[Scene, OutputContext], Markup]
 """Writes an XML document as a tree whose elements know the items they were written from."""
 Composer = Callable[[Scene, OutputContext], ComposedFile]

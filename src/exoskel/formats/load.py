@@ -10,7 +10,7 @@ from exoskel.diagnostics import LoadError, SourceError, has_errors
 from exoskel.formats import registry
 from exoskel.formats.interface import Dialect, ReadOptions, Semantics, VelocityAxes
 from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
-from exoskel.scene.inertia import Rule
+from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.validation import mark_valid
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -37,7 +37,7 @@ def load(
     package_path: PackagePath = (),
     resolver: Resolver | None = None,
     confine: bool = False,
-    inertia_rule: Rule = "all_shapes",
+    inertia_rule: InertiaRule = "all_shapes",
     free_velocity_axes: VelocityAxes = "parent",
     index_base: Literal[0, 1] | None = None,
 ) -> Scene:

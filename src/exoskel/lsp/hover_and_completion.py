@@ -11,7 +11,7 @@ from exoskel.lsp.context import CursorContext, context_at, declaration_at, find_
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Span
-from exoskel.source.vocabulary import Attribute, Element, Kind, describe_element
+from exoskel.source.vocabulary import Attribute, Element, ValueType, describe_element
 
 BODY_NAME = "body name"
 """The kind of value that refers to a body, in all formats."""
@@ -145,7 +145,7 @@ def _attributes(opened: OpenDocument, context: CursorContext, offset: int) -> It
             )
 
 
-def _values(opened: OpenDocument, kind: Kind, context: CursorContext) -> list[types.CompletionItem]:
+def _values(opened: OpenDocument, kind: ValueType, context: CursorContext) -> list[types.CompletionItem]:
     place = opened.positions.range(context.span)
     names = _body_names(opened) if kind.name == BODY_NAME else choices(kind)
     found = types.CompletionItemKind.Reference if kind.name == BODY_NAME else types.CompletionItemKind.EnumMember
@@ -155,7 +155,7 @@ def _values(opened: OpenDocument, kind: Kind, context: CursorContext) -> list[ty
     ]
 
 
-def choices(kind: Kind) -> list[str]:
+def choices(kind: ValueType) -> list[str]:
     """The values of a kind that has a fixed set of them, else an empty list."""
     enumeration = kind.schema_type.enumeration
     if enumeration:

@@ -16,7 +16,7 @@ from exoskel.scene.world import Model, World
 Pair = tuple[Body, Body]
 Labels = frozenset[Hashable]
 """Two shapes that share a label do not collide."""
-Kind = Hashable
+CollisionKind = Hashable
 """The filter category of a body: bodies of one kind do not collide with the same other bodies."""
 
 NEGLIGIBLE_MASS = 1e-9
@@ -64,8 +64,8 @@ class CollisionRules(Struct, frozen=True):
     collides with itself, and two fixed bodies do not collide.
     """
 
-    kinds: Mapping[int, Kind]
-    exempt_kinds: Mapping[Kind, Collection[Kind]]
+    kinds: Mapping[int, CollisionKind]
+    exempt_kinds: Mapping[CollisionKind, Collection[CollisionKind]]
     exempt_pairs: Collection[Pair] = ()
     fixed: Collection[int] = frozenset()
 
@@ -86,7 +86,7 @@ def collision_rules(
     if self_colliding is None:
         self_colliding = {id(model) for model in world.models} if world.self_collision else ()
     groups = world.collision_exempt_groups if exempt_groups else ()
-    kinds: dict[int, Kind] = {}
+    kinds: dict[int, CollisionKind] = {}
     for model in world.models:
         own = () if id(model) in self_colliding or model.static else (id(model),)
         for body in model.bodies:
@@ -128,14 +128,14 @@ def fixed_bodies(models: Iterable[Model]) -> set[int]:
     return found
 
 
-def exempt_kinds_by_labels(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
+def exempt_kinds_by_labels(kinds: Iterable[CollisionKind]) -> dict[CollisionKind, list[CollisionKind]]:
     """The kinds that each kind does not collide with, where a kind is the set of the labels of each shape of a body."""
     found: set[frozenset[Labels]] = set(kinds)  # type: ignore[arg-type]
     by_label: dict[Hashable, set[frozenset[Labels]]] = {}
     for kind in found:
         for label in frozenset().union(*kind):
             by_label.setdefault(label, set()).add(kind)
-    exempt: dict[Kind, list[Kind]] = {}
+    exempt: dict[CollisionKind, list[CollisionKind]] = {}
     for kind in found:
         rarest = min(kind, key=lambda labels: sum(len(by_label[label]) for label in labels))
         candidates = set[frozenset[Labels]]().union(*(by_label[label] for label in rarest))
@@ -163,14 +163,14 @@ def pairs_with_different_rules(mine: CollisionRules, theirs: CollisionRules, bod
 def _collision_sums(rules: CollisionRules, numbers: Mapping[int, int]) -> dict[int, int]:
     """The sum of the numbers of all bodies that each body collides with, by id, for bodies that can collide."""
     solid = {body: number for body, number in numbers.items() if body in rules.kinds}
-    moving: dict[Kind, int] = {}
-    fixed: dict[Kind, int] = {}
+    moving: dict[CollisionKind, int] = {}
+    fixed: dict[CollisionKind, int] = {}
     for body, number in solid.items():
         kind, sums = rules.kinds[body], fixed if body in rules.fixed else moving
         sums[kind] = sums.get(kind, 0) + number
     all_fixed = sum(fixed.values())
     everything = sum(moving.values()) + all_fixed
-    exempt: dict[Kind, tuple[int, int]] = {}
+    exempt: dict[CollisionKind, tuple[int, int]] = {}
     for kind in moving.keys() | fixed.keys():
         kinds = rules.exempt_kinds.get(kind, ())
         exempt[kind] = sum(moving.get(k, 0) for k in kinds), sum(fixed.get(k, 0) for k in kinds)

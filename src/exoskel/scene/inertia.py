@@ -40,7 +40,7 @@ Moment = tuple[float, float, float, float, float, float]
 UNIT_MOMENT: Moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 NO_MOMENT: Moment = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
-Rule = Literal["all_shapes", "first_shape"]
+InertiaRule = Literal["all_shapes", "first_shape"]
 """How a missing moment is derived: DART 6.20 uses all shapes, DART up to 6.19 only the first."""
 
 
@@ -50,7 +50,7 @@ class Inertia(Tracked, gc=False):
     mass: float = 1.0
     com: Vector = ZERO
     moment: Moment | None = UNIT_MOMENT
-    rule: Rule = "all_shapes"
+    rule: InertiaRule = "all_shapes"
     scales: bool = False
     """The moment is that of a solid of uniform density: it scales with the mass."""
 
@@ -71,7 +71,7 @@ MassAndShapes = tuple[Inertia, Sequence[Shape]]
 """What a moment is derived from: the mass properties, and all shapes with the visual ones first."""
 
 
-def derive_moments(bodies: Sequence[MassAndShapes], rule: Rule | None = None) -> DerivedMoments:
+def derive_moments(bodies: Sequence[MassAndShapes], rule: InertiaRule | None = None) -> DerivedMoments:
     """Derive the moments of many bodies at once, each by its own rule unless `rule` is given.
 
     A body without shapes, or with a mass that is not positive, gets the identity.  Meshes that could not be

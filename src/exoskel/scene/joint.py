@@ -13,7 +13,7 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 
-Kind = Literal[
+JointKind = Literal[
     "weld",
     "revolute",
     "prismatic",
@@ -136,7 +136,7 @@ class Joint(Item):
     """
 
     name: str
-    kind: Kind
+    kind: JointKind
     child: Body
     parent: Body | None = None
     pose: Pose = IDENTITY

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.joint import PLANES, Joint
 from exoskel.scene.pose import Pose, Vector, pose_matrices
 from exoskel.scene.world import Model
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
 
 def _overflow_allowed() -> np.errstate:
@@ -102,26 +102,25 @@ class Kinematics:
         return q
 
 
-Motion = Callable[[Array], Array]
-Numbers = NDArray[np.intp]
-Group = tuple[Numbers, int, Motion]
+MotionFunction = Callable[[Array], Array]
+JointGroup = tuple[Indices, int, MotionFunction]
 
 
-def _groups(joints: Sequence[Joint]) -> list[Group]:
+def _groups(joints: Sequence[Joint]) -> list[JointGroup]:
     """The joints by kind, each group with the function that moves all its members at once."""
     members: dict[tuple[str, str], list[int]] = {}
     for i, joint in enumerate(joints):
         if joint.motion:
             order = joint.order if joint.kind == "euler" else ""
             members.setdefault((joint.kind, order), []).append(i)
-    groups: list[Group] = []
+    groups: list[JointGroup] = []
     for (kind, _), indices in members.items():
         own = [joints[i] for i in indices]
         groups.append((np.array(indices, dtype=np.intp), own[0].dof_count, _MOTIONS[kind](own)))
     return groups
 
 
-def _levels(parent: Numbers, child: Numbers, bodies: int) -> list[Numbers]:
+def _levels(parent: Indices, child: Indices, bodies: int) -> list[Indices]:
     """Joint numbers by distance from the world, so that each level needs only the one before."""
     depth = np.zeros(bodies, dtype=np.intp)
     level = np.zeros(len(child), dtype=np.intp)
@@ -146,23 +145,23 @@ def _translation(offsets: Array) -> Array:
     return spatial.transform(np.eye(3), offsets)
 
 
-def _revolute(joints: Sequence[Joint]) -> Motion:
+def _revolute(joints: Sequence[Joint]) -> MotionFunction:
     axis = _axis(joints, 0)
     return lambda q: _rotation_about(axis, q[:, 0])
 
 
-def _prismatic(joints: Sequence[Joint]) -> Motion:
+def _prismatic(joints: Sequence[Joint]) -> MotionFunction:
     axis = _axis(joints, 0)
     return lambda q: _translation(axis * q)
 
 
-def _screw(joints: Sequence[Joint]) -> Motion:
+def _screw(joints: Sequence[Joint]) -> MotionFunction:
     axis = _axis(joints, 0)
     travel = np.array([joint.pitch for joint in joints]) / (2 * np.pi)
     return lambda q: spatial.transform(spatial.axis_angle_matrix(axis, q[:, 0]), axis * (travel * q[:, 0])[:, None])
 
 
-def _universal(joints: Sequence[Joint]) -> Motion:
+def _universal(joints: Sequence[Joint]) -> MotionFunction:
     first, second = _axis(joints, 0), _axis(joints, 1)
     swapped = np.array([joint.swapped for joint in joints])[:, None, None]
 
@@ -187,16 +186,16 @@ def _dart_universal_motion(axes: Sequence[Vector], angles: Array) -> Array:
     return out
 
 
-def _ball(_: Sequence[Joint]) -> Motion:
+def _ball(_: Sequence[Joint]) -> MotionFunction:
     return lambda q: spatial.transform(spatial.exp(q), np.zeros_like(q))
 
 
-def _euler(joints: Sequence[Joint]) -> Motion:
+def _euler(joints: Sequence[Joint]) -> MotionFunction:
     order = joints[0].order
     return lambda q: spatial.transform(spatial.euler_matrix(q, order), np.zeros_like(q))
 
 
-def _translational(_: Sequence[Joint]) -> Motion:
+def _translational(_: Sequence[Joint]) -> MotionFunction:
     return _translation
 
 
@@ -209,23 +208,23 @@ def plane_frames(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
     return first, second, np.cross(first, second)
 
 
-def _translational2d(joints: Sequence[Joint]) -> Motion:
+def _translational2d(joints: Sequence[Joint]) -> MotionFunction:
     first, second, _ = plane_frames(joints)
     return lambda q: _translation(first * q[:, :1] + second * q[:, 1:])
 
 
-def _planar(joints: Sequence[Joint]) -> Motion:
+def _planar(joints: Sequence[Joint]) -> MotionFunction:
     first, second, normal = plane_frames(joints)
     return lambda q: spatial.transform(
         spatial.axis_angle_matrix(normal, q[:, 2]), first * q[:, :1] + second * q[:, 1:2]
     )
 
 
-def _free(_: Sequence[Joint]) -> Motion:
+def _free(_: Sequence[Joint]) -> MotionFunction:
     return lambda q: spatial.transform(spatial.exp(q[:, :3]), q[:, 3:])
 
 
-_MOTIONS: dict[str, Callable[[Sequence[Joint]], Motion]] = {
+_MOTIONS: dict[str, Callable[[Sequence[Joint]], MotionFunction]] = {
     "revolute": _revolute,
     "prismatic": _prismatic,
     "screw": _screw,

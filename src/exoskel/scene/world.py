@@ -14,7 +14,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
-from exoskel.scene.joint import TRAITS, Joint, Kind, wrong_count
+from exoskel.scene.joint import TRAITS, Joint, JointKind, wrong_count
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 
@@ -100,7 +100,7 @@ class Model(Item):
         moment: Moment | None = None,
         shapes: Sequence[Shape | Geometry] = (),
         parent: Body | str | None = None,
-        joint: Kind = "free",
+        joint: JointKind = "free",
         joint_name: str = "",
         **joint_options: Any,
     ) -> Body:
@@ -130,7 +130,9 @@ class Model(Item):
             raise
         return body
 
-    def add_joint(self, name: str, kind: Kind, *, child: Body, parent: Body | None = None, **options: Any) -> Joint:
+    def add_joint(
+        self, name: str, kind: JointKind, *, child: Body, parent: Body | None = None, **options: Any
+    ) -> Joint:
         """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint."""
         if kind not in TRAITS:
             raise ExoskelError(f"unknown joint kind {kind!r}; choose one of {', '.join(TRAITS)}")

@@ -85,7 +85,7 @@ def run(
     with Simulation(scene, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
         if start is not None:
             _continue_from(simulation, start)
-        trajectory = _Recorder(simulation, duration, every, controller, progress).run()
+        trajectory = _RunRecorder(simulation, duration, every, controller, progress).run()
         trajectory.scene = scene
         return trajectory
 
@@ -97,7 +97,7 @@ def _continue_from(simulation: Simulation, motion: Trajectory) -> None:
     simulation.velocities = motion.velocities[-1]
 
 
-class _Recorder:
+class _RunRecorder:
     def __init__(
         self,
         simulation: Simulation,

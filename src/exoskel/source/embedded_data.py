@@ -45,8 +45,6 @@ from exoskel.source.meshes import MeshFinder
 
 _ITEMS: dict[str, type[Item]] = {"visuals": Shape, "collisions": Shape, "markers": Marker, "joints": Joint}
 
-Report = Callable[..., None]
-
 _STRUCTURAL_FIELDS = frozenset({"", "child", "parent", "loop", "name"})
 """Fields that decide how items are connected; empty for elements that add, remove or group items."""
 
@@ -73,7 +71,9 @@ class EmbeddedReader:
     `code` is that of the format's topic about embedded data.  `rejected` elements are reported and not applied.
     """
 
-    def __init__(self, scene: Scene, report: Report, code: str, finder: MeshFinder, rejected: RejectedElements) -> None:
+    def __init__(
+        self, scene: Scene, report: Callable[..., None], code: str, finder: MeshFinder, rejected: RejectedElements
+    ) -> None:
         self.scene = scene
         self.rejected = rejected
         self.touched: dict[int, list[tuple[str, int]]] = {}

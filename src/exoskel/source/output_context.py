@@ -22,7 +22,7 @@ from exoskel.source.temporary_files import TemporaryFolder
 
 Target = Literal["portable", "pyode"]
 """`portable` is for any reader, with embedded data; `pyode` is for PyODE, which refuses unknown elements."""
-Meshes = Literal["reference", "absolute", "copy"]
+MeshReferences = Literal["reference", "absolute", "copy"]
 """How a document refers to mesh files: by relative paths, by absolute URIs, or to copies beside it."""
 
 MESH_FOLDER = "meshes"
@@ -88,7 +88,7 @@ class OutputContext:
         self,
         folder: Path | None = None,
         target: Target = "portable",
-        meshes: Meshes = "reference",
+        meshes: MeshReferences = "reference",
         readable: frozenset[str] = frozenset(),
         extension: str = "",
     ) -> None:

@@ -11,7 +11,7 @@ import re
 from msgspec import Struct
 
 from exoskel.source import numbers
-from exoskel.source.vocabulary import Element, Kind, Vocabulary
+from exoskel.source.vocabulary import Element, ValueType, Vocabulary
 
 _DECIMALS = re.compile(rf"[ \t\r\n]*{numbers.DECIMAL}([ \t\r\n]+{numbers.DECIMAL})*[ \t\r\n]*")
 _MAX_CACHED = 100_000
@@ -107,7 +107,7 @@ class NumberFormatter:
         self.shortest = shortest
         self._seen: dict[tuple[int, bytes], bytes] = {}
 
-    def format(self, kind: Kind, raw: bytes) -> bytes:
+    def format(self, kind: ValueType, raw: bytes) -> bytes:
         if not self.shortest and b" ".join(raw.split()) == raw:
             return raw  # nearly all are in canonical form
         key = (id(kind), raw)
@@ -118,7 +118,7 @@ class NumberFormatter:
             found = self._seen[key] = self._rewrite(kind, raw)
         return found
 
-    def _rewrite(self, kind: Kind, raw: bytes) -> bytes:
+    def _rewrite(self, kind: ValueType, raw: bytes) -> bytes:
         try:
             text = raw.decode("ascii")
         except UnicodeDecodeError:

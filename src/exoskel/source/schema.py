@@ -14,7 +14,7 @@ from lxml import etree
 from msgspec import Struct
 
 from exoskel.source.document import Tree
-from exoskel.source.vocabulary import Attribute, Element, Kind, Vocabulary
+from exoskel.source.vocabulary import Attribute, Element, ValueType, Vocabulary
 
 _XS = "http://www.w3.org/2001/XMLSchema"
 _EMPTY_NAMESPACE = "urn:exoskel:empty"
@@ -27,13 +27,13 @@ _MAX_ITEMS = 4
 
 def build_schema(vocabulary: Vocabulary) -> bytes:
     """The schema as an XML document."""
-    root = _Writer(vocabulary).write()
+    root = _SchemaWriter(vocabulary).write()
     etree.indent(root, "  ")
     out: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
     return out
 
 
-class _Item(Struct, frozen=True):
+class _ChildCount(Struct, frozen=True):
     """A child whose count can only be limited by listing orders: one of `options`, `number` times."""
 
     options: tuple[Element, ...]
@@ -47,7 +47,7 @@ class _Content(Struct):
 
     free: list[Element]
     counted: list[Element]
-    items: list[_Item]
+    items: list[_ChildCount]
 
     @classmethod
     def of(cls, rule: Element) -> _Content:
@@ -55,20 +55,20 @@ class _Content(Struct):
         children = [child for child in rule.children.values() if child.in_schema]
         options = tuple(child for child in children if child.name in rule.one_of)
         if options:
-            content.items.append(_Item(options, required=True))
+            content.items.append(_ChildCount(options, required=True))
         for child in children:
             if child.name in rule.one_of or child.name in rule.exclusive_children:
                 continue
             if child.card == "*":
                 content.free.append(child)
             elif child.card == "+":
-                content.items.append(_Item((child,), required=True, number=child.least, free_afterwards=True))
+                content.items.append(_ChildCount((child,), required=True, number=child.least, free_afterwards=True))
             elif child.card.isdigit() and int(child.card) > 1:
-                content.items.append(_Item((child,), required=True, number=int(child.card)))
+                content.items.append(_ChildCount((child,), required=True, number=int(child.card)))
             elif _countable(child):
                 content.counted.append(child)
             else:
-                content.items.append(_Item((child,), required=child.card == "1"))
+                content.items.append(_ChildCount((child,), required=child.card == "1"))
         if len(content.items) > _MAX_ITEMS:
             content._drop_limits()
         return content
@@ -83,7 +83,7 @@ class _Content(Struct):
         return bool(self.free) or any(item.number > 1 or item.free_afterwards for item in self.items)
 
 
-class _Writer:
+class _SchemaWriter:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.root = etree.Element(f"{{{_XS}}}schema", nsmap={"xs": _XS})
@@ -197,7 +197,7 @@ class _Writer:
             for child in children:
                 self._element(every, child, int(child.card == "1"))
 
-    def _orders(self, sequence: Tree, items: list[_Item], free: list[Element], nonempty: bool = False) -> None:
+    def _orders(self, sequence: Tree, items: list[_ChildCount], free: list[Element], nonempty: bool = False) -> None:
         """Allow `free` children anywhere, and the items among them in any order; `nonempty`: at least one child."""
         if nonempty and free:
             choice = _sub(sequence, "choice")
@@ -212,13 +212,13 @@ class _Writer:
             optional = {} if any(item.required for item in items) else {"minOccurs": "0"}
             self._branches(_sub(sequence, "choice", **optional), items, free)
 
-    def _branches(self, choice: Tree, items: list[_Item], free: list[Element]) -> None:
+    def _branches(self, choice: Tree, items: list[_ChildCount], free: list[Element]) -> None:
         """Add one branch for each item that may come next."""
         for item in items:
             rest = [other for other in items if other is not item]
             last = item.number == 1
             if not last:
-                rest.append(_Item(item.options, item.required, item.number - 1, item.free_afterwards))
+                rest.append(_ChildCount(item.options, item.required, item.number - 1, item.free_afterwards))
             then_free = [*free, *item.options] if item.free_afterwards and last else free
             branch = _sub(choice, "sequence")
             if len(item.options) == 1:
@@ -241,7 +241,7 @@ class _Writer:
 
     # --- simple types ---------------------------------------------------------------------------------
 
-    def _simple_type(self, kind: Kind) -> None:
+    def _simple_type(self, kind: ValueType) -> None:
         described = kind.schema_type
         node = _sub(self.root, "simpleType", name=_type_name(kind))
         self._document(node, kind.meaning)
@@ -265,7 +265,7 @@ def _countable(child: Element) -> str:
     return f"{child.name}/@{required}" if required else ""
 
 
-def _type_name(kind: Kind) -> str:
+def _type_name(kind: ValueType) -> str:
     return "value." + kind.name.replace(" ", "-")
 
 

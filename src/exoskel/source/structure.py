@@ -17,7 +17,7 @@ from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.embedded_format import TAG_START
 from exoskel.source.flat_tree import FlatTree, Node, SubtreePlan
 from exoskel.source.limits import Limits
-from exoskel.source.vocabulary import ABSENT, ChildRow, Element, Kind, Vocabulary
+from exoskel.source.vocabulary import ABSENT, ChildRow, Element, ValueType, Vocabulary
 from exoskel.source.well_formedness import MalformedError
 
 _MIXED_TEXT = etree.XPath("descendant::text()[../*]")
@@ -204,7 +204,7 @@ class StructureReader:
         assert rule.kind is not None
         return self._value(rule.kind, rule.name, text, parent, number)
 
-    def _value(self, kind: Kind, name: str, text: str, parent: Node, number: int, attribute: str = "") -> Any:
+    def _value(self, kind: ValueType, name: str, text: str, parent: Node, number: int, attribute: str = "") -> Any:
         value = kind.value(text)
         if value is not None:
             return value

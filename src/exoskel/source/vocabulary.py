@@ -40,7 +40,7 @@ STRUCTURE = SceneField()
 FLATTENED = SceneField("flattened")
 """The scene has it in the items inside of the element, or in those that refer to it."""
 
-Rows = Mapping[type[Item] | None, Mapping[str, SceneField | str]]
+FieldRows = Mapping[type[Item] | None, Mapping[str, SceneField | str]]
 """Fields by the type of the item around an element and the path from the item's own element.
 
 A path is empty for the item's own element and ends in `@name` for an attribute.  One that ends in `/**` counts for
@@ -60,7 +60,7 @@ def unused(reason: str, *, affects_motion: bool = False) -> SceneField:
 class SceneFieldTable:
     """The fields that the elements of one format set."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: FieldRows) -> None:
         self._exact: dict[tuple[type[Item] | None, str], SceneField] = {}
         self._below: dict[type[Item] | None, list[tuple[str, SceneField]]] = {}
         for kind, paths in rows.items():
@@ -105,7 +105,7 @@ class Outcome(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-class Kind:
+class ValueType:
     """A type of value: how text is parsed, and how the schema and the reference describe it.
 
     `parse_valid` returns the value of a text without problems, or None.  Such values are immutable and are cached,
@@ -145,7 +145,7 @@ class Kind:
         raise NotImplementedError
 
 
-class Text(Kind):
+class Text(ValueType):
     """Any text, unchanged."""
 
     def parse_valid(self, text: str) -> str:
@@ -167,7 +167,7 @@ class Attribute(Struct, frozen=True):
     """A row for one attribute."""
 
     name: str
-    kind: Kind
+    kind: ValueType
     meaning: str
     required: bool = False
     demanded: bool = False
@@ -224,7 +224,7 @@ class Element:
         card: str,
         meaning: str,
         *children: Element,
-        kind: Kind | None = None,
+        kind: ValueType | None = None,
         attributes: Iterable[Attribute] = (),
         default: str = "",
         unit: str = "",
@@ -352,7 +352,7 @@ class Element:
 
 def leaf(
     name: str,
-    kind: Kind,
+    kind: ValueType,
     meaning: str,
     *,
     card: str = "?",
@@ -443,7 +443,7 @@ class Vocabulary:
         elements, which only group others, and end where an element is inside one of its own name.
         """
         seen: set[tuple[int, type[Item] | None, str]] = set()
-        start: _Place = (self.root, self.root.item, "", None)
+        start: _FieldPlace = (self.root, self.root.item, "", None)
         waiting = [start]
         while waiting:
             element, kind, path, inherited = waiting.pop()
@@ -475,9 +475,9 @@ class Vocabulary:
                 rows[f"{one.path}/**"] = one.row.content
         return found
 
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, ValueType]:
         """All value types in use, by name."""
-        kinds: dict[str, Kind] = {}
+        kinds: dict[str, ValueType] = {}
         for _, element in self.rows():
             for kind in [element.kind, *(a.kind for a in element.attributes.values())]:
                 if kind is not None:
@@ -485,7 +485,7 @@ class Vocabulary:
         return kinds
 
 
-_Place = tuple[Element, "type[Item] | None", str, "SceneField | None"]
+_FieldPlace = tuple[Element, "type[Item] | None", str, "SceneField | None"]
 """An element, the type of the item around it, the path from there, and the field that it inherits."""
 
 

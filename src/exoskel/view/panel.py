@@ -22,7 +22,7 @@ from exoskel.view.render_scene import MissingMesh
 if TYPE_CHECKING:
     from viser import ViserServer
 
-Task = Callable[[], None]
+Job = Callable[[], None]
 NOTHING = "(none)"
 MAX_SLIDERS = 60
 MAX_NAMES = 3000
@@ -61,7 +61,7 @@ class Panel:
     """The controls.  `actions` handles user input; the methods of this class update what the panel shows."""
 
     def __init__(
-        self, server: ViserServer, actions: Actions, submit: Callable[[Task], None], *, engine: str, dark: bool
+        self, server: ViserServer, actions: Actions, submit: Callable[[Job], None], *, engine: str, dark: bool
     ):
         self.gui: Any = server.gui
         self.actions, self.submit = actions, submit

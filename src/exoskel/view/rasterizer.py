@@ -14,7 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Numbers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 _TILES = (4, 8, 16, 32)
 """Edges of tiles, in pixels."""
 _MAX_TILE_PIXELS = 2_000_000
@@ -49,7 +49,7 @@ def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, 
     return out
 
 
-def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
+def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Integers, Integers, Integers]]:
     """Tiles that cover all triangles: the tile size, and for each tile its triangle and its left and top pixel."""
     low = np.clip(np.floor(np.nan_to_num(corners[:, :, :2].min(axis=1), nan=-1.0)), -1, [width, height]).astype(
         np.int64
@@ -82,7 +82,7 @@ def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Numb
 
 
 def _rasterize_tiles(
-    out: Buffers, corners: Floats, tile: int, which: Numbers, left: Numbers, top: Numbers, width: int, height: int
+    out: Buffers, corners: Floats, tile: int, which: Integers, left: Integers, top: Integers, width: int, height: int
 ) -> None:
     a, b, c = (corners[which, i] for i in range(3))
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])

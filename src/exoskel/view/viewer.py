@@ -33,7 +33,7 @@ from exoskel.view.live_reload import (
     watched_files,
 )
 from exoskel.view.page import DEFAULT_PORT, Page
-from exoskel.view.panel import Panel, Task
+from exoskel.view.panel import Job, Panel
 from exoskel.view.player import Player
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.scene_placement import ScenePlacement, placement_for
@@ -72,7 +72,7 @@ class Viewer:
         self.scene = load()
         self.world = self._world_of(self.scene)
         self.page = Page(port, title="exoskel", dark=dark)
-        self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._next_file_check = self._next_panel = 0.0
@@ -256,9 +256,9 @@ class Viewer:
 
     # --- the loop -------------------------------------------------------------------------------------
 
-    def submit(self, task: Task) -> None:
-        """Queue a task for the viewer's thread."""
-        self._tasks.put(task)
+    def submit(self, job: Job) -> None:
+        """Queue a job for the viewer's thread."""
+        self._jobs.put(job)
 
     def run(self) -> None:
         """Run until `close` is called."""
@@ -275,7 +275,7 @@ class Viewer:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the viewer after the current task."""
+        """Stop the viewer after the current job."""
         self._ended.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_CLOSE_TIMEOUT)
@@ -285,8 +285,8 @@ class Viewer:
         self.page.close()
 
     def _tick(self, now: float, elapsed: float) -> None:
-        while not self._tasks.empty():
-            self._do(self._tasks.get())
+        while not self._jobs.empty():
+            self._do(self._jobs.get())
         if now >= self._next_file_check:
             self._next_file_check = now + INTERVAL
             if self._watch.changed():
@@ -294,10 +294,10 @@ class Viewer:
             self._report_deleted(self._watch.deleted())
         self._do(lambda: self._play(now, elapsed))
 
-    def _do(self, task: Task) -> None:
-        """Run a task; an exception is shown on the page and does not stop the viewer."""
+    def _do(self, job: Job) -> None:
+        """Run a job; an exception is shown on the page and does not stop the viewer."""
         try:
-            task()
+            job()
         except ExoskelError as error:
             self._report_error(str(error))
         except Exception as error:
@@ -321,7 +321,7 @@ class Viewer:
         if self.player.is_playing != was_playing:
             self._panel_is_current = False
         # Tasks come first: outdated numbers would move back a slider that the user is dragging.
-        if now >= self._next_panel and not self._panel_is_current and self._tasks.empty():
+        if now >= self._next_panel and not self._panel_is_current and self._jobs.empty():
             self._next_panel = now + _PANEL_INTERVAL
             self._show_numbers()
 

@@ -18,10 +18,10 @@ from exoskel.engines.interface import pull_force
 def main() -> None:
     import dartpy
 
-    serve(_World(dartpy).answer)
+    serve(_WorkerWorld(dartpy).answer)
 
 
-class _World:
+class _WorkerWorld:
     def __init__(self, dartpy: Any) -> None:
         self.dartpy = dartpy
         self.world: Any = None

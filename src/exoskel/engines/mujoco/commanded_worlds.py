@@ -8,8 +8,7 @@ import numpy as np
 
 from exoskel.engines.mujoco.impulse_step import ImpulseStep
 from exoskel.formats.mjcf.compile import CompiledWorld
-from exoskel.formats.mjcf.model.actuation import Mask
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Mask
 
 
 class CommandedWorlds:

@@ -18,13 +18,12 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
-from exoskel.formats.mjcf.model.actuation import Mask
 from exoskel.formats.mjcf.model.joints import needs_duplicate
-from exoskel.formats.mjcf.model.rotational_joints import Indices, RotationalJoints
+from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.formats.mjcf.write import PRESCRIBED
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.world import Model, World
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices, Mask
 
 CONSTRAINT_MIXING = 1e-9
 """DART's constraint force mixing: the relative increase of the diagonal of the inverse inertia in the second stage."""

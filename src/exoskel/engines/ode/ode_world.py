@@ -37,7 +37,7 @@ from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
 
 
-class Geoms:
+class GeomRecords:
     """The records of all collision shapes.
 
     `body` is the number of the owner among moving bodies, `index` that among all bodies, `model` the number of its
@@ -166,7 +166,7 @@ class OdeWorld:
             "bodies": self._bodies.records(),
             "joints": self._joints.records,
             "motors": self._joints.motors.records,
-            "geoms": Geoms(self._bodies).records,
+            "geoms": GeomRecords(self._bodies).records,
         }
         self.state_problem = ""
         """What makes the state invalid; the last valid one is preserved."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.engines.engine_process import Message, serve
+from exoskel.engines.engine_process import JsonObject, serve
 from exoskel.engines.interface import pull_force
 
 MOST_CONTACTS, MOST_ON_MESHES = 8, 24
@@ -29,11 +29,11 @@ def main() -> None:
 
 class _Host:
     def __init__(self) -> None:
-        self.world: _World | None = None
+        self.world: _WorkerWorld | None = None
 
-    def answer(self, request: Message) -> Message:
+    def answer(self, request: JsonObject) -> JsonObject:
         if "load" in request:
-            self.world = _World(request["load"])
+            self.world = _WorkerWorld(request["load"])
         assert self.world is not None
         if "measure" in request:
             return {"joints": [joint.measure() for joint in self.world.joints]}
@@ -43,8 +43,8 @@ class _Host:
         return self.world.state()
 
 
-class _World:
-    def __init__(self, given: Message) -> None:
+class _WorkerWorld:
+    def __init__(self, given: JsonObject) -> None:
         from panda3d import ode
 
         self.ode = ode
@@ -59,14 +59,14 @@ class _World:
         if given["cfm"] is not None:
             self.world.setCfm(given["cfm"])
         self.bodies = [self._body(one) for one in given["bodies"]]
-        self.joints = [_Joint(self, one) for one in given["joints"]]
-        self.motors = [_Joint(self, one) for one in given["motors"]]
+        self.joints = [_WorkerJoint(self, one) for one in given["joints"]]
+        self.motors = [_WorkerJoint(self, one) for one in given["motors"]]
         self._set_initial_state(given["bodies"])
         for one in (*self.joints, *self.motors):
             one.set_parameters()
-        self.geoms = _Geoms(self, given["geoms"], given["friction"], _connected(given))
+        self.geoms = _WorkerGeoms(self, given["geoms"], given["friction"], _connected(given))
 
-    def _body(self, given: Message) -> Any:
+    def _body(self, given: JsonObject) -> Any:
         """A body at zero positions, where the joints are created."""
         mass = self.ode.OdeMass()
         mass.setParameters(given["mass"], 0.0, 0.0, 0.0, *given["moment"])
@@ -76,7 +76,7 @@ class _World:
         body.setGravityMode(given["gravity"])
         return body
 
-    def _set_initial_state(self, given: list[Message]) -> None:
+    def _set_initial_state(self, given: list[JsonObject]) -> None:
         """Move the bodies to their initial state, with the forces of the first step."""
         for body, one in zip(self.bodies, given, strict=True):
             _place(body, one["start"])
@@ -91,7 +91,7 @@ class _World:
             if not one["enabled"]:
                 body.disable()
 
-    def step(self, count: int, pull: Message | None = None) -> None:
+    def step(self, count: int, pull: JsonObject | None = None) -> None:
         for _ in range(count):
             self.contacts = self.geoms.collide()
             if pull is not None:
@@ -105,7 +105,7 @@ class _World:
             if self._diverged() is not None:
                 return
 
-    def _pull(self, pull: Message) -> None:
+    def _pull(self, pull: JsonObject) -> None:
         """Pull a body to its target for one step."""
         body = self.bodies[pull["body"]]
         position = body.getRelPointPos(*pull["point"])
@@ -119,7 +119,7 @@ class _World:
         most = FASTEST * FASTEST
         return next((i for i, b in enumerate(self.bodies) if not b.getLinearVel().lengthSquared() < most), None)
 
-    def state(self) -> Message:
+    def state(self) -> JsonObject:
         rows = []
         for body in self.bodies:
             place = (*body.getPosition(), *body.getQuaternion())
@@ -133,10 +133,10 @@ class _World:
         }
 
 
-class _Joint:
+class _WorkerJoint:
     """A joint or motor; `track` are its coordinates with whole turns, one per axis."""
 
-    def __init__(self, host: _World, given: Message) -> None:
+    def __init__(self, host: _WorkerWorld, given: JsonObject) -> None:
         self.given = given
         self.kind: str = given["type"]
         self.spring = given.get("spring")
@@ -177,7 +177,7 @@ class _Joint:
         if setter is not None:  # only hinge2 has suspension parameters
             setter(*((axis, value) if numbered else (value,)))
 
-    def update_spring(self, joints: list[_Joint]) -> None:
+    def update_spring(self, joints: list[_WorkerJoint]) -> None:
         """Update a spring: the motor brings the joint to rest in one step if nothing else acts on it."""
         if self.spring is not None:
             number, axis, rest, rate = self.spring
@@ -185,7 +185,7 @@ class _Joint:
 
     # --- measurements ---------------------------------------------------------------------------------
 
-    def measure(self) -> Message:
+    def measure(self) -> JsonObject:
         """ODE's own coordinates (None where it has none) and rates, in the order of its axes."""
         joint = self.joint
         match self.kind:
@@ -215,11 +215,11 @@ class _Joint:
             self.track[axis] = guess if angle is None else angle + 2 * pi * round((guess - angle) / (2 * pi))
 
 
-class _Geoms:
+class _WorkerGeoms:
     """All geoms, and the contact joints of one step."""
 
     def __init__(
-        self, host: _World, given: list[Message], friction: float, connected: set[frozenset[int]] | None
+        self, host: _WorkerWorld, given: list[JsonObject], friction: float, connected: set[frozenset[int]] | None
     ) -> None:
         self.host = host
         self.given = given
@@ -228,10 +228,10 @@ class _Geoms:
         self.friction = friction
         self.connected = connected
         self.count = 0
-        self.points: list[tuple[Any, Any, list[Message]]] = []
+        self.points: list[tuple[Any, Any, list[JsonObject]]] = []
         self.geoms = [self._geom(number, one) for number, one in enumerate(given)]
 
-    def _geom(self, number: int, given: Message) -> Any:
+    def _geom(self, number: int, given: JsonObject) -> Any:
         from panda3d.core import BitMask32
 
         ode, size = self.host.ode, given.get("size", ())
@@ -246,7 +246,7 @@ class _Geoms:
             self._put(geom, given)
         return geom
 
-    def _put(self, geom: Any, given: Message) -> None:
+    def _put(self, geom: Any, given: JsonObject) -> None:
         if given["body"] < 0:
             _place(geom, given["pose"])
             return
@@ -285,7 +285,7 @@ class _Geoms:
             self.points.append((joint, found.getContactGeom(index), [first, second]))
             self.count += 1
 
-    def contacts(self) -> list[Message]:
+    def contacts(self) -> list[JsonObject]:
         """The contacts of the last step.  ODE computes no forces between bodies that sleep: they are 0."""
         rows = []
         for joint, geom, pair in self.points:
@@ -305,11 +305,11 @@ class _Geoms:
             )
         return rows
 
-    def _body(self, given: Message) -> Any:
+    def _body(self, given: JsonObject) -> Any:
         """The body of a geom; None if it is static."""
         return None if given["body"] < 0 else self.host.bodies[given["body"]]
 
-    def _collides(self, one: Message, other: Message) -> bool:
+    def _collides(self, one: JsonObject, other: JsonObject) -> bool:
         pair = frozenset((one["body"], other["body"]))
         if len(pair) == 1 or one["filter_bits"] & other["filter_bits"]:  # one body, or both static
             return False
@@ -325,7 +325,7 @@ class _Geoms:
         return surface
 
 
-def _connected(given: Message) -> set[frozenset[int]] | None:
+def _connected(given: JsonObject) -> set[frozenset[int]] | None:
     """Pairs of connected bodies that do not collide; None if bodies of one model never collide."""
     return None if given["connected"] is None else {frozenset(pair) for pair in given["connected"]}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.fates import Fate, Verdict
-from exoskel.formats.gltf.write import SHAPES, write
+from exoskel.formats.gltf.write import SHAPES, GltfNode, write
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
@@ -25,21 +25,19 @@ _HEAD, _CHUNK = 12, 8
 _STAND_IN = Box((1.0, 1.0, 1.0))
 """The geometry of shapes that are read back: only their poses are read."""
 
-Node = dict[str, Any]
-
 
 def read_back(data: bytes) -> Scene:
     """The scene in a file that Exoskel wrote: all joints are fixed, and shapes have a placeholder geometry."""
     (size,) = struct.unpack_from("<I", data, _HEAD)
     document: dict[str, Any] = msgspec.json.decode(data[_HEAD + _CHUNK : _HEAD + _CHUNK + size])
-    nodes: list[Node] = document.get("nodes", [])
+    nodes: list[GltfNode] = document.get("nodes", [])
     return Scene(
         worlds=[_world(one, nodes) for one in document.get("scenes", [])],
         reading=Reading("gltf"),
     )
 
 
-def _world(document: dict[str, Any], nodes: list[Node]) -> World:
+def _world(document: dict[str, Any], nodes: list[GltfNode]) -> World:
     extras = document["extras"]
     root = nodes[document["nodes"][0]]
     models = [_model(nodes[number], nodes) for number in root.get("children", ())]
@@ -48,7 +46,7 @@ def _world(document: dict[str, Any], nodes: list[Node]) -> World:
     )
 
 
-def _model(node: Node, nodes: list[Node]) -> Model:
+def _model(node: GltfNode, nodes: list[GltfNode]) -> Model:
     model = Model(name=node["name"], static=True)
     for number in node.get("children", ()):
         body = _body(nodes[number], nodes)
@@ -58,7 +56,7 @@ def _model(node: Node, nodes: list[Node]) -> Model:
     return model
 
 
-def _body(node: Node, nodes: list[Node]) -> Body:
+def _body(node: GltfNode, nodes: list[GltfNode]) -> Body:
     extras = node["extras"]
     inertia = Inertia()
     if "mass" in extras:
@@ -70,7 +68,7 @@ def _body(node: Node, nodes: list[Node]) -> Body:
     return Body(name=node["name"], pose=_pose(node), inertia=inertia, gravity=gravity, visuals=shapes)
 
 
-def _pose(node: Node) -> Pose:
+def _pose(node: GltfNode) -> Pose:
     x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
     rotation = spatial.quaternion_matrix(np.array([w, x, y, z]))
     return Pose.from_matrix(spatial.transform(rotation, np.array(node.get("translation", (0.0, 0.0, 0.0)))))

@@ -83,7 +83,7 @@ _ROUGHNESS = 0.7
 _WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 
-class Meshes:
+class MeshWriter:
     """Creates meshes and materials, each once."""
 
     def __init__(self, surfaces: Surfaces, buffer: Buffer) -> None:
@@ -227,7 +227,7 @@ _UP_ROTATIONS: dict[Vector, list[float]] = {
 """The rotations, x y z w, from an up axis to y."""
 _NO_ROTATION = [0.0, 0.0, 0.0, 1.0]
 
-Node = dict[str, Any]
+GltfNode = dict[str, Any]
 
 
 def write(
@@ -264,8 +264,8 @@ class _Writer:
         self.shown = shown
         self.reach = reach
         self.buffer = Buffer()
-        self.meshes = Meshes(Surfaces(reach), self.buffer)
-        self.nodes: list[Node] = []
+        self.meshes = MeshWriter(Surfaces(reach), self.buffer)
+        self.nodes: list[GltfNode] = []
         self.animations: list[dict[str, Any]] = []
         self.finite = True
 
@@ -326,7 +326,7 @@ class _Writer:
         rows: list[list[float]] = spatial.pose7(transforms).tolist()
         return rows
 
-    def add(self, node: Node) -> int:
+    def add(self, node: GltfNode) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
@@ -407,10 +407,10 @@ def _joint(joint: Joint) -> dict[str, Any]:
     return {"name": joint.name, "type": joint.kind, "parent": joint.parent.name if joint.parent else None}
 
 
-def _transform(pose: Sequence[float]) -> Node:
+def _transform(pose: Sequence[float]) -> GltfNode:
     """The translation and rotation of a node, if they are not the identity."""
     x, y, z, qw, qx, qy, qz = pose
-    made: Node = {}
+    made: GltfNode = {}
     if x or y or z:
         made["translation"] = [x, y, z]
     if qx or qy or qz:
@@ -418,6 +418,6 @@ def _transform(pose: Sequence[float]) -> Node:
     return made
 
 
-def _set_children(node: Node, children: list[int]) -> None:
+def _set_children(node: GltfNode, children: list[int]) -> None:
     if children:
         node["children"] = children

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import CollisionRules, Kind, Pair, connected_pairs, fixed_bodies
+from exoskel.scene.collision_filter import CollisionKind, CollisionRules, Pair, connected_pairs, fixed_bodies
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
@@ -112,7 +112,7 @@ def read_collision_rules(scene: Scene, world: World) -> CollisionRules:
     """The rules of the document that a world was read from."""
     document = scene.documents[0]
     assert isinstance(document, Document)
-    kinds: dict[int, Kind] = {}
+    kinds: dict[int, CollisionKind] = {}
     for body in world.bodies():
         one, other = _bits(document, body)
         if one or other:
@@ -146,7 +146,7 @@ def _combined_bits(document: Document, geoms: Iterable[int]) -> Bits:
     return kind, affinity
 
 
-def non_colliding_bits(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
+def non_colliding_bits(kinds: Iterable[CollisionKind]) -> dict[CollisionKind, list[CollisionKind]]:
     """For each pair of bits, those that they do not collide with.
 
     In worlds with many models, shapes collide with all bits but their own: two of them do not collide only if they
@@ -157,11 +157,11 @@ def non_colliding_bits(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
     for kind, _ in found:
         used |= kind
     complementary = {bits for bits in found if bits[1] & used == used & ~bits[0]}
-    same_bits: dict[int, list[Kind]] = {}
+    same_bits: dict[int, list[CollisionKind]] = {}
     for bits in complementary:
         same_bits.setdefault(bits[0], []).append(bits)
     others = found - complementary
-    exempt: dict[Kind, list[Kind]] = {}
+    exempt: dict[CollisionKind, list[CollisionKind]] = {}
     for bits in found:
         candidates = [*same_bits[bits[0]], *others] if bits in complementary else found
         exempt[bits] = [one for one in candidates if not _bits_collide(bits, one)]  # type: ignore[arg-type]

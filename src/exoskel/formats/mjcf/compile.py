@@ -10,7 +10,7 @@ import numpy as np
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.emitters import to_spec
-from exoskel.formats.mjcf.model.actuation import Actuation, Mask, ModelFields, is_prescribed
+from exoskel.formats.mjcf.model.actuation import Actuation, ModelFields, is_prescribed
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name, simulation_layout
@@ -18,7 +18,7 @@ from exoskel.formats.mjcf.write import write
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import spring_from_erp_cfm
 from exoskel.scene.world import World
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Mask
 
 INTEGRATORS = ("discrete", "Euler", "RK4", "implicit", "implicitfast")
 MIN_IMPEDANCE = 1e-4

@@ -151,12 +151,12 @@ class Changes(Struct):
 
 def compare(source: Scene, scene: Scene) -> Changes:
     """Find what was edited, added and removed in a scene since its source was read."""
-    comparison = _Comparison()
-    comparison.compare_lists(source.worlds, scene.worlds, None, "worlds")
-    return comparison.changes
+    finder = _ChangeFinder()
+    finder.compare_lists(source.worlds, scene.worlds, None, "worlds")
+    return finder.changes
 
 
-class _Comparison:
+class _ChangeFinder:
     def __init__(self) -> None:
         self.changes = Changes()
 

@@ -150,10 +150,10 @@ def update_fingerprints(
     return patch.apply()
 
 
-Key = tuple[type[Item], int, bool]
+ItemKey = tuple[type[Item], int, bool]
 
 
-def _key(item: Item) -> Key | None:
+def _key(item: Item) -> ItemKey | None:
     """What identifies an item in several readings of a document; None if it has no element there."""
     if item.node < 0 or item.document < 0:
         return None

@@ -15,7 +15,7 @@ from exoskel.source.document import Document, Tree
 from exoskel.source.file_lookup import PACKAGE_SCHEME, FoundFile
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshExtents
-from exoskel.source.vocabulary import ABSENT, Kind
+from exoskel.source.vocabulary import ABSENT, ValueType
 
 Version = tuple[int, int]
 
@@ -66,7 +66,7 @@ class StatedPose(Struct, frozen=True):
 _DEFAULT_POSE = StatedPose()
 
 
-class Source:
+class Context:
     """A document being read; `number` is its index among the scene's documents."""
 
     def __init__(self, document: Document, options: ReadOptions, number: int = 0) -> None:
@@ -79,7 +79,7 @@ class Source:
         self.version = (1, 6)
         self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
-    def value(self, kind: Kind, name: str, node: Node) -> object:
+    def value(self, kind: ValueType, name: str, node: Node) -> object:
         """The value of an element that also has attributes; ABSENT if it is empty or invalid."""
         text = self.elements[node.number].text or ""
         if not text.strip():

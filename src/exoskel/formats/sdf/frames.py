@@ -12,7 +12,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import Source, StatedPose
+from exoskel.formats.sdf.context import Context, StatedPose
 from exoskel.scene.body import Body
 from exoskel.scene.pose import Pose
 from exoskel.spatial import Array, array, inverse
@@ -31,7 +31,7 @@ class NamedFrame(Struct, eq=False):
     """
 
     name: str
-    source: Source
+    source: Context
     node: int
     stated: StatedPose = StatedPose()
     default_frame: str = ""
@@ -49,7 +49,7 @@ _FrameStep = tuple["NamedFrame | None", "Array | None"]
 
 _Path = tuple[tuple["Scope", NamedFrame], ...]
 """From the outside to the inside: scopes, and the frames in them of the models that are nested there."""
-_Found = tuple["Scope", "NamedFrame | None", _Path]
+_FoundFrame = tuple["Scope", "NamedFrame | None", _Path]
 """A scope, a frame in it (None: its own), and how it is reached."""
 
 
@@ -130,7 +130,7 @@ class Scope:
             at = outer.place(root) @ at
         return (path[0][1], at)
 
-    def _find(self, name: str) -> _Found | None:
+    def _find(self, name: str) -> _FoundFrame | None:
         """Search a name in this scope and in those nested in it; each part of a name is looked up once per scope."""
         waiting: list[tuple[Scope, str, _Path]] = [(self, name, ())]
         seen: set[tuple[int, str]] = set()

@@ -32,7 +32,7 @@ GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "plan
 """The supported geometries; of several in one `geometry` the first of these is used."""
 
 UNSUPPORTED_GEOMETRIES = ("empty", "heightmap", "image", "polyline")
-Field = SceneField | str | None
+FieldReference = SceneField | str | None
 _NOT_READ = unused("appearance or solver settings: not part of a scene")
 
 _IGNORED = "SD012"
@@ -77,7 +77,7 @@ def pose_element(meaning: str, field: str | None = "pose") -> Element:
 
 
 def real_element(
-    name: str, meaning: str, default: str = "", unit: str = "", card: str = "?", field: Field = None
+    name: str, meaning: str, default: str = "", unit: str = "", card: str = "?", field: FieldReference = None
 ) -> Element:
     return leaf(name, REAL, meaning, card=card, default=default, unit=unit, field=field)
 

@@ -7,17 +7,17 @@ from typing import cast
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Source
+from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Context
 from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.values import VECTOR, finite_or_infinite
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, JOINT_ELEMENT
 from exoskel.scene.body import Body
-from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Kind, Mimic
+from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, JointKind, Mimic
 from exoskel.scene.pose import Pose, Vector
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, JointKind] = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
@@ -39,7 +39,7 @@ _AXES = ("axis", "axis2")
 class PendingJoint(Struct, eq=False):
     """A joint that is built once all frames are known.  `prefix` is the name prefix of its model."""
 
-    source: Source
+    source: Context
     node: Node
     name: str
     frame: NamedFrame
@@ -160,7 +160,7 @@ def _axis(pending: PendingJoint, element: str, place: Array) -> Vector:
 # --- degrees of freedom -----------------------------------------------------------------------------
 
 
-def _set_dof(source: Source, node: Node, joint: Joint, index: int, *, bounds: bool) -> None:
+def _set_dof(source: Context, node: Node, joint: Joint, index: int, *, bounds: bool) -> None:
     dynamics: Node | None = node.fields.get("dynamics")
     limit: Node | None = node.fields.get("limit")
     if dynamics is None and limit is None:
@@ -176,7 +176,7 @@ def _set_dof(source: Source, node: Node, joint: Joint, index: int, *, bounds: bo
         dof.force_limits = _symmetric(limit.fields.get("effort", inf))
 
 
-def _position_limits(source: Source, limit: Node) -> Interval:
+def _position_limits(source: Context, limit: Node) -> Interval:
     lower, upper = (
         finite_or_infinite(limit.fields.get("lower", -inf)),
         finite_or_infinite(limit.fields.get("upper", inf)),
@@ -192,7 +192,7 @@ def _symmetric(most: float) -> Interval:
     return (-most, most)
 
 
-def _pitch(source: Source, node: Node, name: str) -> float:
+def _pitch(source: Context, node: Node, name: str) -> float:
     """The travel in m per revolution, from either element."""
     travel: float | None = node.fields.get("screw_thread_pitch")
     thread_pitch: float | None = node.fields.get("thread_pitch")

@@ -8,7 +8,7 @@ from math import hypot
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.sdf.context import Source, StatedPose
+from exoskel.formats.sdf.context import Context, StatedPose
 from exoskel.formats.sdf.geometry_elements import (
     GEOMETRIES,
     UNSUPPORTED_GEOMETRIES,
@@ -22,7 +22,7 @@ from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.spatial import unit_divisor
 
 
-def read_shape(source: Source, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
+def read_shape(source: Context, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
     """Read a shape and its pose as written; None if its geometry is missing or unsupported."""
     geometry = _geometry(source, node, element)
     if geometry is None:
@@ -47,7 +47,7 @@ def read_shape(source: Source, node: Node, element: str) -> tuple[Shape, StatedP
     return shape, stated
 
 
-def _report_anisotropic_friction(source: Source, node: Node, surface: Node | None) -> None:
+def _report_anisotropic_friction(source: Context, node: Node, surface: Node | None) -> None:
     """Report friction that differs in the two directions."""
     one, other = (_nested_number(surface, "friction", "ode", name) for name in ("mu", "mu2"))
     if other is not None and other != (1.0 if one is None else one):
@@ -72,7 +72,7 @@ def _color(node: Node) -> Color | None:
     return (red, green, blue, alpha * (1.0 - transparency) if transparency else alpha)
 
 
-def _geometry(source: Source, node: Node, element: str) -> Geometry | None:
+def _geometry(source: Context, node: Node, element: str) -> Geometry | None:
     element_node: Node | None = node.fields.get("geometry")
     found = [kind for kind in GEOMETRIES if element_node is not None and kind in element_node.fields]
     if element_node is None or not found:
@@ -90,7 +90,7 @@ def _geometry(source: Source, node: Node, element: str) -> Geometry | None:
     return _GEOMETRY_READERS[kind](source, inner, kind)
 
 
-def _sizes(source: Source, node: Node, *names: str) -> list[float] | None:
+def _sizes(source: Context, node: Node, *names: str) -> list[float] | None:
     """The values of some lengths; None if one is missing or not positive, which is reported."""
     values: list[float] = []
     for name in names:
@@ -105,27 +105,27 @@ def _sizes(source: Source, node: Node, *names: str) -> list[float] | None:
     return values
 
 
-def _box(source: Source, node: Node, _: str) -> Geometry | None:
+def _box(source: Context, node: Node, _: str) -> Geometry | None:
     sizes = _sizes(source, node, "size")
     return Box((sizes[0], sizes[1], sizes[2])) if sizes else None
 
 
-def _sphere(source: Source, node: Node, _: str) -> Geometry | None:
+def _sphere(source: Context, node: Node, _: str) -> Geometry | None:
     sizes = _sizes(source, node, "radius")
     return Sphere(sizes[0]) if sizes else None
 
 
-def _ellipsoid(source: Source, node: Node, _: str) -> Geometry | None:
+def _ellipsoid(source: Context, node: Node, _: str) -> Geometry | None:
     sizes = _sizes(source, node, "radii")
     return Ellipsoid((2.0 * sizes[0], 2.0 * sizes[1], 2.0 * sizes[2])) if sizes else None
 
 
-def _round(source: Source, node: Node, kind: str) -> Geometry | None:
+def _round(source: Context, node: Node, kind: str) -> Geometry | None:
     sizes = _sizes(source, node, "radius", "length")
     return _ROUND[kind](sizes[0], sizes[1]) if sizes else None
 
 
-def _plane(source: Source, node: Node, _: str) -> Geometry:
+def _plane(source: Context, node: Node, _: str) -> Geometry:
     normal: Vector = node.fields.get("normal", (0.0, 0.0, 1.0))
     length = hypot(*normal)
     if length == 0.0:
@@ -136,7 +136,7 @@ def _plane(source: Source, node: Node, _: str) -> Geometry:
     return Plane((x / length, y / length, z / length))
 
 
-def _mesh(source: Source, node: Node, _: str) -> Geometry | None:
+def _mesh(source: Context, node: Node, _: str) -> Geometry | None:
     uri: str | None = node.fields.get("uri")
     scale: Vector = node.fields.get("scale", (1.0, 1.0, 1.0))
     if uri is None:
@@ -160,7 +160,7 @@ _ROUND: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
     "capsule": Capsule,
     "cone": Cone,
 }
-_GEOMETRY_READERS: dict[str, Callable[[Source, Node, str], Geometry | None]] = {
+_GEOMETRY_READERS: dict[str, Callable[[Context, Node, str], Geometry | None]] = {
     "box": _box,
     "sphere": _sphere,
     "cylinder": _round,
@@ -213,7 +213,7 @@ DisplacedShape = tuple[Shape, StatedPose, Node]
 """A shape whose pose is relative to another frame than its link."""
 
 
-def read_link(source: Source, node: Node, name: str, *, static: bool) -> tuple[Body, list[DisplacedShape]]:
+def read_link(source: Context, node: Node, name: str, *, static: bool) -> tuple[Body, list[DisplacedShape]]:
     """Read a body without its pose, and the shapes whose poses are relative to other frames."""
     inertial: Node | None = node.fields.get("inertial")
     body = Body(
@@ -247,7 +247,7 @@ def read_link(source: Source, node: Node, name: str, *, static: bool) -> tuple[B
     return body, displaced
 
 
-def _report_unsupported_motion(source: Source, node: Node) -> None:
+def _report_unsupported_motion(source: Context, node: Node) -> None:
     """Report settings of a link's motion that a scene does not support."""
     decay: Node | None = node.fields.get("velocity_decay")
     lost = [name for name in ("kinematic", "enable_wind") if node.fields.get(name)]
@@ -257,7 +257,7 @@ def _report_unsupported_motion(source: Source, node: Node) -> None:
         source.report("SD012.physics", node.number, name, element=name)
 
 
-def _inertia(source: Source, link: Node, name: str, *, static: bool) -> Inertia:
+def _inertia(source: Context, link: Node, name: str, *, static: bool) -> Inertia:
     node: Node | None = link.fields.get("inertial")
     if node is None:
         if not static:
@@ -271,7 +271,7 @@ def _inertia(source: Source, link: Node, name: str, *, static: bool) -> Inertia:
     return Inertia(mass=mass, com=pose.position, moment=_moment(source, node, pose, name))
 
 
-def _moment(source: Source, node: Node, pose: Pose, name: str) -> Moment:
+def _moment(source: Context, node: Node, pose: Pose, name: str) -> Moment:
     """The moments about the centre of mass, rotated from the frame of the inertial to that of the link."""
     stated: Node | None = node.fields.get("inertia")
     if stated is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import Source, StatedPose
+from exoskel.formats.sdf.context import Context, StatedPose
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics
 from exoskel.formats.sdf.links import DisplacedShape, read_link
@@ -96,7 +96,7 @@ MAX_NESTED = 200
 class Placement(Struct, frozen=True):
     """The placement of a model, with the values that an include overrides."""
 
-    source: Source
+    source: Context
     node: Node
     name: str
     stated: StatedPose
@@ -104,15 +104,15 @@ class Placement(Struct, frozen=True):
     frame: str = ""
     """The frame whose pose is stated; empty: the model's own."""
     merge: bool = False
-    referrer: Source | None = None
+    referrer: Context | None = None
     """The document that includes the model, which states the pose."""
     number: int = -1
 
 
-Included = Callable[[Source, Node], "Placement | None"]
+Included = Callable[[Context, Node], "Placement | None"]
 
 
-def placement_of(source: Source, node: Node) -> Placement:
+def placement_of(source: Context, node: Node) -> Placement:
     """The placement of a model that is defined in the document itself."""
     fields = node.fields
     return Placement(
@@ -152,7 +152,7 @@ class ModelReader:
         self.names = {"link": Names(), "joint": Names()}
         """All names of the model: merged models may repeat names."""
         self.self_collide: list[bool] = []
-        self.self_collide_nodes: list[tuple[Source, int]] = []
+        self.self_collide_nodes: list[tuple[Context, int]] = []
         """The elements that state it."""
 
     def read(self, placed: Placement, name: str) -> tuple[Model, Scope]:
@@ -233,7 +233,7 @@ class ModelReader:
         if placed.static:
             self.fixed.add(id(body))
 
-    def _add_joint(self, source: Source, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
+    def _add_joint(self, source: Context, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
         child = node.fields.get("child", "")
         # The world is not a frame of the model: if it is the child, the pose is relative to the parent.
         default_frame = node.fields.get("parent", "") if child == WORLD else child
@@ -244,7 +244,7 @@ class ModelReader:
         full = self._full_name(source, node, "joint", name, place)
         self.pending.append(PendingJoint(source, node, full, frame, scope, place.prefix))
 
-    def _full_name(self, source: Source, node: Node, element: str, name: str, place: NestedModel) -> str:
+    def _full_name(self, source: Context, node: Node, element: str, name: str, place: NestedModel) -> str:
         """The unique name in the whole model."""
         taken = self.names[element]
         full = place.prefix + name
@@ -269,7 +269,7 @@ class ModelReader:
         )
         return first
 
-    def _self_collision(self, source: Source, node: Node) -> None:
+    def _self_collision(self, source: Context, node: Node) -> None:
         whole = node.fields.get("self_collide", False)
         self.self_collide_nodes += [
             (source, one.number) for one in (node, *node.nodes("link")) if "self_collide" in one.fields
@@ -317,7 +317,7 @@ def inner_transform(placed: Placement, scope: Scope) -> Array | None:
     return inverse(scope.transform(placed.frame))
 
 
-def unique_in_scope(source: Source, number: int, name: str, element: str, taken: Names) -> str:
+def unique_in_scope(source: Context, number: int, name: str, element: str, taken: Names) -> str:
     """A unique name in a scope; reports reserved and repeated names."""
     if not name:
         name = unique_name(element, taken)
@@ -330,5 +330,5 @@ def unique_in_scope(source: Source, number: int, name: str, element: str, taken:
     return renamed
 
 
-def _unique(source: Source, node: Node, element: str, taken: Names) -> str:
+def _unique(source: Context, node: Node, element: str, taken: Names) -> str:
     return unique_in_scope(source, node.number, node.fields.get("@name", ""), element, taken)

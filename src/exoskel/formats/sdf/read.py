@@ -14,7 +14,7 @@ from exoskel.formats.sdf.codes import EMBEDDED_DATA
 from exoskel.formats.sdf.context import (
     NEWEST,
     OLDEST,
-    Source,
+    Context,
     parse_version,
     version_text,
 )
@@ -42,7 +42,7 @@ _REMOTE = frozenset({"http", "https", "fuel"})
 _CONFIG = "model.config"
 
 
-def find(source: Source, uri: str, number: int) -> Path | None:
+def find(source: Context, uri: str, number: int) -> Path | None:
     """Find the file of an include, which names a file or the folder of a model."""
     if uri_scheme(uri).lower() in _REMOTE:
         source.report("SD040.remote", number, "uri", token=uri, uri=uri)
@@ -60,7 +60,7 @@ def find(source: Source, uri: str, number: int) -> Path | None:
     return None
 
 
-def _choose_file(source: Source, config: Path, number: int) -> FoundFile:
+def _choose_file(source: Context, config: Path, number: int) -> FoundFile:
     """The file that `model.config` names for the newest supported version."""
     location, paths, limits = source.document.location, source.options.paths, source.options.limits
     named: list[tuple[tuple[int, int], str]] = []
@@ -125,7 +125,7 @@ def _sorted_once(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 class _IncludedFile(Struct, eq=False):
     """An included file and its root node."""
 
-    source: Source
+    source: Context
     root: Node | None
 
 
@@ -134,15 +134,15 @@ class _Reader:
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
-        self.sources: list[Source] = []
+        self.sources: list[Context] = []
         self.opened: dict[str, _IncludedFile] = {}
         self.chain: dict[int, tuple[str, ...]] = {}
         """For each document, the chain of files that include it."""
         self.included_elements = 0
         """The total number of included elements: small files that include each other could grow without bound."""
 
-    def source(self, document: Document, chain: tuple[str, ...] = ()) -> Source:
-        made = Source(document, self.options, len(self.sources))
+    def source(self, document: Document, chain: tuple[str, ...] = ()) -> Context:
+        made = Context(document, self.options, len(self.sources))
         self.sources.append(made)
         self.chain[made.number] = (
             *chain,
@@ -150,7 +150,7 @@ class _Reader:
         )
         return made
 
-    def read(self, source: Source, root: Tree, scene: Scene) -> None:
+    def read(self, source: Context, root: Tree, scene: Scene) -> None:
         node = self._structure(source, root)
         worlds, models = node.nodes("world"), node.nodes("model")
         if not worlds and not models:
@@ -168,7 +168,7 @@ class _Reader:
             self._models(source, default_world, [placement_of(source, one) for one in models], [])
             scene.worlds.append(default_world)
 
-    def _structure(self, source: Source, root: Tree) -> Node:
+    def _structure(self, source: Context, root: Tree) -> Node:
         source.elements = list(root.iter())
         reader = StructureReader(source.document, SDF, source.collector, self.options.limits, literal=False)
         node = reader.read(root, lambda *_: None)
@@ -183,7 +183,7 @@ class _Reader:
 
     # --- worlds ---------------------------------------------------------------------------------------
 
-    def _world(self, source: Source, node: Node, extra_models: list[Node]) -> World:
+    def _world(self, source: Context, node: Node, extra_models: list[Node]) -> World:
         physics = _physics(node)
         world = World(
             name=node.fields.get("@name", "world"),
@@ -202,12 +202,12 @@ class _Reader:
         self._models(source, world, [*placed, *included], node.nodes("frame"))
         return world
 
-    def _models(self, source: Source, world: World, placements: list[Placement], frames: list[Node]) -> None:
+    def _models(self, source: Context, world: World, placements: list[Placement], frames: list[Node]) -> None:
         """Read the models in order, then place them, because poses may be relative to other models' frames."""
         scope, names = Scope(WORLD), Names()
         made: list[tuple[Model, NamedFrame]] = []
         self_collide: list[bool] = []
-        self_collide_nodes: list[tuple[Source, int]] = []
+        self_collide_nodes: list[tuple[Context, int]] = []
         for placed in sorted(placements, key=lambda one: one.number):
             referrer = placed.referrer or placed.source
             name = unique_in_scope(referrer, placed.number, placed.name, "model", names)
@@ -237,7 +237,7 @@ class _Reader:
 
     # --- includes -------------------------------------------------------------------------------------
 
-    def _include(self, source: Source, node: Node) -> Placement | None:
+    def _include(self, source: Context, node: Node) -> Placement | None:
         """The model of an include, with the pose and settings of the include."""
         uri: str | None = node.fields.get("uri")
         path = None if uri is None else find(source, uri, node.number)
@@ -259,7 +259,7 @@ class _Reader:
             source.report("SD040.several", node.number, "uri", uri=uri)
         return _override(source, node, placement_of(opened.source, models[0]))
 
-    def _is_within_limit(self, source: Source, node: Node, opened: _IncludedFile) -> bool:
+    def _is_within_limit(self, source: Context, node: Node, opened: _IncludedFile) -> bool:
         most = self.options.limits.elements
         self.included_elements += max(len(opened.source.elements), MIN_ELEMENTS)
         if self.included_elements > most:
@@ -285,7 +285,7 @@ class _Reader:
         return self.opened[key]
 
 
-def _override(source: Source, node: Node, placed: Placement) -> Placement:
+def _override(source: Context, node: Node, placed: Placement) -> Placement:
     """A placement with the values that an include overrides."""
     fields = node.fields
     moved = "pose" in fields
@@ -307,7 +307,7 @@ def _physics(node: Node) -> Node | None:
     return next((one for one in stated if one.fields.get("@default")), stated[0] if stated else None)
 
 
-def _time_step(source: Source, physics: Node | None) -> float:
+def _time_step(source: Context, physics: Node | None) -> float:
     step: float = physics.fields.get("max_step_size", DEFAULT_TIME_STEP) if physics else DEFAULT_TIME_STEP
     if step > 0.0 and isfinite(step):
         return step

@@ -8,7 +8,7 @@ from typing import Any
 
 from exoskel.diagnostics import did_you_mean
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome
+from exoskel.source.vocabulary import ABSENT, Finding, Outcome, ValueType
 
 _SPACE = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]+")
@@ -35,7 +35,7 @@ def number(token: str, infinite: bool = False) -> float | Finding:
     return Finding("SD020", token)
 
 
-class Real(Kind):
+class Real(ValueType):
     """One number; `infinite` also allows infinity, for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
@@ -52,7 +52,7 @@ class Real(Kind):
         return Outcome(ABSENT, (found,)) if isinstance(found, Finding) else Outcome(found)
 
 
-class Reals(Kind):
+class Reals(ValueType):
     """Several numbers; `counts` are the allowed counts."""
 
     def __init__(self, name: str, meaning: str, *counts: int) -> None:
@@ -78,7 +78,7 @@ class Reals(Kind):
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
-class Boolean(Kind):
+class Boolean(ValueType):
     """A boolean."""
 
     def __init__(self) -> None:
@@ -91,14 +91,14 @@ class Boolean(Kind):
         return Outcome(ABSENT, (Finding("SD023", text.strip(_SPACE)),))
 
 
-class OptionalText(Kind):
+class OptionalText(ValueType):
     """A text without surrounding spaces, for example a reference; an empty one counts as absent."""
 
     def parse_valid(self, text: str) -> str | None:
         return text.strip(_SPACE)
 
 
-class RequiredText(Kind):
+class RequiredText(ValueType):
     """A text without surrounding spaces: a name or a reference."""
 
     def __init__(self, name: str, meaning: str) -> None:
@@ -111,7 +111,7 @@ class RequiredText(Kind):
         return Outcome(ABSENT, (Finding("SD016.blank", ""),))
 
 
-class Choice(Kind):
+class Choice(ValueType):
     """One of a few texts."""
 
     def __init__(self, name: str, meaning: str, choices: tuple[str, ...]) -> None:
@@ -128,7 +128,7 @@ class Choice(Kind):
         return Outcome(ABSENT, (Finding("SD024", token, details),))
 
 
-class Mask(Kind):
+class Bitmask(ValueType):
     """A bit mask, decimal or hexadecimal."""
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ REFERENCE = OptionalText("reference", "the name of a frame, link, joint or model
 URI = RequiredText("uri", "a file relative to this document, or a `model:`, `package:` or `file:` URI")
 VERSION = RequiredText("version", "a version such as 1.6")
 TEXT = OptionalText("text", "any text")
-MASK = Mask()
+MASK = Bitmask()
 ROTATION_FORMAT = Choice("rotation format", "the representation of the rotation", ("euler_rpy", "quat_xyzw"))
 AXIS_NAME = Choice("axis name", "which axis of a joint", ("axis", "axis2"))
 JOINT_TYPES = (

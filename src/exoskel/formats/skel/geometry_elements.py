@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exoskel.formats.skel.values import COLOR, COUNT, FILE_NAME, FRAGMENTS, REAL, VECTOR
-from exoskel.source.vocabulary import STRUCTURE, Element, Kind, leaf
+from exoskel.source.vocabulary import STRUCTURE, Element, ValueType, leaf
 
 GEOMETRIES = (
     "sphere",
@@ -34,7 +34,7 @@ def _height(meaning: str) -> Element:
     return leaf("height", REAL, meaning, card="1", unit="m")
 
 
-def _documented(name: str, kind: Kind, meaning: str, default: str) -> Element:
+def _documented(name: str, kind: ValueType, meaning: str, default: str) -> Element:
     """A dimension with a default in DART's old wiki, which DART never implemented."""
     return leaf(
         name,

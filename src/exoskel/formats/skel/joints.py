@@ -10,7 +10,7 @@ from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
 from exoskel.formats.skel.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
-from exoskel.scene.joint import DEFAULT_PITCH, Joint, Kind
+from exoskel.scene.joint import DEFAULT_PITCH, Joint, JointKind
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
@@ -31,7 +31,7 @@ class AxisUse(NamedTuple):
     dynamics: int = 0
 
 
-AXIS_USES: dict[Kind, AxisUse] = {
+AXIS_USES: dict[JointKind, AxisUse] = {
     "weld": AxisUse(),
     "revolute": AxisUse((("axis", Z),), 1),
     "prismatic": AxisUse((("axis", Z),), 1),
@@ -92,7 +92,7 @@ class JointReader:
             joint.repaired |= node.invalid_fields(JOINT_ELEMENT)
         return joint
 
-    def _build_joint(self, node: Node, kind: Kind, child: Body, parent: Body | None) -> Joint:
+    def _build_joint(self, node: Node, kind: JointKind, child: Body, parent: Body | None) -> Joint:
         fields = node.fields
         return Joint(
             name=fields.get("@name") or ("default" if self.context.dart else "joint"),
@@ -107,7 +107,7 @@ class JointReader:
             given=node.stated_fields(JOINT_ELEMENT),
         )
 
-    def _check_ignored(self, node: Node, kind: Kind | None, bodies: dict[str, Body]) -> None:
+    def _check_ignored(self, node: Node, kind: JointKind | None, bodies: dict[str, Body]) -> None:
         """Report the problems inside of a joint that is ignored, and remember the body that it leaves without one."""
         child = self._likely_child(node, bodies)
         if child is not None:
@@ -115,7 +115,7 @@ class JointReader:
         if kind is not None:
             self._read_details(self._build_joint(node, kind, child or Body(name=""), None), node)
 
-    def _likely_kind(self, node: Node) -> Kind | None:
+    def _likely_kind(self, node: Node) -> JointKind | None:
         """The type that a misspelt one is similar to."""
         written = Elements(self.context.document.scan).attribute(node.number, "type") or ""
         meant = self.context.suggestions.among(AXIS_USES).did_you_mean(written).word

@@ -9,7 +9,7 @@ from typing import Any
 from exoskel.diagnostics import did_you_mean
 from exoskel.scene.pose import Euler, Pose
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, Text
+from exoskel.source.vocabulary import ABSENT, Finding, Outcome, Text, ValueType
 
 _WHITESPACE = " \t\r\n"
 _WHITESPACE_RUN = re.compile(r"[ \t\r\n]+")
@@ -61,7 +61,7 @@ def _leading_value(token: str) -> float:
     return numbers.parse_c_prefix(token) or 0.0
 
 
-class Real(Kind):
+class Real(ValueType):
     """One real number; `infinite` allows infinities, as for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
@@ -86,7 +86,7 @@ class Real(Kind):
         return Outcome(ABSENT if value is None else value, (finding,))
 
 
-class Reals(Kind):
+class Reals(ValueType):
     """Several real numbers.  `counts` are the allowed counts (None: any)."""
 
     def __init__(self, name: str, meaning: str, counts: tuple[int, ...] | None) -> None:
@@ -184,7 +184,7 @@ class Transformation(Reals):
         return super().check_count(stripped, values, findings, literal)
 
 
-class Color(Reals):
+class ColorComponents(Reals):
     """Red, green, blue and an optional alpha."""
 
     def __init__(self) -> None:
@@ -207,7 +207,7 @@ class Color(Reals):
 _TRUTH = {"1": True, "0": False, "true": True, "false": False}
 
 
-class Boolean(Kind):
+class Boolean(ValueType):
     """`1`, `0`, `true` or `false`, case-insensitive."""
 
     def __init__(self) -> None:
@@ -225,7 +225,7 @@ class Boolean(Kind):
         return Outcome(False if literal else value, (Finding("SK028.trimmed", token),))
 
 
-class Collidable(Kind):
+class Collidable(ValueType):
     """A number used as a flag; DART does not accept `true` and `false` here."""
 
     def __init__(self) -> None:
@@ -247,7 +247,7 @@ class Collidable(Kind):
         return Outcome(ABSENT, (Finding("SK027", token),))
 
 
-class Keyword(Kind):
+class Keyword(ValueType):
     """One of a few keywords.
 
     `unknown` is the key of the diagnostic for any other text.  `literal` is the value that DART uses when the
@@ -303,7 +303,7 @@ class Keyword(Kind):
         return Outcome(token if self.keep else ABSENT, tuple(findings))
 
 
-class Name(Kind):
+class Name(ValueType):
     """A name.  Spaces around it are removed, unlike in DART."""
 
     def parse_valid(self, text: str) -> str | None:
@@ -316,7 +316,7 @@ class Name(Kind):
         return Outcome(text if literal else token, (Finding("SK028.trimmed", token),))
 
 
-class Count(Kind):
+class Count(ValueType):
     """A positive integer."""
 
     def __init__(self) -> None:
@@ -338,7 +338,7 @@ _COUNT_LIMIT = 1e9
 """Larger integers are rejected as counts."""
 
 
-class Fragments(Kind):
+class Fragments(ValueType):
     """Three integers, each at least 3."""
 
     def __init__(self) -> None:
@@ -378,7 +378,7 @@ LIMIT = Real("limit", infinite=True)
 VECTOR = Reals("vector", "3 decimal numbers separated by spaces", (3,))
 TRANSFORMATION = Transformation()
 COORDINATES = Reals("coordinates", "as many decimal numbers as the joint has degrees of freedom", None)
-COLOR = Color()
+COLOR = ColorComponents()
 BOOLEAN = Boolean()
 COLLIDABLE = Collidable()
 NAME = Name("name", "a name")

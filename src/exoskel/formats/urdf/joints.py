@@ -12,11 +12,11 @@ from exoskel.diagnostics import did_you_mean
 from exoskel.formats.urdf.context import UNBOUNDED, Context, pose_of
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names
-from exoskel.scene.joint import TRAITS, Dof, Interval, Joint, Kind, Mimic
+from exoskel.scene.joint import TRAITS, Dof, Interval, Joint, JointKind, Mimic
 from exoskel.scene.pose import Pose, Vector
 from exoskel.source.flat_tree import Node
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, JointKind] = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
@@ -36,7 +36,7 @@ class JointSpec(Struct):
 
     name: str
     node: Node
-    kind: Kind
+    kind: JointKind
     parent: str
     child: str
     frame: Pose

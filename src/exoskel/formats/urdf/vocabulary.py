@@ -15,11 +15,11 @@ from exoskel.source.vocabulary import (
     Attribute,
     Element,
     Finding,
-    Kind,
     Outcome,
     SceneField,
     StructureCodes,
     Text,
+    ValueType,
     Vocabulary,
     dof_field,
     unused,
@@ -28,7 +28,7 @@ from exoskel.source.vocabulary import (
 _SPACE = " \t\r\n"
 
 
-class Real(Kind):
+class Real(ValueType):
     """A finite decimal number."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Real(Kind):
         return Outcome(ABSENT, (_number_finding(text.strip(_SPACE)),))
 
 
-class NumberRow(Kind):
+class NumberRow(ValueType):
     """A fixed number of numbers, separated by spaces."""
 
     def __init__(self, name: str, count: int) -> None:
@@ -63,7 +63,7 @@ class NumberRow(Kind):
         return Outcome(ABSENT, (_finding("UR203", text.strip(_SPACE), wanted=self.count, found=len(tokens)),))
 
 
-class Choice(Kind):
+class Choice(ValueType):
     """One of a few texts."""
 
     def __init__(self, name: str, choices: tuple[str, ...]) -> None:
@@ -78,7 +78,7 @@ class Choice(Kind):
         return Outcome(ABSENT, (_finding("UR204", token, choices=", ".join(self.choices)),))
 
 
-class Name(Kind):
+class Name(ValueType):
     """Any text that is not empty."""
 
     def __init__(self, name: str, meaning: str) -> None:

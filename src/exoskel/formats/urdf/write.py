@@ -153,7 +153,7 @@ _REASONS = {
     "ray": "not written: URDF has no rays",
 }
 
-Part = tuple[Geometry, Array | None]
+ShapePart = tuple[Geometry, Array | None]
 """A geometry of URDF, and its pose in the frame of the shape it is part of (None: identity)."""
 
 
@@ -182,7 +182,7 @@ class ShapeWriter:
             made[0].item = item
         return made
 
-    def _part(self, tag: str, shape: Shape, part: Part, shift: Array) -> Markup:
+    def _part(self, tag: str, shape: Shape, part: ShapePart, shift: Array) -> Markup:
         geometry, offset = part
         element = Markup(tag, {"name": shape.name} if shape.name else {})
         if offset is None:
@@ -230,7 +230,7 @@ def _is_exact(geometry: Geometry) -> bool:
     return False
 
 
-def _parts(geometry: Geometry) -> list[Part]:
+def _parts(geometry: Geometry) -> list[ShapePart]:
     match geometry:
         case Box() | Sphere() | Cylinder() | Mesh():
             return [(geometry, None)]

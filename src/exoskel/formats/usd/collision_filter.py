@@ -9,8 +9,8 @@ from exoskel.formats.usd.reading.prim_values import targets, value_of
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import (
+    CollisionKind,
     CollisionRules,
-    Kind,
     Pair,
     connected_pairs,
     exempt_kinds_by_labels,
@@ -85,7 +85,7 @@ class CollisionGroups:
 # --- reading -------------------------------------------------------------------------------------------
 
 
-Labels = dict[str, set[Hashable]]
+GroupsByPath = dict[str, set[Hashable]]
 """By path: the groups within which its descendants do not collide."""
 
 
@@ -98,7 +98,7 @@ def read_collision_rules(
     """
     labels = _labels(prim, models)
     paths = {id(shape): path for path, shape in shapes.items()}
-    kinds: dict[int, Kind] = {}
+    kinds: dict[int, CollisionKind] = {}
     for path, number in bodies.number.items():
         body = bodies.bodies[number]
         solid = [paths[id(shape)] for shape in body.collisions if shape.collidable]
@@ -109,8 +109,8 @@ def read_collision_rules(
     return CollisionRules(kinds, exempt_kinds_by_labels(kinds.values()), pairs, fixed_bodies(models.values()))
 
 
-def _labels(prim: Any, models: dict[str, Model]) -> Labels:
-    found: Labels = {}
+def _labels(prim: Any, models: dict[str, Model]) -> GroupsByPath:
+    found: GroupsByPath = {}
     scope = prim.nameChildren.get(SCOPE)
     for group in scope.nameChildren if scope is not None else ():
         path = str(group.path)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.document_layout import DocumentFrame, DocumentLayout
 from exoskel.formats.xode.transforms import NO_TRANSFORM, LocalTransform, TransformReader
 from exoskel.scene.pose import IDENTITY, Pose, pose_matrices
-from exoskel.spatial import Array
-
-Numbers = NDArray[np.intp]
+from exoskel.spatial import Array, Indices
 
 LARGEST = 1e300
 """The largest position in metres, and the largest scale; sums and differences of them do not overflow."""
@@ -37,7 +34,7 @@ class Frames:
                 self._remove_transforms(overflowing.tolist())
                 self._compose(layout.frames)
 
-    def _find_overflowing(self) -> Numbers:
+    def _find_overflowing(self) -> Indices:
         """The outermost frames whose position or scale overflows."""
         size = np.maximum(np.abs(self.world), np.abs(self.inner))
         scale = np.minimum(self.scale, self.inner_scale)
@@ -79,13 +76,13 @@ class Frames:
         if self.has_absolute_offset.any():
             self._compute_absolute_offsets(np.flatnonzero(self.has_absolute_offset), body)
 
-    def _compute_absolute_offsets(self, members: Numbers, body: Numbers) -> None:
+    def _compute_absolute_offsets(self, members: Indices, body: Indices) -> None:
         """Compute the pose in the body of frames below an absolute transform, from the initial poses of both."""
         body_frame = np.array([self.layout.bodies[number].frame for number in body[members].tolist()])
         self.inner[members] = spatial.inverse(self.rigid(body_frame)) @ self.rigid(members)
         self.inner_scale[members] = 1.0
 
-    def rigid(self, numbers: Numbers | list[int]) -> Array:
+    def rigid(self, numbers: Indices | list[int]) -> Array:
         """Frames in world coordinates without their scale."""
         out = self.world[numbers].copy()
         out[:, :3, :3] /= self.scale[numbers][:, None, None]

@@ -16,14 +16,14 @@ from exoskel.formats.xode.document_layout import DocumentLayout, JointEntry
 from exoskel.formats.xode.frames import LARGEST, Frames
 from exoskel.formats.xode.transforms import TransformReader, vector
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_TYPES
-from exoskel.scene.joint import Drive, Kind
+from exoskel.scene.joint import Drive, JointKind
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array
 
 ENVIRONMENT = -1
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, JointKind] = {
     "amotor": "amotor",
     "ball": "ball",
     "fixed": "weld",
@@ -61,7 +61,7 @@ class OdeJoint(Struct):
 
     node: Node
     name: str
-    kind: Kind
+    kind: JointKind
     first: int
     second: int
     world: int

@@ -61,7 +61,7 @@ def _central_moments(masses: Sequence[Mass]) -> Array:
 
 ZERO_MASS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
-SolidProperties = tuple[float, Vector]
+VolumeAndInertia = tuple[float, Vector]
 """The volume of a solid and its diagonal inertia at mass 1.
 
 The inertia is for mass 1, not density 1: volumes of very small and very large solids underflow and overflow.
@@ -69,21 +69,21 @@ Products are used instead of powers, because powers raise an exception on overfl
 """
 
 
-def _sphere(r: float) -> SolidProperties:
+def _sphere(r: float) -> VolumeAndInertia:
     i = 0.4 * r * r
     return 4 / 3 * pi * r * r * r, (i, i, i)
 
 
-def _box(x: float, y: float, z: float) -> SolidProperties:
+def _box(x: float, y: float, z: float) -> VolumeAndInertia:
     return x * y * z, ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
 
 
-def _cylinder(r: float, length: float) -> SolidProperties:
+def _cylinder(r: float, length: float) -> VolumeAndInertia:
     side = r * r / 4 + length * length / 12
     return pi * r * r * length, (side, side, r * r / 2)
 
 
-def _capsule(r: float, length: float) -> SolidProperties:
+def _capsule(r: float, length: float) -> VolumeAndInertia:
     tube = length / (length + 4 / 3 * r)
     caps = 1.0 - tube
     side = tube * (r * r / 4 + length * length / 12)
@@ -91,7 +91,7 @@ def _capsule(r: float, length: float) -> SolidProperties:
     return pi * r * r * (length + 4 / 3 * r), (side, side, (tube / 2 + 0.4 * caps) * r * r)
 
 
-def solid_properties(geometry: Geometry) -> SolidProperties | None:
+def solid_properties(geometry: Geometry) -> VolumeAndInertia | None:
     """The volume and inertia of a geometry, or None if it is not a mass shape."""
     match geometry:
         case Sphere(radius=r):
@@ -106,7 +106,7 @@ def solid_properties(geometry: Geometry) -> SolidProperties | None:
             return None
 
 
-_SOLIDS: dict[str, tuple[tuple[str, ...], Callable[..., SolidProperties]]] = {
+_SOLIDS: dict[str, tuple[tuple[str, ...], Callable[..., VolumeAndInertia]]] = {
     "box": (("@sizex", "@sizey", "@sizez"), _box),
     "sphere": (("@radius",), _sphere),
     "cylinder": (("@radius", "@length"), _cylinder),

@@ -43,7 +43,7 @@ from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import Element, Kind
+from exoskel.source.vocabulary import Element, ValueType
 from exoskel.source.well_formedness import MalformedError
 
 
@@ -51,7 +51,7 @@ class _Parameter(Struct, frozen=True):
     """A child of a world extension: its attributes, and their kind."""
 
     attributes: tuple[str, ...] = ("value",)
-    kind: Kind = FLOAT
+    kind: ValueType = FLOAT
 
 
 _PARAMETERS = {
@@ -89,7 +89,7 @@ def _extension_name(element: Tree, extension: Tree) -> str:
     return name if namespace in ("", split_tag(extension)[0]) else ""
 
 
-def _extension_value(element: Tree, name: str, kind: Kind) -> float | None:
+def _extension_value(element: Tree, name: str, kind: ValueType) -> float | None:
     text = element.get(name)
     value = None if text is None else kind.value(text)
     return None if value is None else float(value)

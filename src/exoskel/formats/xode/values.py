@@ -8,13 +8,13 @@ from math import isfinite
 from typing import Any
 
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, Text
+from exoskel.source.vocabulary import ABSENT, Finding, Outcome, Text, ValueType
 
 _WHITESPACE = " \t\r\n"
 _INFINITE = r"[+-]?([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY])"
 
 
-class Float(Kind):
+class Float(ValueType):
     """A decimal number.  `infinite` allows infinities; `positive` requires a number greater than zero."""
 
     def __init__(self, name: str, *, infinite: bool = False, positive: bool = False) -> None:
@@ -50,7 +50,7 @@ class Float(Kind):
         return Outcome(ABSENT, (_finding("X302", token),))
 
 
-class Integer(Kind):
+class Integer(ValueType):
     """An integer; one written with a zero fraction is accepted."""
 
     def parse_valid(self, text: str) -> int | None:
@@ -102,7 +102,7 @@ def _odd_gravity_mode(token: str) -> Outcome:
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
-class Boolean(Kind):
+class Boolean(ValueType):
     """`true` or `false`."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class Boolean(Kind):
         return Outcome(value, (_finding("X305.spelling", token, word="true" if value else "false"),))
 
 
-class AngleFormat(Kind):
+class AngleFormat(ValueType):
     """`radians` or `degrees`, case-insensitive."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class AngleFormat(Kind):
         return Outcome(ABSENT, (_finding("X307", text.strip(_WHITESPACE), choices="radians, degrees"),))
 
 
-class Name(Kind):
+class Name(ValueType):
     """Any text that is not empty."""
 
     def __init__(self, name: str, meaning: str) -> None:

@@ -203,7 +203,7 @@ VERSION = "1.0r22"
 def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements refer to their items of the scene."""
     root = Markup("xode", {"version": VERSION}, item=scene)
-    names = _Names()
+    names = _UniqueNames()
     for world in scene.worlds:
         names.taken.add(world.name)
     if scene.worlds:
@@ -213,7 +213,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     return root
 
 
-class _Names:
+class _UniqueNames:
     """Names of bodies, geoms and joints: unique in the document and not empty."""
 
     def __init__(self) -> None:
@@ -226,7 +226,7 @@ class _Names:
 
 
 class _WorldWriter:
-    def __init__(self, world: World, output: OutputContext, names: _Names) -> None:
+    def __init__(self, world: World, output: OutputContext, names: _UniqueNames) -> None:
         self.world = world
         self.output = output
         self.names = names

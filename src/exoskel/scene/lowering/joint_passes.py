@@ -27,7 +27,7 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.initial_velocities import free_twist
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Dof, Joint, Kind, Mimic
+from exoskel.scene.joint import Dof, Joint, JointKind, Mimic
 from exoskel.scene.kinematics import Kinematics, plane_frames
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import Model, World
@@ -203,7 +203,7 @@ def _can_lower(joint: Joint, model: Model, kinds: frozenset[str]) -> bool:
 class _Link(Struct, frozen=True):
     """One joint of a chain: its axes in the joint's frame, and the joint's coordinates that it has."""
 
-    kind: Kind
+    kind: JointKind
     coordinates: tuple[int, ...]
     axes: tuple[Vector, ...] = ()
     factor: float = 1.0
@@ -231,7 +231,7 @@ def _links(joint: Joint) -> list[_Link]:
     return [*_links_along("prismatic", [one, two]), *_links_along("revolute", [normal], first=2)]
 
 
-def _links_along(kind: Kind, axes: Sequence[Vector], first: int = 0) -> list[_Link]:
+def _links_along(kind: JointKind, axes: Sequence[Vector], first: int = 0) -> list[_Link]:
     return [_Link(kind, (first + number,), (axis,)) for number, axis in enumerate(axes)]
 
 

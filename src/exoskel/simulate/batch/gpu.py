@@ -18,8 +18,8 @@ from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.warp import STATE, Capacities, Device, DeviceRecorder, PendingSteps, measure_capacities
 from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_convert
 from exoskel.simulate.batch.state_conversion import ConvertedStates, MujocoStates, Samples
-from exoskel.simulate.batch.worlds import Chunk, Mask, Worlds
-from exoskel.spatial import Array
+from exoskel.simulate.batch.worlds import Chunk, Worlds
+from exoskel.spatial import Array, Mask
 
 
 class CapacityError(ExoskelError):

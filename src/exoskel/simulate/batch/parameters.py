@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
@@ -30,17 +29,16 @@ from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import World
 from exoskel.simulate.batch.worlds import Worlds
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
-Kind = Literal["uniform", "loguniform", "normal", "values"]
+DistributionKind = Literal["uniform", "loguniform", "normal", "values"]
 KINDS = ("uniform", "loguniform", "normal")
-Indices = NDArray[np.intp]
 
 
 class Distribution(Struct, frozen=True):
     """Bounds for `uniform` and `loguniform`, mean and deviation for `normal`; rows, used cyclically, for `values`."""
 
-    kind: Kind
+    kind: DistributionKind
     first: Array
     second: Array
 
@@ -144,7 +142,6 @@ def draw(
 # --- parameters ----------------------------------------------------------------------------------------
 
 
-Numbers = NDArray[np.intp]
 _COMPONENTS = {"x": 0, "y": 1, "z": 2}
 _WORLD_KEYS = ("gravity", "friction", *(f"gravity.{axis}" for axis in _COMPONENTS))
 
@@ -191,7 +188,7 @@ class Variation:
                 setattr(dofs[number], target.field, 1.0)
         return world
 
-    def draw(self, seed: int, indices: Numbers) -> dict[str, Array]:
+    def draw(self, seed: int, indices: Indices) -> dict[str, Array]:
         """The values of each world, `(worlds, width)` by key."""
         return draw(self.distributions, {key: target.width for key, target in self.targets.items()}, seed, indices)
 
@@ -344,7 +341,7 @@ def _at_least_zero(target: ParameterTarget, values: Array) -> None:
         raise ExoskelError(f"{target.key!r} must not be negative")
 
 
-def _addresses(at: _WorldFields, target: ParameterTarget) -> Numbers:
+def _addresses(at: _WorldFields, target: ParameterTarget) -> Indices:
     """MuJoCo's degrees of freedom of coordinates: single ones, or all three of a ball."""
     coordinates = at.engine.coordinates
     single = dict(zip(coordinates.scene.tolist(), coordinates.qvel.tolist(), strict=True))

@@ -21,7 +21,7 @@ _BYTES_AT_ONCE = 1 << 22
 """Bytes of states that are converted together: single samples are small."""
 _MAX_BLOCKS = 10000
 """The maximum number of blocks that are converted together."""
-Block = tuple[int, Array, Array]
+StateBlock = tuple[int, Array, Array]
 """The number of the first sample, qpos and qvel."""
 
 
@@ -35,7 +35,7 @@ class RawStates(Recorder):
 
     def __init__(self, worlds: int, samples: int, velocities: bool = True) -> None:
         super().__init__(worlds, samples)
-        self.blocks: list[Block] = []
+        self.blocks: list[StateBlock] = []
         self._records_velocities = velocities
 
     def record(self, samples: Samples, others: Mapping[str, Array]) -> None:
@@ -100,7 +100,7 @@ class LazySamples(Mapping[str, Array]):
         return max(1, int(np.searchsorted(sizes, _BYTES_AT_ONCE, side="right")))
 
 
-def _concatenated(blocks: Sequence[Block]) -> Block:
+def _concatenated(blocks: Sequence[StateBlock]) -> StateBlock:
     if len(blocks) == 1:
         return blocks[0]
     begins, firsts, seconds = zip(*blocks, strict=True)

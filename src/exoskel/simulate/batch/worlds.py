@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
@@ -18,9 +17,7 @@ from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch.state_conversion import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
-from exoskel.spatial import Array
-
-Mask = NDArray[np.bool_]
+from exoskel.spatial import Array, Mask
 
 
 class Chunk(Struct, frozen=True):

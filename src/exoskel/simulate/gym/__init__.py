@@ -15,19 +15,19 @@ from msgspec import structs
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.scene.world import SceneLike
-from exoskel.simulate.gym.tasks import SCENES, TASKS, Moment, Task
+from exoskel.simulate.gym.tasks import SCENES, TASKS, EnvironmentState, Task
 from exoskel.simulate.options import whole_number
 
 if TYPE_CHECKING:
     from exoskel.simulate.gym.environments import SceneEnv, SceneVectorEnv
 
-__all__ = ["TASKS", "Moment", "Task", "make", "make_vec", "register"]
+__all__ = ["TASKS", "EnvironmentState", "Task", "make", "make_vec", "register"]
 
-Source = str | os.PathLike[str] | SceneLike
+SceneOrFile = str | os.PathLike[str] | SceneLike
 
 
 def make(
-    file: Source | None = None,
+    file: SceneOrFile | None = None,
     *,
     task: Task | str | None = None,
     frame_skip: int | None = None,
@@ -47,7 +47,7 @@ def make(
 
 
 def make_vec(
-    file: Source | None = None,
+    file: SceneOrFile | None = None,
     num_envs: int = 1,
     *,
     task: Task | str | None = None,
@@ -92,7 +92,7 @@ def _require_gymnasium() -> None:
 
 
 def _chosen(
-    file: Source | None, task: Task | str | None, frame_skip: int | None, horizon: int | None
+    file: SceneOrFile | None, task: Task | str | None, frame_skip: int | None, horizon: int | None
 ) -> tuple[SceneLike, Task]:
     if isinstance(task, str):
         if task not in TASKS:

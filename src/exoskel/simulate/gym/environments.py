@@ -19,10 +19,10 @@ from exoskel.engines.preflight import require
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.scene.world import SceneLike, World, as_scene
-from exoskel.simulate.batch.worlds import Mask, Worlds
-from exoskel.simulate.gym.tasks import Moment, Task
+from exoskel.simulate.batch.worlds import Worlds
+from exoskel.simulate.gym.tasks import EnvironmentState, Task
 from exoskel.simulate.options import check_positive, numbers, whole_number
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Mask
 
 SIZE = (480, 640)
 """Height and width, pixels."""
@@ -151,7 +151,7 @@ class Core:
             for name in ("positions", "velocities")
         ]
         self._bounds = self._find_bounds(names)
-        self.now = Moment(self.worlds)
+        self.now = EnvironmentState(self.worlds)
         self.observation = np.asarray(task.observe(self.now))
         if self.observation.ndim != 2 or len(self.observation) != count:
             raise ExoskelError(f"a task must observe one row per environment, not {self.observation.shape}")
@@ -175,7 +175,7 @@ class Core:
         positions = self._start[0] + low + (high - low) * uniform[:, 0]
         velocities = self._start[1] + self.task.speed_noise * (2.0 * uniform[:, 1] - 1.0)
         self.worlds.reset(which, positions, velocities)
-        self.now = Moment(self.worlds)
+        self.now = EnvironmentState(self.worlds)
         self.observation[which] = self.task.observe(self.now)[which]
         self.ages[which] = 0
 
@@ -191,7 +191,7 @@ class Core:
         self.worlds.commands = commands
         before = self.now
         self.worlds.step(self.task.frame_skip)
-        self.now = Moment(self.worlds)
+        self.now = EnvironmentState(self.worlds)
         self.ages += 1
         alive = self.worlds.alive & np.isfinite(self.now.positions).all(axis=-1)
         with np.errstate(invalid="ignore", over="ignore"):

@@ -18,7 +18,7 @@ from exoskel.spatial import Array
 SCENES = Path(__file__).parent / "scenes"
 
 
-class Moment:
+class EnvironmentState:
     """The state of the environments: `positions` and `velocities (N, dofs)`, and derived values."""
 
     def __init__(self, worlds: Any) -> None:
@@ -36,22 +36,22 @@ class Moment:
         return np.asarray(self._worlds.body_poses)
 
 
-Observe = Callable[[Moment], Array]
-Reward = Callable[[Moment, Moment, Array, float], Array]
-Termination = Callable[[Moment], Array]
+Observe = Callable[[EnvironmentState], Array]
+Reward = Callable[[EnvironmentState, EnvironmentState, Array, float], Array]
+Termination = Callable[[EnvironmentState], Array]
 
 
-def observe_state(now: Moment) -> Array:
+def observe_state(now: EnvironmentState) -> Array:
     """All positions and velocities."""
     return np.concatenate([now.positions, now.velocities], axis=-1)
 
 
-def zero_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def zero_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
     """No reward: for scenes without a task."""
     return np.zeros(len(action))
 
 
-def never_ends(now: Moment) -> Array:
+def never_ends(now: EnvironmentState) -> Array:
     """No world ends early."""
     return np.zeros(len(now.positions), dtype=bool)
 
@@ -81,11 +81,11 @@ def _effort(action: Array) -> Array:
     return np.asarray(np.sum(action**2, axis=-1))
 
 
-def _forward(before: Moment, now: Moment, seconds: float) -> Array:
+def _forward(before: EnvironmentState, now: EnvironmentState, seconds: float) -> Array:
     return (now.position("root_x") - before.position("root_x")) / seconds
 
 
-def _without_distance(now: Moment) -> Array:
+def _without_distance(now: EnvironmentState) -> Array:
     """Everything but the distance travelled; velocities are clipped."""
     return np.concatenate([now.positions[:, 1:], np.clip(now.velocities, -10.0, 10.0)], axis=-1)
 
@@ -93,26 +93,26 @@ def _without_distance(now: Moment) -> Array:
 # --- cart and pole --------------------------------------------------------------------------------------------
 
 
-def _upright_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def _upright_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
     return np.ones(len(action))
 
 
-def _has_fallen_pole(now: Moment) -> Array:
+def _has_fallen_pole(now: EnvironmentState) -> Array:
     return np.asarray((np.abs(now.position("hinge")) > 0.2) | (np.abs(now.position("slide")) > 2.4))
 
 
 # --- legs -----------------------------------------------------------------------------------------------------
 
 
-def _progress_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def _progress_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
     return _forward(before, now, seconds) + 1.0 - 1e-3 * _effort(action)
 
 
-def _speed_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def _speed_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
     return _forward(before, now, seconds) - 0.1 * _effort(action)
 
 
-def _has_fallen(now: Moment) -> Array:
+def _has_fallen(now: EnvironmentState) -> Array:
     """The torso is half a metre below its initial height, or leans by a radian."""
     return np.asarray((now.position("root_y") < -0.5) | (np.abs(now.position("root_rot")) > 1.0))
 
@@ -123,7 +123,7 @@ _LINKS = (0.1, 0.11)
 """Lengths of the arm's links in the scene, m."""
 
 
-def _to_target(now: Moment) -> Array:
+def _to_target(now: EnvironmentState) -> Array:
     """The vector from the fingertip to the target, m."""
     first = now.position("shoulder")
     second = first + now.position("elbow")
@@ -131,13 +131,13 @@ def _to_target(now: Moment) -> Array:
     return np.stack([now.position("spot_x") - tip[0], now.position("spot_y") - tip[1]], axis=-1)
 
 
-def _arm(now: Moment) -> Array:
+def _arm(now: EnvironmentState) -> Array:
     angles = np.stack([now.position("shoulder"), now.position("elbow")], axis=-1)
     spot = np.stack([now.position("spot_x"), now.position("spot_y")], axis=-1)
     return np.concatenate([np.cos(angles), np.sin(angles), spot, now.velocities[:, :2], _to_target(now)], axis=-1)
 
 
-def _distance_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
     return np.asarray(-np.linalg.norm(_to_target(now), axis=-1) - _effort(action))
 
 

@@ -20,9 +20,8 @@ from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motors_of
 from exoskel.scene.joint import Dof, Interval, Joint
 from exoskel.scene.world import Model, World
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Mask
 
-Mask = NDArray[np.bool_]
 ModelFields = Callable[[str], Array]
 """The writable arrays of a compiled model by name: of one world, or of many with these as the first axis."""
 _SITE_TRANSMISSION = 4

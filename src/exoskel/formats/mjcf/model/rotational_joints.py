@@ -11,10 +11,9 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Vector, pose_matrices
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
 Components = tuple[Array, ...]
-Indices = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 Columns = list[slice | Indices]
 _SMALL = 1e-12
 

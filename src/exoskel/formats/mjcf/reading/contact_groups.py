@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exoskel.formats.mjcf.collision_filter import Bits
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.models import FoundParts
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.world import World
+from exoskel.spatial import Mask
 
-Bits = tuple[int, int]
-Mask = NDArray[np.bool_]
 Ids = NDArray[np.int64]
 _MAX_PAIRS = 1000
 """Groups that a document separates pair by pair: more names than that say nothing to a reader."""

@@ -15,7 +15,7 @@ from exoskel.formats.mjcf.reading.model_groups import bodies_of
 from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts
 from exoskel.formats.mjcf.reading.option_flags import disabled_flags
 from exoskel.scene.item import qualified_name, unique_name
-from exoskel.scene.joint import Joint, Kind, Mimic
+from exoskel.scene.joint import Joint, JointKind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.spatial import Array
 
@@ -127,7 +127,9 @@ class EqualityReader:
             return
         self._add_loop(number, "weld", ends[0], ends[1], IDENTITY, ())
 
-    def _add_loop(self, number: int, kind: Kind, child: int, parent: int, pose: Pose, axes: tuple[Vector, ...]) -> None:
+    def _add_loop(
+        self, number: int, kind: JointKind, child: int, parent: int, pose: Pose, axes: tuple[Vector, ...]
+    ) -> None:
         model = self.found.models.get(child)
         if model is None or (parent and parent not in self.found.models):
             self._report_unsupported(number, "one of its bodies is a copy of another for a loop joint")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from exoskel.scene.joint import Kind
+from exoskel.scene.joint import JointKind
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.spatial import Array
 
@@ -20,7 +20,7 @@ _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _ORDERS = ("xyz", "yzx", "zxy", "xzy", "zyx", "yxz")
 
 
-class Part(Struct, frozen=True):
+class ChainJoint(Struct, frozen=True):
     """One MuJoCo joint: its number, type, anchor and axis in the body's frame."""
 
     number: int
@@ -36,7 +36,7 @@ class Segment(Struct, kw_only=True):
     `coordinates` are the numbers of the MuJoCo joints of its degrees of freedom.
     """
 
-    kind: Kind
+    kind: JointKind
     numbers: list[int]
     anchor: Vector = ZERO
     rotation: Array | None = None
@@ -58,7 +58,7 @@ Screws = dict[int, tuple[int, float]]
 """Slides that an equality couples to a hinge: the hinge and the travel in m per radian."""
 
 
-def segments(parts: Sequence[Part], screws: Screws, suspended: bool = False) -> list[Segment]:
+def segments(parts: Sequence[ChainJoint], screws: Screws, suspended: bool = False) -> list[Segment]:
     """Split a chain into joints of a scene; a `suspended` chain is a hinge2 from our own writer."""
     if suspended and (found := _hinge2(parts)) is not None:
         return [found]
@@ -71,10 +71,10 @@ def segments(parts: Sequence[Part], screws: Screws, suspended: bool = False) -> 
     return out
 
 
-Rule = Callable[[Sequence[Part], Screws], Segment | None]
+SegmentRule = Callable[[Sequence[ChainJoint], Screws], Segment | None]
 
 
-def _of(parts: Sequence[Part], types: str) -> list[Part] | None:
+def _of(parts: Sequence[ChainJoint], types: str) -> list[ChainJoint] | None:
     """The first parts, if they are of these types: f, b, s, h."""
     head = list(parts[: len(types)])
     return head if [part.type[0] for part in head] == list(types) else None
@@ -84,20 +84,20 @@ def _same(one: Array, other: Array) -> bool:
     return bool(np.abs(one - other).max() <= EXACT * max(1.0, float(np.abs(one).max())))
 
 
-def _share_anchor(parts: Sequence[Part]) -> bool:
+def _share_anchor(parts: Sequence[ChainJoint]) -> bool:
     return all(_same(parts[0].anchor, part.anchor) for part in parts[1:])
 
 
-def _numbers(parts: Sequence[Part]) -> list[int]:
+def _numbers(parts: Sequence[ChainJoint]) -> list[int]:
     return [part.number for part in parts]
 
 
-def _free(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _free(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "f")
     return Segment(kind="free", numbers=_numbers(head)) if head else None
 
 
-def _inner_free(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _inner_free(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     """Three slides along a frame's axes and a ball at its origin."""
     head = _of(parts, "sssb")
     if head is None or (rotation := _right_handed(head[:3])) is None:
@@ -105,14 +105,14 @@ def _inner_free(parts: Sequence[Part], _: Screws) -> Segment | None:
     return Segment(kind="free", numbers=_numbers(head), anchor=vector(head[3].anchor), rotation=rotation)
 
 
-def _translational(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _translational(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "sss")
     if head is None or (rotation := _right_handed(head)) is None:
         return None
     return Segment(kind="translational", numbers=_numbers(head), anchor=vector(head[0].anchor), rotation=rotation)
 
 
-def _euler(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _euler(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "hhh")
     if head is None or not _share_anchor(head) or not _orthogonal(head):
         return None
@@ -125,7 +125,7 @@ def _euler(parts: Sequence[Part], _: Screws) -> Segment | None:
     return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), rotation=rotation, order=order)
 
 
-def _planar(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _planar(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "ssh")
     if head is None or not _orthogonal(head) or _right_handed(head) is None:
         return None
@@ -134,7 +134,7 @@ def _planar(parts: Sequence[Part], _: Screws) -> Segment | None:
     )
 
 
-def _translational2d(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _translational2d(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "ss")
     if head is None or not _orthogonal(head):
         return None
@@ -147,7 +147,7 @@ def _translational2d(parts: Sequence[Part], _: Screws) -> Segment | None:
     )
 
 
-def _screw(parts: Sequence[Part], screws: Screws) -> Segment | None:
+def _screw(parts: Sequence[ChainJoint], screws: Screws) -> Segment | None:
     head = _of(parts, "hs")
     if head is None or not _same(head[0].axis, head[1].axis) or head[1].number not in screws:
         return None
@@ -159,7 +159,7 @@ def _screw(parts: Sequence[Part], screws: Screws) -> Segment | None:
     return Segment(kind="screw", numbers=_numbers(head), anchor=vector(head[0].anchor), axes=own, pitch=pitch)
 
 
-def _universal(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _universal(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "hh")
     if head is None or not _share_anchor(head):
         return None
@@ -167,14 +167,14 @@ def _universal(parts: Sequence[Part], _: Screws) -> Segment | None:
     return Segment(kind="universal", numbers=_numbers(head), anchor=vector(head[0].anchor), axes=axes)
 
 
-def _single(parts: Sequence[Part], _: Screws) -> Segment | None:
+def _single(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     one = parts[0]
-    kind: Kind = "ball" if one.type == "ball" else "revolute" if one.type == "hinge" else "prismatic"
+    kind: JointKind = "ball" if one.type == "ball" else "revolute" if one.type == "hinge" else "prismatic"
     axes = () if kind == "ball" else (vector(one.axis),)
     return Segment(kind=kind, numbers=[one.number], anchor=vector(one.anchor), axes=axes)
 
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[SegmentRule, ...] = (
     _free,
     _inner_free,
     _translational,
@@ -188,7 +188,7 @@ _RULES: tuple[Rule, ...] = (
 """Longer segments first; the last rule matches any joint."""
 
 
-def _hinge2(parts: Sequence[Part]) -> Segment | None:
+def _hinge2(parts: Sequence[ChainJoint]) -> Segment | None:
     for types, slide, first, second in (("shh", 0, 1, 2), ("hhs", 2, 1, 0)):
         head = _of(parts, types)
         if head is None or len(parts) != 3 or not _same(head[slide].axis, head[first].axis):
@@ -204,18 +204,18 @@ def _hinge2(parts: Sequence[Part]) -> Segment | None:
     return None
 
 
-def _orthogonal(parts: Sequence[Part]) -> bool:
+def _orthogonal(parts: Sequence[ChainJoint]) -> bool:
     axes = np.array([part.axis for part in parts])
     return _same(axes @ axes.T, np.eye(len(parts)))
 
 
-def _right_handed(parts: Sequence[Part]) -> Array | None:
+def _right_handed(parts: Sequence[ChainJoint]) -> Array | None:
     """The right-handed frame of the axes of three joints, if they form one."""
     rotation = np.stack([part.axis for part in parts], axis=1)
     return rotation if _orthogonal(parts) and _same(np.cross(rotation[:, 0], rotation[:, 1]), rotation[:, 2]) else None
 
 
-def _span(parts: Sequence[Part]) -> tuple[Vector, ...]:
+def _span(parts: Sequence[ChainJoint]) -> tuple[Vector, ...]:
     return (vector(parts[0].axis), vector(parts[1].axis))
 
 

@@ -15,7 +15,7 @@ _CONNECT, _WELD = 0, 1
 """Of mjtEq."""
 
 
-class Group(Struct):
+class BodyGroup(Struct):
     """The bodies of a model, by number; `prefix` is the prefix of their names, without the slash."""
 
     name: str
@@ -23,7 +23,7 @@ class Group(Struct):
     bodies: list[int]
 
 
-def group_bodies(compiled: Compiled, generated: GeneratedParts) -> list[Group]:
+def group_bodies(compiled: Compiled, generated: GeneratedParts) -> list[BodyGroup]:
     """All models of a document, in the order of their first bodies, with one for the parts of the world body."""
     roots = _roots(compiled)
     trees: dict[int, list[int]] = {}
@@ -41,7 +41,7 @@ def group_bodies(compiled: Compiled, generated: GeneratedParts) -> list[Group]:
         prefix = prefixes[root] or ""
         name = unique_name(split_path(prefix)[0] if prefix else compiled.bodies.name(root) or f"model_{root}", taken)
         taken.add(name)
-        out.append(Group(name, prefix, sorted(bodies)))
+        out.append(BodyGroup(name, prefix, sorted(bodies)))
     return out
 
 
@@ -57,9 +57,9 @@ def _has_only_motor_sites(compiled: Compiled) -> bool:
     return all("/amotor/" in compiled.sites.name(i) for i in range(model.nsite) if int(model.site_bodyid[i]) == 0)
 
 
-def _world(compiled: Compiled, taken: Names) -> Group:
+def _world(compiled: Compiled, taken: Names) -> BodyGroup:
     taken.add(WORLD)
-    return Group(WORLD, "", [0])
+    return BodyGroup(WORLD, "", [0])
 
 
 def _roots(compiled: Compiled) -> list[int]:

@@ -20,8 +20,8 @@ from exoskel.formats.mjcf.reading.generated_parts import (
     split_path,
     strip_model,
 )
-from exoskel.formats.mjcf.reading.joint_chains import Part, Screws, Segment, segments
-from exoskel.formats.mjcf.reading.model_groups import Group
+from exoskel.formats.mjcf.reading.joint_chains import ChainJoint, Screws, Segment, segments
+from exoskel.formats.mjcf.reading.model_groups import BodyGroup
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
@@ -88,7 +88,7 @@ class ModelReader:
             out.setdefault(body, []).append(duplicate)
         return out
 
-    def model(self, group: Group) -> Model:
+    def model(self, group: BodyGroup) -> Model:
         made = Model(name=group.name, document=DOCUMENT, node=self.compiled.bodies.node(group.bodies[0]))
         self._taken, self._joints = Names(), Names()
         for number in group.bodies:
@@ -101,7 +101,7 @@ class ModelReader:
 
     # --- bodies ---------------------------------------------------------------------------------------
 
-    def _add_body(self, model: Model, number: int, group: Group) -> None:
+    def _add_body(self, model: Model, number: int, group: BodyGroup) -> None:
         written = self.compiled.bodies.name(number)
         name = self._unique(strip_model(written, group.prefix) if written else f"body_{number}")
         body = Body(
@@ -202,11 +202,11 @@ class ModelReader:
 
     def _segments(self, number: int) -> list[Segment]:
         model, joints = self.mujoco, self.compiled.joints_of(number)
-        chain = [Part(j, self.compiled.types[j], model.jnt_pos[j], model.jnt_axis[j]) for j in joints]
+        chain = [ChainJoint(j, self.compiled.types[j], model.jnt_pos[j], model.jnt_axis[j]) for j in joints]
         written = bool(numbered_joint([self.compiled.joints.name(j) for j in joints]))
         return segments(chain, self.screws, suspended=written and len(chain) == 3 and any(map(self._is_sprung, chain)))
 
-    def _is_sprung(self, part: Part) -> bool:
+    def _is_sprung(self, part: ChainJoint) -> bool:
         """Whether a slide has a spring or damper that ODE's ERP and CFM can express."""
         if part.type != "slide":
             return False
@@ -219,7 +219,7 @@ class ModelReader:
         damping = float(model.dof_damping[model.jnt_dofadr[slide]])
         return float(model.jnt_stiffness[slide]), damping, float(model.opt.timestep)
 
-    def _add_joints(self, model: Model, number: int, body: Body, group: Group) -> None:
+    def _add_joints(self, model: Model, number: int, body: Body, group: BodyGroup) -> None:
         """Add the joints between a body and its parent; all but the last have massless children."""
         parent = self.found.bodies.get(self.compiled.parents[number]) if number else None
         if parent is not None and self.found.models[self.compiled.parents[number]] is not model:
@@ -247,7 +247,7 @@ class ModelReader:
         model.bodies.append(made)
         return made
 
-    def _add_joint(self, model: Model, body: Body, parent: Body | None, segment: Segment, group: Group) -> Joint:
+    def _add_joint(self, model: Model, body: Body, parent: Body | None, segment: Segment, group: BodyGroup) -> Joint:
         names = [self.compiled.joints.name(j) for j in segment.numbers]
         called = joint_name(names, group.prefix, body.name)
         made = Joint(
@@ -289,7 +289,7 @@ class ModelReader:
         self._joints.add(out)
         return out
 
-    def _add_loop_joint(self, model: Model, duplicate: int, child: int, group: Group) -> None:
+    def _add_loop_joint(self, model: Model, duplicate: int, child: int, group: BodyGroup) -> None:
         chain = self._segments(duplicate)
         if len(chain) != 1:
             return

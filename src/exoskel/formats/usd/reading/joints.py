@@ -16,7 +16,7 @@ from exoskel.formats.usd.writing.joint_axes import AXES, ROTATIONS, TRANSLATIONS
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
-from exoskel.scene.joint import Joint, Kind, Mimic
+from exoskel.scene.joint import Joint, JointKind, Mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector, poses_from_matrices
 from exoskel.scene.world import Model
@@ -116,13 +116,13 @@ def set_velocities(
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 _UNITS: dict[str, Vector] = dict(zip(AXES, (_X, _Y, _Z), strict=True))
-_SINGLE: dict[str, Kind] = {
+_SINGLE: dict[str, JointKind] = {
     "PhysicsFixedJoint": "weld",
     "PhysicsRevoluteJoint": "revolute",
     "PhysicsPrismaticJoint": "prismatic",
     "PhysicsSphericalJoint": "ball",
 }
-_GENERIC: dict[tuple[str, ...], Kind] = {
+_GENERIC: dict[tuple[str, ...], JointKind] = {
     TRANSLATIONS: "translational",
     ("transX", "transY"): "translational2d",
     ("transX", "transY", "rotZ"): "planar",

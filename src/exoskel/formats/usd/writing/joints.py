@@ -29,7 +29,7 @@ _PRESCRIBED = ("velocity", "acceleration", "locked")
 """Actuators that prescribe the motion of their joint, regardless of forces."""
 _UNSUPPORTED_DRIVE_FIELDS = (("bounce", "bounce of stops"), ("fudge_factor", "fudge factor"), ("cfm", "CFM of an axis"))
 
-Frames = dict[int, tuple[list[float], list[float], list[float], list[float]]]
+JointFrames = dict[int, tuple[list[float], list[float], list[float], list[float]]]
 """Position and quaternion in the parent, position and quaternion in the child, of each joint by its id."""
 
 
@@ -61,7 +61,7 @@ class JointWriter:
             record_loss(self.output, joint, "US313", kind=joint.kind)
         return axis_plan
 
-    def _frames(self) -> Frames:
+    def _frames(self) -> JointFrames:
         """The frames of all joints in parent and child, rotated to their free axes."""
         joints = [joint for joint in self.world.joints() if id(joint) in self.plans]
         if not joints:
