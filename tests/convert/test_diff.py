@@ -621,3 +621,90 @@ def test_time_is_proportional_for_a_hundred_thousand_bodies() -> None:
     seconds(100)
     small, large = seconds(1_000), seconds(20_000)
     assert large < 20 * small * 5 + 1.0
+
+
+def _with_shape(geometry: Any, pose: Pose) -> Scene:
+    scene = World(name="w")
+    scene.add_model("m").add_body("b", mass=1.0).collisions.append(Shape(geometry=geometry, pose=pose))
+    return Scene(worlds=[scene])
+
+
+ABOUT_Z = Euler((0.0, 0.0, 0.7))
+TILTED = Euler((0.4, 0.3, 0.2))
+HALF_TURN = AxisAngle(X, np.pi)
+QUARTER_TURN = AxisAngle(Z, np.pi / 2)
+
+
+@pytest.mark.parametrize(
+    ("geometry", "rotation"),
+    [
+        (Sphere(0.2), TILTED),
+        (exoskel.Ellipsoid((0.3, 0.3, 0.3)), TILTED),
+        (exoskel.Plane(Z, 0.5), ABOUT_Z),
+        (exoskel.Cylinder(0.1, 1.0), ABOUT_Z),
+        (exoskel.Cylinder(0.1, 1.0), HALF_TURN),
+        (exoskel.Capsule(0.1, 1.0), HALF_TURN),
+        (exoskel.Cone(0.1, 1.0), ABOUT_Z),
+        (Box((1.0, 2.0, 3.0)), HALF_TURN),
+        (Box((1.0, 1.0, 3.0)), QUARTER_TURN),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_shape_turned_onto_itself_is_the_same(geometry: Any, rotation: Any) -> None:
+    before = _with_shape(geometry, Pose((0.1, 0.0, 0.2)))
+    assert diff(before, _with_shape(geometry, Pose((0.1, 0.0, 0.2), rotation))) == []
+    turned = Pose((0.3, 0.0, 0.2), TILTED)
+    around = Pose.from_matrix(turned.matrix() @ Pose((0.0, 0.0, 0.0), rotation).matrix())
+    assert diff(_with_shape(geometry, turned), _with_shape(geometry, around)) == []
+
+
+@pytest.mark.parametrize(
+    ("geometry", "rotation"),
+    [
+        (exoskel.Plane(Z, 0.5), TILTED),
+        (exoskel.Plane(X, 0.5), ABOUT_Z),
+        (exoskel.Cylinder(0.1, 1.0), TILTED),
+        (exoskel.Cone(0.1, 1.0), HALF_TURN),
+        (Box((1.0, 2.0, 3.0)), QUARTER_TURN),
+        (Box((1.0, 1.0, 1.0)), ABOUT_Z),
+        (exoskel.Ellipsoid((0.3, 0.3, 0.4)), TILTED),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_shape_turned_otherwise_differs(geometry: Any, rotation: Any) -> None:
+    found = diff(_with_shape(geometry, Pose()), _with_shape(geometry, Pose((0.0, 0.0, 0.0), rotation)))
+    assert kinds(found) == [("w/m/body[b]/collision[1]/pose", "changed")]
+
+
+def test_a_plane_moved_within_itself_is_the_same() -> None:
+    before = _with_shape(exoskel.Plane(Z, 0.5), Pose())
+    assert diff(before, _with_shape(exoskel.Plane(Z, 0.2), Pose((3.0, 4.0, 0.3)))) == []
+    assert diff(before, _with_shape(exoskel.Plane(Z, 0.2), Pose((3.0, 4.0, 0.4)))) != []
+
+
+def test_a_removed_part_is_not_matched_with_an_unrelated_new_one() -> None:
+    before, after = lab(), lab()
+    arm = after.worlds[0].model("arm")
+    arm.remove("slide")
+    arm.add_body("lamp", parent="hand", joint="ball", shapes=[Box((9.0, 1.0, 1.0))], mass=40.0)
+    after.worlds[0].remove("crate")
+    after.worlds[0].add_model("tree").add_body("trunk", joint="free", shapes=[Sphere(3.0)])
+    assert {(entry.path.rpartition("/")[2], entry.kind) for entry in diff(before, after)} == {
+        ("body[slide]", "only in A"),
+        ("body[lamp]", "only in B"),
+        ("joint[slide_joint]", "only in A"),
+        ("joint[lamp_joint]", "only in B"),
+        ("crate", "only in A"),
+        ("tree", "only in B"),
+    }
+
+
+def test_a_renamed_part_that_also_changed_is_still_matched() -> None:
+    before, after = lab(), lab()
+    arm = after.worlds[0].model("arm")
+    arm.rename("slide", "glide")
+    arm.joint("slide_joint").name = "glide joint"
+    arm.body("glide").mass = 3.0
+    after.worlds[0].rename("crate", "chest")
+    after.worlds[0].model("chest").body("box").mass = 7.0
+    assert {entry.kind for entry in diff(before, after)} == {"renamed", "changed"}

@@ -1,4 +1,4 @@
-"""The single values of scene fields, with defaults filled in, and how joints differ in motion."""
+"""The single values of scene fields, with defaults filled in, and how shapes differ in place and joints in motion."""
 
 from __future__ import annotations
 
@@ -10,13 +10,27 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
+from exoskel import spatial
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.fields import DOF_FIELDS, SOFT_FIELDS, comparable_value, relative_difference, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.pose import Pose
-from exoskel.scene.shape import DEFAULT_COLOR, Mesh
+from exoskel.scene.pose import Pose, pose_matrices
+from exoskel.scene.shape import (
+    DEFAULT_COLOR,
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    Plane,
+    Ray,
+    Shape,
+    Sphere,
+)
 from exoskel.scene.world import Model
 
 ValuePair = tuple[str, Any, Any, float]
@@ -147,6 +161,46 @@ def _same_file(one: Mesh, other: Mesh) -> bool:
         return one.path == other.path or filecmp.cmp(one.path, other.path, shallow=False)
     except OSError:
         return False
+
+
+# --- shapes -------------------------------------------------------------------------------------------
+
+
+def placement_difference(one: Shape, other: Shape) -> float:
+    """The difference between the places of two geometries of one kind, whatever rotations leave them unchanged."""
+    a, b = pose_matrices([one.pose, other.pose])
+    if isinstance(one.geometry, Plane) and isinstance(other.geometry, Plane):
+        return _half_space_difference(a, one.geometry, b, other.geometry)
+    aligned = b @ _symmetry(one.geometry, a[:3, :3].T @ b[:3, :3])
+    return float(transform_differences(a[None], aligned[None])[0])
+
+
+def _half_space_difference(a: np.ndarray, one: Plane, b: np.ndarray, other: Plane) -> float:
+    normals = [transform[:3, :3] @ plane.normal for transform, plane in ((a, one), (b, other))]
+    offsets = [
+        plane.offset + float(normal @ transform[:3, 3])
+        for normal, transform, plane in zip(normals, (a, b), (one, other), strict=True)
+    ]
+    return max(float(np.linalg.norm(normals[0] - normals[1])), relative_difference(*offsets))
+
+
+def _symmetry(geometry: Geometry, turned: np.ndarray) -> np.ndarray:
+    """The rotation that leaves a geometry unchanged and comes closest to undoing the rotation `turned`."""
+    found = np.eye(4)
+    if isinstance(geometry, Sphere) or (isinstance(geometry, Ellipsoid) and len({*geometry.size}) == 1):
+        found[:3, :3] = turned.T
+    elif isinstance(geometry, Box | Ellipsoid):
+        steps = np.rint(turned)  # quarter and half turns
+        is_turn = np.array_equal(steps @ steps.T, np.eye(3))
+        if is_turn and np.array_equal(np.abs(steps) @ geometry.size, geometry.size):
+            found[:3, :3] = steps.T
+    elif isinstance(geometry, Cylinder | Capsule | Cone | Ray):
+        is_flipped = turned[2, 2] < 0.0 and isinstance(geometry, Cylinder | Capsule)
+        flip = np.diag([1.0, -1.0, -1.0]) if is_flipped else np.eye(3)
+        upright = turned @ flip
+        angle = np.arctan2(upright[1, 0] - upright[0, 1], upright[0, 0] + upright[1, 1])
+        found[:3, :3] = flip @ spatial.exp(np.array([0.0, 0.0, -angle]))
+    return found
 
 
 # --- joints -------------------------------------------------------------------------------------------

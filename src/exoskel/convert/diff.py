@@ -10,7 +10,13 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel import spatial
-from exoskel.convert.comparable_values import MOTION_FIELDS, is_used, motion_differences, single_values
+from exoskel.convert.comparable_values import (
+    MOTION_FIELDS,
+    is_used,
+    motion_differences,
+    placement_difference,
+    single_values,
+)
 from exoskel.convert.comparison import TOLERANCE
 from exoskel.convert.matching import Matching, match_markers, match_members, match_models, match_shapes, match_worlds
 from exoskel.diagnostics import ExoskelError, pluralize, printable
@@ -19,7 +25,7 @@ from exoskel.scene.fields import Difference, differences, inertia_component_diff
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Pose, pose_matrices
-from exoskel.scene.shape import Mesh, Shape, TriMesh
+from exoskel.scene.shape import Mesh, Plane, Shape, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
@@ -279,6 +285,8 @@ class _SceneDifferences:
             self._compare_inertias(heavy)
         alike = self._same_motion(raw)
         for d in raw:
+            if isinstance(d.one, Shape) and isinstance(d.other, Shape) and self._is_same_place(d, d.one, d.other):
+                continue
             if d.field == "inertia" or (d.field == "pose" and isinstance(d.one, Body | Model)):
                 continue
             if d.field == "name":
@@ -288,6 +296,12 @@ class _SceneDifferences:
                     self._compare_joint(d, d.one, d.other)
             else:
                 self._compare_values(d)
+
+    def _is_same_place(self, d: Difference, one: Shape, other: Shape) -> bool:
+        """Whether a different pose, or a different plane, takes up the same space."""
+        is_place = d.field == "pose" or (d.field == "geometry" and isinstance(one.geometry, Plane))
+        same_kind = type(one.geometry) is type(other.geometry)
+        return is_place and same_kind and placement_difference(one, other) <= self.tolerance
 
     def _compare_values(self, d: Difference) -> None:
         for tail, mine, theirs, error in single_values(d.one, d.other, d.field):

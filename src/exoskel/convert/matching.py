@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, comparable_value
+from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
@@ -75,10 +76,12 @@ class Matching(Generic[T]):
         for i, j in zip(self.unmatched, self.unmatched_others, strict=False):
             self.add(i, j)
 
-    def match_last(self) -> None:
-        """Pair the unmatched items if there is one on each side."""
-        if len(self.ones) - len(self.to) == len(self.others) - len(self._matched_others) == 1:
-            self.match_in_order()
+    def match_last(self, resembles: Callable[[T, T], bool]) -> None:
+        """Pair the unmatched items if there is one on each side, and nothing else or a resemblance."""
+        if len(self.unmatched) == len(self.unmatched_others) == 1:
+            is_only = len(self.ones) == len(self.others) == 1
+            if is_only or resembles(self.ones[self.unmatched[0]], self.others[self.unmatched_others[0]]):
+                self.match_in_order()
 
     def moved(self) -> list[tuple[int, int]]:
         """The fewest pairs to remove so that the others have the same order on both sides."""
@@ -119,32 +122,45 @@ def _name(item: Any) -> str | None:
     return item.name or None
 
 
-def match_rest(matching: Matching[T]) -> Matching[T]:
-    """Match the other items by equal content, and then the last one."""
+def match_rest(matching: Matching[T], resembles: Callable[[T, T], bool]) -> Matching[T]:
+    """Match the other items by equal content, and then the last one if it resembles its counterpart."""
     matching.match_by(content)
-    matching.match_last()
+    matching.match_last(resembles)
     return matching
 
 
 def match_worlds(ones: Sequence[World], others: Sequence[World]) -> Matching[World]:
-    return match_rest(match_names(ones, others))
+    return match_rest(match_names(ones, others), lambda one, other: _have_same_names(one.models, other.models))
 
 
 def match_models(ones: Sequence[Model], others: Sequence[Model]) -> Matching[Model]:
-    return match_rest(match_names(ones, others))
+    return match_rest(match_names(ones, others), lambda one, other: _have_same_names(one.bodies, other.bodies))
+
+
+def _have_same_names(ones: Sequence[Item], others: Sequence[Item]) -> bool:
+    """Whether at least half of the items have the same names."""
+    mine, theirs = ({_name(item) for item in side} for side in (ones, others))
+    return 2 * len(mine & theirs) >= max(len(mine), len(theirs), 1)
+
+
+def _are_similar(one: Body, other: Body) -> bool:
+    """Whether two bodies have the same shapes or the same mass properties."""
+    mine, theirs = ([shape.geometry for shape in body.shapes] for body in (one, other))
+    return bool(mine and mine == theirs) or (one.inertia == other.inertia != Inertia())
 
 
 def match_members(one: Model, other: Model) -> tuple[Matching[Body], Matching[Joint]]:
     """Match the bodies and joints of two models.
 
-    A renamed body is identified by its parent joint, and a renamed joint by its child body.
+    A renamed body is identified by its parent joint, and a renamed joint only by its child body: joints of unrelated
+    bodies often have the same content.
     """
     bodies, joints = match_names(one.bodies, other.bodies), match_names(one.joints, other.joints)
     if bodies.is_incomplete:
         mine = {id(one.joints[i].child): j for i, j in joints.to.items() if not one.joints[i].loop}
         theirs = {id(joint.child): j for j, joint in enumerate(other.joints) if not joint.loop}
         bodies.match_by(lambda body: mine.get(id(body)), lambda body: theirs.get(id(body)))
-    match_rest(bodies)
+    match_rest(bodies, _are_similar)
     if joints.is_incomplete:
         children = {id(one.bodies[i]): j for i, j in bodies.to.items()}
         place = {id(body): j for j, body in enumerate(other.bodies)}
@@ -152,7 +168,6 @@ def match_members(one: Model, other: Model) -> tuple[Matching[Body], Matching[Jo
             lambda joint: (children.get(id(joint.child), -1), joint.loop),
             lambda joint: (place.get(id(joint.child), -2), joint.loop),
         )
-    match_rest(joints)
     return bodies, joints
 
 
