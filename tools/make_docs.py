@@ -24,9 +24,11 @@ from exoskel.source.schema import build_schema
 from exoskel.source.vocabulary import Element, Vocabulary
 
 PROJECT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(PROJECT))  # the table of hostile files is in the tests
 DOCS = PROJECT / "docs"
 REFERENCE = DOCS / "reference"
 EXTERNAL_READERS = PROJECT / "tests" / "golden" / "external_readers.json"
+HOSTILE_IN_DART = PROJECT / "tests" / "golden" / "hostile_dart.json"
 PUBLIC = PROJECT / "tests" / "golden" / "public.json"
 GENERATED = "This page is generated from tables in the code (`make docs`); do not edit it."
 
@@ -39,11 +41,40 @@ def pages() -> dict[str, str]:
         "formats.md": format_pairs(),
         "external-readers.md": external_readers(),
         "public.md": public_models(),
+        "hostile-files.md": hostile_files(),
     }
     for one in registry.WITH_VOCABULARY:
         generated[f"{one.name}.md"] = vocabulary_markdown(one.vocabulary())
         generated[f"{one.name}.xsd"] = build_schema(one.vocabulary()).decode()
     return generated
+
+
+def hostile_files() -> str:
+    """The files that tests/hostile generates, with the expected diagnostics and what DART does."""
+    from tests.hostile.corpus import HOSTILE
+
+    dart: dict[str, str] = json.loads(HOSTILE_IN_DART.read_text(encoding="utf-8"))
+    parts = [
+        "# Hostile files",
+        GENERATED,
+        f'{len(HOSTILE)} files that `tests/hostile` generates. A code is that of the diagnostic; "nothing to report"'
+        ' means that the file loads correctly. "Confined" means with the option `confine`.',
+    ]
+    for name in sorted({row.format for row in HOSTILE.values()}, key=lambda one: (one != "skel", one)):
+        rows = {key: row for key, row in HOSTILE.items() if row.format == name}
+        head = ["| file | exoskel |", "|---|---|"]
+        if name == "skel":
+            head = ["| file | exoskel | DART 6.20 |", "|---|---|---|"]
+        lines = []
+        for key, row in rows.items():
+            answer = ", ".join(f"`{code}`" for code in row.expect)
+            if not answer:
+                answer = "nothing to report" if row.loads else "error: cannot be opened"
+            elif not row.loads:
+                answer += "; nothing loaded"
+            lines.append(f"| {key} | {answer} |" + (f" {dart[key]} |" if name == "skel" else ""))
+        parts += [f"## {name}", "\n".join([*head, *lines])]
+    return "\n\n".join(parts) + "\n"
 
 
 def diagnostics() -> str:

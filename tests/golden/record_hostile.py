@@ -1,4 +1,7 @@
-"""Records what DART does with the hostile SKEL files: `python -m tests.golden.record_hostile`."""
+"""Records what DART does with the hostile SKEL files: `python -m tests.golden.record_hostile [--new]`.
+
+With `--new`, files that have a record are not tried again.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +62,13 @@ def ask(path: Path) -> str:
 
 
 def main() -> None:
+    known: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8")) if "--new" in sys.argv else {}
     found = {}
     for name, row in HOSTILE.items():
         if row.format != "skel":
+            continue
+        if name in known:
+            found[name] = known[name]
             continue
         with tempfile.TemporaryDirectory() as folder:
             found[name] = ask(make(name, Path(folder) / "in"))
