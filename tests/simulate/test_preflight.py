@@ -123,6 +123,19 @@ def of_ode() -> World:
     return world
 
 
+def flat() -> World:
+    world = World(name="w")
+    plane = {"plane": "arbitrary", "axes": ((1, 0, 0), (-2, 0, 0))}
+    world.add_model("m").add_body("b", joint="planar", moment=UNIT_MOMENT, **plane)
+    return world
+
+
+def stopped(**parameters: float) -> World:
+    joint = one_joint("revolute", drives=(Drive(**parameters),))
+    joint.dofs[0].position_limits = (-1.0, 1.0)
+    return world_of(joint)
+
+
 TETRA = exoskel.TriMesh(
     np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
 )
@@ -168,6 +181,12 @@ CASES: dict[str, tuple[World, str]] = {
     "EN016.locked": (locked_above_two_joints(), "mujoco"),
     "EN016.velocity": (world_of(one_joint("revolute", actuator="velocity")), "ode"),
     "EN017": (sprung_and_rough(), "warp"),
+    "EN018.motor": (world_of(one_joint("amotor", drives=(Drive(max_force=1.0),))), "mujoco"),
+    "EN018.bounce": (stopped(bounce=0.5), "mujoco"),
+    "EN018.stop": (stopped(max_force=1.0, fudge_factor=0.5), "mujoco"),
+    "EN018.suspension": (world_of(one_joint("hinge2", drives=(Drive(suspension_cfm=0.1), Drive()))), "mujoco"),
+    "EN019": (world_of(one_joint("revolute", axes=((0.0, 0.0, 0.0),))), "mujoco"),
+    "EN019.plane": (flat(), "mujoco"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0
@@ -185,7 +204,8 @@ def test_each_diagnostic_is_reported_alone(key: str, snapshot: SnapshotAssertion
     assert f"{found[0].severity}: {found[0].message}\nhint: {found[0].hint}" == snapshot
 
 
-RUNNABLE = [key for key, (world, engine) in CASES.items() if engine == "mujoco" and key not in ("EN005", "EN015")]
+REFUSED = ("EN005", "EN015", "EN019", "EN019.plane")
+RUNNABLE = [key for key, (world, engine) in CASES.items() if engine == "mujoco" and key not in REFUSED]
 
 
 def test_the_default_engine_steps_as_dart_where_others_do_not() -> None:

@@ -196,6 +196,7 @@ _JOINTS: dict[str, Case] = {
     "X810": jointed(hinge('FMax="-1"')),
     "X810.kept": Case(two(hinge('StopERP="8"')), PYODE),
     "X811": jointed(hinge('SuspensionERP="0.5"')),
+    "X811.stop": jointed(f"""<hinge2>{ANCHOR}{axis()}{axis('HiStop="1"', x=1, z=0)}</hinge2>"""),
     "X812": jointed(f"<hinge2>{ANCHOR}{axis()}{axis()}</hinge2>"),
     "X812.universal": jointed(f"<universal>{ANCHOR}{axis()}{axis(x=1)}</universal>"),
     "X813": jointed(hinge('HiStop="4"')),

@@ -411,6 +411,18 @@ def test_suspension_belongs_to_the_first_axis_of_a_hinge2() -> None:
     assert read.world.models[0].joint("j").drives[1].suspension_erp == 0.4, "preserved there"
 
 
+@pytest.mark.parametrize("name", ["LowStop", "LoStop"])
+def test_the_second_axis_of_a_hinge2_has_no_stops(name: str) -> None:
+    """ODE ignores them."""
+    stops = f'{name}="-0.1" HiStop="0.2"'
+    read = load(two(f"<hinge2>{ANCHOR}{axis(stops)}{axis(stops, x=1, z=0)}</hinge2>"))
+    read.expect_all("X811.stop", "X811.stop")
+    read.assert_clean()
+    joint = read.world.models[0].joint("j")
+    assert [dof.position_limits for dof in joint.dofs] == [(-0.1, 0.2), (-math.inf, math.inf)]
+    assert (joint.drives[1].low_stop, joint.drives[1].high_stop) == (-0.1, 0.2), "preserved there"
+
+
 @disagreement(29)
 def test_unknown_axis_parameters_are_reported() -> None:
     read = load(two(hinge('TestCFM="1"')))

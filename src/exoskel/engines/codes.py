@@ -1,4 +1,4 @@
-"""EN001 to EN017: diagnostics about a world before an engine runs it."""
+"""EN001 to EN019: diagnostics about a world before an engine runs it."""
 
 from __future__ import annotations
 
@@ -165,6 +165,40 @@ TOPICS = (
             "EN017",
             "friction and servos of model '{model}' act together with its springs and dampers in {engine}, not after "
             "them",
+        ),
+    ),
+    Topic(
+        "EN018",
+        "Motor, stop or suspension that behaves differently from ODE's",
+        "MuJoCo expresses ODE's motors, stops and suspensions by its own constraints. ODE differs: the axes of an "
+        "angular motor are fixed in the world, and it reaches its speed in one step. A bounce takes one step. At a "
+        "stop, a motor applies its full force, times its fudge factor, regardless of its speed. A compressed "
+        "suspension does not conserve angular momentum.",
+        info(
+            "EN018.motor",
+            "the motor '{joint}' reaches its speed over several steps in {engine}, and its axes rotate with its parent",
+            "use the ode engine",
+        ),
+        info("EN018.bounce", "a bounce of joint '{joint}' at its stops takes about 50 steps in {engine}"),
+        info("EN018.stop", "the motor of joint '{joint}' keeps its speed at the stops in {engine}"),
+        info(
+            "EN018.suspension", "{engine} conserves angular momentum in the suspension of joint '{joint}'; ODE does not"
+        ),
+    ),
+    Topic(
+        "EN019",
+        "Joint axis without direction",
+        "In a file that is read as DART reads it, an axis may be zero, or the two axes of a plane parallel. DART runs "
+        "such a joint: it does not move along that axis.",
+        error(
+            "EN019",
+            "an axis of joint '{joint}' has no direction; {engine} does not support it",
+            "use a nonzero axis, or a weld joint",
+        ),
+        error(
+            "EN019.plane",
+            "the axes of joint '{joint}' do not span a plane; {engine} does not support it",
+            "use two axes that are not parallel",
         ),
     ),
 )

@@ -231,6 +231,8 @@ class EngineCapabilities(Struct, frozen=True):
     ball_servos: bool = True
     """Servos of ball and free joints."""
     angular_motor_stops: bool = True
+    zero_axes: bool = False
+    """Joint axes without direction, along which nothing moves."""
     max_depth: int | None = None
     """The depth of body trees; None: any."""
     invalid_inertia: InvalidInertia = InvalidInertia.ACCEPTED

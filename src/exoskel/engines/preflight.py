@@ -24,7 +24,10 @@ from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.validation import InvalidSceneError, require_valid
 from exoskel.scene.world import Model, Scene, SceneLike, as_scene
-from exoskel.spatial import Array
+from exoskel.spatial import Array, unit
+
+_PARALLEL = 1e-9
+"""The sine of the angle up to which two axes are parallel."""
 
 
 class NotRunnableError(ExoskelError):
@@ -167,6 +170,8 @@ class _Preflight:
         if joint.loop and not self.capabilities.loops:
             self._report("EN006.loop", joint, joint=joint.name)
             return
+        if joint.axes and not (self.capabilities.zero_axes or model.static):
+            self._check_axes(joint)
         self._check_mimic(model, joint)
         if not (self.capabilities.velocity_limits or self.takes_impulse_steps):
             self._check_velocity_limits(joint)
@@ -176,6 +181,14 @@ class _Preflight:
         self._check_actuator(model, joint)
         if self.capabilities.isotropic_balls and joint.kind in ("ball", "free") and joint._dofs is not None:
             self._check_rotations(joint)
+
+    def _check_axes(self, joint: Joint) -> None:
+        if not all(map(any, joint.axes)):
+            self._report("EN019", joint, joint=joint.name)
+        elif joint.plane == "arbitrary" and joint.kind in ("planar", "translational2d"):
+            first, second = unit(joint.axes)
+            if not np.linalg.norm(np.cross(first, second)) > _PARALLEL:
+                self._report("EN019.plane", joint, joint=joint.name)
 
     def _check_mimic(self, model: Model, joint: Joint) -> None:
         if joint.mimic is None:
@@ -200,6 +213,9 @@ class _Preflight:
             any(d.cfm is not None for d in joint.drives) or (joint.loop and any(d.stop_cfm for d in joint.drives))
         ):
             self._report("EN013", joint, joint=joint.name)
+        if self.capabilities.stiff_constraints:
+            for key in sorted(_differences_from_ode(joint)):
+                self._report(key, joint, joint=joint.name)
 
     def _check_actuator(self, model: Model, joint: Joint) -> None:
         if self.takes_impulse_steps:
@@ -261,6 +277,23 @@ class _Preflight:
             self._report("EN008", joint, joint=joint.name, angle=widest)
         else:
             self._report("EN008.open", joint, joint=joint.name)
+
+
+def _differences_from_ode(joint: Joint) -> set[str]:
+    """The messages about motors, stops and suspension of a joint that MuJoCo approximates."""
+    if joint.kind == "amotor":
+        return {"EN018.motor"} if any(drive.max_force for drive in joint.drives) else set()
+    found = set()
+    if joint.kind == "hinge2" and joint.drives and joint.drives[0].suspension_cfm:
+        found.add("EN018.suspension")
+    for dof, drive in zip(joint._dofs or (), joint.drives, strict=False):
+        if not any(map(isfinite, dof.position_limits)):
+            continue
+        if drive.bounce:
+            found.add("EN018.bounce")
+        if drive.max_force and (drive.stop_cfm or drive.fudge_factor not in (None, 1.0)):
+            found.add("EN018.stop")
+    return found
 
 
 def _has_dynamics(joint: Joint) -> bool:

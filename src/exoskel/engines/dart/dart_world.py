@@ -205,6 +205,7 @@ DART = Engine(
         loops=False,
         soft_bodies=True,
         velocity_limits=True,
+        zero_axes=True,
         crashes_on_missing_meshes=True,
     ),
     start=DartWorld,

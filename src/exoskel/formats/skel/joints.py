@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from math import hypot
+from math import hypot, isfinite
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from exoskel import spatial
 from exoskel.diagnostics import KnownNames
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
+from exoskel.formats.skel.values import NOT_FINITE
 from exoskel.formats.skel.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DEFAULT_PITCH, Joint, JointKind
-from exoskel.scene.pose import IDENTITY, Vector
+from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
+from exoskel.scene.world import Model
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
+from exoskel.spatial import Array
 
 X: Vector = (1.0, 0.0, 0.0)
 Y: Vector = (0.0, 1.0, 0.0)
@@ -193,6 +199,8 @@ class JointReader:
         axis: Vector | None = axis_node.fields.get("xyz")
         if axis is None:
             return self._choose_axis(joint, axis_node, fallback, details)
+        if not all(map(isfinite, axis)):
+            return axis  # `place_like_dart` does what DART does
         length = hypot(*axis)
         if self.context.dart and joint.kind == "universal" and abs(length - 1.0) > _ROUNDING:
             joint.collapses = True
@@ -270,6 +278,37 @@ class JointReader:
             for element in ("init_pos", "init_vel", "dof"):
                 if element in fields:
                     self.report("SK013.weld", node.number, element, element=element)
+
+
+def place_like_dart(model: Model) -> None:
+    """Place bodies as DART does where transformations or axes are not finite.
+
+    DART rejects the frame of a joint, relative to its parent, that is not finite: the identity remains.  A motion that
+    is not finite moves the child to the frame of its parent, and keeps it there; such axes become zero.
+    """
+    collapsed = {id(joint) for joint in model.joints if not all(isfinite(v) for axis in joint.axes for v in axis)}
+    lost = {id(body) for body in model.bodies if model.pose is NOT_FINITE or body.pose is NOT_FINITE}
+    rejected = {
+        id(joint)
+        for joint in model.joints
+        if joint.pose is NOT_FINITE or id(joint.child) in lost or id(joint.parent) in lost
+    }
+    if not (collapsed or rejected):
+        return
+    frame = model.pose.matrix()
+    stated = {id(body): frame @ body.pose.matrix() for body in model.bodies}
+    placed: dict[int, Array] = {}
+    for joint in model.joints:  # parents precede children
+        parent = np.eye(4) if joint.parent is None else placed[id(joint.parent)]
+        before = np.eye(4) if joint.parent is None else stated[id(joint.parent)]
+        if id(joint) in collapsed:
+            joint.axes, joint.collapses = (ZERO,) * len(joint.axes), False
+            placed[id(joint.child)] = parent
+        elif id(joint) in rejected:
+            placed[id(joint.child)] = parent @ spatial.inverse(joint.pose.matrix())
+        else:
+            placed[id(joint.child)] = parent @ spatial.inverse(before) @ stated[id(joint.child)]
+        joint.child.pose = Pose.from_matrix(spatial.inverse(frame) @ placed[id(joint.child)])
 
 
 def _are_parallel(first: Vector, second: Vector) -> bool:

@@ -13,7 +13,7 @@ from exoskel.formats.skel.bodies import BodyReader
 from exoskel.formats.skel.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import PLANAR_THIRD
-from exoskel.formats.skel.joints import JointReader
+from exoskel.formats.skel.joints import JointReader, place_like_dart
 from exoskel.formats.skel.vocabulary import PHYSICS_ELEMENT, SKEL, SKELETON_ELEMENT, WORLD_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
@@ -314,6 +314,8 @@ class _Reader:
             model.repaired = node.invalid_fields(SKELETON_ELEMENT)
         if len(ordered) > 1 or (ordered and ordered[0]._dofs is not None):
             self._make_dof_names_unique(ordered)
+        if self.context.dart:
+            place_like_dart(model)
         checks.check_free_velocities(self.context, model)
         return model
 

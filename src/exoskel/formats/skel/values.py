@@ -158,6 +158,10 @@ class Reals(ValueType):
         return Finding("SK024", stripped, {"found": found, "expected": (self.counts or (0,))[0]})
 
 
+NOT_FINITE = Pose()
+"""The value of a transformation with a number that is not finite: an object of its own, equal to the identity."""
+
+
 class Transformation(Reals):
     """Translation in metres, then intrinsic XYZ Euler angles in radians."""
 
@@ -167,8 +171,8 @@ class Transformation(Reals):
 
     def build_value(self, values: tuple[float, ...]) -> Pose:
         x, y, z, a, b, c = values
-        if not _all_finite(values):  # DART logs an error and uses the identity
-            return Pose()
+        if not _all_finite(values):  # `place_like_dart` does what DART does
+            return NOT_FINITE
         return Pose((x, y, z), Euler((a, b, c)))
 
     def dart_value_with_commas(self, values: tuple[float, ...]) -> Pose:

@@ -49,6 +49,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "SuspensionERP": (0.0, 1.0, "from 0 to 1"),
     "SuspensionCFM": (0.0, inf, "at least 0"),
 }
+_STOPS = ("LowStop", "LoStop", "HiStop")
 _IGNORED_BY_ODE = ("FMax", "FudgeFactor")
 """What ODE ignores out of range; it uses any value of the others."""
 
@@ -304,6 +305,10 @@ class OdeJointReader:
                 self.report("X811", node.number, attribute=attribute, name=attribute)
             values[field] = value
         self._read_stops(kind, node, values)
+        if kind == "hinge2" and number == 1:
+            for name in _STOPS:  # ODE never limits this axis
+                if isfinite(node.fields.get("@" + name, inf)):
+                    self.report("X811.stop", node.number, attribute=name, name=name)
         return Drive(**values)
 
     def _read_stops(self, kind: str, node: Node, values: dict[str, float]) -> None:

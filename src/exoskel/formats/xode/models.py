@@ -242,10 +242,13 @@ def _negate(axis: Vector) -> Vector:
 
 
 def _set_limits(joint: Joint) -> None:
-    """Set position limits from stops, for kinds with one coordinate per axis."""
+    """Set position limits from stops, for kinds with one coordinate per axis.
+
+    ODE ignores the stops of a hinge2's second axis.
+    """
     if joint.kind == "amotor":
         return
-    for number, drive in enumerate(joint.drives):
+    for number, drive in enumerate(joint.drives[:1] if joint.kind == "hinge2" else joint.drives):
         limits = _limits_from_stops(drive, rotational=joint.motion[number] == "r")
         if limits != UNLIMITED:
             joint.dofs[number].position_limits = limits

@@ -251,7 +251,9 @@ TOPICS = (
     Topic(
         "SK026",
         "Number is not finite",
-        "`nan` is never valid; infinities are valid only as limits. An invalid value counts as absent.",
+        "`nan` is never valid; infinities are valid only as limits. An invalid value counts as absent. Files read as "
+        "DART reads them are different: the frame of a joint that is not finite becomes that of its parent, and a body "
+        "whose joint has an axis that is not finite stays at the frame of its parent.",
         error(
             "SK026",
             "'{token}' is not a finite number",

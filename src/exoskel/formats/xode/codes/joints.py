@@ -100,10 +100,13 @@ TOPICS = (
     ),
     Topic(
         "X811",
-        "Suspension without effect",
-        "ODE applies suspension only to the first axis of a hinge2.",
+        "Suspension or stop without effect",
+        "ODE applies suspension and stops only to the first axis of a hinge2; the second rotates freely.",
         message_with_severities(
             "X811", "W/W", "{name} has no effect here: only the first axis of a hinge2 has a suspension"
+        ),
+        message_with_severities(
+            "X811.stop", "W/W", "{name} has no effect here: only the first axis of a hinge2 has stops"
         ),
     ),
     Topic(
