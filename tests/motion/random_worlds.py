@@ -57,12 +57,31 @@ def random_worlds(kind: str, count: int, first: int = 0) -> Iterator[RandomWorld
     return (random_world(kind, seed) for seed in range(first, first + count))
 
 
-class _Writer:
+class Draw:
+    """Draws numbers and items of a random world."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def _number(self, low: float, high: float) -> float:
+        return _decimals(self.rng.uniform(low, high), 3)
+
+    def _numbers(self, count: int, size: float) -> str:
+        return _joined([_decimals(v, 3) for v in self.rng.uniform(-size, size, count)])
+
+    def _chance(self, probability: float) -> bool:
+        return bool(self.rng.random() < probability)
+
+    def _choose(self, items: Sequence[Item]) -> Item:
+        return items[int(self.rng.integers(len(items)))]
+
+
+class _Writer(Draw):
     """Draws the parts of one world."""
 
     def __init__(self, kind: str, rng: np.random.Generator) -> None:
+        super().__init__(rng)
         self.kind = kind
-        self.rng = rng
         self.commands: dict[str, dict[str, list[float]]] = {}
 
     def world(self, name: str) -> RandomWorld:
@@ -172,18 +191,6 @@ class _Writer:
         if not self._chance(chance):
             return ""
         return f"<transformation>{self._numbers(3, 0.5)} {self._numbers(3, 1.4)}</transformation>"
-
-    def _number(self, low: float, high: float) -> float:
-        return _decimals(self.rng.uniform(low, high), 3)
-
-    def _numbers(self, count: int, size: float) -> str:
-        return _joined([_decimals(v, 3) for v in self.rng.uniform(-size, size, count)])
-
-    def _chance(self, probability: float) -> bool:
-        return bool(self.rng.random() < probability)
-
-    def _choose(self, items: Sequence[Item]) -> Item:
-        return items[int(self.rng.integers(len(items)))]
 
 
 def _rotational(kind: str, index: int) -> bool:
