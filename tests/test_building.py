@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import exoskel
-from exoskel import Box, ExoskelError, Model, Pose, Scene, Sphere, World
+from exoskel import Body, Box, ExoskelError, Model, Pose, Scene, Shape, Sphere, World, spatial
 
 WALKER = "dart://sample/skel/walker.skel"
 
@@ -116,3 +118,175 @@ def test_a_model_has_the_default_world() -> None:
     model.add_body("ball", mass=1.0, shapes=[Box((1, 1, 1))])
     simulation = exoskel.Simulation(model)
     assert simulation.world.gravity == (0.0, 0.0, -9.81) and simulation.world.models == [model]
+
+
+# --- mass properties -----------------------------------------------------------------------------------
+
+
+def body_with(*shapes: Any, **options: Any) -> Body:
+    return Model(name="m").add_body("b", shapes=shapes, **options)
+
+
+def test_centre_and_moment_come_from_the_shapes() -> None:
+    body = body_with(Shape(geometry=Box((1, 2, 3)), pose=Pose((0, 0, -1))), mass=12.0)
+    assert body.com == (0.0, 0.0, -1.0) and body.moment == pytest.approx((13, 10, 5, 0, 0, 0))
+    assert body.inertia.derived == ("com", "moment")
+
+
+def test_given_values_are_not_derived() -> None:
+    shape = Shape(geometry=Box((1, 2, 3)), pose=Pose((0, 0, -1)))
+    body = body_with(shape, com=(0, 0, 0), moment=(1, 1, 1, 0, 0, 0))
+    assert body.com == (0, 0, 0) and body.moment == (1, 1, 1, 0, 0, 0) and body.inertia.derived == ()
+    assert body_with(shape, com=(0, 0, 0), mass=12.0).moment == pytest.approx((25, 22, 5, 0, 0, 0))
+
+
+def test_derived_values_follow_the_shapes_and_the_mass() -> None:
+    body = body_with(Sphere(0.1), mass=2.0)
+    body.mass = 4.0
+    assert body.moment[0] == pytest.approx(0.016)
+    body.collisions[0].pose = Pose((1, 0, 0))
+    assert body.com == (1.0, 0.0, 0.0)
+    body.com = (0.0, 0.0, 0.0)
+    assert body.inertia.derived == ("moment",)
+    body.com = None
+    assert body.inertia.derived == ("com", "moment")
+
+
+CUBE = exoskel.TriMesh(
+    np.array([[x, y, z] for x in (0, 2) for y in (0, 1) for z in (0, 1)], dtype=np.float64),
+    np.array(
+        [
+            [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+            [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
+        ]
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        Box((0.3, 0.5, 0.7)),
+        Sphere(0.4),
+        exoskel.Ellipsoid((0.3, 0.5, 0.7)),
+        exoskel.Cylinder(0.2, 0.9),
+        exoskel.Capsule(0.2, 0.9),
+        exoskel.Cone(0.4, 0.9),
+        exoskel.Cone(0.4, 0.9, centred=False),
+        exoskel.Pyramid(0.4, 0.6, 0.9),
+        CUBE,
+    ],
+    ids=lambda geometry: geometry.__class__.__name__,
+)
+def test_solids_agree_with_the_volume_integral(geometry: Any) -> None:
+    """Compare with sums over random points inside the bounding box."""
+    pose = Pose((0.3, -0.2, 0.5), exoskel.Euler((0.4, -0.7, 1.1)))
+    body = body_with(Shape(geometry=geometry, pose=pose), density=1000.0)
+    low, high = (np.array(corner) for corner in geometry.bounds())
+    points = np.random.default_rng(1).uniform(low, high, (400_000, 3))
+    inside = points[_is_inside(geometry, points)]
+    mass = 1000.0 * float(np.prod(high - low)) * len(inside) / len(points)
+    placed = inside @ pose.matrix()[:3, :3].T + pose.position
+    centre = placed.mean(axis=0)
+    tensor = mass * spatial.point_moment(placed - centre).mean(axis=0)
+    assert body.mass == pytest.approx(mass, rel=1e-2)
+    assert body.com == pytest.approx(centre, abs=3e-3)
+    size = np.abs(tensor).max()
+    assert np.abs(spatial.moment_matrix(body.moment) - tensor).max() < 0.02 * size
+
+
+def _is_inside(geometry: Any, points: np.ndarray) -> np.ndarray:
+    x, y, z = points.T
+    match geometry:
+        case Sphere(radius=r):
+            return x * x + y * y + z * z < r * r
+        case exoskel.Ellipsoid(size=(a, b, c)):
+            return (2 * x / a) ** 2 + (2 * y / b) ** 2 + (2 * z / c) ** 2 < 1
+        case exoskel.Cylinder(radius=r):
+            return x * x + y * y < r * r
+        case exoskel.Capsule(radius=r, height=h):
+            return x * x + y * y + np.maximum(np.abs(z) - h / 2, 0) ** 2 < r * r
+        case exoskel.Cone(radius=r, height=h, centred=centred):
+            return np.hypot(x, y) < r * (1 - (z + (h / 2 if centred else 0)) / h)
+        case exoskel.Pyramid(width=w, depth=d, height=h):
+            rest = 1 - (z + h / 2) / h
+            return (np.abs(x) < w / 2 * rest) & (np.abs(y) < d / 2 * rest)
+    return np.ones(len(points), dtype=bool)
+
+
+def test_density_counts_each_shape_once() -> None:
+    assert body_with(Box((1, 1, 1)), density=500.0).mass == 500.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mass": -1.0}, "the mass of body 'b' is -1.0"),
+        ({"mass": math.nan}, "the mass of body 'b' is nan"),
+        ({"mass": math.inf}, "the mass of body 'b' is inf"),
+        ({"density": -1.0}, "the density of body 'b' is -1.0"),
+        ({"density": math.nan}, "the density of body 'b' is nan"),
+        ({"density": 1.0, "mass": 1.0}, "body 'b' has both a mass and a density"),
+        ({"density": 1.0, "shapes": []}, "body 'b' has a density but no shape"),
+        ({"density": 1.0, "shapes": [exoskel.Plane((0, 0, 1))]}, "body 'b' has a density but no shape"),
+    ],
+)
+def test_invalid_masses_are_refused_with_the_name_of_the_body(options: dict[str, Any], message: str) -> None:
+    model = Model(name="m")
+    with pytest.raises(ExoskelError, match=message):
+        model.add_body("b", **{"shapes": [Box((1, 1, 1))], **options})
+    assert not model.bodies and not model.joints
+
+
+def test_a_pendulum_swings() -> None:
+    world = World(name="lab")
+    rod = Shape(geometry=Box((0.05, 0.05, 1.0)), pose=Pose((0, 0, -0.5)))
+    world.add_model("pendulum").add_body(
+        "rod", joint="revolute", axes=((0, 1, 0),), positions=(0.1,), mass=1.0, shapes=[rod]
+    )
+    motion = exoskel.run(world, 4.0)
+    period = 2 * math.pi * math.sqrt((1 / 3) / (9.81 * 0.5))
+    crossings = motion.time[:-1][np.diff(np.sign(motion.positions[:, 0])) < 0]
+    assert np.diff(crossings)[0] == pytest.approx(period, abs=0.02)
+    assert motion.positions[0, 0] == 0.1
+
+
+@pytest.mark.parametrize("extension", ["skel", "xode", "sdf", "xml"])
+def test_derived_mass_properties_are_saved(extension: str, tmp_path: Path) -> None:
+    world = World(name="lab")
+    shapes = [Shape(geometry=exoskel.Cone(0.2, 0.5), pose=Pose((0.1, 0.2, 0.3), exoskel.Euler((0.1, 0.2, 0.3))))]
+    body = world.add_model("m").add_body("b", shapes=[*shapes, Box((0.1, 0.2, 0.3))], density=700.0)
+    path = tmp_path / f"m.{extension}"
+    exoskel.save(world, path)
+    read = exoskel.load(path).world.models[0].body("b")
+    assert (read.mass, *read.com, *read.moment) == pytest.approx((body.mass, *body.com, *body.moment))
+
+
+def test_a_body_added_to_a_file_keeps_its_mass_properties(tmp_path: Path) -> None:
+    scene = exoskel.load(WALKER)
+    exoskel.save(scene, tmp_path / "walker.skel")
+    scene = exoskel.load(tmp_path / "walker.skel")
+    added = scene.world.models[0].add_body("cone", shapes=[exoskel.Cone(0.2, 0.5)], density=700.0)
+    exoskel.save(scene)
+    read = exoskel.load(tmp_path / "walker.skel").world.models[0].body("cone")
+    assert read.com == pytest.approx(added.com) and read.moment == pytest.approx(added.moment)
+
+
+# --- collision shapes ----------------------------------------------------------------------------------
+
+
+def test_collision_copies_keep_everything() -> None:
+    shape = Shape(
+        geometry=Box((1, 1, 1)),
+        pose=Pose((1, 2, 3)),
+        name="foot",
+        color=(1.0, 0.0, 0.0, 1.0),
+        friction=0.3,
+        restitution=0.7,
+        collidable=False,
+    )
+    body = body_with(shape)
+    copied = body.collisions[0]
+    assert copied is not body.visuals[0]
+    for field in ("geometry", "pose", "name", "color", "friction", "restitution", "collidable"):
+        assert getattr(copied, field) == getattr(shape, field)

@@ -12,6 +12,7 @@ from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Box, Cylinder, Ellipsoid, Shape, Sphere
+from exoskel.scene.solids import volume_of
 
 SoftGeometry = Box | Sphere | Ellipsoid | Cylinder
 
@@ -111,6 +112,13 @@ class Body(Item):
         return self.visuals + self.collisions
 
     @property
+    def mass_shapes(self) -> list[Shape]:
+        """The shapes that mass properties are derived from: DART uses all; otherwise collision shapes, if any."""
+        if self.inertia.rule != "solid":
+            return self.shapes
+        return self.collisions or self.visuals
+
+    @property
     def mass(self) -> float:
         """Mass in kg, without the soft skin.  Setting it recomputes a derived moment and scales that of a solid."""
         return self.inertia.mass
@@ -127,11 +135,14 @@ class Body(Item):
 
     @property
     def com(self) -> Vector:
-        """Centre of mass in the body frame, m."""
-        return self.inertia.com
+        """Centre of mass in the body frame, m.  If it is set to None, it follows the shapes."""
+        return self.inertia.com_of(self.mass_shapes)
 
     @com.setter
-    def com(self, value: Vector) -> None:
+    def com(self, value: Vector | None) -> None:
+        if value is None:
+            self.inertia.com = None
+            return
         x, y, z = value
         self.inertia.com = (float(x), float(y), float(z))
 
@@ -143,7 +154,7 @@ class Body(Item):
         """
         if self.inertia.moment is not None:
             return self.inertia.moment
-        xx, yy, zz, xy, xz, yz = derive_moments([(self.inertia, self.shapes)]).moments[0].tolist()
+        xx, yy, zz, xy, xz, yz = derive_moments([(self.inertia, self.mass_shapes)]).moments[0].tolist()
         return (xx, yy, zz, xy, xz, yz)
 
     @moment.setter
@@ -153,3 +164,17 @@ class Body(Item):
 
     def __repr__(self) -> str:
         return f"Body({self.name!r}, mass={self.mass:g}, shapes={len(self.visuals)}+{len(self.collisions)})"
+
+
+def mass_of(body: Body, mass: float | None, density: float | None) -> float:
+    """The mass of a body that is given, or that follows from a density in kg/m³ and its shapes."""
+    if density is None:
+        return 1.0 if mass is None else mass
+    if mass is not None:
+        raise ExoskelError(f"body {body.name!r} has both a mass and a density; give one of them")
+    if not (isfinite(density) and density > 0.0):
+        raise ExoskelError(f"the density of body {body.name!r} is {density}, but must be positive and finite")
+    volume = volume_of(body.mass_shapes)
+    if not volume > 0.0:
+        raise ExoskelError(f"body {body.name!r} has a density but no shape with a volume; give its mass")
+    return density * volume

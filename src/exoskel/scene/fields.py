@@ -191,7 +191,7 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
             if field == "pose":
                 poses.append((one, other, field))
             elif field == "inertia":
-                if mine != theirs or mine.moment is None:
+                if mine != theirs or mine.derived:
                     inertias.append((one, other))
             else:
                 error = _direction_difference(mine, theirs) if field == "axes" else relative_difference(mine, theirs)

@@ -34,6 +34,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
+from exoskel.scene.solids import box_moment, capsule_solid, centre_of, solid_tensors
 from exoskel.spatial import Array
 
 Moment = tuple[float, float, float, float, float, float]
@@ -44,15 +45,31 @@ InertiaRule = Literal["all_shapes", "first_shape"]
 """How a missing moment is derived: DART 6.20 uses all shapes, DART up to 6.19 only the first."""
 
 
+MomentRule = Literal["all_shapes", "first_shape", "solid"]
+"""How a missing moment is derived, besides DART's rules: that of solids of uniform density."""
+
+
 class Inertia(Tracked, gc=False):
-    """Mass in kg, centre of mass in the body frame, and a moment; without a moment, `rule` derives it."""
+    """Mass in kg, centre of mass in the body frame, and a moment.
+
+    Without a moment, `rule` derives it from the shapes.  Without a centre of mass (None), it is that of the shapes.
+    """
 
     mass: float = 1.0
-    com: Vector = ZERO
+    com: Vector | None = ZERO
     moment: Moment | None = UNIT_MOMENT
-    rule: InertiaRule = "all_shapes"
+    rule: MomentRule = "all_shapes"
     scales: bool = False
     """The moment is that of a solid of uniform density: it scales with the mass."""
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """What is derived from the shapes of the body, and follows them: `com`, `moment`, both or nothing."""
+        return ("com",) * (self.com is None) + ("moment",) * (self.moment is None)
+
+    def com_of(self, shapes: Sequence[Shape]) -> Vector:
+        """The centre of mass of a body with these shapes."""
+        return centre_of(shapes) if self.com is None else self.com
 
 
 class DerivedMoments(Struct):
@@ -68,10 +85,10 @@ class DerivedMoments(Struct):
 
 
 MassAndShapes = tuple[Inertia, Sequence[Shape]]
-"""What a moment is derived from: the mass properties, and all shapes with the visual ones first."""
+"""What a moment is derived from: the mass properties, and the shapes (DART: all, with the visual ones first)."""
 
 
-def derive_moments(bodies: Sequence[MassAndShapes], rule: InertiaRule | None = None) -> DerivedMoments:
+def derive_moments(bodies: Sequence[MassAndShapes], rule: MomentRule | None = None) -> DerivedMoments:
     """Derive the moments of many bodies at once, each by its own rule unless `rule` is given.
 
     A body without shapes, or with a mass that is not positive, gets the identity.  Meshes that could not be
@@ -80,12 +97,18 @@ def derive_moments(bodies: Sequence[MassAndShapes], rule: InertiaRule | None = N
     bodies = [(inertia, [s for s in shapes if not _is_unloaded(s.geometry)]) for inertia, shapes in bodies]
     moments = np.empty((len(bodies), 6))
     moments[:] = UNIT_MOMENT
-    centres = np.array([inertia.com for inertia, _ in bodies]).reshape(-1, 3)
+    centres = np.array([inertia.com_of(shapes) for inertia, shapes in bodies]).reshape(-1, 3)
     solid = [i for i, (inertia, shapes) in enumerate(bodies) if shapes and inertia.mass > 0.0]
     first = [i for i in solid if (rule or bodies[i][0].rule) == "first_shape"]
     every = [i for i in solid if (rule or bodies[i][0].rule) == "all_shapes"]
+    solids = [i for i in solid if (rule or bodies[i][0].rule) == "solid"]
     overflown = np.zeros(len(bodies), dtype=np.bool_)
     with np.errstate(all="ignore"):
+        if solids:
+            masses = np.array([bodies[i][0].mass for i in solids])
+            tensors = solid_tensors(masses, [bodies[i][1] for i in solids], centres[solids])
+            known = ~np.isnan(tensors).all(axis=(1, 2))  # others have no volume
+            moments[np.array(solids)[known]] = spatial.moment_entries(tensors[known])
         if first:
             moments[first] = [_first_shape(bodies[i]) for i in first]
         if every:
@@ -116,7 +139,7 @@ def _all_shapes(bodies: Sequence[MassAndShapes]) -> tuple[Array, Array, NDArray[
     owner = np.repeat(np.arange(len(bodies)), counts)
     starts = np.cumsum(counts) - counts
     mass = np.array([inertia.mass for inertia, _ in bodies])
-    stated = np.array([inertia.com for inertia, _ in bodies])
+    stated = np.array([inertia.com_of(shapes) for inertia, shapes in bodies])
 
     solids = [solid_properties(shape.geometry) for shape in shapes]
     volume = np.array([v if isfinite(v) and v else 1.0 for v, _, _ in solids])
@@ -145,10 +168,6 @@ def solid_properties(geometry: Geometry) -> SolidProperties:
     return _SOLIDS[type(geometry)](geometry)
 
 
-def _box(x: float, y: float, z: float) -> Vector:
-    return ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
-
-
 def _extents(bounds: Bounds | None) -> Vector:
     if bounds is None:
         return ZERO
@@ -158,7 +177,7 @@ def _extents(bounds: Bounds | None) -> Vector:
 
 def _solid_box(g: Box) -> SolidProperties:
     x, y, z = g.size
-    return (x * y * z, _box(x, y, z), 0.0)
+    return (x * y * z, box_moment(x, y, z), 0.0)
 
 
 def _solid_sphere(g: Sphere) -> SolidProperties:
@@ -179,13 +198,8 @@ def _solid_cylinder(g: Cylinder) -> SolidProperties:
 
 
 def _solid_capsule(g: Capsule) -> SolidProperties:
-    r, h = g.radius, g.height
-    tube, caps = pi * r * r * h, 4 / 3 * pi * r * r * r
-    volume = tube + caps
-    mt = h / (h + 4 / 3 * r)
-    mc = 1.0 - mt
-    side = mt * (h * h / 12 + r * r / 4) + mc * (h * h / 4 + 3 * h * r / 8 + 0.4 * r * r)
-    return (volume, (side, side, mt * r * r / 2 + 0.4 * mc * r * r), 0.0)
+    capsule = capsule_solid(g.radius, g.height)
+    return (capsule.volume, capsule.moment, 0.0)
 
 
 def _solid_cone(g: Cone) -> SolidProperties:
@@ -204,12 +218,12 @@ def _solid_without_volume(_: Plane | Ray) -> SolidProperties:
 
 
 def _solid_multi_sphere(g: MultiSphere) -> SolidProperties:
-    return (0.0, _box(*_extents(g.bounds())), 0.0)
+    return (0.0, box_moment(*_extents(g.bounds())), 0.0)
 
 
 def _solid_mesh(g: Mesh | TriMesh) -> SolidProperties:
     x, y, z = _extents(g.bounds())
-    return (x * y * z, _box(x, y, z), 0.0)
+    return (x * y * z, box_moment(x, y, z), 0.0)
 
 
 _SOLIDS: dict[type, Callable[[Any], SolidProperties]] = {

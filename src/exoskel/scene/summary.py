@@ -52,7 +52,7 @@ def moments(bodies: Sequence[Body]) -> np.ndarray:
     out = np.array([body.inertia.moment or (0.0,) * 6 for body in bodies]).reshape(-1, 6)
     derived = [i for i, body in enumerate(bodies) if body.inertia.moment is None]
     if derived:
-        out[derived] = derive_moments([(bodies[i].inertia, bodies[i].shapes) for i in derived]).moments
+        out[derived] = derive_moments([(bodies[i].inertia, bodies[i].mass_shapes) for i in derived]).moments
     return out
 
 

@@ -276,7 +276,8 @@ class ValueChecker:
     def _check_inertias(self, bodies: Sequence[Body]) -> None:
         inertias = [body.inertia for body in bodies]
         self.check_numbers(bodies, "inertia", [one.mass for one in inertias], NOT_NEGATIVE, path="mass")
-        self.check_numbers(bodies, "inertia", [one.com for one in inertias], width=3, path="com")
+        given = [body for body in bodies if body.inertia.com is not None]
+        self.check_numbers(given, "inertia", [body.inertia.com for body in given], width=3, path="com")
         given = [body for body in bodies if body.inertia.moment is not None]
         self.check_numbers(given, "inertia", [body.inertia.moment for body in given], width=6, path="moment")
 

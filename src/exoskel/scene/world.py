@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from math import isfinite
 from typing import Any
 
@@ -10,12 +11,12 @@ from msgspec import Struct, field, structs
 
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, mass_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
 from exoskel.scene.joint import TRAITS, Joint, JointKind, wrong_count
-from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
+from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
@@ -95,8 +96,9 @@ class Model(Item):
         name: str,
         *,
         pose: Pose = IDENTITY,
-        mass: float = 1.0,
-        com: Vector = ZERO,
+        mass: float | None = None,
+        density: float | None = None,
+        com: Vector | None = None,
         moment: Moment | None = None,
         shapes: Sequence[Shape | Geometry] = (),
         parent: Body | str | None = None,
@@ -107,8 +109,9 @@ class Model(Item):
         """Add a body and its joint; returns the body.
 
         `pose` is the body's frame in the model at zero joint positions, `parent` a body, its name, or None
-        for the world.  Each of `shapes` is used both as visual and as collision shape.  Without `moment`,
-        it is derived from the shapes.  `joint_options` are fields of `Joint`, such as `axes`.
+        for the world.  Each of `shapes` is used both as visual and as collision shape.  The mass is `mass` in kg
+        (default 1), or follows from `density` in kg/m³.  Without `com` or `moment`, these are derived from the shapes
+        as solids of uniform density.  `joint_options` are fields of `Joint`, such as `axes`.
         """
         if self.index.bodies.index_of(self.bodies, name) >= 0:
             raise TakenNameError(f"model {self.name!r} already has a body called {name!r}")
@@ -116,10 +119,12 @@ class Model(Item):
         body = Body(
             name=name,
             pose=pose,
-            inertia=Inertia(mass=mass, com=com, moment=moment),
+            inertia=Inertia(mass=1.0, com=com, moment=moment, rule="solid"),
             visuals=own,
-            collisions=[Shape(geometry=s.geometry, pose=s.pose) for s in own],
+            collisions=[copy(s) for s in own],
         )
+        if mass is not None or density is not None:
+            body.mass = mass_of(body, mass, density)
         parent_body = self.body(parent) if isinstance(parent, str) else parent
         self.bodies.append(body)
         self.index.bodies.note_appended(self.bodies)

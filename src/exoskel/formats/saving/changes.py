@@ -112,8 +112,8 @@ def _unequal(ours: Sequence[Item], theirs: Sequence[Item]) -> Iterator[tuple[Ite
 
 
 def moment_may_differ(one: Item, other: Item) -> bool:
-    """Whether derived moments have to be compared although all fields are the same."""
-    if not isinstance(one, Body) or not isinstance(other, Body) or one.inertia.moment is not None:
+    """Whether derived mass properties have to be compared although all fields are the same."""
+    if not isinstance(one, Body) or not isinstance(other, Body) or not one.inertia.derived:
         return False
     return len(one.shapes) != len(other.shapes) or not all(map(is_plainly_same, one.shapes, other.shapes))
 

@@ -23,8 +23,8 @@ class SkelEditor(FormatEditor):
         return old, new
 
     def adapt_added(self, item: Item, element: Markup) -> Markup:
-        """Remove a derived moment of inertia: the file does not state what the scene does not state."""
-        if isinstance(item, Body) and item.inertia.moment is None:
+        """Remove a moment of inertia that DART derives too: the file does not state what the scene does not state."""
+        if isinstance(item, Body) and item.inertia.moment is None and item.inertia.rule != "solid":
             children = [without(c, "moment_of_inertia") if c.tag == "inertia" else c for c in element.children]
             return Markup(element.tag, element.attributes, element.text, children, element.item)
         if element.tag == "skeleton":
