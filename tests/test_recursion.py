@@ -63,6 +63,7 @@ ALLOWED = {
     "exoskel.formats.usd.tree.Prim.paths": _PRIMS,
     "exoskel.cli.terminal._escape_surrogates": _OUTPUT,
     "exoskel.formats.usd.emitters._value": _OUTPUT,
+    "exoskel.convert.driver._document_to_convert": _ONCE,
     "exoskel.formats.sdf.read.read": _ONCE,
     "exoskel.formats.sdf.shape_elements._shape": _ONCE,
     "exoskel.formats.skel.read.read": _ONCE,

@@ -8,7 +8,7 @@ TOPICS = (
     Topic(
         "EN001",
         "Body without mass",
-        "MuJoCo and ODE do not simulate a body of mass 0. MuJoCo runs it with 1e-12 kg and its moment of inertia.",
+        "MuJoCo and ODE do not support bodies of mass 0. In MuJoCo, they have 1e-12 kg and their own moments.",
         warning(
             "EN001", "body '{body}' has no mass; it runs with {mass} kg and its moment of inertia", "give it a mass"
         ),
@@ -68,7 +68,7 @@ TOPICS = (
         "Ball joint with different springs about its axes",
         "MuJoCo has one stiffness for the three axes of a ball, about the zero position: the mean. Damping and "
         "friction are preserved for each axis if the joint's axes are those of its child. The mujoco engine computes "
-        "these springs itself; MuJoCo Warp and other integrators than `discrete` do not.",
+        "these springs itself; MuJoCo Warp and integrators other than `discrete` do not.",
         warning(
             "EN007",
             "the {what} of joint '{joint}' differs between its axes; {engine} uses the mean",
@@ -94,7 +94,7 @@ TOPICS = (
         "EN009",
         "Velocity limits",
         "DART enforces velocity limits where limits are enforced. So does the mujoco engine, except in steps with "
-        "contacts; MuJoCo Warp, other integrators than `discrete`, and ODE do not.",
+        "contacts; MuJoCo Warp, integrators other than `discrete`, and ODE do not.",
         warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),
     ),
     Topic(
@@ -142,7 +142,7 @@ TOPICS = (
         "EN016",
         "Actuator that behaves differently",
         "MuJoCo has no servo for a ball or free joint, and no velocity actuator to which other joints react. The "
-        "mujoco engine computes both itself; MuJoCo Warp and other integrators than `discrete` do not. A velocity "
+        "mujoco engine computes both itself; MuJoCo Warp and integrators other than `discrete` do not. A velocity "
         "actuator without a command stops after one step in DART and MuJoCo; in ODE it keeps its velocity. DART stops "
         "a locked joint in the middle of its first step: a velocity that the file states still has a small effect.",
         warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
@@ -159,7 +159,7 @@ TOPICS = (
         "EN017",
         "Friction and servos beside springs and dampers",
         "DART advances the velocities with springs and dampers, and then applies the impulses of joint friction and "
-        "servos. The mujoco engine does the same; MuJoCo Warp, other integrators than `discrete`, and worlds with "
+        "servos. The mujoco engine does the same; MuJoCo Warp, integrators other than `discrete`, and worlds with "
         "ODE's motors solve both together.",
         warning(
             "EN017",

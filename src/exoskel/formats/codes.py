@@ -25,7 +25,8 @@ CATALOGUE = Catalogue(
         Topic(
             "FM202",
             "File with several names",
-            "Saving replaces a file by a new one. Other names of the old file (hard links) still lead to the old one.",
+            "Saving replaces a file with a new one. Other names of the old file (hard links) still refer to the old "
+            "one.",
             info("FM202", "the saved file has other names (hard links: {count}), which keep the old content"),
         ),
         Topic(

@@ -16,7 +16,7 @@ CATALOGUE = Catalogue(
         ),
         Topic(
             "SC102",
-            "Repeated name",
+            "Duplicate name",
             "The models of a world, the bodies of a model and the joints of a model have unique names.",
             error("SC102", "{owner} has several {kind} called '{name}'", "rename all but one of them"),
         ),

@@ -329,10 +329,10 @@ _TEXTS = ("engine", "world")
 
 
 def _check_metadata(meta: dict[str, Any], name: str) -> dict[str, Any]:
-    """The metadata; raises ExoskelError if a value that is shown is not a text."""
+    """The metadata; raises ExoskelError if a value that is shown is not text."""
     for key in _TEXTS:
         if not isinstance(meta.get(key, ""), str):
-            raise ExoskelError(f"{name!r} is not a trajectory: {key!r} in its metadata is not a text")
+            raise ExoskelError(f"{name!r} is not a trajectory: {key!r} in its metadata is not text")
     gravity = meta.get("gravity", [0.0, 0.0, 0.0])
     if not (isinstance(gravity, list) and len(gravity) == 3 and all(type(part) in (int, float) for part in gravity)):
         raise ExoskelError(f"{name!r} is not a trajectory: 'gravity' in its metadata is not three numbers")

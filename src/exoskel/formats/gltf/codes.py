@@ -116,7 +116,7 @@ _DROPPED = (
     Topic(
         "GL306",
         "ODE parameters",
-        "",
+        "glTF has no forces and no solver parameters.",
         warning("GL306", "forces and torques of the first step and ODE's finite rotation mode are not written"),
         warning("GL306.world", "ERP and CFM are not written"),
     ),
@@ -124,7 +124,7 @@ _DROPPED = (
         "GL307",
         "Mass properties out of range",
         "JSON cannot represent infinity.",
-        warning("GL307", "its mass properties are not finite and are not written"),
+        warning("GL307", "the mass properties of the body are not finite and are not written"),
     ),
 )
 

@@ -151,7 +151,7 @@ _PARTS = (
         "Collision filter",
         "A scene has self-collision per world, and groups of names that are exempt from collision. Finer rules are "
         "ignored.",
-        warning("MJ308", "this combination of contype and conaffinity is not supported by a scene"),
+        warning("MJ308", "this combination of contype and conaffinity is not supported; it is ignored"),
         warning("MJ308.exclude", "excluding contact between bodies '{one}' and '{other}' is not supported"),
     ),
 )

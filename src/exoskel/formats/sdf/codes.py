@@ -244,7 +244,7 @@ _JOINTS = (
         "A gearbox couples two other joints. A joint in a world connects two models. Neither is supported.",
         warning("SD061.gearbox", "joint '{joint}' is a gearbox, which is not supported; it is ignored"),
         warning("SD061.world", "joint '{joint}' connects two models, which is not supported; it is ignored"),
-        error("SD061.type", "the type of joint '{joint}' is missing or unknown; it is ignored"),
+        error("SD061.type", "the type of joint '{joint}' is missing or unknown; the joint is ignored"),
     ),
     Topic(
         "SD062",

@@ -19,7 +19,7 @@ _ERRORS = (
     Topic(
         "US001",
         "usd-core is missing",
-        "Exoskel reads every USD file that it writes back, to verify it. This, and the binary form (`.usdc`), need "
+        "Exoskel reads back every USD file that it writes, to verify it. This, and the binary form (`.usdc`), need "
         "Pixar's package usd-core.",
         error("US001", "{what} needs the package usd-core", "run: pip install 'exoskel[usd]'"),
     ),
@@ -112,13 +112,13 @@ _DROPPED = (
     Topic(
         "US301",
         "Soft skin",
-        "",
+        "UsdPhysics describes rigid bodies only. The rigid core of a soft body is written.",
         warning("US301", "soft skins are not supported by UsdPhysics; the skin and its mass are not written"),
     ),
     Topic(
         "US302",
         "Angular motor",
-        "",
+        "An angular motor drives axes between two bodies without a joint. UsdPhysics has drives of joints only.",
         warning("US302", "angular motors are not supported by UsdPhysics; the motor is not written"),
     ),
     Topic(
@@ -137,28 +137,28 @@ _DROPPED = (
     Topic(
         "US305",
         "Unsupported limits",
-        "",
+        "A drive in UsdPhysics has one largest force per axis. There are no limits of acceleration.",
         warning("US305", "acceleration limits are not supported by UsdPhysics"),
         warning("US305.force", "force limits are written only for joints with one axis and two finite bounds"),
     ),
     Topic(
         "US306",
         "Parameters of ODE",
-        "",
+        "Bounce, ERP and CFM are parameters of ODE's solver.",
         warning("US306", "UsdPhysics has no {what}; not written"),
         warning("US306.world", "UsdPhysics has no ERP and CFM; not written"),
     ),
     Topic(
         "US307",
         "First step",
-        "",
+        "UsdPhysics states initial positions and velocities, but no initial forces or accelerations.",
         warning("US307", "forces and accelerations of the first step are not written"),
         warning("US307.rotation", "ODE's finite rotation mode is not written"),
     ),
     Topic(
         "US308",
         "Unsupported shapes",
-        "",
+        "The shape has no counterpart in USD, or its mesh file cannot be read.",
         warning("US308", "USD has no {kind}; the shape is not written"),
         warning("US308.mesh", "the mesh cannot be read and is not written: {reason}"),
     ),
@@ -172,10 +172,15 @@ _DROPPED = (
     Topic(
         "US311",
         "Collision detector",
-        "",
+        "The collision detector is a setting of DART.",
         warning("US311", "UsdPhysics has no collision detector setting; '{name}' is not written"),
     ),
-    Topic("US312", "Zero axis", "", warning("US312", "the axis is zero; the joint is written as fixed")),
+    Topic(
+        "US312",
+        "Zero axis",
+        "An axis must not be zero.",
+        warning("US312", "the axis is zero; the joint is written as fixed"),
+    ),
     Topic(
         "US313",
         "Unsupported joints",

@@ -69,7 +69,8 @@ TOPICS = (
     Topic(
         "SK050",
         "Mass",
-        "An `inertia` element requires a `mass`.",
+        "An `inertia` element requires a `mass`. If it is missing or negative, 1 kg is used (reading `dart`: a "
+        "negative mass is used as given).",
         warning("SK050.missing", "<inertia> has no <mass>; 1 kg is used", "", "throws an exception"),
         warning("SK050.zero", "the mass is 0", "", "accepts it with a warning"),
         error("SK050.negative", "the mass is negative: {found}", "", "accepts it with a warning"),
@@ -81,7 +82,9 @@ TOPICS = (
         "is 0; DART requires all six.",
         warning("SK051.off_diagonal", "<moment_of_inertia> has no <{element}>; 0 is used", "", "throws an exception"),
         warning("SK051.diagonal", "<moment_of_inertia> has no <{element}>; 1 is used", "", "throws an exception"),
-        error("SK051.refused", "<moment_of_inertia> has no <{element}>; it is ignored", "", "throws an exception"),
+        error(
+            "SK051.refused", "<moment_of_inertia> has no <{element}>; the moment is ignored", "", "throws an exception"
+        ),
     ),
     Topic(
         "SK052",

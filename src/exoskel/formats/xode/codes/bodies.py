@@ -64,7 +64,13 @@ TOPICS = (
         "X608",
         "Centre of mass not at the origin",
         "ODE requires the centre of mass at the origin of the body. Here it may be elsewhere.",
-        message_with_severities("X608", "W/W", "the centre of mass is at {com}", "", "ignores it, or makes ODE abort"),
+        message_with_severities(
+            "X608",
+            "W/W",
+            "the centre of mass is at {com}, not at the origin of the body",
+            "",
+            "ignores it, or makes ODE abort",
+        ),
     ),
     Topic(
         "X609",

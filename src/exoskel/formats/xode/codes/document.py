@@ -256,8 +256,8 @@ TOPICS = (
     Topic(
         "X501",
         "Mixed transform styles",
-        "A transform is either a matrix, or a position, rotation and scale. A transform with both counts as absent.",
-        message_with_severities("X501", "E/E", "the transform has a matrix and also {other}"),
+        "A transform is either a matrix, or a position, rotation and scale. A transform that has both is ignored.",
+        message_with_severities("X501", "E/E", "the transform mixes a matrix with {other}"),
     ),
     Topic(
         "X502",
