@@ -24,7 +24,7 @@ from tests.motion.random_xode import CLASSES, STEPS, random_xodes
 from tests.support.places import GOLDEN
 
 FILE = GOLDEN / "ode" / "random_worlds.json"
-RECORDED_COUNT = 20
+RECORDED_COUNT = 6
 """The number of recorded worlds in each class."""
 
 TOLERANCES = {
