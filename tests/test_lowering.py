@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel import Joint, Kinematics, Model, Pose, Quaternion, World
+from exoskel.formats.write import write
 from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.fields import DOF_FIELDS, transform_differences
 from exoskel.scene.initial_velocities import initial_twists
@@ -140,15 +141,27 @@ def test_bodies_in_between_are_light_and_named_after_the_joint() -> None:
 
 def test_added_names_do_not_clash_with_existing_names() -> None:
     world = chain_world("euler_xyz", 0)
-    other = world.add_model("other")
     for name in ("wrist~1", "wrist_x"):
-        other.add_body(name)
+        world.models[0].add_body(name)
     done = joint_passes.lower_joints(world)
     names = [body.name for body in done.world.bodies()] + [joint.name for joint in done.world.joints()]
     assert len(set(names)) == len(names)
     assert [body.name for body in done.chains[0].bodies] == ["wrist~1(1)", "wrist~2"]
     assert [link.name for link in done.chains[0].links] == ["wrist_x(1)", "wrist_y", "wrist"]
     assert done.chains[0].links[0].dof_names == ["wrist_x"]
+
+
+def test_added_names_are_unique_in_their_model_only() -> None:
+    world = chain_world("euler_xyz", 0)
+    second = chain_world("euler_xyz", 0).models[0]
+    second.name = "second"
+    world.add_model(second)
+    one, two = joint_passes.lower_joints(world).chains
+    assert [link.name for link in one.links] == [link.name for link in two.links] == ["wrist_x", "wrist_y", "wrist"]
+    assert [body.name for body in one.bodies] == [body.name for body in two.bodies] == ["wrist~1", "wrist~2"]
+    scene = exoskel.load(write(exoskel.Scene([world]), "skel").data)
+    for format in ("sdf", "urdf", "usd", "xode"):
+        assert exoskel.convert(scene, None, to=format, lower=True).certificate.passed
 
 
 @pytest.mark.parametrize("mass, moment", [(0.0, None), (1.0, (0.0,) * 6), (1.0, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0))])

@@ -14,7 +14,7 @@ import pytest
 import exoskel
 from exoskel import Scene, World
 from exoskel.convert.conversion import certify
-from exoskel.convert.report import Check
+from exoskel.convert.report import Certificate, Check
 from exoskel.convert.shape_checks import COLORS, MESHES, SHAPES
 from exoskel.formats import registry
 from exoskel.formats.usd import compose
@@ -237,3 +237,50 @@ def test_gymnasium_robots_are_certified(tmp_path: Path) -> None:
     for file in gymnasium_models():
         report = exoskel.convert(file, tmp_path / f"{file.stem}.usda")
         assert report.saved, (file.name, [check for check in report.certificate.checks if not check.passed])
+
+
+def long_chain(arm: float, links: int) -> World:
+    """Links with frames up to `arm` m apart along each axis, with shapes and velocities."""
+    rng = np.random.default_rng(7)
+
+    def vector(size: float) -> tuple[float, float, float]:
+        x, y, z = rng.uniform(-size, size, 3).round(3).tolist()
+        return (x, y, z)
+
+    def pose() -> Pose:
+        return Pose(vector(arm), AxisAngle(vector(1.0), float(rng.uniform(0.2, 3.0))))
+
+    world = World("w")
+    model = world.add_model("chain")
+    parent = None
+    for number in range(links):
+        shapes = [Shape(geometry=one, pose=pose()) for one in (Box((1.0, 2.0, 3.0)), Plane((0.6, 0.0, 0.8), 0.5))]
+        parent = model.add_body(
+            f"b{number}", moment=UNIT_MOMENT, pose=pose(), shapes=shapes, parent=parent, joint="weld"
+        )
+        joint = model.joints[-1]
+        joint.kind, joint.pose, joint.axes, joint.velocities = "revolute", pose(), (vector(1.0),), (1.5,)
+    return world
+
+
+def certify_chain(arm: float, links: int) -> Certificate:
+    scene = Scene([long_chain(arm, links)])
+    return certify(scene, write(scene, "usd"), registry.by_name("usd"))
+
+
+@pytest.mark.parametrize(("arm", "links"), [(50.0, 5), (50.0, 60), (0.5, 150)])
+def test_errors_of_single_precision_are_measured_by_the_length_of_the_chain(arm: float, links: int) -> None:
+    found = certify_chain(arm, links)
+    assert found.passed and max(check.max_error for check in found.checks) < 3e-7
+
+
+@pytest.mark.parametrize("word", ["xformOp:translate", "physics:localPos0"])
+def test_a_wrong_frame_in_a_long_chain_fails(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(one: Prim) -> None:
+        for name in one.properties:
+            if name.endswith(f" {word}"):
+                x, y, z = one.properties[name]
+                one.properties[name] = (x + 0.001, y, z)
+
+    plant(monkeypatch, fault=fault)
+    assert not certify_chain(50.0, 8).passed

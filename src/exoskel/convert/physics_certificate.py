@@ -30,7 +30,7 @@ from exoskel.convert.comparison import (
     random_configurations,
     worst_rows,
 )
-from exoskel.convert.shape_checks import COLORS, MESHES, CollisionCheck, ShapeCheck
+from exoskel.convert.shape_checks import COLORS, MESHES, ChainErrors, CollisionCheck, ShapeCheck
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
@@ -46,6 +46,8 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.meshes import SINGLE_PRECISION
 from exoskel.spatial import Array
 
+DOUBLE_PRECISION = 1e-9
+"""The tolerance of formats whose readers hold double precision."""
 _ROTATION_VECTORS = ("ball", "free")
 """Joints whose rotation is a vector in their own frame, which the output may have rotated."""
 _IDENTITY_MATRIX = np.eye(4)
@@ -206,6 +208,15 @@ class _WorldComparison:
         bodies = [body for body in mine.bodies() if id(body) in self.counterparts]
         self.pairs: list[tuple[Body, Body]] = [(body, self.counterparts[id(body)]) for body in bodies]  # type: ignore[misc]
         self.link_frames = self._link_frames()
+        self.chains = self._chain_errors(capabilities.precision)
+
+    def _chain_errors(self, precision: float) -> ChainErrors:
+        if precision <= DOUBLE_PRECISION:
+            return ChainErrors({}, {})
+        ids = [id(body) for body in self.mine.world.bodies()]
+        lengths, counts = self.mine.kinematics.chains()
+        growth = np.sqrt(np.maximum(counts, 1.0))
+        return ChainErrors(*(dict(zip(ids, rows.tolist(), strict=True)) for rows in (lengths, growth)))
 
     def _link_frames(self) -> dict[int, Array]:
         """The frames of links in the frames of their bodies, where they differ."""
@@ -258,7 +269,9 @@ class _WorldComparison:
             rows.append(("generalised forces at random states", error))
         rows.append(("mimic joints", self._compare_mimics()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
-        shapes = ShapeCheck(self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields)
+        shapes = ShapeCheck(
+            self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains
+        )
         return rows + shapes.rows(self.mine.zero, self.theirs.zero)
 
     # --- worlds and masses ----------------------------------------------------------------------------
@@ -285,11 +298,12 @@ class _WorldComparison:
         mass, com, moment = _inertias_in_world([a for a, _ in pairs], self.mine.zero)
         other_mass, other_com, other_moment = _inertias_in_world([b for _, b in pairs], self.theirs.zero)
         masses = np.abs(mass - other_mass) / np.maximum(np.abs(mass), SMALLEST_MASS)
-        apart = np.abs(com - other_com).max(axis=1) / np.maximum(1.0, np.abs(com).max(axis=1))
+        lengths, growth = self.chains.of([a for a, _ in pairs], [a.com for a, _ in pairs])
+        apart = np.abs(com - other_com).max(axis=1) / np.maximum(lengths, np.abs(com).max(axis=1)) / growth
         size = np.maximum(np.abs(moment).max(axis=(1, 2)), SMALLEST_MASS)
         # Without mass there is no centre of mass.
         centres = np.where(mass > 0.0, apart, 0.0)
-        tensors = np.abs(moment - other_moment).max(axis=(1, 2)) / size
+        tensors = np.abs(moment - other_moment).max(axis=(1, 2)) / size / growth
         found = np.array([masses, centres, tensors])
         return float(np.nan_to_num(found, nan=np.inf, posinf=np.inf).max())
 
@@ -298,11 +312,13 @@ class _WorldComparison:
     def _compare_poses(self, mine: Array, theirs: Array, excluded: Collection[int] = ()) -> float:
         """How far bodies are apart, given poses in the order of each world's own bodies; `excluded` are some ids."""
         one, other, frames = self._places
+        bodies = [body for body, _ in self.pairs]
         if excluded:
-            included = [i for i, (body, _) in enumerate(self.pairs) if id(body) not in excluded]
+            included = [i for i, body in enumerate(bodies) if id(body) not in excluded]
             one, other, frames = one[included], other[included], frames[included] if frames is not None else None
+            bodies = [bodies[i] for i in included]
         wanted = mine[one] if frames is None else mine[one] @ frames
-        return largest(transform_differences(wanted, theirs[other]))
+        return largest(transform_differences(wanted, theirs[other], *self.chains.of(bodies)))
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array | None]:
@@ -337,7 +353,9 @@ class _WorldComparison:
             there, theirs = _placement_in_world(self.theirs, other)
             if joint.swapped != other.swapped:
                 theirs = theirs[::-1]
-            anchor = 0.0 if joint.kind in ("weld", "prismatic") else relative_difference(place.tolist(), there.tolist())
+            lengths, growth = self.chains.of([joint.child], [joint.pose.position])
+            apart = largest(np.abs(place - there) / np.maximum(lengths, np.abs(place).max()) / growth)
+            anchor = 0.0 if joint.kind in ("weld", "prismatic") else apart
             # With parent and child exchanged, an axis points the other way.
             signs = (relative_difference(axes.tolist(), (sign * theirs).tolist()) for sign in (1.0, -1.0))
             worst = max(worst, anchor, min(signs))
@@ -349,10 +367,28 @@ class _WorldComparison:
         for model in self.mine.world.models:
             if model.static or any(id(joint) in self.inexact for joint in model.joints):
                 continue
-            for body in model.bodies:
-                twists = mine.get(id(body), AT_REST), theirs.get(id(self.counterparts[id(body)]), AT_REST)
-                worst = max(worst, relative_difference(*twists))
+            twists = [
+                (mine.get(id(body), AT_REST), theirs.get(id(self.counterparts[id(body)]), AT_REST))
+                for body in model.bodies
+            ]
+            worst = max(worst, largest(self._velocity_errors(model.bodies, np.array(twists).reshape(-1, 2, 2, 3))))
         return worst
+
+    def _velocity_errors(self, bodies: Sequence[Body], twists: Array) -> Array:
+        """The errors of velocities, `(bodies, 2, 2, 3)`: linear and angular ones, in each world.
+
+        The velocity of a body is composed of the rotations of all bodies before it, times the lengths between them.
+        """
+        lengths, growth = self.chains.of(bodies)
+        apart = np.abs(twists[:, 0] - twists[:, 1]).max(axis=2)
+        sizes = np.maximum(1.0, np.abs(twists).max(axis=(1, 3)))
+        if self.chains.lengths:
+            fastest = sizes.max(axis=0, initial=1.0)
+            sizes = np.maximum(
+                sizes, np.stack([lengths * fastest[1] + fastest[0], np.full(len(bodies), fastest[1])], 1)
+            )
+        errors: Array = (apart / sizes).max(axis=1) / growth
+        return errors
 
     # --- joints ---------------------------------------------------------------------------------------
 

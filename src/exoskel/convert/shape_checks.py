@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from exoskel.convert.comparison import Row, half_space
 from exoskel.formats.interface import Format
@@ -20,7 +20,7 @@ from exoskel.scene.collision_filter import (
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.pose import pose_matrices
+from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -52,6 +52,24 @@ _PairedShape = tuple[Body, Body, Shape, Shape]
 """A body and its counterpart, with a shape and its counterpart."""
 
 
+class ChainErrors(Struct):
+    """How rounding errors of joint frames add up to those of bodies, by the body's id; empty if they do not matter.
+
+    The error of a position is relative to the length in m of the chain of frames that leads to it.  All errors grow
+    with the square root of the number of joints.
+    """
+
+    lengths: Mapping[int, float]
+    growth: Mapping[int, float]
+
+    def of(self, bodies: Sequence[Body], offsets: Sequence[Vector] | None = None) -> tuple[Array, Array]:
+        """Lengths of at least 1 m, and factors, for bodies or for places at `offsets` in them."""
+        lengths = np.array([self.lengths.get(id(body), 0.0) for body in bodies])
+        if offsets and self.lengths:
+            lengths += np.linalg.norm(offsets, axis=1)
+        return np.maximum(lengths, 1.0), np.array([self.growth.get(id(body), 1.0) for body in bodies])
+
+
 class ShapeCheck:
     """Compares the shapes of bodies with their counterparts: pose, size, surface and colour.
 
@@ -67,8 +85,10 @@ class ShapeCheck:
         elements: Collection[int],
         kinds: Collection[str],
         fields: Collection[tuple[type[Item], str]],
+        chains: ChainErrors,
     ) -> None:
         self.bodies = bodies
+        self.chains = chains
         self.counterparts = counterparts
         self.inexact = inexact
         self.elements = elements
@@ -104,9 +124,10 @@ class ShapeCheck:
             mine = _placed([here[id(a)] for a, _, _, _ in same], [shape for _, _, shape, _ in same])
             theirs = _placed([there[id(b)] for _, b, _, _ in same], [other for _, _, _, other in same])
             flat = np.array([isinstance(shape.geometry, Plane) for _, _, shape, _ in same])
-            errors += transform_differences(mine[~flat], theirs[~flat]).tolist()
+            lengths, growth = self.chains.of([a for a, _, _, _ in same], [s.pose.position for _, _, s, _ in same])
+            errors += transform_differences(mine[~flat], theirs[~flat], lengths[~flat], growth[~flat]).tolist()
             planes = [row for row, is_flat in zip(same, flat.tolist(), strict=True) if is_flat]
-            errors += _plane_differences(planes, mine[flat], theirs[flat])
+            errors += (_plane_differences(planes, mine[flat], theirs[flat], lengths[flat]) / growth[flat]).tolist()
         return errors
 
     def _pairs(self) -> Iterator[tuple[Body, Body, Shape, Shape | None]]:
@@ -178,11 +199,14 @@ def _placed(frames: Sequence[Array], shapes: Sequence[Shape]) -> Array:
     return placed
 
 
-def _plane_differences(rows: Sequence[_PairedShape], mine: Array, theirs: Array) -> list[float]:
-    return [
-        relative_difference(half_space(shape, a), half_space(other, b))
-        for (_, _, shape, other), a, b in zip(rows, mine, theirs, strict=True)
-    ]
+def _plane_differences(rows: Sequence[_PairedShape], mine: Array, theirs: Array, lengths: Array) -> Array:
+    """The differences of normals, and of offsets relative to the lengths that they are composed of."""
+    found = []
+    for (_, _, shape, other), a, b, length in zip(rows, mine, theirs, lengths.tolist(), strict=True):
+        (*normal, offset), (*other_normal, other_offset) = half_space(shape, a), half_space(other, b)
+        size = max(length, abs(offset))
+        found.append(relative_difference([*normal, offset / size], [*other_normal, other_offset / size]))
+    return np.array(found)
 
 
 # --- collision filtering ------------------------------------------------------------------------------

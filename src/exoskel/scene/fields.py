@@ -259,14 +259,20 @@ def pose_differences(ones: Sequence[Pose], others: Sequence[Pose]) -> np.ndarray
     return transform_differences(a, b)
 
 
-def transform_differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The differences of 4x4 transforms, as in `pose_differences`."""
+def transform_differences(
+    a: np.ndarray, b: np.ndarray, lengths: np.ndarray | float = 1.0, growth: np.ndarray | float = 1.0
+) -> np.ndarray:
+    """The differences of 4x4 transforms, as in `pose_differences`.
+
+    Transforms that are composed of others have errors relative to the `lengths` of these, and larger by the factor
+    `growth`.
+    """
     largest = np.maximum(np.abs(a[:, :3, 3]), np.abs(b[:, :3, 3])).max(axis=1, initial=0.0)
-    scale = np.maximum(1.0, largest)
+    scale = np.maximum(lengths, np.maximum(1.0, largest))
     moved = np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) / scale
     # The chord between rotations; for small angles it is the angle, without the loss of an arc cosine.
     chord = np.linalg.norm(a[:, :3, :3] - b[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)
-    larger: np.ndarray = np.maximum(moved, chord)
+    larger: np.ndarray = np.maximum(moved, chord) / growth
     return larger
 
 

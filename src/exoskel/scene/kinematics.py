@@ -95,6 +95,17 @@ class Kinematics:
                 world[self.child[level]] = world[parents] @ relative[level]
         return world
 
+    def chains(self) -> tuple[Array, Array]:
+        """The lengths in m of the chains of joint frames that lead to each body, and their numbers of joints."""
+        lengths, counts = np.linalg.norm(self.zero_poses[:, :3, 3], axis=1), np.zeros(len(self.zero_poses))
+        arms = sum(np.linalg.norm(frames[:, :3, 3], axis=1) for frames in (self.from_parent, self.from_child))
+        for level in self.levels:
+            child, parents = self.child[level], self.parent[level]
+            is_root = parents[0] < 0
+            lengths[child] = arms[level] + (0.0 if is_root else lengths[parents])
+            counts[child] = 1.0 + (0.0 if is_root else counts[parents])
+        return lengths, counts
+
     def _check_positions(self, positions: ArrayLike) -> Array:
         q = spatial.array(positions)
         if q.shape != (self.dof_count,):

@@ -242,7 +242,8 @@ class _Pass:
         self.new = copy_world(world)
         self.kinds = kinds
         self.mass_ratio = mass_ratio
-        self.taken = Names(_names(world))
+        self.taken = Names()
+        """The names of the model that is lowered."""
         self.chains: list[Chain] = []
 
     def run(self) -> LoweredWorld:
@@ -253,6 +254,7 @@ class _Pass:
         return LoweredWorld(self.new, self.chains)
 
     def _lower_model(self, old: Model, new: Model, selected: list[bool]) -> None:
+        self.taken = Names(_names(old))
         made: dict[int, Chain] = {}
         for before, after, is_selected in zip(old.joints, new.joints, selected, strict=True):
             if is_selected:
@@ -325,13 +327,12 @@ def _last_link(joint: Joint, link: _Link, parent: Body | None) -> Joint:
     return made
 
 
-def _names(world: World) -> Iterator[str]:
-    """All names in use: XODE requires them to be unique in the whole document."""
-    yield world.name
-    for body in world.bodies():
+def _names(model: Model) -> Iterator[str]:
+    """All names in use; writers of formats whose names are unique in a whole document see to that themselves."""
+    for body in model.bodies:
         yield body.name
         yield from (shape.name for shape in body.shapes)
-    for joint in world.joints():
+    for joint in model.joints:
         yield joint.name
 
 
