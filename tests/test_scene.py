@@ -215,3 +215,23 @@ def test_clearly_valid_moments_are_valid() -> None:
     assert not is_clearly_valid((1.0, 1.0, 2.0, 0.0, 0.0, 0.0)), "a flat disc is on the edge"
     for bad in (np.nan, np.inf):
         assert not any(is_clearly_valid((*(1.0,) * at, bad, *(1.0,) * (5 - at))) for at in range(6))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_an_amotor_has_up_to_three_axes(count: int) -> None:
+    world = exoskel.World(name="w")
+    model = world.add_model("m")
+    body = model.add_body("b", joint="free")
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))[:count]
+    model.add_joint("motor", "amotor", child=body, axes=axes)
+    assert exoskel.check(exoskel.Scene(worlds=[world])) == []
+
+
+@pytest.mark.parametrize("order", ["xxx", "xxy", "zyy", "xy", "xyw", ""])
+def test_an_euler_joint_needs_an_order_of_three_rotations(order: str) -> None:
+    model = exoskel.World(name="w").add_model("m")
+    with pytest.raises(exoskel.ExoskelError, match="axis order"):
+        model.add_body("b", joint="euler", order=order)
+    model.add_body("c", joint="euler", order="zxz")
+    model.joint("c_joint").order = "xxx"
+    assert [d.code for d in exoskel.check(exoskel.Scene(worlds=[exoskel.World(name="v", models=[model])]))] == ["SC104"]

@@ -53,3 +53,15 @@ def test_a_rest_position_without_stiffness_is_no_obstacle_and_no_loss(to: str) -
 @pytest.mark.parametrize("file", [f for f in sample_files() if "<mesh>" in f.read_text()], ids=lambda f: f.stem)
 def test_scenes_with_meshes_are_converted_in_both_readings(file: Path, semantics: Semantics, to: str) -> None:
     assert not failures(exoskel.convert(file, to=to, semantics=semantics))
+
+
+@pytest.mark.parametrize("target", ["portable", "pyode"])
+def test_limits_that_dart_does_not_enforce_are_no_stops_in_xode(target: str) -> None:
+    sample = "dart://sample/skel/robot_arm.skel"
+    report = exoskel.convert(exoskel.load(sample, semantics="dart"), None, to="xode", target=target, approximate=True)
+    assert report.certificate.passed
+    assert b"Stop=" not in report.data
+    back = exoskel.load(report.data).world
+    limits = {(j.name, *dof.position_limits) for j in back.joints() for dof in j.dofs if dof.position_limits[0] > -10}
+    assert (not limits) if target == "pyode" else limits
+    assert b"LowStop=" in exoskel.convert(sample, None, to="xode", target=target, approximate=True).data

@@ -45,7 +45,7 @@ from exoskel.scene.fields import (
 )
 from exoskel.scene.initial_velocities import initial_twists, stated_twists
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
@@ -61,14 +61,15 @@ def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
     """
     kinds = target.capabilities().native_joints
     approximated = frozenset(id(loss.item) for loss in written.output.losses)
+    stores_limits = target.dart_ignores_limits
     if written.output.target != "portable":
         return _NativeComparison(
-            scene, written.reread_native, kinds, _output_nodes(scene, written), approximated
+            scene, written.reread_native, kinds, _output_nodes(scene, written), approximated, stores_limits
         ).rows()
     needless = needless_fields(scene, written.embedded, target)
     return [
         *_compare_scenes(scene, written.reread),
-        *_NativeComparison(written.reread, written.reread_native, kinds, {}, approximated).rows(),
+        *_NativeComparison(written.reread, written.reread_native, kinds, {}, approximated, stores_limits).rows(),
         (_LABEL + "fields supported by the format", difference_or_inf(not needless)),
     ]
 
@@ -202,13 +203,21 @@ class _NativeComparison:
     """
 
     def __init__(
-        self, wanted: Scene, native: Scene, kinds: frozenset[str], nodes: dict[int, int], approximated: frozenset[int]
+        self,
+        wanted: Scene,
+        native: Scene,
+        kinds: frozenset[str],
+        nodes: dict[int, int],
+        approximated: frozenset[int],
+        stores_limits: bool,
     ) -> None:
         self.wanted = wanted
         self.native = native
         self.kinds = kinds
         self.nodes = nodes
         self.approximated = approximated
+        self.stores_limits = stores_limits
+        """Whether the format also has limits that are not enforced."""
 
     def _node(self, item: Body | Joint | Shape | None) -> int:
         return -1 if item is None else self.nodes.get(id(item), -1) if self.nodes else item.node
@@ -282,7 +291,8 @@ class _NativeComparison:
         if len(joint.motion) != 1 or joint.kind != other.kind or joint.drives:
             return 0.0
         start = joint.dofs[0].position
-        wanted = [bound - start for bound in joint.dofs[0].position_limits]
+        limits = joint.dofs[0].position_limits if joint.limits_enforced or self.stores_limits else UNLIMITED
+        wanted = [bound - start for bound in limits]
         found = [bound - other.dofs[0].position for bound in other.dofs[0].position_limits]
         # ODE ignores stops beyond half a turn, and they are read as unlimited.
         beyond = joint.kind == "revolute" and any(np.isfinite(v) and abs(v) >= np.pi for v in wanted)

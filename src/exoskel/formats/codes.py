@@ -18,9 +18,9 @@ CATALOGUE = Catalogue(
             "FM201",
             "Written as a new document",
             "A scene from a SKEL or XODE file is saved by changing only the bytes of what was edited. For other "
-            "formats, an edited scene is written as a new document: comments, layout and data that a scene cannot "
-            "store are lost.",
-            info("FM201", "the edited scene is written as a new {format} document: comments and layout are lost"),
+            "formats, an edited scene is written as a new document. Comments are preserved; layout, and data that a "
+            "scene cannot store, are lost.",
+            info("FM201", "the edited scene is written as a new {format} document; its layout is lost"),
         ),
         Topic(
             "FM202",

@@ -249,7 +249,13 @@ class ValueChecker:
         for item, rotation in self._check_parts(rotations, field, _ROTATIONS, f"{path}.rotation"):
             if type(rotation) is Euler:
                 if rotation.order != "xyz" and not _is_axis_order(rotation.order):
-                    self.report_value(item, field, f"{path}.rotation.order", rotation.order, "letters of x, y and z")
+                    self.report_value(
+                        item,
+                        field,
+                        f"{path}.rotation.order",
+                        rotation.order,
+                        "three of x, y and z, each other than the one before it",
+                    )
             elif type(rotation) is Matrix and not _is_matrix(rotation.rows):
                 self.report_value(item, field, f"{path}.rotation", rotation.rows, "three rows of three finite numbers")
 
@@ -351,7 +357,7 @@ class ValueChecker:
         is_plain = type(kind) is str and (kind, len(axes)) in _PLAIN_JOINTS
         if is_plain and (joint._dofs is None or len(joint._dofs) == len(TRAITS[kind].motion)):
             return True
-        problem = _kind_problem(joint)
+        problem = kind_problem(joint)
         if problem:
             self.report("SC104", joint, "kind", problem=[problem])  # a list is not shortened
         return not problem
@@ -390,7 +396,10 @@ _POSE = {Pose: (_Number("position", 3),)}
 
 
 def _is_axis_order(order: object) -> bool:
-    return isinstance(order, str) and len(order) == 3 and not set(order) - set("xyz")
+    """Whether an order has three axes; the same axis twice in a row would be one rotation."""
+    if not (isinstance(order, str) and len(order) == 3 and set(order) <= set("xyz")):
+        return False
+    return order[0] != order[1] != order[2]
 
 
 def _is_matrix(rows: Any) -> bool:
@@ -406,7 +415,7 @@ def shown(value: object) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def _kind_problem(joint: Joint) -> str:
+def kind_problem(joint: Joint) -> str:
     """What does not match the kind of a joint; empty if everything does."""
     if joint.kind not in tuple(TRAITS):  # a tuple, because the value may not be hashable
         return f"joint {joint.name!r} has the unknown kind {joint.kind!r}"

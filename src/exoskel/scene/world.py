@@ -15,7 +15,7 @@ from exoskel.scene.body import Body, mass_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
-from exoskel.scene.joint import TRAITS, Joint, JointKind, wrong_count
+from exoskel.scene.joint import TRAITS, Joint, JointKind
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 
@@ -139,6 +139,8 @@ class Model(Item):
         self, name: str, kind: JointKind, *, child: Body, parent: Body | None = None, **options: Any
     ) -> Joint:
         """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint."""
+        from exoskel.scene.value_checks import kind_problem
+
         if kind not in TRAITS:
             raise ExoskelError(f"unknown joint kind {kind!r}; choose one of {', '.join(TRAITS)}")
         if self.index.joints.index_of(self.joints, name) >= 0:
@@ -149,11 +151,9 @@ class Model(Item):
         positions = options.pop("positions", None)
         velocities = options.pop("velocities", None)
         joint = Joint(name=name, kind=kind, child=child, parent=parent, **options)
-        wanted = TRAITS[kind].axes
-        if kind in ("planar", "translational2d") and joint.plane != "arbitrary":
-            wanted = 0
-        if len(joint.axes) != wanted:
-            raise ExoskelError(wrong_count("axes", joint, wanted, len(joint.axes)))
+        problem = kind_problem(joint)
+        if problem:
+            raise ExoskelError(problem)
         if joint.mimic is not None and joint.mimic.joint == name:
             raise ExoskelError(f"joint {name!r} cannot mimic itself")
         joint.loop = joint.loop or self.index.has_parent_joint(self.joints, child)

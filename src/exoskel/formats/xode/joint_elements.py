@@ -133,10 +133,12 @@ class JointWriter:
         return axes[:count], drives[:count]
 
     def _drives(self, joint: Joint) -> list[Drive]:
-        """The ODE parameters of the scene, or else stops from the position limits."""
+        """The ODE parameters of the scene, or else stops from the position limits that are enforced."""
         if joint.drives:  # one for each axis, whatever number the scene has
             missing = len(joint.axes) - len(joint.drives)
             return [*joint.drives[: len(joint.axes)], *[Drive()] * missing]
+        if not joint.limits_enforced:
+            return [Drive()] * len(joint.axes)
         limits = [dof.position_limits for dof in joint._dofs or ()] or [UNLIMITED] * len(joint.motion)
         positions = joint.positions
         drives: list[Drive] = []
