@@ -12,7 +12,7 @@ import trimesh
 import exoskel
 from exoskel import Kinematics
 from exoskel.fates import Fate
-from exoskel.scene.lowering.up_axis import up_axis
+from exoskel.scene.lowering.up_axis import nearest_up_axis, up_axis
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
@@ -168,7 +168,7 @@ def test_anisotropic_damping_of_a_floating_body_is_approximated_by_rotation(
 
 
 def test_a_world_without_gravity_is_not_rotated() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="gravity does not determine"):
+    with pytest.raises(exoskel.ExoskelError, match="neither gravity nor a plane"):
         exoskel.convert(SWINGING.replace("0 -9.81 0", "0 0 0"), None, to="sdf", up="z")
 
 
@@ -323,3 +323,28 @@ def test_a_moved_loop_fails_the_certificate(monkeypatch: pytest.MonkeyPatch) -> 
     right = joints.anchors
     monkeypatch.setattr(joints, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])
     assert failed(exoskel.convert(FOUR_BAR, to="mjcf")) == ["loops"]
+
+
+@pytest.mark.parametrize("format", ["mjcf", "sdf"])
+def test_a_scene_with_y_up_gets_a_hint_at_the_up_axis(format: str) -> None:
+    scene = exoskel.Scene(worlds=[exoskel.World(name="w", gravity=(0.0, -9.81, 0.0))])
+    scene.world.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)], joint="free")
+    assert "--up z" in exoskel.convert(scene, None, to=format).hint
+    assert "--up z" not in exoskel.convert(scene, None, to=format, up="z").hint
+    assert "--up z" not in exoskel.convert(scene, None, to="skel").hint
+    scene.world.gravity = (0.0, 0.0, -9.81)
+    assert "--up z" not in exoskel.convert(scene, None, to=format).hint
+
+
+def test_a_static_plane_says_where_up_is_without_gravity() -> None:
+    world = exoskel.World(name="w", gravity=(0.0, 0.0, 0.0))
+    assert up_axis(world) == ""
+    ground = world.add_model("ground", static=True)
+    ground.add_body("plane", shapes=[exoskel.Plane((0.0, 1.0, 0.0))], joint="weld")
+    assert (up_axis(world), nearest_up_axis(world)) == ("y", (0.0, 1.0, 0.0))
+    world.gravity = (0.0, 0.0, -1.0)
+    assert (up_axis(world), nearest_up_axis(world)) == ("z", (0.0, 0.0, 1.0))
+    world.gravity = (0.0, 0.0, 0.0)
+    world.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)], joint="free")
+    report = exoskel.convert(exoskel.Scene(worlds=[world]), None, to="sdf", up="z")
+    assert up_axis(exoskel.load(report.data).world) == "z"

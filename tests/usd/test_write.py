@@ -120,7 +120,7 @@ def test_units_and_default_prim_are_written() -> None:
 )
 def test_the_up_axis_is_opposite_to_gravity(gravity: Any, axis: str) -> None:
     layer, _ = written_world(World("w", gravity=gravity))
-    assert (up_axis(gravity), layer.metadata["upAxis"]) == (axis, axis)
+    assert (up_axis(World("w", gravity=gravity)), layer.metadata["upAxis"]) == (axis, axis)
     scene = prim(layer, "w", "PhysicsScene")
     size = value(scene, "physics:gravityMagnitude")
     assert np.allclose(size * np.array(value(scene, "physics:gravityDirection")), gravity)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exoskel.scene.lowering.up_axis import nearest_up_axis
+from exoskel.scene.world import World
 from exoskel.view.camera import PRESETS, corners_of, frame_of, look_at
 
 sizes = st.floats(0.1, 100.0)
@@ -44,7 +45,7 @@ def test_a_box_fills_the_shorter_side_and_nothing_is_cut_off(size, place, up, pr
     ],
 )
 def test_up_points_against_gravity(gravity, up) -> None:  # type: ignore[no-untyped-def]
-    assert nearest_up_axis(gravity) == up
+    assert nearest_up_axis(World("w", gravity=gravity)) == up
 
 
 @pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, -1.0)])

@@ -24,7 +24,7 @@ from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain
-from exoskel.scene.lowering.up_axis import Up
+from exoskel.scene.lowering.up_axis import Up, up_axis
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
@@ -174,6 +174,10 @@ class Conversion(Struct, frozen=True):
     def _hints(self, scene: Scene, lowering: str) -> list[str]:
         """What the fates of single nodes do not show."""
         found = [lowering] if lowering else []
+        wanted = self.format.up_axis
+        lying = sorted({axis for axis in map(up_axis, scene.worlds) if axis in ("y", "z") and axis != wanted})
+        if wanted and lying and self.up is None:
+            found.append(f"{lying[0]} points up; in {self.format.label}, {wanted} does: use --up {wanted} (up=)")
         loses_state = not self.format.embeds_data and not self.format.capabilities().has_initial_state
         if loses_state and any(any((*j.positions, *j.velocities)) for world in scene.worlds for j in world.joints()):
             found.append(f"{self.format.label} has no initial state: all joint positions and velocities start at zero")

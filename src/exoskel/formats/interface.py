@@ -238,6 +238,8 @@ class Format(ABC):
     """A document is one model, not a world."""
     has_pyode_dialect: bool = False
     """PyODE reads the format in a dialect of its own, which can be written."""
+    up_axis: str = ""
+    """The axis that points up by convention; empty if the format has none or states it in the file."""
     dart_ignores_limits: bool = False
     """DART stores the joint limits of its files and does not enforce them."""
     world_name: str = ""

@@ -90,14 +90,14 @@ class MissingMesh(Struct, frozen=True):
 class RenderScene:
     """The visible geometry of a world.
 
-    `batches` contain all shapes; `missing_meshes` are drawn as placeholders; `up` points against gravity; `ground` is
+    `batches` contain all shapes; `missing_meshes` are drawn as placeholders; `up` is the up axis; `ground` is
     the height of the ground, m; `low` and `high` are the corners of the box that a camera should show.
     """
 
     def __init__(self, world: World) -> None:
         require_valid(world)
         self.world = world
-        self.up = nearest_up_axis(world.gravity)
+        self.up = nearest_up_axis(world)
         self.bodies = list(world.bodies())
         self.names = [(model.name, body.name) for model in world.models for body in model.bodies]
         self.initial = _clip_poses(spatial.pose7(np.nan_to_num(Kinematics(world.models).poses())))

@@ -272,7 +272,7 @@ class _Writer:
     def world(self, world: World, motion: Motion | None) -> dict[str, Any]:
         """Add the nodes of a world; returns its scene."""
         root = self.add({"name": world.name})
-        rotation = _UP_ROTATIONS[nearest_up_axis(world.gravity)]
+        rotation = _UP_ROTATIONS[nearest_up_axis(world)]
         if rotation != _NO_ROTATION:
             self.nodes[root]["rotation"] = rotation
         poses = self.rows(Kinematics(world.models).poses())

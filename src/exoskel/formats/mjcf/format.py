@@ -11,6 +11,7 @@ class MjcfFormat(Format):
     title = "MJCF, the format of MuJoCo, which compiles it"
     label = "MJCF"
     roots = ("mujoco",)
+    up_axis = "z"
     extensions = (".xml", ".mjcf")
     holds_one_world = True
     has_vocabulary = False

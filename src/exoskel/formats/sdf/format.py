@@ -12,6 +12,7 @@ class SdfFormat(Format):
     title = "SDFormat, the format of Gazebo"
     label = "SDF"
     roots = ("sdf", "gazebo")
+    up_axis = "z"
     extensions = (".sdf", ".world")
 
     def catalogue(self) -> Catalogue:

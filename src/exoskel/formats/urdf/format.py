@@ -12,6 +12,7 @@ class UrdfFormat(Format):
     title = "URDF, the robot format of ROS"
     label = "URDF"
     roots = ("robot",)
+    up_axis = "z"
     extensions = (".urdf", ".xacro")
     holds_one_world = True
     holds_one_model = True

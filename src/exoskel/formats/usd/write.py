@@ -27,7 +27,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import lower_with_origins
-from exoskel.scene.pose import Vector
+from exoskel.scene.lowering.up_axis import up_direction
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
@@ -183,17 +183,17 @@ def write(scene: Scene, output: OutputContext) -> Layer:
 
 
 def _metadata(scene: Scene, layer: Layer) -> dict[str, object]:
-    up = up_axis(scene.worlds[0].gravity) if scene.worlds else "Z"
+    up = up_axis(scene.worlds[0]) if scene.worlds else "Z"
     made: dict[str, object] = {"customLayerData": {"creator": f"exoskel {__version__}"}}
     if scene.worlds:
         made["defaultPrim"] = layer.prims[0].name
     return made | {"kilogramsPerUnit": 1, "metersPerUnit": 1, "upAxis": up}
 
 
-def up_axis(gravity: Vector) -> str:
-    """Y or Z, the only up axes of USD, opposite to gravity; Z without gravity."""
-    _, y, z = (abs(part) for part in gravity)
-    return "Y" if y > z else "Z"
+def up_axis(world: World) -> str:
+    """Y or Z, the only up axes of USD; Z if it is unknown."""
+    up = up_direction(world)
+    return "Y" if up is not None and abs(up[1]) > abs(up[2]) else "Z"
 
 
 class _WorldWriter:
@@ -227,7 +227,7 @@ class _WorldWriter:
     def _scene(self) -> Prim:
         made = Prim(_SCENE, _SCENE, apis=["NewtonSceneAPI", "MjcSceneAPI"])
         size = hypot(*self.world.gravity)
-        down = (0.0, -1.0, 0.0) if up_axis(self.world.gravity) == "Y" else (0.0, 0.0, -1.0)
+        down = (0.0, -1.0, 0.0) if up_axis(self.world) == "Y" else (0.0, 0.0, -1.0)
         # A direction of zero means "down" to readers, with any magnitude.
         direction = tuple(np.divide(self.world.gravity, size).tolist()) if size else down
         steps = max(round(1.0 / self.world.time_step), 1)

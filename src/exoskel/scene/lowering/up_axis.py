@@ -1,7 +1,7 @@
 """The pass `world.up_axis`: rotate a whole world so that another axis points up.
 
-The direction of gravity determines which axis points up.  Models, initial velocities and initial forces are rotated
-together.  Joint coordinates do not change, except for the velocities of free bodies, which are in world axes.
+Gravity determines which axis points up; without it, a static plane.  Models, initial velocities and initial forces are
+rotated together.  Joint coordinates do not change, except for the velocities of free bodies, which are in world axes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from exoskel.scene.copies import copy_world
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Euler, Pose, Vector
+from exoskel.scene.shape import Plane
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
@@ -41,23 +42,38 @@ class RotatedWorld(Struct, frozen=True):
 
 
 def up_axis(world: World) -> str:
-    """The axis that points up, such as `y` or `-x`; empty without gravity, or if it is not along an axis."""
-    gravity = np.array(world.gravity)
-    size = float(np.linalg.norm(gravity))
-    if not size or not np.isfinite(size):
+    """The axis that points up, such as `y` or `-x`; empty if it is unknown, or not along an axis."""
+    up = up_direction(world)
+    if up is None:
         return ""
-    place = int(np.argmax(np.abs(gravity)))
-    if abs(gravity[place]) < _ALIGNED * size:
+    place = int(np.argmax(np.abs(up)))
+    if abs(up[place]) < _ALIGNED * float(np.linalg.norm(up)):
         return ""
-    return "xyz"[place] if gravity[place] < 0.0 else f"-{'xyz'[place]}"
+    return "xyz"[place] if up[place] > 0.0 else f"-{'xyz'[place]}"
 
 
-def nearest_up_axis(gravity: Vector) -> Vector:
-    """The signed coordinate axis that is closest to the direction opposite to gravity; z without gravity."""
-    if not any(gravity) or not np.isfinite(gravity).all():
+def nearest_up_axis(world: World) -> Vector:
+    """The signed coordinate axis that is closest to the direction up; z if it is unknown."""
+    up = up_direction(world)
+    if up is None:
         return (0.0, 0.0, 1.0)
-    strongest = int(np.argmax(np.abs(gravity)))
-    return _vector(np.array([-float(np.sign(gravity[i])) if i == strongest else 0.0 for i in range(3)]))
+    strongest = int(np.argmax(np.abs(up)))
+    return _vector(np.array([float(np.sign(up[i])) if i == strongest else 0.0 for i in range(3)]))
+
+
+def up_direction(world: World) -> Array | None:
+    """The direction opposite to gravity; without gravity, the normal of the first static plane."""
+    gravity = np.array(world.gravity, dtype=np.float64)
+    if gravity.any():
+        return -gravity if np.isfinite(gravity).all() else None
+    for model in world.models:
+        for body in model.bodies if model.static else ():
+            for shape in body.shapes:
+                if isinstance(shape.geometry, Plane):
+                    rotations = [pose.rotation.matrix() for pose in (model.pose, body.pose, shape.pose)]
+                    normal: Array = np.linalg.multi_dot([*rotations, np.array(shape.geometry.normal)])
+                    return normal
+    return None
 
 
 def rotate_up_axis(world: World, up: Up) -> RotatedWorld | None:
@@ -67,7 +83,9 @@ def rotate_up_axis(world: World, up: Up) -> RotatedWorld | None:
     if now == wanted and not stated:
         return None
     if (now or stated, wanted) not in _ANGLES or (stated and now not in ("", stated)):
-        found = f"{now} points up" if now else "gravity does not determine the up axis; use 'y-to-z' or 'z-to-y'"
+        found = (
+            f"{now} points up" if now else "neither gravity nor a plane says which axis is up; use 'y-to-z' or 'z-to-y'"
+        )
         raise ExoskelError(f"cannot rotate world {world.name!r} so that {wanted} points up: {found}")
     with no_edits():  # creating another world does not edit this one
         return _rotate(copy_world(world), Pose(rotation=Euler((_ANGLES[now or stated, wanted], 0.0, 0.0), "xyz")))
