@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import inf, nan
 from pathlib import Path
@@ -219,7 +220,7 @@ def test_an_invalid_edit_is_an_error_before_anything_is_done(
     scene = arm()
     edit(scene)
     assert exoskel.check(scene)[0].message == exoskel.check(scene.world)[0].message == message
-    for use in (exoskel.Simulation, exoskel.run, exoskel.summarize, lambda one: exoskel.diff(arm(), one)):
+    for use in (exoskel.Simulation, exoskel.run, exoskel.summarize):
         with pytest.raises(InvalidSceneError) as found:
             use(scene)
         assert found.value.diagnostics[0].message == message
@@ -230,6 +231,18 @@ def test_an_invalid_edit_is_an_error_before_anything_is_done(
             exoskel.save(scene, tmp_path / "out", format=to)
     assert not list(tmp_path.iterdir())
     assert exoskel.preflight(scene)[0].message == message
+
+
+@pytest.mark.parametrize(("edit", "message"), EDITS)
+def test_diff_compares_any_structure_and_refuses_invalid_values(edit: Callable[[Scene], Any], message: str) -> None:
+    scene = arm()
+    edit(scene)
+    is_structure = exoskel.check(scene)[0].code in ("SC102", "SC103", "SC106")
+    if is_structure:
+        assert exoskel.diff(arm(), scene)
+    else:
+        with pytest.raises(InvalidSceneError, match=re.escape(message)):
+            exoskel.diff(arm(), scene)
 
 
 @pytest.mark.parametrize("to", ["skel", "xode", "sdf", "mjcf", "usd", "gltf"])

@@ -281,5 +281,5 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(
 
 
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match="no such file or directory"):
+    with pytest.raises(WriteError, match="the folder does not exist"):
         write_atomically(tmp_path / "no" / "f", b"")

@@ -90,7 +90,7 @@ def test_a_scale_in_the_matrix_of_a_mass_is_reported_as_unused() -> None:
 
 def test_an_empty_link_is_a_missing_one() -> None:
     read = load(scene(body() + '<joint name="j"><link1 body=""/><link2 body="b"/><fixed/></joint>'))
-    read.expect("X301", "error", says="<link1> has no body")
+    read.expect("X301", "error", says="<link1> has no 'body'")
     read.assert_clean()
     assert [j.name for j in read.world.joints()] == ["b_root"]
 
@@ -176,9 +176,9 @@ def test_world_parameters_are_read_from_any_extension_but_reported_only_in_world
     assert world_with('<ext ename="x"><gravity x="0" y="0" z="-1"/></ext>').world.gravity == (0.0, 0.0, -1.0)
     read = world_with('<ext ename="world-params"><gravity x="a" y="0"/><CFM/><timestep value="0"/></ext>')
     read.expect("X302", says="x: 'a'")
-    read.expect("X301", says="<gravity> has no z")
-    read.expect("X301", says="<CFM> has no value")
-    read.expect("X306", says="but is 0")
+    read.expect("X301", says="<gravity> has no 'z'")
+    read.expect("X301", says="<CFM> has no 'value'")
+    read.expect("X306", says="is 0")
     read.assert_clean()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.xode.vocabulary import XODE
+from exoskel.source.limits import MAX_DEPTH
 from tests.skel.test_robustness import mutations
 from tests.support.findings import Read
 from tests.support.places import TESTS
@@ -73,9 +74,11 @@ def test_nesting_has_a_limit() -> None:
 
 
 def test_deep_nesting_that_a_caller_allows_never_raises() -> None:
-    deep = scene("<group>" * 5000 + "</group>" * 5000)
-    loaded = exoskel.load(deep, limits=exoskel.Limits(depth=10_000))
-    assert [d.code for d in loaded.diagnostics] == ["X101"]
+    deepest = exoskel.Limits(depth=MAX_DEPTH)
+    deep = scene("<group>" * (MAX_DEPTH - 3) + "</group>" * (MAX_DEPTH - 3))
+    assert not exoskel.load(deep, limits=deepest).diagnostics
+    deeper = scene("<group>" * 5000 + "</group>" * 5000)
+    assert [d.code for d in exoskel.load(deeper, limits=deepest).diagnostics] == ["X101"]
 
 
 def test_files_of_another_kind_are_named() -> None:

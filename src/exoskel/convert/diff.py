@@ -173,11 +173,11 @@ def diff(a: SceneLike, b: SceneLike, *, tolerance: float = TOLERANCE) -> list[Di
 
     The time is proportional to the size of the scenes.
     """
+    require_valid(a, structure=False)
+    require_valid(b, structure=False)
     if not (isfinite(tolerance) and tolerance >= 0.0):
         raise ExoskelError(f"the tolerance must be finite and not negative, not {tolerance}")
     a, b = as_scene(a), as_scene(b)
-    require_valid(a)
-    require_valid(b)
     with garbage_collection_paused():
         return _SceneDifferences(a, b, tolerance).run()
 

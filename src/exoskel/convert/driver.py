@@ -109,7 +109,9 @@ def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) ->
     format = "skel" if len(scene.worlds) == 1 else "xode"
     folder = Path.cwd()
     data = write(scene, format, folder=folder, output=OutputContext(folder, meshes="absolute")).data
-    read, document = _document_to_convert(data, {"format": format, "name": _NO_FILE, "base": folder})
+    read = load(data, format=format, name=_NO_FILE, base=folder)
+    document = read.documents[0]
+    assert isinstance(document, Document)
     if problem := match(scene, read).problem:
         raise ExoskelError(f"the scene cannot be written as {format.upper()} without changes: {problem}")
     return read, document

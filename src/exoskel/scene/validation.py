@@ -49,8 +49,12 @@ def check(scene: SceneLike) -> list[Diagnostic]:
     return [diagnostic for one in (unplaced, *collectors) for diagnostic in one.diagnostics]
 
 
-def require_valid(scene: SceneLike, *, trust_reader: bool = True) -> None:
-    """Raise InvalidSceneError unless a scene is valid.
+_STRUCTURE = ("SC102", "SC103", "SC106")
+"""Diagnostics about names and about what joints connect."""
+
+
+def require_valid(scene: SceneLike, *, trust_reader: bool = True, structure: bool = True) -> None:
+    """Raise InvalidSceneError unless a scene is valid.  With `structure=False`, only its values have to be.
 
     Unless `trust_reader` is False, a scene that was not edited since it was read or checked is valid.  Readers create
     valid scenes, except for numbers that are not finite: DART reads them, and very large numbers overflow.
@@ -59,10 +63,12 @@ def require_valid(scene: SceneLike, *, trust_reader: bool = True) -> None:
     now = CLOCK.ticks
     if trust_reader and all(world._valid_at == now for world in worlds):
         return
-    found = [diagnostic for diagnostic in check(scene) if diagnostic.severity is Severity.ERROR]
+    errors = [diagnostic for diagnostic in check(scene) if diagnostic.severity is Severity.ERROR]
+    found = errors if structure else [error for error in errors if error.code not in _STRUCTURE]
     if found:
         raise InvalidSceneError(found)
-    mark_valid(worlds, now)
+    if not errors:
+        mark_valid(worlds, now)
 
 
 def mark_valid(worlds: Iterable[World], now: int) -> None:
