@@ -522,6 +522,22 @@ def _include(name: str, inner: str) -> Make:
     return make
 
 
+def _repeated_include(folder: Path) -> str:
+    """A model with 30,000 links, included 340 times."""
+    links = "".join(f'<link name="a{i}"/>' for i in range(30_000))
+    (folder / "a.sdf").write_text(f'<sdf version="1.10"><model name="m">{links}</model></sdf>')
+    includes = "".join(f"<include><uri>a.sdf</uri><name>m{i}</name></include>" for i in range(340))
+    return f'<sdf version="1.10"><world name="w">{includes}</world></sdf>'
+
+
+def _constrained(section: str, tag: str) -> str:
+    """1,000 bodies, and 18,000 elements that each name two of them."""
+    bodies = "".join(f'<body name="b{i}"><freejoint/><geom size="1"/></body>' for i in range(1000))
+    pairs = ((i % 1000, (i * 7 + i // 1000 + 1) % 1000) for i in range(18_000))
+    rows = "".join(f'<{tag} body1="b{one}" body2="b{other}"/>' for one, other in pairs if one != other)
+    return f"<mujoco><worldbody>{bodies}</worldbody><{section}>{rows}</{section}></mujoco>"
+
+
 def _tree_of_includes(folder: Path) -> str:
     """Twenty files, each of which includes the next one three times: three billion models."""
     for i in range(20):
@@ -576,7 +592,8 @@ OTHERS = {
     ),
     "a file that includes itself": Hostile(_include("a.sdf", "a.sdf"), ("SD040.circle",), format="sdf", loads=True),
     "files that include each other": Hostile(_include("a.sdf", "b.sdf"), ("SD040.circle",), format="sdf", loads=True),
-    "three billion models": Hostile(_tree_of_includes, ("SD040.many",), format="sdf", loads=True, seconds=60, memory=2000),
+    "three billion models": Hostile(_tree_of_includes, ("SD040.many",), format="sdf", loads=True, seconds=30, memory=1000),
+    "ten million included links": Hostile(_repeated_include, ("SD040.many",), format="sdf", loads=True, seconds=30, memory=1000),
     "an include with ..": Hostile(
         _include("../../../../../../../../etc/passwd", "x"), ("SD040.empty",), format="sdf", loads=True, secret=SECRET
     ),
@@ -635,6 +652,8 @@ OTHERS = {
         memory=2000,
         seconds=60,
     ),
+    "18,000 exclusions in MJCF": Hostile(_text(_constrained("contact", "exclude")), ("MJ308.exclude",), format="mjcf", loads=True, seconds=30),
+    "18,000 welds in MJCF": Hostile(_text(_constrained("equality", "weld")), format="mjcf", loads=True, seconds=30),
 }  # fmt: skip
 
 # --- what is no scene at all --------------------------------------------------------------------------

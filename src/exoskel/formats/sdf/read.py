@@ -36,7 +36,9 @@ from exoskel.source.structure import StructureReader
 from exoskel.source.well_formedness import MalformedError
 
 MAX_DEPTH = 50
-MIN_ELEMENTS = 1000
+MAX_INCLUDED_ELEMENTS = 300_000
+"""The limit for the elements of all includes together: a file that is included often is read once, but placed often."""
+MIN_ELEMENTS = 30
 """The minimum number of elements that an include counts for: placing even a small model takes time."""
 _REMOTE = frozenset({"http", "https", "fuel"})
 _CONFIG = "model.config"
@@ -260,7 +262,7 @@ class _Reader:
         return _override(source, node, placement_of(opened.source, models[0]))
 
     def _is_within_limit(self, source: Context, node: Node, opened: _IncludedFile) -> bool:
-        most = self.options.limits.elements
+        most = min(MAX_INCLUDED_ELEMENTS, self.options.limits.elements)
         self.included_elements += max(len(opened.source.elements), MIN_ELEMENTS)
         if self.included_elements > most:
             source.report("SD040.many", node.number, "uri", uri=node.fields["uri"], most=most)

@@ -14,7 +14,7 @@ from exoskel.formats.mjcf.reading.joint_chains import Screws, vector
 from exoskel.formats.mjcf.reading.model_groups import bodies_of
 from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts
 from exoskel.formats.mjcf.reading.option_flags import disabled_flags
-from exoskel.scene.item import qualified_name, unique_name
+from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Joint, JointKind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.spatial import Array
@@ -50,6 +50,8 @@ class EqualityReader:
         self.found = found
         self.report = report
         self._points: dict[tuple[int, int], list[tuple[int, Array]]] = {}
+        self._joint_names: dict[int, Names] = {}
+        """The names of joints in use, by the id of their model."""
         self._couplings: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
 
     def read(self) -> None:
@@ -141,9 +143,14 @@ class EqualityReader:
         name = strip_model(written, qualified_name(model.name)) or f"{self.found.bodies[child].name}_{kind}"
         head, _, tail = name.rpartition("/")
         name = head if tail.isdigit() and head else name
+        taken = self._joint_names.get(id(model))
+        if taken is None:
+            taken = self._joint_names[id(model)] = Names(joint.name for joint in model.joints)
+        name = unique_name(name, taken)
+        taken.add(name)
         model.joints.append(
             Joint(
-                name=unique_name(name, {joint.name for joint in model.joints}),
+                name=name,
                 kind=kind,
                 child=self.found.bodies[child],
                 parent=self.found.bodies[parent] if parent else None,
