@@ -9,6 +9,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import exoskel
+from exoskel.convert.report import group_losses
+from exoskel.fates import LOSSES, Fate
 from tests.cli.conftest import Command
 
 SCENE = """<?xml version="1.0"?>
@@ -182,3 +184,21 @@ def test_json_has_the_diagnostics_in_the_shape_of_check(tmp_path: Path, exoskel_
     done = json.loads(exoskel_command("convert", str(file), str(tmp_path / "a.skel"), "--json").out)
     assert [diagnostic["code"] for diagnostic in checked] == ["MJ302"]
     assert done["diagnostics"] == checked
+
+
+def test_losses_are_grouped_by_cause_and_counted(tmp_path: Path, exoskel_command: Command) -> None:
+    sample = "dart://sample/skel/robot_arm.skel"
+    done = exoskel_command("convert", sample, str(tmp_path / "arm.urdf"), "--model", "arm")
+    assert done.code == 0
+    report = exoskel.convert(sample, None, to="urdf", model="arm")
+    groups = group_losses(report.losses)
+    assert sum(1 + node.inside for nodes in groups for node in nodes) == len(report.losses)
+    assert [node.top.path for node in groups[-1]] == [
+        f"skeleton[{model.name}]" for model in exoskel.load(sample).world.models if model.name != "arm"
+    ]
+    lines = [line for line in done.out.splitlines() if "was not selected" in line]
+    assert len(lines) <= 5 and all("inside" in line for line in lines)
+    fates = [Fate(nodes[0].top.fate) for nodes in groups[:-1]]
+    assert fates == sorted(fates, key=lambda fate: fate is not Fate.DROPPED)
+    quiet = sum(item.fate in LOSSES and not item.loss for item in report.items)
+    assert f"not listed: {quiet} nodes without effect" in done.out

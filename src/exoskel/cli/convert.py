@@ -12,9 +12,9 @@ from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.convert.driver import convert as convert_scene
-from exoskel.convert.report import RefusedError, Report
-from exoskel.diagnostics import ExoskelError, Severity, has_errors, printable, sort_by_position
-from exoskel.fates import Fate, NodeFate
+from exoskel.convert.report import RefusedError, Report, group_losses
+from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
+from exoskel.fates import LOSSES, Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up
 
@@ -96,6 +96,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
 
 _UP = "Rotate the world so that this axis points up; if it has no gravity, use `y-to-z` or `z-to-y`."
 _MAX_LISTED = 20
+_MAX_PER_CAUSE = 5
 _STYLES = {
     Fate.EXACT: "green",
     Fate.LOWERED: "green",
@@ -213,7 +214,11 @@ def _show(report: Report, everything: bool) -> None:
             kind = Fate(fate)
             table.add_row(str(number), f"[{_STYLES[kind]}]{fate}[/]", f"[dim]{_MEANING[kind]}[/]")
     console.print(table)
-    _list(report, report.items if everything else report.losses, everything)
+    if everything:
+        for item in report.items:
+            _list_node(report, item, item.why)
+    else:
+        _list_losses(report)
     for hint in report.hint.splitlines():
         console.print(f"[dim]hint:[/] {escape(printable(hint))}")
     checks = Table("certificate", "largest error", "tolerance", "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -224,16 +229,31 @@ def _show(report: Report, everything: bool) -> None:
     console.print(checks)
 
 
-def _list(report: Report, items: list[NodeFate], everything: bool) -> None:
+def _list_losses(report: Report) -> None:
+    """List what is lost, by cause; nodes inside of a lost one are counted with it."""
+    console = terminal.console()
+    listed = 0
+    left = 0
+    for nodes in group_losses(report.losses):
+        few = nodes[: min(_MAX_PER_CAUSE, _MAX_LISTED - listed)]
+        for node in few:
+            inside = f" (with {pluralize(node.inside, 'node')} inside)" if node.inside else ""
+            _list_node(report, node.top, node.top.why + inside)
+        listed += len(few)
+        left += sum(1 + node.inside for node in nodes[len(few) :])
+    if left:
+        console.print(f"[dim]… and {pluralize(left, 'more node')} lost (use --all to list every node)[/]")
+    unlisted = sum(item.fate in LOSSES and not item.loss for item in report.items)
+    if unlisted:
+        console.print(
+            f"[dim]not listed: {pluralize(unlisted, 'node')} without effect (use --all to list every node)[/]"
+        )
+
+
+def _list_node(report: Report, item: NodeFate, why: str) -> None:
     from rich.markup import escape
 
-    console = terminal.console()
-    printed = items if everything else items[:_MAX_LISTED]
-    for item in printed:
-        name = escape(printable(item.file or report.input))
-        why = f": {escape(printable(item.why))}" if item.why else ""
-        console.print(
-            f"{name}:{item.line}: [{_STYLES[item.fate]}]{item.fate}[/] {escape(printable(item.path))}[dim]{why}[/]"
-        )
-    if len(printed) < len(items):
-        console.print(f"[dim]… and {len(items) - len(printed)} more (use --all to list every node)[/]")
+    name = escape(printable(item.file or report.input))
+    reason = f": {escape(printable(why))}" if why else ""
+    fate = f"[{_STYLES[item.fate]}]{item.fate}[/]"
+    terminal.console().print(f"{name}:{item.line}: {fate} {escape(printable(item.path))}[dim]{reason}[/]")

@@ -6,8 +6,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from exoskel.convert.selection import NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, ExoskelError, sort_by_position
-from exoskel.fates import NodeFate, count_fates
+from exoskel.fates import Fate, NodeFate, count_fates
 
 
 class Check(Struct, frozen=True):
@@ -90,6 +91,27 @@ class Report(Struct):
             },
             "diagnostics": [diagnostic.as_dict() for diagnostic in sort_by_position(self.diagnostics)],
         }
+
+
+class LostNode(Struct):
+    """A lost node, and the number of nodes inside of it that are lost for the same reason."""
+
+    top: NodeFate
+    inside: int = 0
+
+
+def group_losses(losses: list[NodeFate]) -> list[list[LostNode]]:
+    """The lost nodes by cause: what is dropped before what is approximated, and models that were not chosen last."""
+    causes: dict[tuple[Fate, str], list[LostNode]] = {}
+    for item in losses:
+        nodes = causes.setdefault((item.fate, item.why), [])
+        last = nodes[-1].top if nodes else None
+        if last is not None and last.file == item.file and item.path.startswith(f"{last.path}/"):
+            nodes[-1].inside += 1
+        else:
+            nodes.append(LostNode(item))
+    order = sorted(causes, key=lambda cause: (cause[1] == NOT_SELECTED, cause[0] is not Fate.DROPPED))
+    return [causes[cause] for cause in order]
 
 
 class RefusedError(ExoskelError):
