@@ -40,6 +40,7 @@ CASES = [
     Case("free_joint_damper"),
     Case("free_joint_springs"),
     Case("friction_beside_damping"),
+    Case("friction_holds"),
     Case("servo_beside_damping"),
     Case("servo_beside_damping", (0.0, 1.0)),
     Case("servo_with_limits", (1.0,), (1, 299, 300, 301, 302, 400)),

@@ -227,6 +227,18 @@ def test_the_default_engine_steps_as_dart_where_others_do_not() -> None:
         assert [d.key for d in preflight(CASES[key][0], integrator="rk4")] == [key]
 
 
+@pytest.mark.parametrize("engine", ["mujoco", "warp"])
+def test_springs_of_joints_that_do_not_yield_are_not_reported(engine: str) -> None:
+    """They have no effect on a joint whose acceleration is prescribed, nor in a static model."""
+    still = sprung("stiffness", 1.0, 2.0, 2.0)
+    still.models[0].static = True
+    assert preflight(still, engine) == []
+    for actuator in ("acceleration", "locked"):
+        driven = sprung("stiffness", 1.0, 2.0, 2.0)
+        driven.models[0].joints[0].actuator = actuator  # type: ignore[assignment]
+        assert preflight(driven, engine) == []
+
+
 @pytest.mark.parametrize("key", RUNNABLE)
 def test_worlds_without_errors_run_in_mujoco(key: str) -> None:
     motion = exoskel.run(CASES[key][0], 0.05)

@@ -179,7 +179,8 @@ class _Preflight:
             self._report("EN016.velocity", joint, joint=joint.name)
         self._check_motors(joint)
         self._check_actuator(model, joint)
-        if self.capabilities.isotropic_balls and joint.kind in ("ball", "free") and joint._dofs is not None:
+        yields = joint._dofs is not None and joint.actuator not in PRESCRIBED and not model.static
+        if yields and joint.kind in ("ball", "free") and self.capabilities.isotropic_balls:
             self._check_rotations(joint)
 
     def _check_axes(self, joint: Joint) -> None:

@@ -52,13 +52,7 @@ def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
 
 
 def _model_needs_impulses(model: Model, limits: bool | None) -> bool:
-    joints = [joint for joint in model.joints if not joint.loop]
-    if any(_joint_needs_impulses(joint, limits) for joint in joints):
-        return True
-    dynamic = [joint for joint in joints if joint.actuator not in PRESCRIBED]
-    return any(_has(joint, "friction") for joint in dynamic) and any(
-        _has(joint, "damping", "stiffness") for joint in dynamic
-    )
+    return any(_joint_needs_impulses(joint, limits) for joint in model.joints if not joint.loop)
 
 
 def _joint_needs_impulses(joint: Joint, limits: bool | None) -> bool:
@@ -67,12 +61,14 @@ def _joint_needs_impulses(joint: Joint, limits: bool | None) -> bool:
         return bool(joint.dof_count)
     if joint.actuator in PRESCRIBED:  # MuJoCo has no joint that stops without a reaction
         return joint.actuator == "locked" and any(joint.velocities)
+    if _has(joint, "friction"):  # MuJoCo's friction is soft: what it holds creeps
+        return True
     limited = joint.limits_enforced if limits is None else limits
     if limited and any(isfinite(v) for dof in joint._dofs or () for v in dof.velocity_limits):
         return True
     if joint.kind == "ball":
-        return _has(joint, "stiffness", "friction") or len({dof.damping for dof in joint._dofs or ()}) > 1
-    return joint.kind == "free" and _has(joint, "stiffness", "friction", "damping")
+        return _has(joint, "stiffness") or len({dof.damping for dof in joint._dofs or ()}) > 1
+    return joint.kind == "free" and _has(joint, "stiffness", "damping")
 
 
 def _has(joint: Joint, *fields: str) -> bool:
