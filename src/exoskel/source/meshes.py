@@ -93,8 +93,14 @@ def _read(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, str]:
         raise MeshError(f"it exceeds the limit of {limits.mesh_bytes} bytes")
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMATS:
+        if kind in _READ_BY_ASSIMP:
+            raise MeshError(f"'{kind}' is not supported; Assimp converts it")
         raise MeshError(f"'{printable(kind)}' files are not supported")
     return data, kind
+
+
+_READ_BY_ASSIMP = frozenset({"3ds", "ac", "x3d", "gltf", "3mf", "blend"})
+"""Extensions of meshes that DART reads through Assimp, and Exoskel does not read."""
 
 
 def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | None]) -> T:
