@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -290,3 +291,98 @@ def test_collision_copies_keep_everything() -> None:
     assert copied is not body.visuals[0]
     for field in ("geometry", "pose", "name", "color", "friction", "restitution", "collidable"):
         assert getattr(copied, field) == getattr(shape, field)
+
+
+# --- frames --------------------------------------------------------------------------------------------
+
+
+def random_poses(count: int) -> list[Pose]:
+    numbers = np.random.default_rng(2).normal(size=(count, 6)).tolist()
+    return [Pose((a, b, c), exoskel.Euler((d, e, f))) for a, b, c, d, e, f in numbers]
+
+
+def test_poses_compose_like_matrices() -> None:
+    for one, other in itertools.pairwise([*random_poses(5), Pose((1, 2, 3)), Pose(), Pose((0, 1, 0)), Pose()]):
+        assert np.allclose((one @ other).matrix(), one.matrix() @ other.matrix(), atol=1e-14)
+        assert np.allclose((one @ one.inverse()).matrix(), np.eye(4), atol=1e-14)
+        points = np.random.default_rng(3).normal(size=(2, 4, 3))
+        assert np.allclose((one @ other).apply(points), one.apply(other.apply(points)), atol=1e-14)
+    assert one.apply([1, 2, 3]).shape == (3,)
+
+
+def test_points_need_three_numbers() -> None:
+    with pytest.raises(ExoskelError, match=r"points have the shape \(2,\)"):
+        Pose().apply([1, 2])
+
+
+def test_bodies_are_placed_relative_to_other_frames() -> None:
+    model = Model(name="m", pose=Pose((0, 0, 5), exoskel.Euler((0, 0, math.pi / 2))))
+    base = model.add_body("base", at=(1, 0, 0), joint="weld")
+    turned = Pose((0, 0, 1), exoskel.Euler((0, math.pi / 2, 0)))
+    arm = model.add_body("arm", parent=base, at=turned)
+    tip = model.add_body("tip", parent="arm", at=np.array([0, 0, 2]))
+    assert base.pose.position == (1, 0, 0) and arm.pose.position == (1, 0, 1)
+    assert tip.pose.position == pytest.approx((3, 0, 1))
+    assert model.add_body("a", parent=arm, at=(1, 2, 3), relative_to="model").pose.position == (1, 2, 3)
+    assert model.add_body("b", parent=arm, at=(0, 1, 5), relative_to="world").pose.position == pytest.approx((1, 0, 0))
+    assert model.add_body("c", parent=tip, at=(0, 0, 1), relative_to=base).pose.position == (1, 0, 1)
+
+
+def test_joints_are_placed_relative_to_other_frames() -> None:
+    model = Model(name="m")
+    base = model.add_body("base", at=(0, 0, 1), joint="weld")
+    model.add_body("a", parent=base, at=(0, 0, -1), joint="ball", joint_at=(0, 0, 0.5))
+    model.add_body("b", parent=base, at=(0, 0, -1), joint="ball", joint_at=(0, 0, 0), joint_relative_to="parent")
+    model.add_body("c", parent=base, at=(0, 0, -1), joint="ball", joint_at=(0, 0, 3), joint_relative_to="model")
+    assert [joint.pose.position for joint in model.joints[1:]] == [(0, 0, 0.5), (0, 0, 1), (0, 0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"at": (1, 2)}, "the position of body 'b' has 2 numbers, but needs 3"),
+        ({"at": "up"}, "the position of body 'b' is 'up', but must be 3 numbers"),
+        ({"at": (1, 2, 3), "pose": Pose()}, "body 'b' has both 'pose' and 'at'"),
+        ({"at": (1, 2, 3), "relative_to": "moon"}, "relative_to is 'moon', but must be a body or one of 'model'"),
+        ({"at": (1, 2, 3), "relative_to": Body(name="x")}, "no body called 'x'"),
+        ({"joint_at": (1, math.nan, 3)}, "the position of joint 'b_joint' is .*NaN"),
+        ({"com": (1, 2)}, "the centre of mass of body 'b' has 2 numbers, but needs 3"),
+        ({"moment": (1, 2)}, "the moment of inertia of body 'b' has 2 numbers, but needs 6"),
+        ({"joint": "revolute", "axis": (1, 2)}, "the axis of joint 'b_joint' has 2 numbers, but needs 3"),
+        ({"joint": "revolute", "axis": (1, 2, None)}, r"the axis of joint 'b_joint' is \(1, 2, None\)"),
+        ({"joint": "revolute"}, "wrong number of axes for joint 'b_joint'"),
+        ({"joint": "revolute", "axis": (1, 0, 0), "axes": ()}, "has both 'axis' and 'axes'"),
+        ({"joint": "ball", "positions": (1, 2)}, "wrong number of positions for joint 'b_joint'"),
+        ({"joint": "ball", "damping": (1, 2)}, "wrong number of damping for joint 'b_joint'"),
+        ({"joint": "ball", "limits": (1, 2, 3)}, "the limits of joint 'b_joint' has 3 numbers, but needs 2"),
+        ({"joint": "ball", "limits": (2, 1)}, "the limits of joint 'b_joint' is 2 to 1"),
+        ({"joint": "ball", "limits": [(0, 1), (0, 1)]}, "wrong number of limits for joint 'b_joint'"),
+        ({"joint": "balls"}, "unknown joint kind 'balls'"),
+    ],
+)
+def test_invalid_options_are_refused_with_names(options: dict[str, Any], message: str) -> None:
+    model = Model(name="m")
+    with pytest.raises(ExoskelError, match=message):
+        model.add_body("b", **options)
+    assert not model.bodies and not model.joints
+
+
+def test_unknown_options_are_refused_with_a_suggestion() -> None:
+    with pytest.raises(TypeError, match="joints have no option 'dampin'; did you mean 'damping'"):
+        Model(name="m").add_body("b", dampin=1.0)  # type: ignore[call-arg]
+
+
+def test_joint_options_set_all_degrees_of_freedom() -> None:
+    model = Model(name="m")
+    model.add_body(
+        "a", joint="revolute", axis=np.array([0, 1, 0]), position=0.3, velocity=-1, limits=(-1, 2), damping=3
+    )
+    model.add_body("b", joint="universal", axes=np.eye(3)[:2], damping=[1, 2], limits=[(0, 1), (-1, 0)], friction=0.5)
+    model.add_body("c", joint="ball", positions=np.arange(3), stiffness=4, rest=(1, 2, 3), force_limits=(-5, 5))
+    a, b, c = model.joints
+    assert (a.axes, a.positions, a.velocities) == (((0, 1, 0),), (0.3,), (-1,))
+    assert (a.dofs[0].position_limits, a.dofs[0].damping) == ((-1, 2), 3)
+    assert [dof.damping for dof in b.dofs] == [1, 2] and [dof.position_limits for dof in b.dofs] == [(0, 1), (-1, 0)]
+    assert [dof.friction for dof in b.dofs] == [0.5, 0.5]
+    assert [(dof.stiffness, dof.rest, dof.force_limits) for dof in c.dofs] == [(4, r, (-5, 5)) for r in (1, 2, 3)]
+    assert all(type(value) is float for value in (*a.axes[0], *c.positions))

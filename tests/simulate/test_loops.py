@@ -20,9 +20,7 @@ def looped(kind: str) -> World:
     world = World(gravity=(0.3, 0.2, -1.0), time_step=1e-3)
     model = world.add_model("m")
     body = model.add_body("b", mass=1.0, moment=(0.1, 0.2, 0.25, 0.0, 0.0, 0.0), pose=Pose((0.0, 0.0, -0.5)))
-    model.add_joint(
-        "tie", kind, child=body, pose=Pose((0.0, 0.0, 0.5)), axes=AXES[: COUNTS.get(kind, TRAITS[kind].axes)]
-    )  # type: ignore[arg-type]
+    model.add_joint("tie", kind, child=body, at=Pose((0.0, 0.0, 0.5)), axes=AXES[: COUNTS.get(kind, TRAITS[kind].axes)])  # type: ignore[arg-type]
     return world
 
 

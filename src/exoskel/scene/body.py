@@ -12,7 +12,6 @@ from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Box, Cylinder, Ellipsoid, Shape, Sphere
-from exoskel.scene.solids import volume_of
 
 SoftGeometry = Box | Sphere | Ellipsoid | Cylinder
 
@@ -125,13 +124,12 @@ class Body(Item):
 
     @mass.setter
     def mass(self, value: float) -> None:
-        if not isfinite(value) or value < 0.0:
-            raise ExoskelError(f"the mass of body {self.name!r} is {value}, but must be finite and not negative")
+        value = check_mass(self.name, value)
         if self.inertia.scales and self.inertia.moment is not None and self.inertia.mass > 0.0:
-            factor = float(value) / self.inertia.mass
+            factor = value / self.inertia.mass
             xx, yy, zz, xy, xz, yz = (factor * entry for entry in self.inertia.moment)
             self.inertia.moment = (xx, yy, zz, xy, xz, yz)
-        self.inertia.mass = float(value)
+        self.inertia.mass = value
 
     @property
     def com(self) -> Vector:
@@ -166,15 +164,12 @@ class Body(Item):
         return f"Body({self.name!r}, mass={self.mass:g}, shapes={len(self.visuals)}+{len(self.collisions)})"
 
 
-def mass_of(body: Body, mass: float | None, density: float | None) -> float:
-    """The mass of a body that is given, or that follows from a density in kg/m³ and its shapes."""
-    if density is None:
-        return 1.0 if mass is None else mass
-    if mass is not None:
-        raise ExoskelError(f"body {body.name!r} has both a mass and a density; give one of them")
-    if not (isfinite(density) and density > 0.0):
-        raise ExoskelError(f"the density of body {body.name!r} is {density}, but must be positive and finite")
-    volume = volume_of(body.mass_shapes)
-    if not volume > 0.0:
-        raise ExoskelError(f"body {body.name!r} has a density but no shape with a volume; give its mass")
-    return density * volume
+def check_mass(name: str, mass: float) -> float:
+    """The mass of a body as a float.  Raises ExoskelError, with the name of the body, if it is invalid."""
+    try:
+        value = float(mass)
+    except (TypeError, ValueError):
+        raise ExoskelError(f"the mass of body {name!r} is {mass!r}, but must be a number") from None
+    if not isfinite(value) or value < 0.0:
+        raise ExoskelError(f"the mass of body {name!r} is {value}, but must be finite and not negative")
+    return value

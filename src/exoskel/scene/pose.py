@@ -11,8 +11,10 @@ from math import radians
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import ArrayLike
 
 from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
 from exoskel.spatial import Array
 
 Vector = tuple[float, float, float]
@@ -80,6 +82,35 @@ class Pose(Struct, frozen=True, gc=False):
     def matrix(self) -> Array:
         """The 4x4 transform from this frame to the frame it is given in."""
         return spatial.transform(self.rotation.matrix(), self.position)
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """The pose of a frame that is at `other` in this frame, in the frame that this one is given in."""
+        if not isinstance(other, Pose):
+            return NotImplemented
+        if self.is_identity:
+            return other
+        if self.has_no_rotation:
+            (x, y, z), (a, b, c) = self.position, other.position
+            return Pose((x + a, y + b, z + c), other.rotation)
+        if other.is_identity:
+            return self
+        return Pose.from_matrix(self.matrix() @ other.matrix())
+
+    def inverse(self) -> Pose:
+        """The pose of the frame that this one is given in, in this frame."""
+        if self.has_no_rotation:
+            x, y, z = self.position
+            return Pose((-x, -y, -z)) if any(self.position) else IDENTITY
+        return Pose.from_matrix(spatial.inverse(self.matrix()))
+
+    def apply(self, points: ArrayLike) -> Array:
+        """Points `(..., 3)` in this frame, in the frame that this one is given in."""
+        rows = np.asarray(points, dtype=np.float64)
+        if not rows.ndim or rows.shape[-1] != 3:
+            raise ExoskelError(f"points have the shape {rows.shape}, but must have 3 numbers each: (..., 3)")
+        matrix = self.matrix()
+        moved: Array = rows @ matrix[:3, :3].T + matrix[:3, 3]
+        return moved
 
     @property
     def quaternion(self) -> tuple[float, float, float, float]:

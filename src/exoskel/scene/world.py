@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from math import isfinite
-from typing import Any
+from typing import Any, Literal, Unpack
 
 from msgspec import Struct, field, structs
 
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
-from exoskel.scene.body import Body, mass_of
+from exoskel.scene.body import Body
+from exoskel.scene.body_options import as_pose, create_body
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
-from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
-from exoskel.scene.joint import TRAITS, Joint, JointKind
+from exoskel.scene.joint import Joint, JointKind
+from exoskel.scene.joint_options import JointOptions, Numbers, create_joint
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
 DEFAULT_TIME_STEP = 0.001
+Frame = Literal["parent", "child", "model", "world"]
+"""What a pose can be relative to, besides a body."""
 
 
 class ModelIndex:
@@ -95,76 +97,104 @@ class Model(Item):
         self,
         name: str,
         *,
-        pose: Pose = IDENTITY,
+        parent: Body | str | None = None,
+        pose: Pose | None = None,
+        at: Pose | Numbers | None = None,
+        relative_to: Body | Frame = "parent",
         mass: float | None = None,
         density: float | None = None,
-        com: Vector | None = None,
-        moment: Moment | None = None,
+        com: Numbers | None = None,
+        moment: Numbers | None = None,
         shapes: Sequence[Shape | Geometry] = (),
-        parent: Body | str | None = None,
         joint: JointKind = "free",
         joint_name: str = "",
-        **joint_options: Any,
+        joint_at: Pose | Numbers | None = None,
+        joint_relative_to: Body | Frame = "child",
+        **joint_options: Unpack[JointOptions],
     ) -> Body:
         """Add a body and its joint; returns the body.
 
-        `pose` is the body's frame in the model at zero joint positions, `parent` a body, its name, or None
-        for the world.  Each of `shapes` is used both as visual and as collision shape.  The mass is `mass` in kg
-        (default 1), or follows from `density` in kg/m³.  Without `com` or `moment`, these are derived from the shapes
-        as solids of uniform density.  `joint_options` are fields of `Joint`, such as `axes`.
+        `parent` is a body, its name, or None for the world.  `at` is the body's frame at zero joint positions, as a
+        pose or a position: relative to the `parent` (without one, to the model), the `model`, the `world` or a body.
+        `pose` is the same relative to the model.  Each of `shapes` is used both as visual and as collision shape.
+        The mass is `mass` in kg (default 1), or follows from `density` in kg/m³.  Without `com` or `moment`, these are
+        derived from the shapes as solids of uniform density.  `joint_at` places the joint, by default in the frame of
+        the body (`child`).  `joint_options` are those of `JointOptions`, such as `axis`, `limits` and `damping`.
         """
         if self.index.bodies.index_of(self.bodies, name) >= 0:
             raise TakenNameError(f"model {self.name!r} already has a body called {name!r}")
-        own = [s if isinstance(s, Shape) else Shape(geometry=s) for s in shapes]
-        body = Body(
-            name=name,
-            pose=pose,
-            inertia=Inertia(mass=1.0, com=com, moment=moment, rule="solid"),
-            visuals=own,
-            collisions=[copy(s) for s in own],
-        )
-        if mass is not None or density is not None:
-            body.mass = mass_of(body, mass, density)
         parent_body = self.body(parent) if isinstance(parent, str) else parent
+        if at is not None:
+            if pose is not None:
+                raise ExoskelError(f"body {name!r} has both 'pose' and 'at'; give one of them")
+            frame = self._frame(relative_to, parent_body, None)
+            pose = frame @ as_pose(at, "body", name)
+        body = create_body(name, pose or IDENTITY, mass=mass, density=density, com=com, moment=moment, shapes=shapes)
         self.bodies.append(body)
         self.index.bodies.note_appended(self.bodies)
         try:
-            self.add_joint(joint_name or f"{name}_joint", joint, child=body, parent=parent_body, **joint_options)
+            self.add_joint(
+                joint_name or f"{name}_joint",
+                joint,
+                child=body,
+                parent=parent_body,
+                at=joint_at,
+                relative_to=joint_relative_to,
+                **joint_options,
+            )
         except Exception:
             self.bodies.pop()  # do not leave a body without its joint
             raise
         return body
 
     def add_joint(
-        self, name: str, kind: JointKind, *, child: Body, parent: Body | None = None, **options: Any
+        self,
+        name: str,
+        kind: JointKind,
+        *,
+        child: Body,
+        parent: Body | None = None,
+        at: Pose | Numbers | None = None,
+        relative_to: Body | Frame = "child",
+        **options: Unpack[JointOptions],
     ) -> Joint:
-        """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint."""
-        from exoskel.scene.value_checks import kind_problem
+        """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint.
 
-        if kind not in TRAITS:
-            raise ExoskelError(f"unknown joint kind {kind!r}; choose one of {', '.join(TRAITS)}")
+        `at` is the joint's frame at zero joint positions, as a pose or a position, by default in the frame of the
+        child.  `options` are those of `JointOptions`.
+        """
         if self.index.joints.index_of(self.joints, name) >= 0:
             raise TakenNameError(f"model {self.name!r} already has a joint called {name!r}")
         for body in (child, parent):
             if body is not None and self.body(body.name) is not body:
                 raise UnknownNameError(f"body {body.name!r} is not in model {self.name!r}; add it first")
-        positions = options.pop("positions", None)
-        velocities = options.pop("velocities", None)
-        joint = Joint(name=name, kind=kind, child=child, parent=parent, **options)
-        problem = kind_problem(joint)
-        if problem:
-            raise ExoskelError(problem)
-        if joint.mimic is not None and joint.mimic.joint == name:
-            raise ExoskelError(f"joint {name!r} cannot mimic itself")
+        pose = IDENTITY
+        if at is not None:
+            pose = as_pose(at, "joint", name)
+            if relative_to != "child" and relative_to is not child:
+                pose = child.pose.inverse() @ self._frame(relative_to, parent, child) @ pose
+        joint = create_joint(name, kind, child, parent, pose, options)
         joint.loop = joint.loop or self.index.has_parent_joint(self.joints, child)
-        if positions is not None:
-            joint.positions = positions
-        if velocities is not None:
-            joint.velocities = velocities
         self.joints.append(joint)
         self.index.joints.note_appended(self.joints)
         self.index.note_appended(joint)
         return joint
+
+    def _frame(self, relative_to: Body | Frame, parent: Body | None, child: Body | None) -> Pose:
+        """The frame that poses are relative to, in the model."""
+        if isinstance(relative_to, Body):
+            if self.body(relative_to.name) is not relative_to:
+                raise UnknownNameError(f"body {relative_to.name!r} is not in model {self.name!r}")
+            return relative_to.pose
+        if relative_to == "world":
+            return self.pose.inverse()
+        frames = {"model": IDENTITY, "parent": IDENTITY if parent is None else parent.pose}
+        if child is not None:
+            frames["child"] = child.pose
+        if relative_to not in frames:
+            known = ", ".join(map(repr, (*frames, "world")))
+            raise ExoskelError(f"relative_to is {relative_to!r}, but must be a body or one of {known}")
+        return frames[relative_to]
 
     def rename(self, item: Body | Joint | str, name: str) -> None:
         """Rename a body or joint, or the one of that name (bodies first); the new name must not be in use."""

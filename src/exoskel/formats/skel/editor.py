@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from msgspec import structs
+
 from exoskel.formats.saving.format_editor import FormatEditor, without
 from exoskel.scene.body import Body
+from exoskel.scene.inertia import derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.source.markup import Markup
@@ -24,7 +28,7 @@ class SkelEditor(FormatEditor):
 
     def adapt_added(self, item: Item, element: Markup) -> Markup:
         """Remove a moment of inertia that DART derives too: the file does not state what the scene does not state."""
-        if isinstance(item, Body) and item.inertia.moment is None and item.inertia.rule != "solid":
+        if isinstance(item, Body) and item.inertia.moment is None and _dart_derives_moment(item):
             children = [without(c, "moment_of_inertia") if c.tag == "inertia" else c for c in element.children]
             return Markup(element.tag, element.attributes, element.text, children, element.item)
         if element.tag == "skeleton":
@@ -47,3 +51,15 @@ def _without_offset(element: Markup) -> Markup:
     """A body element without its centre of mass, which has not changed."""
     children = [without(child, "offset") if child.tag == "inertia" else child for child in element.children]
     return Markup(element.tag, element.attributes, element.text, children, element.item)
+
+
+def _dart_derives_moment(body: Body) -> bool:
+    """Whether DART derives the same moment of inertia from the shapes, up to rounding."""
+    if body.inertia.rule != "solid":
+        return True
+    stated = structs.replace(body.inertia, com=body.com)
+    found = derive_moments([(stated, body.shapes)], "all_shapes").moments[0]
+    return bool(np.abs(found - body.moment).max() <= _ROUNDING * np.abs(found).max())
+
+
+_ROUNDING = 1e-13

@@ -1,0 +1,159 @@
+"""The options of joints that are built in Python: their types, lengths and names are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any, NoReturn, TypedDict
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from exoskel.diagnostics import ExoskelError, closest_name
+from exoskel.scene.body import Body
+from exoskel.scene.joint import TRAITS, Actuator, Dof, Drive, Interval, Joint, JointKind, Mimic, wrong_count
+from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.value_checks import kind_problem
+
+Numbers = Sequence[float] | NDArray[Any]
+"""Some numbers: a tuple, a list or an array."""
+PerDof = float | Numbers
+"""One number for all degrees of freedom, or one number for each."""
+
+
+class JointOptions(TypedDict, total=False):
+    """The keywords of `add_joint`, and of `add_body` for the body's joint.
+
+    Joints with one axis or coordinate take `axis`, `position` and `velocity`; the others take `axes`, `positions` and
+    `velocities`.  `limits` and the other limits are one pair for all degrees of freedom, or one pair each.  `damping`,
+    `stiffness`, `friction` and `rest` are one number, or one each.  Units are those of `Dof`.  All others are fields of
+    `Joint`.
+    """
+
+    axis: Numbers
+    axes: Sequence[Numbers] | NDArray[Any]
+    position: float
+    positions: Numbers
+    velocity: float
+    velocities: Numbers
+    limits: Numbers | Sequence[Numbers]
+    velocity_limits: Numbers | Sequence[Numbers]
+    acceleration_limits: Numbers | Sequence[Numbers]
+    force_limits: Numbers | Sequence[Numbers]
+    damping: PerDof
+    stiffness: PerDof
+    friction: PerDof
+    rest: PerDof
+    actuator: Actuator
+    order: str
+    plane: str
+    pitch: float
+    mimic: Mimic | None
+    drives: tuple[Drive, ...]
+    swapped: bool
+    group: str
+    loop: bool
+    collide_connected: bool
+    limits_enforced: bool
+    collapses: bool
+
+
+_VALUES = {name: name for name in Dof.__struct_fields__} | {
+    "positions": "position",
+    "velocities": "velocity",
+    "limits": "position_limits",
+}
+"""The options that are fields of degrees of freedom."""
+_WITH_AXES = frozenset(kind for kind, traits in TRAITS.items() if traits.axes)
+_NAMES = frozenset(JointOptions.__annotations__)
+_PAIRS = (("axis", "axes"), ("position", "positions"), ("velocity", "velocities"))
+
+
+def create_joint(
+    name: str, kind: JointKind, child: Body, parent: Body | None, pose: Pose, options: JointOptions
+) -> Joint:
+    """A joint with these options; an invalid one raises ExoskelError with the name of the joint and the option."""
+    if kind not in TRAITS:
+        raise ExoskelError(f"unknown joint kind {kind!r}; choose one of {', '.join(TRAITS)}")
+    if not options and kind not in _WITH_AXES:
+        return Joint(name=name, kind=kind, child=child, parent=parent, pose=pose)
+    given: dict[str, Any] = {**options}
+    if not given.keys() <= _NAMES:
+        _refuse_unknown(given)
+    for one, several in _PAIRS:
+        if one in given:
+            if several in given:
+                raise ExoskelError(f"joint {name!r} has both {one!r} and {several!r}; give one of them")
+            given[several] = (given.pop(one),)
+    axes = tuple([vector(axis, "the axis of joint", name) for axis in given.pop("axes", ())])
+    values = {key: given.pop(key) for key in given.keys() & _VALUES.keys()}
+    joint = Joint(name=name, kind=kind, child=child, parent=parent, pose=pose, axes=axes, **given)
+    problem = kind_problem(joint)
+    if problem:
+        raise ExoskelError(problem)
+    if joint.mimic is not None and joint.mimic.joint == name:
+        raise ExoskelError(f"joint {name!r} cannot mimic itself")
+    if values:
+        rows = [_per_dof(joint, key, value) for key, value in values.items()]
+        fields = [_VALUES[key] for key in values]
+        Struct.__setattr__(
+            joint, "_dofs", [Dof(**dict(zip(fields, row, strict=True))) for row in zip(*rows, strict=True)]
+        )
+    return joint
+
+
+def _refuse_unknown(options: dict[str, Any]) -> NoReturn:
+    unknown = next(key for key in options if key not in _NAMES)
+    near = closest_name(unknown, sorted(_NAMES))
+    hint = f"; did you mean {near!r}?" if near else ""
+    raise TypeError(f"joints have no option {unknown!r}{hint}")
+
+
+def _per_dof(joint: Joint, key: str, value: Any) -> Sequence[Any]:
+    """An option for each degree of freedom, from one value for all or one each."""
+    count, what = len(joint.motion), f"the {key.replace('_', ' ')} of joint"
+    row: Sequence[Any]
+    if key in ("positions", "velocities"):
+        row = numbers(value, what, joint.name)
+    elif key.endswith("limits"):
+        is_one = np.ndim(value[0] if isinstance(value, Sequence | np.ndarray) and len(value) else value) == 0
+        row = [interval(one, what, joint.name) for one in ([value] * count if is_one else value)]
+    else:
+        row = numbers([value] * count if np.ndim(value) == 0 else value, what, joint.name)
+    if len(row) != count:
+        raise ExoskelError(wrong_count(key.replace("_", " "), joint, count, len(row)))
+    return row
+
+
+# --- numbers -------------------------------------------------------------------------------------------
+
+
+def numbers(values: Any, what: str, name: str, count: int | None = None) -> tuple[float, ...]:
+    """Some numbers as floats; `what` and the `name` of the object describe them in messages."""
+    try:
+        row = tuple(map(float, values))
+    except (TypeError, ValueError):
+        row = None
+    if row is None or isinstance(values, str):
+        wanted = "numbers" if count is None else f"{count} numbers"
+        raise ExoskelError(f"{what} {name!r} is {values!r}, but must be {wanted}")
+    if count is not None and len(row) != count:
+        raise ExoskelError(f"{what} {name!r} has {len(row)} numbers, but needs {count}")
+    if isnan(sum(row)) and any(map(isnan, row)):
+        raise ExoskelError(f"{what} {name!r} is {row}, but must not contain NaN")
+    return row
+
+
+def vector(values: Any, what: str, name: str) -> Vector:
+    """Three numbers."""
+    x, y, z = numbers(values, what, name, 3)
+    return (x, y, z)
+
+
+def interval(values: Any, what: str, name: str) -> Interval:
+    """A lower and an upper limit."""
+    low, high = numbers(values, what, name, 2)
+    if low > high:
+        raise ExoskelError(f"{what} {name!r} is {low:g} to {high:g}, but the lower limit must not exceed the upper one")
+    return (low, high)
