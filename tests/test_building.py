@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 import exoskel
 from exoskel import Body, Box, ExoskelError, Model, Pose, Scene, Shape, Sphere, World, spatial
+from tests.support.places import PROJECT
 
 WALKER = "dart://sample/skel/walker.skel"
 
@@ -386,3 +389,43 @@ def test_joint_options_set_all_degrees_of_freedom() -> None:
     assert [dof.friction for dof in b.dofs] == [0.5, 0.5]
     assert [(dof.stiffness, dof.rest, dof.force_limits) for dof in c.dofs] == [(4, r, (-5, 5)) for r in (1, 2, 3)]
     assert all(type(value) is float for value in (*a.axes[0], *c.positions))
+
+
+# --- types ---------------------------------------------------------------------------------------------
+
+USER_SCRIPT = """
+import numpy as np
+import exoskel
+from exoskel import Body, Box, Euler, Model, Pose, Report, Scene, Shape, Trajectory, World
+
+world: World = World(name="lab", gravity=(0, 0, -9.81))
+model: Model = world.add_model("arm")
+frame: Pose = Pose((0, 0, 1)) @ Pose((1, 0, 0), Euler((0, 0, 1))).inverse()
+points = frame.apply(np.zeros((2, 3)))
+base: Body = model.add_body("base", joint="weld", at=frame, relative_to="world", density=500, shapes=[Box((1, 1, 1))])
+model.add_body(
+    "arm", parent=base, at=np.array([0, 0, 1]), shapes=[Shape(geometry=Box((1, 1, 1)), friction=0.5)], mass=2,
+    joint="revolute", axis=[0, 1, 0], joint_at=(0, 0, -0.5), joint_relative_to=base, position=0.1, velocity=0,
+    limits=(-1, 1), damping=0.1, stiffness=0.2, friction=0.3, actuator="servo", com=(0, 0, 0), moment=np.ones(6),
+)
+model.add_body("hand", parent="arm", joint="ball", positions=np.zeros(3), limits=[(-1, 1)] * 3, damping=[1, 2, 3])
+derived: tuple[str, ...] = base.inertia.derived
+scene: Scene = Scene(worlds=[world])
+for source in (scene, world, model):
+    exoskel.check(source)
+    exoskel.save(source, "arm.skel")
+    report: Report = exoskel.convert(source, "arm.sdf")
+    motion: Trajectory = exoskel.run(source, 0.01)
+    exoskel.diff(source, world)
+    exoskel.summarize(source)
+"""
+
+
+def test_a_user_script_runs_and_is_typed(tmp_path: Path) -> None:
+    script = tmp_path / "user.py"
+    script.write_text(USER_SCRIPT)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--follow-imports=silent", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
