@@ -43,6 +43,28 @@ def unit_divisor(length: float) -> float:
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
+_SETTLED_DIGITS = 13
+
+
+def settled(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
+    """Computed `vectors` without digits that are rounding errors and differ between processors.
+
+    All components are rounded to the same decimal: the 13th digit of the largest of them, or of `scales`.
+    """
+    v = array(vectors)
+    sizes = np.maximum(np.abs(v).max(axis=-1, initial=0.0), scales)
+    rows = [
+        [round(value, _SETTLED_DIGITS - 1 - _exponent(size)) for value in row] if 0.0 < size < np.inf else row
+        for row, size in zip(v.reshape(-1, v.shape[-1]).tolist(), sizes.ravel().tolist(), strict=True)
+    ]
+    return array(rows).reshape(v.shape) + 0.0  # no minus zero
+
+
+def _exponent(size: float) -> int:
+    """The decimal exponent, which is the same for 1 and 0.9999999999999999."""
+    return int(f"{size:e}".partition("e")[2])
+
+
 def cross_matrix(vectors: ArrayLike) -> Array:
     """The matrices [v] with [v] w = v x w."""
     v = array(vectors)

@@ -299,3 +299,12 @@ def test_a_massless_body_gets_the_minimum_mass() -> None:
     assert found.body("between").mass == 1e-12
     assert found.body("base").mass == 2.0
     assert any("massless" in loss.text for loss in output.losses if loss.item is between)
+
+
+def test_computed_numbers_are_written_without_rounding_errors() -> None:
+    turned = AxisAngle((0.0, 3.0, 0.0), 0.16)
+    world = shaped(Cone(0.1, 0.2, centred=False), Pose((0.1, 0.2, 0.3), AxisAngle((1.0, 0.0, 0.0), np.pi)))
+    world.models[0].bodies[0].pose = Pose((1.0 / 3.0, 0.2, 0.7000000000000001), turned)
+    text = serialize(write(Scene([world]), OutputContext()))
+    assert "<pose>0.3333333333333333 0.2 0.7000000000000001 0 0.16 0</pose>" in text
+    assert "<pose>0.1 0.2 0.2 3.14159265359 0 0</pose>" in text

@@ -155,7 +155,7 @@ def _unit(axis: Vector) -> Vector:
     length = float(spatial.array(axis) @ spatial.array(axis)) ** 0.5
     if spatial.unit_divisor(length) == 1.0:
         return axis
-    x, y, z = spatial.unit(axis).tolist()
+    x, y, z = spatial.settled(spatial.unit(axis)).tolist()
     return (x, y, z)
 
 
