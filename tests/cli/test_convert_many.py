@@ -93,6 +93,21 @@ def test_converting_a_file_onto_itself_is_refused_unless_overwriting_is_allowed(
     assert file.read_bytes() != before
 
 
+def test_a_conversion_never_overwrites_a_mesh_of_its_source(tmp_path: Path, exoskel_command: Command) -> None:
+    import trimesh
+
+    robot, mesh = tmp_path / "base.urdf", tmp_path / "base.glb"
+    shape = '<visual><geometry><mesh filename="base.glb"/></geometry></visual></link>'
+    robot.write_text(ROBOT.format("r", "l").replace("</link>", shape), encoding="utf-8")
+    before = trimesh.creation.box().export(file_type="glb")
+    mesh.write_bytes(before)
+    for arguments in ((str(robot), str(mesh)), (str(tmp_path), str(tmp_path), "--to", "gltf")):
+        assert exoskel_command("convert", *arguments).code != 0
+        assert mesh.read_bytes() == before
+    assert exoskel_command("convert", str(robot), str(mesh), "--overwrite").code == 0
+    assert mesh.read_bytes() != before
+
+
 def test_converting_a_folder_into_itself_never_overwrites_a_source(tmp_path: Path, exoskel_command: Command) -> None:
     urdf, sdf = tmp_path / "robot.urdf", tmp_path / "robot.sdf"
     urdf.write_text(ROBOT.format("r", "l"), encoding="utf-8")

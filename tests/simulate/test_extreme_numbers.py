@@ -39,6 +39,12 @@ def test_too_many_threads_are_refused() -> None:
         exoskel.rollout(exoskel.load(PENDULUM), worlds=1, steps=1, threads=99999999999)
 
 
+@pytest.mark.parametrize(("worlds", "steps"), [(10**400, 1), (1, 10**400)])
+def test_more_samples_than_a_float_can_count_are_refused(worlds: int, steps: int) -> None:
+    with pytest.raises(exoskel.ExoskelError, match="not enough disk space"):
+        exoskel.rollout(exoskel.load(PENDULUM), worlds=worlds, steps=steps)
+
+
 def test_a_long_stride_reports_progress() -> None:
     times: list[float] = []
     motion = exoskel.run(exoskel.load(PENDULUM), duration=0.0025, step=1e-7, progress=times.append)

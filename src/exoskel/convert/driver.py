@@ -14,7 +14,9 @@ from exoskel.formats import registry
 from exoskel.formats.interface import Format
 from exoskel.formats.load import Source, load
 from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.fields import iter_items
 from exoskel.scene.lowering.up_axis import Up
+from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import make_folder, write_atomically
@@ -122,9 +124,12 @@ _NO_FILE = "<scene>"
 
 
 def _source_files(scene: Scene) -> list[Path]:
-    """The files that a scene was read from, with the files they include."""
+    """The files that a scene was read from, with the files they include and the meshes they use."""
     locations = [document.location for document in scene.documents if isinstance(document, Document)]
-    return [Path(location.path) for location in locations if location.path and not location.is_base]
+    files = [location.path for location in locations if location.path and not location.is_base]
+    shapes = (item for item, _, _ in iter_items(scene) if isinstance(item, Shape))
+    meshes = (shape.geometry.path for shape in shapes if isinstance(shape.geometry, Mesh))
+    return [Path(path) for path in dict.fromkeys((*files, *meshes)) if path]
 
 
 def _check_overwriting(documents: list[ConvertedDocument], sources: list[Path]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from decimal import Decimal
 from math import prod
 
 import numpy as np
@@ -26,7 +27,7 @@ class ScratchArrays:
         self._options = memory, folder
         self.size = total = sum(8 * prod(shape) for shape in shapes.values())
         """Bytes."""
-        size = f"{total / 2**30:.3g} GiB of samples"
+        size = f"{Decimal(total) / 2**30:.3g} GiB of samples"  # the number may be too large for a float
         try:
             if total <= memory:
                 self.arrays: dict[str, Array] = {name: np.empty(shape) for name, shape in shapes.items()}
