@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 from msgspec import Struct, field
 
 from exoskel.convert.selection import NOT_SELECTED
-from exoskel.diagnostics import Diagnostic, ExoskelError, sort_by_position
+from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize, sort_by_position
 from exoskel.fates import Fate, NodeFate, count_fates
 
 
@@ -30,6 +32,15 @@ class Certificate(Struct, frozen=True):
     def of(cls, checks: list[Check]) -> Certificate:
         """A certificate that passes if all checks do."""
         return cls(all(check.passed for check in checks), checks)
+
+    def __repr__(self) -> str:
+        failed = [check.name for check in self.checks if not check.passed]
+        result = f"failed: {', '.join(failed)}" if failed else "passed"
+        return f"Certificate({pluralize(len(self.checks), 'check')}, {result})"
+
+    def _repr_html_(self) -> str:
+        rows = [(c.name, _error(c), f"{c.tolerance:.3g}", "passed" if c.passed else "failed") for c in self.checks]
+        return _html_table(("check", "largest error", "tolerance", "result"), rows)
 
 
 class Report(Struct):
@@ -63,6 +74,14 @@ class Report(Struct):
     def losses(self) -> list[NodeFate]:
         """Nodes that were approximated, or dropped although they have a meaning."""
         return [item for item in self.items if item.loss]
+
+    def __repr__(self) -> str:
+        fates = ", ".join(f"{count} {fate}" for fate, count in self.fates.items() if count)
+        return f"Report({self.input!r} -> {self.output or self.formats[1]!r}, {fates}, {self.certificate!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [(fate, str(count)) for fate, count in self.fates.items()]
+        return _html_table(("fate", "nodes"), rows) + self.certificate._repr_html_()
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `convert --json` prints it."""
@@ -120,3 +139,13 @@ class RefusedError(ExoskelError):
     def __init__(self, message: str, report: Report) -> None:
         super().__init__(message)
         self.report = report
+
+
+def _error(check: Check) -> str:
+    return "none" if check.max_error is None else f"{check.max_error:.3g}"
+
+
+def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for notebooks."""
+    lines = [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows]
+    return f"<table><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>{''.join(lines)}</table>"
