@@ -177,7 +177,7 @@ DEFAULT_DENSITY = 1000.0
 _SUPPORTED = (Box, Sphere, Cylinder, Capsule, Ellipsoid)
 """Geometries whose moments about the centre are known."""
 
-Solid = tuple[Shape, float]
+WeighedShape = tuple[Shape, float]
 """A shape and its density in kg/m³."""
 
 
@@ -187,7 +187,7 @@ def density_of(collision: Node, inertial: Node) -> float:
     return stated
 
 
-def derive_inertia(lumps: Sequence[Solid], mass: float | None) -> Inertia | None:
+def derive_inertia(lumps: Sequence[WeighedShape], mass: float | None) -> Inertia | None:
     """The total mass properties of solids, scaled to `mass` if given; None if they cannot be computed."""
     if not lumps or any(not isinstance(shape.geometry, _SUPPORTED) or density <= 0.0 for shape, density in lumps):
         return None
@@ -226,7 +226,7 @@ def read_link(source: Context, node: Node, name: str, *, static: bool) -> tuple[
         repaired=invalid_fields((node, LINK_ELEMENT), (inertial, INERTIAL_ELEMENT)),
     )
     _report_unsupported_motion(source, node)
-    solids: list[Solid] = []
+    solids: list[WeighedShape] = []
     is_auto = inertial is not None and inertial.fields.get("@auto", False)
     displaced: list[DisplacedShape] = []
     for element, shapes in (("visual", body.visuals), ("collision", body.collisions)):

@@ -156,7 +156,7 @@ _IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 _NO_AXES = AxisPlan("", np.eye(3))
 _ROUNDING = 1e-5
 
-Frame = tuple[float, ...]
+JointFrameRow = tuple[float, ...]
 """x y z qw qx qy qz."""
 
 
@@ -168,8 +168,8 @@ class JointRow(Struct):
 
     joint: Joint
     made: AxisPlan
-    outer: Frame | None
-    inner: Frame | None
+    outer: JointFrameRow | None
+    inner: JointFrameRow | None
     parent: int
     child: int
 
@@ -363,10 +363,10 @@ def _unit(freedom: AxisFreedom) -> float:
     return radians(1.0) if freedom.is_rotation else 1.0
 
 
-def _parse_frame(text: str | None) -> Frame | None:
+def _parse_frame(text: str | None) -> JointFrameRow | None:
     return tuple(float(number) for number in text.split()) if text is not None else None
 
 
-def _transforms(rows: list[Frame]) -> Array:
+def _transforms(rows: list[JointFrameRow]) -> Array:
     all_ = np.array(rows, dtype=np.float64)
     return spatial.transform(spatial.quaternion_matrix(all_[:, 3:]), all_[:, :3])
