@@ -72,6 +72,21 @@ def test_a_spring_or_damper_on_a_wrong_axis_fails(monkeypatch: pytest.MonkeyPatc
     assert not exoskel.convert(ROBOT.format(kind="translational"), to="mjcf").certificate.passed
 
 
+@pytest.mark.parametrize("attribute", ["damping", "stiffness", "axis"])
+@pytest.mark.parametrize(
+    "lost",
+    ['<velocity lower="-1" upper="1"/>', '<force initial="1"/>', '<acceleration initial="1" lower="-1" upper="1"/>'],
+)
+def test_a_wrong_axis_fails_also_where_limits_or_initial_forces_are_lost(
+    monkeypatch: pytest.MonkeyPatch, attribute: str, lost: str
+) -> None:
+    robot = ROBOT.format(kind="translational").replace(
+        '<dof local_index="1">', f'<dof local_index="0">{lost}</dof><dof local_index="1">'
+    )
+    planted(monkeypatch, exchange(attribute))
+    assert not exoskel.convert(robot, to="mjcf").certificate.passed
+
+
 def test_a_motor_with_a_wrong_gear_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def change(root: MjcfElement) -> None:
         root.child("actuator").children[0].attributes["gear"] = (-1.0,)
