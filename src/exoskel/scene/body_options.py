@@ -10,7 +10,7 @@ from msgspec import structs
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body, check_mass
 from exoskel.scene.inertia import Inertia, Moment
-from exoskel.scene.joint_options import Numbers, numbers, vector
+from exoskel.scene.joint_options import NumberSequence, numbers, vector
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Geometry, Shape
 from exoskel.scene.solids import volume_of
@@ -22,8 +22,8 @@ def create_body(
     *,
     mass: float | None,
     density: float | None,
-    com: Numbers | None,
-    moment: Numbers | None,
+    com: NumberSequence | None,
+    moment: NumberSequence | None,
     shapes: Sequence[Shape | Geometry],
 ) -> Body:
     """A body whose shapes are both visual and collision shapes, and give the mass properties that are None."""
@@ -39,7 +39,7 @@ def create_body(
     return Body(name=name, pose=pose, inertia=inertia, visuals=visuals, collisions=collisions)
 
 
-def as_pose(at: Pose | Numbers, kind: str, name: str) -> Pose:
+def as_pose(at: Pose | NumberSequence, kind: str, name: str) -> Pose:
     """A pose, or a position as a pose without rotation, of an item of a kind with a name."""
     return at if isinstance(at, Pose) else Pose(vector(at, f"the position of {kind}", name))
 

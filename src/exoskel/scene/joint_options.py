@@ -16,9 +16,9 @@ from exoskel.scene.joint import TRAITS, Actuator, Dof, Drive, Interval, Joint, J
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.value_checks import kind_problem
 
-Numbers = Sequence[float] | NDArray[Any]
+NumberSequence = Sequence[float] | NDArray[Any]
 """Some numbers: a tuple, a list or an array."""
-PerDof = float | Numbers
+PerDof = float | NumberSequence
 """One number for all degrees of freedom, or one number for each."""
 
 
@@ -31,16 +31,16 @@ class JointOptions(TypedDict, total=False):
     `Joint`.
     """
 
-    axis: Numbers
-    axes: Sequence[Numbers] | NDArray[Any]
+    axis: NumberSequence
+    axes: Sequence[NumberSequence] | NDArray[Any]
     position: float
-    positions: Numbers
+    positions: NumberSequence
     velocity: float
-    velocities: Numbers
-    limits: Numbers | Sequence[Numbers]
-    velocity_limits: Numbers | Sequence[Numbers]
-    acceleration_limits: Numbers | Sequence[Numbers]
-    force_limits: Numbers | Sequence[Numbers]
+    velocities: NumberSequence
+    limits: NumberSequence | Sequence[NumberSequence]
+    velocity_limits: NumberSequence | Sequence[NumberSequence]
+    acceleration_limits: NumberSequence | Sequence[NumberSequence]
+    force_limits: NumberSequence | Sequence[NumberSequence]
     damping: PerDof
     stiffness: PerDof
     friction: PerDof

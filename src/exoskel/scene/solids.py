@@ -33,7 +33,7 @@ from exoskel.scene.shape import (
 from exoskel.spatial import Array
 
 
-class Solid(Struct, frozen=True, gc=False):
+class UniformSolid(Struct, frozen=True, gc=False):
     """Volume in m³, centre in the frame of the geometry, and the diagonal of the moment per kg about the centre."""
 
     volume: float
@@ -41,7 +41,7 @@ class Solid(Struct, frozen=True, gc=False):
     moment: Vector = ZERO
 
 
-_EMPTY = Solid(0.0)
+_EMPTY = UniformSolid(0.0)
 
 
 def box_moment(x: float, y: float, z: float) -> Vector:
@@ -49,37 +49,37 @@ def box_moment(x: float, y: float, z: float) -> Vector:
     return ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
 
 
-def capsule_solid(radius: float, height: float) -> Solid:
+def capsule_solid(radius: float, height: float) -> UniformSolid:
     """A cylinder with half spheres at its ends."""
     r, h = radius, height
     tube, caps = pi * r * r * h, 4 / 3 * pi * r * r * r
     mt = h / (h + 4 / 3 * r)
     mc = 1.0 - mt
     side = mt * (h * h / 12 + r * r / 4) + mc * (h * h / 4 + 3 * h * r / 8 + 0.4 * r * r)
-    return Solid(tube + caps, ZERO, (side, side, mt * r * r / 2 + 0.4 * mc * r * r))
+    return UniformSolid(tube + caps, ZERO, (side, side, mt * r * r / 2 + 0.4 * mc * r * r))
 
 
-def solid(geometry: Geometry) -> Solid:
+def solid(geometry: Geometry) -> UniformSolid:
     """The solid of a geometry; that of a triangle mesh has no products of inertia, see `mesh_tensor`."""
     match geometry:
         case Box(size=(x, y, z)):
-            return Solid(x * y * z, ZERO, box_moment(x, y, z))
+            return UniformSolid(x * y * z, ZERO, box_moment(x, y, z))
         case Sphere(radius=r):
-            return Solid(4 / 3 * pi * r * r * r, ZERO, (0.4 * r * r,) * 3)
+            return UniformSolid(4 / 3 * pi * r * r * r, ZERO, (0.4 * r * r,) * 3)
         case Ellipsoid(size=(x, y, z)):
             a, b, c = x * x, y * y, z * z
-            return Solid(pi * x * y * z / 6, ZERO, ((b + c) / 20, (a + c) / 20, (a + b) / 20))
+            return UniformSolid(pi * x * y * z / 6, ZERO, ((b + c) / 20, (a + c) / 20, (a + b) / 20))
         case Cylinder(radius=r, height=h):
             side = (3 * r * r + h * h) / 12
-            return Solid(pi * r * r * h, ZERO, (side, side, r * r / 2))
+            return UniformSolid(pi * r * r * h, ZERO, (side, side, r * r / 2))
         case Capsule(radius=r, height=h):
             return capsule_solid(r, h)
         case Cone(radius=r, height=h, centred=centred):
             side = 3 / 80 * (4 * r * r + h * h)
-            return Solid(pi * r * r * h / 3, (0.0, 0.0, -h / 4 if centred else h / 4), (side, side, 0.3 * r * r))
+            return UniformSolid(pi * r * r * h / 3, (0.0, 0.0, -h / 4 if centred else h / 4), (side, side, 0.3 * r * r))
         case Pyramid(width=w, depth=d, height=h):
             moment = (d * d / 20 + 3 / 80 * h * h, w * w / 20 + 3 / 80 * h * h, (w * w + d * d) / 20)
-            return Solid(w * d * h / 3, (0.0, 0.0, -h / 4), moment)
+            return UniformSolid(w * d * h / 3, (0.0, 0.0, -h / 4), moment)
         case TriMesh():
             found = _mesh_integrals(geometry)
             return _bounding_box(geometry) if found is None else found[0]
@@ -89,16 +89,16 @@ def solid(geometry: Geometry) -> Solid:
             return _EMPTY
 
 
-def _bounding_box(geometry: Mesh | MultiSphere | TriMesh) -> Solid:
+def _bounding_box(geometry: Mesh | MultiSphere | TriMesh) -> UniformSolid:
     bounds = geometry.bounds()
     if bounds is None:
         return _EMPTY
     (x0, y0, z0), (x1, y1, z1) = bounds
     x, y, z = x1 - x0, y1 - y0, z1 - z0
-    return Solid(x * y * z, ((x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2), box_moment(x, y, z))
+    return UniformSolid(x * y * z, ((x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2), box_moment(x, y, z))
 
 
-def _mesh_integrals(mesh: TriMesh) -> tuple[Solid, Array] | None:
+def _mesh_integrals(mesh: TriMesh) -> tuple[UniformSolid, Array] | None:
     """The solid in a closed mesh and its tensor per kg: sums over the tetrahedra between triangles and the origin."""
     edges = np.sort(mesh.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     _, counts = np.unique(edges, axis=0, return_counts=True)
@@ -116,7 +116,7 @@ def _mesh_integrals(mesh: TriMesh) -> tuple[Solid, Array] | None:
     covariance = second / (20.0 * volume) - np.outer(centre, centre)
     tensor = np.trace(covariance) * np.eye(3) - covariance
     xx, yy, zz = np.diag(tensor).tolist()
-    return Solid(abs(volume), (x, y, z), (xx, yy, zz)), tensor
+    return UniformSolid(abs(volume), (x, y, z), (xx, yy, zz)), tensor
 
 
 def volume_of(shapes: Sequence[Shape]) -> float:
@@ -137,7 +137,7 @@ def centre_of(shapes: Sequence[Shape]) -> Vector:
     return (a / total, b / total, c / total) if total > 0.0 else ZERO
 
 
-def _placed(shape: Shape, one: Solid) -> Vector:
+def _placed(shape: Shape, one: UniformSolid) -> Vector:
     x, y, z = (shape.pose.matrix() @ (*one.centre, 1.0))[:3].tolist()
     return (x, y, z)
 

@@ -15,13 +15,13 @@ from exoskel.scene.body_options import as_pose, create_body
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
 from exoskel.scene.joint import Joint, JointKind
-from exoskel.scene.joint_options import JointOptions, Numbers, create_joint
+from exoskel.scene.joint_options import JointOptions, NumberSequence, create_joint
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
 DEFAULT_TIME_STEP = 0.001
-Frame = Literal["parent", "child", "model", "world"]
+FrameName = Literal["parent", "child", "model", "world"]
 """What a pose can be relative to, besides a body."""
 
 
@@ -99,17 +99,17 @@ class Model(Item):
         *,
         parent: Body | str | None = None,
         pose: Pose | None = None,
-        at: Pose | Numbers | None = None,
-        relative_to: Body | Frame = "parent",
+        at: Pose | NumberSequence | None = None,
+        relative_to: Body | FrameName = "parent",
         mass: float | None = None,
         density: float | None = None,
-        com: Numbers | None = None,
-        moment: Numbers | None = None,
+        com: NumberSequence | None = None,
+        moment: NumberSequence | None = None,
         shapes: Sequence[Shape | Geometry] = (),
         joint: JointKind = "free",
         joint_name: str = "",
-        joint_at: Pose | Numbers | None = None,
-        joint_relative_to: Body | Frame = "child",
+        joint_at: Pose | NumberSequence | None = None,
+        joint_relative_to: Body | FrameName = "child",
         **joint_options: Unpack[JointOptions],
     ) -> Body:
         """Add a body and its joint; returns the body.
@@ -154,8 +154,8 @@ class Model(Item):
         *,
         child: Body,
         parent: Body | None = None,
-        at: Pose | Numbers | None = None,
-        relative_to: Body | Frame = "child",
+        at: Pose | NumberSequence | None = None,
+        relative_to: Body | FrameName = "child",
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint.
@@ -180,7 +180,7 @@ class Model(Item):
         self.index.note_appended(joint)
         return joint
 
-    def _frame(self, relative_to: Body | Frame, parent: Body | None, child: Body | None) -> Pose:
+    def _frame(self, relative_to: Body | FrameName, parent: Body | None, child: Body | None) -> Pose:
         """The frame that poses are relative to, in the model."""
         if isinstance(relative_to, Body):
             if self.body(relative_to.name) is not relative_to:
