@@ -27,7 +27,6 @@ from exoskel.scene.body import Body
 from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import lower_with_origins
-from exoskel.scene.lowering.up_axis import up_direction
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
@@ -191,9 +190,9 @@ def _metadata(scene: Scene, layer: Layer) -> dict[str, object]:
 
 
 def up_axis(world: World) -> str:
-    """Y or Z, the only up axes of USD; Z if it is unknown."""
-    up = up_direction(world)
-    return "Y" if up is not None and abs(up[1]) > abs(up[2]) else "Z"
+    """Y or Z, the only up axes of USD: the one along gravity, Z without gravity."""
+    _, y, z = world.gravity
+    return "Y" if abs(y) > abs(z) else "Z"
 
 
 class _WorldWriter:
