@@ -139,7 +139,8 @@ def external_readers() -> str:
         "velocities of bodies. usd-core has no kinematics; all its validators must pass.",
         f"Compared on {record['date']} with "
         + ", ".join(f"{_TITLES[name]} {version}" for name, version in record["readers"].items())
-        + ".",
+        + "."
+        + (f" {record['pending']}" if "pending" in record else ""),
         _largest(scenes, pairs, record["errors"]),
         "## Limits of the readers",
         "Some readers reject a file or read it differently because of their own limits. The other values of such a "

@@ -19,6 +19,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.inertials import Inertials
+from exoskel.formats.mjcf.names import NameTable, shorten_names
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
@@ -140,8 +141,10 @@ def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
         traits = frozenset(
             trait for trait, has in (("several joints in a body", several), ("a moment of zero", repaired)) if has
         )
+        short = write_document(world, OutputContext(folder))
+        names = shorten_names(short)
         yield WrittenDocument(
-            f"{stem}.{number}.xml", to_text(document), traits, partial(_mjcf_mechanism, world, document)
+            f"{stem}.{number}.xml", to_text(short), traits, partial(_mjcf_mechanism, world, document, names)
         )
 
 
@@ -149,8 +152,8 @@ def _moving(world: World) -> list[Body]:
     return [body for model in world.models if not model.static for body in model.bodies]
 
 
-def _mjcf_mechanism(world: World, document: MjcfElement) -> Mechanism:
-    return MjcfMechanism(world, document).mechanism()
+def _mjcf_mechanism(world: World, document: MjcfElement, names: NameTable) -> Mechanism:
+    return MjcfMechanism(world, document, names).mechanism()
 
 
 # --- USD ----------------------------------------------------------------------------------------------

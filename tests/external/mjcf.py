@@ -11,6 +11,7 @@ from exoskel.formats.mjcf.model import joints
 from exoskel.formats.mjcf.model.coordinates import SIZES, Coordinates, document_addresses
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
+from exoskel.formats.mjcf.names import NameTable
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.item import qualified_name
 from tests.external.expectation import Array, Inertial, Mechanism, Values
@@ -23,8 +24,10 @@ class MjcfMechanism:
     A copy shares the mass of its body and is a child of the other body of the loop joint, at rest.
     """
 
-    def __init__(self, world: World, document: MjcfElement) -> None:
+    def __init__(self, world: World, document: MjcfElement, names: NameTable) -> None:
         self.world = world
+        self.names = names
+        """The names in the file by the names in `document`."""
         self.layout = WorldLayout(world)
         found = document_addresses(document)
         self.coordinates = Coordinates(self.layout, found)
@@ -57,7 +60,8 @@ class MjcfMechanism:
 
     def mechanism(self) -> Mechanism:
         models = self.world.models
-        return Mechanism(self.bodies, draw(models), moving(models), self.at)
+        bodies = {self.names["body"][name]: inertial for name, inertial in self.bodies.items()}
+        return Mechanism(bodies, draw(models), moving(models), self.at)
 
     def at(self, q: Array) -> tuple[Array, Values]:
         return self.poses(q), self.values(q)
@@ -87,9 +91,9 @@ class MjcfMechanism:
             kind = self.types[name]
             value = qpos[first : first + SIZES[kind][0]].tolist()
             if kind == "free":
-                floating[self.holders[name]] = value
+                floating[self.names["body"][self.holders[name]]] = value
             else:
-                joints[name] = value
+                joints[self.names["joint"][name]] = value
         return Values(joints, floating)
 
 

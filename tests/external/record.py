@@ -17,7 +17,7 @@ LEAST = 1e-15
 """Smaller errors are rounded up to this: they differ between machines."""
 
 Record = dict[str, Any]
-"""`date`, versions by reader, the quantities, and by scene and format: digest, errors by reader, limits reached."""
+"""`date`, versions by reader, what still has to be compared (`pending`), the quantities, and by scene and format: digest, errors by reader, limits reached."""
 
 
 def load(file: Path = FILE) -> Record:

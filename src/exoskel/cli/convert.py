@@ -17,6 +17,7 @@ from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, p
 from exoskel.fates import LOSSES, Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up
+from exoskel.source.output_context import Target
 
 if TYPE_CHECKING:
     from exoskel.convert.folder import FolderRow
@@ -120,8 +121,8 @@ def convert(
     *,
     to: Annotated[str | None, Parameter(help="Output format, instead of the one the extension selects.")] = None,
     for_: Annotated[
-        Literal["portable", "pyode"],
-        Parameter(name="--for", help="XODE: write for any reader, or only what PyODE reads."),
+        Target,
+        Parameter(name="--for", help="Write for any reader, or for one: pyode reads XODE, the others MJCF."),
     ] = "portable",
     approximate: Annotated[Flag, Parameter(help="With --for pyode: write the nearest masses PyODE can read.")] = False,
     lower: Annotated[

@@ -51,8 +51,9 @@ def convert(
     fates are those of its nodes.  The format of the output is `to`, or follows from the extension of `output`.  An
     output whose certificate fails is never written.
 
-    - `target="pyode"` writes XODE that PyODE's own reader understands.  `approximate` allows masses there that it
-      cannot express exactly.
+    - `target` writes for one program.  `pyode` is XODE that PyODE's own reader understands; `approximate` allows
+      masses there that it cannot express exactly.  `mujoco4`, `mujoco3`, `newton`, `dm_control`, `dart` and `isaac`
+      are MJCF.
     - `world` and `model` choose one of several.  A URDF file contains one model: a scene with several becomes
       one document per model in the folder `output`.
     - `up` rotates the whole world so that y or z points up.
@@ -69,8 +70,7 @@ def convert(
     scene, document = _document_to_convert(source, options)
     path = None if output is None else Path(output)
     format = registry.by_name(to) if to else registry.for_output(str(path or ""))
-    if target == "pyode" and not format.has_pyode_dialect:
-        raise ExoskelError("PyODE reads only XODE; use --to xode (to=) with --for pyode (target=)")
+    _check_target(target, format)
     selected = select_world(scene, world, format)
     if model is not None:
         selected = select_model(selected, find_model(selected, model))
@@ -93,6 +93,16 @@ def convert(
             _save(one)
         report.saved = True
     return report
+
+
+def _check_target(target: Target, format: Format) -> None:
+    if target == "portable" or target in format.targets:
+        return
+    others = " or ".join(one.name for one in registry.FORMATS if target in one.targets)
+    known = f"; {format.label} is written for {', '.join(format.targets)}" if format.targets else ""
+    raise ExoskelError(
+        f"{format.label} is not written for {target!r}{known}; use --to {others} (to=) with --for {target} (target=)"
+    )
 
 
 def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) -> tuple[Scene, Document]:

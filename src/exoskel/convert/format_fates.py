@@ -87,7 +87,8 @@ class FormatFates(NativeFates):
         if not self._is_supported(item, field):
             return Verdict(Fate.DROPPED, self.not_supported, not self._differs(item, field))
         if not self._differs(item, field):
-            return EXACT
+            changed = self._changed_effect(item, field)
+            return Verdict(Fate.APPROXIMATED, changed) if changed else EXACT
         if (type(item), field) in self.rewritten:
             return Verdict(Fate.LOWERED, self.rewritten[type(item), field])
         if id(item) in self.reasons:
@@ -270,9 +271,9 @@ class FormatFates(NativeFates):
             return self._lost(joint, part=part)
         return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
 
-    def _changed_effect(self, joint: Joint, part: str) -> str:
+    def _changed_effect(self, item: Item, part: str) -> str:
         """Why a value acts differently in the output although it is written; empty if it acts as here."""
-        losses = self.losses.get(id(joint), [])
+        losses = self.losses.get(id(item), [])
         return _join_reasons([loss for loss in losses if loss.changes_effect and part in loss.fields])
 
     def _supports_dof_part(self, joint: Joint, part: str) -> bool:

@@ -23,7 +23,7 @@ from exoskel.source.embedded_format import EmbeddedDataFormat, RejectedElements
 from exoskel.source.file_lookup import SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import Markup
-from exoskel.source.output_context import ComposedFile, OutputContext
+from exoskel.source.output_context import ComposedFile, OutputContext, Target
 from exoskel.source.vocabulary import SceneFieldTable, Vocabulary
 
 if TYPE_CHECKING:
@@ -237,7 +237,9 @@ class Format(ABC):
     holds_one_model: bool = False
     """A document is one model, not a world."""
     has_pyode_dialect: bool = False
-    """PyODE reads the format in a dialect of its own, which can be written."""
+    """PyODE reads the format in a dialect of its own."""
+    targets: tuple[Target, ...] = ()
+    """The programs that it can be written for, besides any reader."""
     up_axis: str = ""
     """The axis that points up by convention; empty if the format has none or states it in the file."""
     dart_ignores_limits: bool = False

@@ -20,8 +20,9 @@ from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.markup import format_number
 from exoskel.source.temporary_files import TemporaryFolder
 
-Target = Literal["portable", "pyode"]
-"""`portable` is for any reader, with embedded data; `pyode` is for PyODE, which refuses unknown elements."""
+Target = Literal["portable", "pyode", "mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac"]
+"""`portable` is for any reader, with embedded data; the others are for one program, such as PyODE, which refuses
+unknown elements.  Each format has its own targets."""
 MeshReferences = Literal["reference", "absolute", "copy"]
 """How a document refers to mesh files: by relative paths, by absolute URIs, or to copies beside it."""
 

@@ -19,7 +19,9 @@ from exoskel.formats.mjcf.geoms import GeomWriter, is_flat
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.model import motors
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
-from exoskel.formats.mjcf.tree import MjcfElement, markup
+from exoskel.formats.mjcf.names import shorten_names
+from exoskel.formats.mjcf.scenery import add_scenery
+from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name, unique_name
@@ -30,11 +32,13 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
 from exoskel.source.meshes import SINGLE_PRECISION, MeshError, Triangles
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import Loss, OutputContext, Target
 from exoskel.spatial import Array
 
 MIN_VERTICES = 4
 """MuJoCo rejects meshes with fewer points."""
+_MIN_VOLUME = 1e-12
+"""The volume in m³ from which meshes are written as solids; MuJoCo rejects less than 1e-14."""
 _STL_HEAD, _STL_FACE, _MAX_STL_FACES = 84, 50, 200_000
 """Bytes before the triangles of a binary STL file, bytes per triangle, and the maximum that MuJoCo reads."""
 
@@ -42,8 +46,8 @@ _STL_HEAD, _STL_FACE, _MAX_STL_FACES = 84, 50, 200_000
 class MeshAssetWriter(GeomWriter):
     """A geom writer that preserves the triangles of meshes, and the whole mesh beside the slabs that collide.
 
-    Meshes are shells, and their masses zero: MuJoCo computes a moment for each mesh, and rejects solids that are open
-    or flat.
+    The masses of meshes are zero, but MuJoCo computes a moment for each one.  It rejects solids that are flat or tiny;
+    these are shells, which readers before MuJoCo 3.3 do not know.
     """
 
     def __init__(
@@ -95,34 +99,26 @@ class MeshAssetWriter(GeomWriter):
         if len(found[0]) < MIN_VERTICES or not len(found[1]):
             return None
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
-        called = self._file_asset(shape.geometry, reference) if reference else self._inlined(name, *found)
+        called = self._file_asset(shape.geometry, reference, *found) if reference else self._inlined(name, *found)
         return MjcfElement("geom", {"type": "mesh", "mesh": called})
 
     def _inlined(self, name: str, vertices: Array, triangles: Triangles) -> str:
         self._names.add(name)
-        self.assets.append(
-            MjcfElement(
-                "mesh",
-                {
-                    "name": name,
-                    "inertia": "shell",
-                    "vertex": vertices.ravel().tolist(),
-                    "face": triangles.ravel().tolist(),
-                },
-            )
-        )
+        given: dict[str, Value] = {"name": name, **_inertia_rule(vertices, triangles)}
+        given |= {"vertex": vertices.ravel().tolist(), "face": triangles.ravel().tolist()}
+        self.assets.append(MjcfElement("mesh", given))
         return name
 
-    def _file_asset(self, mesh: object, reference: str) -> str:
+    def _file_asset(self, mesh: object, reference: str, vertices: Array, triangles: Triangles) -> str:
         assert isinstance(mesh, Mesh)
         key = (reference, mesh.scale)
         if key not in self._files:
             name = unique_name(Path(reference).stem, self._names)
             self._names.add(name)
-            given: dict[str, object] = {"name": name, "inertia": "shell", "file": reference}
+            given: dict[str, Value] = {"name": name, **_inertia_rule(vertices, triangles), "file": reference}
             if mesh.scale != (1.0, 1.0, 1.0):
                 given["scale"] = mesh.scale
-            self.assets.append(MjcfElement("mesh", given))  # type: ignore[arg-type]
+            self.assets.append(MjcfElement("mesh", given))
             self._files[key] = name
         return self._files[key]
 
@@ -141,6 +137,21 @@ class MeshAssetWriter(GeomWriter):
             return Path(os.path.relpath(target, self.output.folder.resolve())).as_posix()
         except ValueError:  # another drive
             return target.as_posix()
+
+
+def _inertia_rule(vertices: Array, triangles: Triangles) -> dict[str, Value]:
+    """The attribute that makes a mesh a shell, if MuJoCo would reject it as a solid.
+
+    MuJoCo's volume of a solid is that of the pyramids from the centre of its faces to each face.
+    """
+    corners = vertices[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = np.linalg.norm(normals, axis=1)
+    if not areas.any():
+        return {"inertia": "shell"}
+    middle = np.average(corners.mean(axis=1), axis=0, weights=areas)
+    volume = np.abs(((corners[:, 0] - middle) * normals).sum(axis=1)).sum() / 6.0
+    return {} if volume > _MIN_VOLUME and areas.min() > 0.0 else {"inertia": "shell"}
 
 
 def _is_readable(path: Path) -> bool:
@@ -169,19 +180,45 @@ KEY = "initial"
 """The name of the keyframe."""
 
 
-def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> MjcfElement:
-    """The document.  Mesh files are referred to from `output.folder`; without one, their triangles are inlined.
+INTEGRATORS: dict[Target, str | None] = {
+    "portable": None,
+    "mujoco4": "discrete",
+    "mujoco3": "implicitfast",
+    "dm_control": "implicitfast",
+    "newton": None,
+    "dart": None,
+    "isaac": None,
+}
+"""The integrator that a file asks for.  `discrete` is that of the engine; only MuJoCo 4 knows it, and DART's reader
+knows only Euler and RK4.  Without one, each program uses its own."""
+_IMPLICIT = "the integrator is implicitfast: contacts, limits and springs differ from those of discrete, in MuJoCo 4"
+_LOST_INTEGRATORS: dict[Target, str] = {
+    "mujoco3": _IMPLICIT,
+    "dm_control": _IMPLICIT,
+    "newton": "Newton integrates with its own solver",
+    "dart": "DART integrates with its own solver",
+    "isaac": "Isaac Sim integrates with its own solver",
+}
 
-    What can only be written approximately, or not at all, is recorded in `output.losses`.
+
+def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> MjcfElement:
+    """The document, with qualified names.
+
+    Mesh files are referred to from `output.folder`; without one, their triangles are inlined.  What can
+    only be written approximately, or not at all, is recorded in `output.losses`.
     """
     output = output or OutputContext()
     output.losses += losses(world)
+    if output.target in _LOST_INTEGRATORS:
+        output.losses.append(Loss(world, _LOST_INTEGRATORS[output.target], ("time_step",), changes_effect=True))
     return FileWriter(world, output, limits).document()
 
 
 def write(scene: Scene, output: OutputContext) -> Markup:
     """The markup of a scene with one world: the writer of the format."""
-    return markup(write_document(scene.world, output))
+    document = write_document(scene.world, output)
+    shorten_names(document)
+    return markup(document)
 
 
 class FileWriter(WorldWriter):
@@ -189,7 +226,7 @@ class FileWriter(WorldWriter):
 
     def __init__(self, world: World, output: OutputContext, limits: bool | None = None) -> None:
         self.output = output
-        super().__init__(world, limits)
+        super().__init__(world, limits, INTEGRATORS.get(output.target))
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> MeshAssetWriter:
         shapes = [shape for body in bodies for shape in body.shapes]
@@ -198,6 +235,7 @@ class FileWriter(WorldWriter):
     def document(self) -> MjcfElement:
         root = super().document()
         self._keyframe(root)
+        add_scenery(root, self.layout, self.moving)
         return root
 
     def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:

@@ -12,6 +12,7 @@ class MjcfFormat(Format):
     label = "MJCF"
     roots = ("mujoco",)
     up_axis = "z"
+    targets = ("mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac")
     extensions = (".xml", ".mjcf")
     holds_one_world = True
     has_vocabulary = False

@@ -63,7 +63,7 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
             out.compiled = compiled
             if options.on_compiled is not None:
                 options.on_compiled(compiled.model)
-            _import(out, tree.get("model") or "world", options, collector)
+            _import(out, prepared.name or "world", options, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return out
 

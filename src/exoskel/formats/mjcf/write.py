@@ -76,7 +76,7 @@ class WorldWriter:
         self,
         world: World,
         limits: bool | None = None,
-        integrator: str = "discrete",
+        integrator: str | None = "discrete",
         friction: float | None = None,
         time_step: float | None = None,
         layout: WorldLayout | None = None,

@@ -21,6 +21,7 @@ class XodeFormat(Format):
     extensions = (".xode",)
     embedding = EXTENSION
     has_pyode_dialect = True
+    targets = ("pyode",)
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.xode.codes import CATALOGUE

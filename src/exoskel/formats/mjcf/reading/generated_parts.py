@@ -12,12 +12,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, UNBOUNDED_FORCE, Motor
+from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.reading.compiled import Compiled
-
-
-def split_path(name: str) -> list[str]:
-    """Split a path into names."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in name.split("/")]
 
 
 def common_model(names: Sequence[str]) -> str | None:

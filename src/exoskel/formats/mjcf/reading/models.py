@@ -12,12 +12,12 @@ from exoskel import spatial
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain
 from exoskel.formats.mjcf.model.layout import WorldLayout, mujoco_joint_names
+from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.generated_parts import (
     GeneratedParts,
     joint_name,
     numbered_joint,
-    split_path,
     strip_model,
 )
 from exoskel.formats.mjcf.reading.joint_chains import ChainJoint, Screws, Segment, segments

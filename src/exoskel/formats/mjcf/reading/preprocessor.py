@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
+from exoskel.formats.mjcf.names import GENERATED, restore_names
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_file
@@ -142,6 +143,8 @@ class PreparedDocument(Struct):
     """The number of elements after expansion, and of the points that MuJoCo generates."""
     confined_to: Path | None = None
     """The folder in which mesh files must be; None if they may be anywhere."""
+    name: str = ""
+    """The name of the model."""
 
     def node(self, line: int) -> int:
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
@@ -168,6 +171,7 @@ class _Preparer:
         nodes = {element: number for number, element in enumerate(tree.iter())}
         root = self._convert(tree, nodes)
         cost = self._check_expansion(root)
+        restore_names(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
         self._prune(root)
         for fragment in root.iter():
@@ -180,7 +184,8 @@ class _Preparer:
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         text, numbers = _format_lines(root)
         files = (self.assets, self.meshes, self.inlined)
-        return PreparedDocument(text, numbers, *files, flags, cost, self.confined_to)
+        name = root.attributes.get("model", "")
+        return PreparedDocument(text, numbers, *files, flags, cost, self.confined_to, name)
 
     def _check_expansion(self, root: Fragment) -> float:
         """The number of elements after expansion; raises MalformedError if a few elements expand to too many."""
@@ -272,6 +277,8 @@ class _Preparer:
     def _report_unsupported(self, fragment: Fragment, unsupported: Unsupported) -> None:
         for part in fragment.children if unsupported.is_section else [fragment]:
             named = part.attributes.get("name", "")
+            if named.startswith(GENERATED):
+                continue
             name = f" '{named}'" if named else ""
             self.report(unsupported.key, part.node, tag=part.tag, name=name, what=unsupported.what)
 

@@ -1,0 +1,279 @@
+"""Names in files: short ones that every reader accepts, and how the names of the scene are found again.
+
+Documents are built with qualified names such as `model/body`, which are unique.  In a file, a name has no slash, and
+the name of its model only where names clash.  Reading derives the qualified names from the tree: a body belongs to
+the model of its parent, a geom to its body.  What does not follow is listed in `<custom>`, in `<text>` elements that
+other readers ignore.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, Literal, Protocol
+from urllib.parse import quote, unquote
+
+from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.scene.item import qualified_name
+
+Kind = Literal["world", "body", "joint", "geom", "site", "mesh", "tendon", "actuator", "equality"]
+"""Elements of each kind have different names; several kinds may share a name."""
+NameTable = Mapping[Kind, Mapping[str, str]]
+"""Qualified names by the names in a file, or the reverse, for each kind."""
+GENERATED = "exoskel_"
+"""The first part of the names of elements that are written for other programs and are not part of the scene."""
+_TABLE = f"{GENERATED}names_"
+_WORLD = "world"
+"""MuJoCo's own body."""
+
+
+class Element(Protocol):
+    """An element of a document that is written or read."""
+
+    @property
+    def tag(self) -> str: ...
+    @property
+    def attributes(self) -> MutableMapping[str, Any]: ...
+    @property
+    def children(self) -> Sequence[Element]: ...
+
+
+_TREE: dict[str, Kind] = {"body": "body", "joint": "joint", "freejoint": "joint", "geom": "geom", "site": "site"}
+_SECTIONS: dict[str, Kind] = {"tendon": "tendon", "actuator": "actuator", "equality": "equality", "asset": "mesh"}
+_REFERENCES: dict[str, Kind] = {
+    **dict.fromkeys(("joint", "joint1", "joint2", "jointinparent"), "joint"),
+    **dict.fromkeys(("body", "body1", "body2"), "body"),
+    **dict.fromkeys(("site", "site1", "site2", "refsite", "sidesite", "cranksite", "slidersite"), "site"),
+    **dict.fromkeys(("tendon", "tendon1", "tendon2"), "tendon"),
+    **dict.fromkeys(("geom", "geom1", "geom2"), "geom"),
+    "mesh": "mesh",
+}
+"""Attributes that refer to other elements by name."""
+
+
+def split_path(name: str) -> list[str]:
+    """Split a path into names."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in name.split("/")]
+
+
+class _Place:
+    """A body, its name, and the names of the bodies and parts directly in it."""
+
+    def __init__(self, element: Element, parent: str) -> None:
+        self.name = str(element.attributes.get("name", ""))
+        self.parent = parent
+        self.parts: dict[Kind, list[str]] = {"joint": [], "geom": [], "site": []}
+
+
+def _named_elements(root: Element) -> Iterator[tuple[Kind, Element]]:
+    """All elements whose names have to be unique, with the world first."""
+    yield "world", root
+    for section in root.children:
+        if section.tag == "worldbody":
+            yield from ((_TREE[one.tag], one) for one in _inside(section) if one.tag in _TREE)
+        elif section.tag in _SECTIONS:
+            kind = _SECTIONS[section.tag]
+            yield from ((kind, one) for one in section.children if kind != "mesh" or one.tag == "mesh")
+
+
+def _inside(element: Element) -> Iterator[Element]:
+    waiting = list(element.children[::-1])
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += found.children[::-1]
+
+
+def _name(kind: Kind, element: Element) -> str:
+    return str(element.attributes.get("model" if kind == "world" else "name", ""))
+
+
+def _places(root: Element) -> list[_Place]:
+    """All bodies, parents first, and the world body."""
+    found: list[_Place] = []
+    waiting: list[tuple[Element, _Place]] = []
+    for section in (one for one in root.children if one.tag == "worldbody"):
+        found.append(_Place(section, ""))
+        waiting.append((section, found[-1]))
+    while waiting:
+        element, place = waiting.pop()
+        inner: list[tuple[Element, _Place]] = []
+        for child in element.children:
+            kind = _TREE.get(child.tag)
+            if kind == "body":
+                found.append(_Place(child, place.name))
+                inner.append((child, found[-1]))
+            elif kind is not None:
+                place.parts[kind].append(_name(kind, child))
+            else:
+                inner.append((child, place))
+        waiting += inner[::-1]
+    return found
+
+
+def _rename(root: Element, names: NameTable) -> None:
+    """Replace names and the references to them; names that are not in the table stay."""
+    for kind, element in _named_elements(root):
+        attribute = "model" if kind == "world" else "name"
+        found = names.get(kind, {}).get(_name(kind, element))
+        if found is not None:
+            element.attributes[attribute] = found
+    for element in _inside(root):
+        for attribute in _REFERENCES.keys() & element.attributes.keys():
+            known = names.get(_REFERENCES[attribute], {})
+            element.attributes[attribute] = known.get(str(element.attributes[attribute]), element.attributes[attribute])
+
+
+# --- from names in a file to qualified names -----------------------------------------------------------
+
+
+_PART = re.compile(r"(?:visual|collision)\d+(?:_\d+)?")
+NameRule = Callable[[Kind, str, str | None], str | None]
+"""The qualified name of an element, from its kind, its name in the file, and the name that follows from the tree."""
+
+
+def _qualified_names(root: Element, rule: NameRule) -> dict[Kind, dict[str, str]]:
+    """The qualified names of a document, as far as they are known."""
+    found: dict[Kind, dict[str, str]] = {kind: {} for kind in ("world", *_TREE.values(), *_SECTIONS.values())}
+
+    def add(kind: Kind, name: str, derived: str | None) -> None:
+        qualified = rule(kind, name, derived) if name else None
+        if qualified is not None:
+            found[kind][name] = qualified
+
+    add("world", _name("world", root), _name("world", root))
+    for place in _places(root):
+        above = found["body"].get(place.parent, "").partition("/")[0]
+        add("body", place.name, f"{above}/{qualified_name(place.name)}" if above else None)
+        own = found["body"].get(place.name, "")
+        model = own.partition("/")[0]
+        for name, joint in zip(place.parts["joint"], _joint_paths(place.parts["joint"]), strict=True):
+            add("joint", name, f"{model}/{joint}" if model else None)
+        for name in place.parts["geom"]:
+            rest = name.removeprefix(f"{place.name}_")
+            add("geom", name, f"{own}/{rest.replace('_', '/')}" if own and _PART.fullmatch(rest) else None)
+        for name in place.parts["site"]:
+            add("site", name, f"{own}/{qualified_name(name)}" if own else None)
+    for kind, element in _named_elements(root):
+        if kind in ("tendon", "actuator", "equality"):
+            add(kind, _name(kind, element), _path_after_joint(_name(kind, element), found["joint"]))
+    return found
+
+
+def _joint_paths(names: list[str]) -> list[str]:
+    """The names of a body's joints in the scene: several joints `hip_0`, `hip_1`, … are one, `hip`."""
+    head = names[0].removesuffix("_0") if len(names) > 1 else ""
+    if head and names == [f"{head}_{number}" for number in range(len(names))]:
+        return [f"{qualified_name(head)}/{number}" for number in range(len(names))]
+    return [qualified_name(name) for name in names]
+
+
+def _path_after_joint(name: str, joints: Mapping[str, str]) -> str | None:
+    """The qualified name of a part that is named after a joint, such as `hip_motor`."""
+    head, rest = name, ""
+    while head:
+        if head in joints:
+            return joints[head] + rest
+        head, _, tail = head.rpartition("_")
+        rest = f"/{tail}{rest}"
+    return None
+
+
+def stated_names(root: Element) -> NameTable | None:
+    """The names that a document of ours lists; None if it lists none."""
+    found: dict[Kind, dict[str, str]] = {}
+    for custom in (one for one in root.children if one.tag == "custom"):
+        for text in custom.children:
+            called, data = str(text.attributes.get("name", "")), str(text.attributes.get("data", ""))
+            for kind in ("world", *_TREE.values(), *_SECTIONS.values()):
+                if called == f"{_TABLE}{kind}":
+                    pairs = (row.partition("=") for row in data.split())
+                    found[kind] = {unquote(name): unquote(qualified) for name, _, qualified in pairs}
+    return found or None
+
+
+def restore_names(root: Element) -> None:
+    """Give the elements of a document of ours their qualified names again; others stay as they are."""
+    stated = stated_names(root)
+    if stated is not None:
+        _rename(root, _qualified_names(root, lambda kind, name, derived: stated.get(kind, {}).get(name, derived)))
+
+
+# --- from qualified names to names in a file -----------------------------------------------------------
+
+
+def shorten_names(root: MjcfElement) -> NameTable:
+    """Replace qualified names by names without slashes, and list those that do not follow from the tree.
+
+    Returns the names in the file by the qualified names.
+    """
+    short = _short_names(root)
+    _rename(root, short)
+    truth = {kind: {name: qualified for qualified, name in names.items()} for kind, names in short.items()}
+    rows: dict[Kind, list[str]] = {}
+
+    def note(kind: Kind, name: str, derived: str | None) -> str | None:
+        qualified = truth[kind].get(name, name)
+        if derived != qualified:
+            rows.setdefault(kind, []).append(f"{quote(name, safe='')}={quote(qualified, safe='/~')}")
+        return qualified
+
+    _qualified_names(root, note)
+    for kind, listed in rows.items():
+        root.child("custom").add("text", name=f"{_TABLE}{kind}", data=" ".join(listed))
+    return short
+
+
+def _short_names(root: Element) -> dict[Kind, dict[str, str]]:
+    """The names in a file by the qualified names."""
+    named = [(kind, name) for kind, element in _named_elements(root) if (name := _name(kind, element))]
+    paths = {name: split_path(name) for kind, name in named if kind != "world"}
+    families: dict[bool, list[list[str]]] = {False: [], True: []}
+    for kind, name in named:
+        if kind != "world":
+            families[_follows(kind, paths[name])].append(paths[name])
+    owners = {of_joint: _owner_names(family) for of_joint, family in families.items()}
+    markers = Counter(paths[name][-1] for kind, name in named if kind == "site")
+    found: dict[Kind, dict[str, str]] = {kind: {} for kind in ("world", *_TREE.values(), *_SECTIONS.values())}
+    taken: dict[Kind, set[str]] = {kind: {_WORLD} if kind == "body" else set() for kind in found}
+    for kind, name in named:
+        if kind == "world":
+            found[kind][name] = name.replace("/", "_")
+            continue
+        path = paths[name]
+        owner = owners[_follows(kind, path)].get((path[0], path[1]), "") if len(path) > 1 else path[0]
+        wanted = "_".join([owner, *path[2:]])
+        if kind == "site" and len(path) == 3 and markers[path[-1]] == 1:
+            wanted = path[-1]
+        found[kind][name] = _unused(wanted.replace("/", "_") or kind, taken[kind])
+    return found
+
+
+def _follows(kind: Kind, path: Sequence[str]) -> bool:
+    """Whether an element is named after a joint, and not after a body."""
+    if kind == "body":  # flywheels of motors, and duplicates
+        return len(path) > 2
+    return kind in ("joint", "tendon", "actuator", "equality") or (kind == "site" and len(path) > 3)
+
+
+def _owner_names(paths: Sequence[Sequence[str]]) -> dict[tuple[str, str], str]:
+    """The names of bodies or joints, by model and name: with the model only where several have the same name."""
+    owners = dict.fromkeys((path[0], path[1]) for path in paths if len(path) > 1)
+    counts = Counter(name for _, name in owners)
+    taken: set[str] = set()
+    found: dict[tuple[str, str], str] = {}
+    for model, name in owners:
+        is_clear = counts[name] == 1 and name not in ("", _WORLD)
+        found[model, name] = _unused((name if is_clear else f"{model}_{name}").replace("/", "_"), taken)
+    return found
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, or `name_2`, `name_3`, … if it is in use."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    taken.add(found)
+    return found

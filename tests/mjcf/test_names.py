@@ -1,0 +1,138 @@
+"""Names in MJCF files: short, without slashes, and restored when a file is read back."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import mujoco
+import pytest
+
+import exoskel
+from exoskel import ExoskelError, Scene
+from exoskel.formats.mjcf.emitters import to_text
+from exoskel.formats.mjcf.file_writer import INTEGRATORS, write_document
+from exoskel.formats.mjcf.names import shorten_names
+from exoskel.source.output_context import Target
+from tests.support.scenes import all_files
+
+MODELS = """<mujoco model="a/b"><worldbody>
+<body name="first"><joint name="hinge" type="hinge"/><geom size="1"/></body>
+<body name="second"><joint name="slide" type="slide"/><geom size="1"/><site name="tip"/></body>
+</worldbody></mujoco>"""
+
+
+def names(scene: Scene) -> object:
+    return [
+        (
+            model.name,
+            [(body.name, [marker.name for marker in body.markers], len(body.visuals)) for body in model.bodies],
+            sorted((joint.name, joint.kind, joint.loop) for joint in model.joints),
+        )
+        for model in scene.world.models
+    ]
+
+
+def converted(scene: Scene, **options: object) -> str:
+    return exoskel.convert(scene, to="mjcf", **options).data.decode()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("file", all_files(), ids=lambda file: file.name)
+def test_no_name_has_a_slash_and_all_come_back(file: object) -> None:
+    scene = exoskel.load(str(file))
+    for world in scene.worlds:
+        document = write_document(world)
+        qualified = to_text(document)
+        shorten_names(document)
+        text = to_text(document)
+        assert not re.findall(r' name="[^"]*/', text)
+        assert names(exoskel.load(text.encode(), format="mjcf")) == names(
+            exoskel.load(qualified.encode(), format="mjcf")
+        )
+
+
+def clashing(first: str, second: str, body: str) -> Scene:
+    scene = exoskel.load(MODELS.encode(), format="mjcf")
+    for model, name in zip(scene.world.models, (first, second), strict=True):
+        model.name = name
+        model.bodies[0].name = body
+        model.joints[0].name = "joint"
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "body"),
+    [
+        ("one", "two", "link"),
+        ("a", "a_b", "b_c"),
+        ("a/b", "a~b", "c/d"),
+        ("one", "two", "world"),
+        ("a b", "c=d", "e%20f"),
+        ("größe", "два", "名前"),
+    ],
+)
+def test_clashing_and_unusual_names_come_back(first: str, second: str, body: str) -> None:
+    scene = clashing(first, second, body)
+    text = converted(scene)
+    back = exoskel.load(text.encode(), format="mjcf")
+    assert names(back) == names(scene)
+    assert back.world.name == scene.world.name == "a/b"
+    assert not re.findall(r' (?:name|model)="[^"]*/', text)
+    mujoco.MjModel.from_xml_string(text)
+
+
+def test_prefixes_appear_only_where_names_clash() -> None:
+    text = converted(clashing("one", "two", "link"))
+    assert re.findall(r'<body name="([^"]*)"', text) == ["one_link", "two_link"]
+    text = converted(exoskel.load("dart://sample/skel/walker.skel"))
+    assert "walker_" not in text
+
+
+def test_a_body_that_is_added_by_hand_belongs_to_the_model_of_its_parent() -> None:
+    text = converted(exoskel.load("dart://sample/skel/pendulum.skel"))
+    edited = re.sub(r'(<body name="bob"[^>]*>)', r'\1<body name="hat"><geom size="0.1"/></body>', text)
+    models = {model.name: model for model in exoskel.load(edited.encode(), format="mjcf").world.models}
+    assert [body.name for body in models["pendulum"].bodies] == ["bob", "hat"]
+
+
+def test_lights_sky_and_camera_are_not_read_back() -> None:
+    text = converted(exoskel.load("dart://sample/skel/walker.skel"))
+    model = mujoco.MjModel.from_xml_string(text)
+    assert (model.nlight, model.ncam, model.ntex) == (1, 1, 1)
+    back = exoskel.load(text.encode(), format="mjcf")
+    assert not [diagnostic for diagnostic in back.diagnostics if diagnostic.code == "MJ201"]
+    again = converted(back)
+    assert [again.count(f"<{tag} ") for tag in ("light", "camera", "texture")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("gravity", "up"), [("0 0 -9.81", 2), ("0 -9.81 0", 1), ("-9.81 0 0", 0), ("0 0 0", 2)])
+def test_the_camera_is_upright_and_looks_at_the_bodies(gravity: str, up: int) -> None:
+    option = f'<option gravity="{gravity}"/>'
+    scene = exoskel.load(MODELS.replace("<worldbody>", f"{option}<worldbody>").encode(), format="mjcf")
+    model = mujoco.MjModel.from_xml_string(converted(scene))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    right, upward, back = data.cam_xmat[0].reshape(3, 3).T
+    assert abs(right[up]) < 1e-9 and upward[up] > 0.5
+    centre = data.xpos[1:].mean(axis=0)
+    assert abs((data.cam_xpos[0] - centre) / abs(data.cam_xpos[0] - centre).max() - back / abs(back).max()).max() < 0.01
+    assert data.light_xdir[0][up] < -0.5
+
+
+@pytest.mark.parametrize("target", [one for one in get_args(Target) if one not in ("pyode", "portable")])
+def test_each_target_names_its_integrator_and_reports_what_it_costs(target: Target) -> None:
+    report = exoskel.convert("dart://sample/skel/walker.skel", to="mjcf", target=target)
+    found = re.search(r'integrator="(\w+)"', report.data.decode())
+    assert (found and found[1]) == INTEGRATORS[target]
+    assert report.certificate.passed
+    said = [item for item in report.items if "integrat" in item.why]
+    assert bool(said) == (target != "mujoco4")
+
+
+def test_portable_files_leave_the_integrator_to_the_program() -> None:
+    assert "integrator" not in converted(exoskel.load("dart://sample/skel/walker.skel"))
+
+
+def test_a_target_of_another_format_is_refused() -> None:
+    with pytest.raises(ExoskelError, match="URDF is not written for 'newton'; use --to mjcf"):
+        exoskel.convert("dart://sample/skel/pendulum.skel", to="urdf", target="newton", model="pendulum")
