@@ -9,7 +9,7 @@ import mujoco
 import pytest
 
 import exoskel
-from exoskel import ExoskelError, Scene
+from exoskel import ExoskelError, Ray, Scene, Shape
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import INTEGRATORS, write_document
 from exoskel.formats.mjcf.names import shorten_names
@@ -136,3 +136,11 @@ def test_portable_files_leave_the_integrator_to_the_program() -> None:
 def test_a_target_of_another_format_is_refused() -> None:
     with pytest.raises(ExoskelError, match="URDF is not written for 'newton'; use --to mjcf"):
         exoskel.convert("dart://sample/skel/pendulum.skel", to="urdf", target="newton", model="pendulum")
+
+
+def test_the_camera_does_not_depend_on_shapes_that_are_not_written() -> None:
+    scene = exoskel.load(MODELS.encode(), format="mjcf")
+    before = converted(scene)
+    scene.world.models[0].bodies[0].collisions.append(Shape(geometry=Ray(length=50.0)))
+    camera = re.compile(r"<camera [^>]*>")
+    assert camera.findall(converted(scene)) == camera.findall(before)

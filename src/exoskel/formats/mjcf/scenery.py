@@ -10,7 +10,7 @@ from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.names import GENERATED
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
-from exoskel.scene.shape import Plane
+from exoskel.scene.shape import Plane, Ray
 from exoskel.spatial import Array
 
 SKY, LIGHT, CAMERA = f"{GENERATED}sky", f"{GENERATED}light", f"{GENERATED}camera"
@@ -74,7 +74,7 @@ def _corners(body: Body, pose: Array) -> Array:
     """The origin of a body and the corners of the boxes around its shapes, in the world."""
     found = [pose[:3, 3][None]]
     for shape in body.shapes:
-        bounds = None if isinstance(shape.geometry, Plane) else shape.geometry.bounds()
+        bounds = None if isinstance(shape.geometry, Plane | Ray) else shape.geometry.bounds()  # a ray is not written
         if bounds is not None:
             box = np.array(list(product(*zip(*bounds, strict=True))))
             place = pose @ shape.pose.matrix()
