@@ -199,7 +199,7 @@ EDITS: list[tuple[Callable[[Scene], Any], str]] = [
     (change(A, "pose", exoskel.Pose((0, 0, nan))),
      "the pose.position of body 'a' is (0, 0, nan): expected 3 finite numbers"),
     (change(A, "pose", exoskel.Pose(rotation=exoskel.Euler(order="abc"))),
-     "the pose.rotation.order of body 'a' is 'abc': expected letters of x, y and z"),
+     "the pose.rotation.order of body 'a' is 'abc': expected three of x, y and z, each other than the one before it"),
     (with_shape(None), "the visuals of body 'a' is None: expected Shape"),
     (with_shape(Shape(geometry=Box((1, 1, 0)))),
      "the geometry.size of a shape of body 'a' is (1, 1, 0): expected 3 positive numbers"),

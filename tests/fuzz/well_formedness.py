@@ -147,6 +147,8 @@ def expat_verdict(data: bytes) -> str:
         if error.code == _INVALID_TOKEN and _NEW_NAME.match(_character(data, parser.ErrorByteIndex)):
             return NEW_NAMES
         return str(error)
+    except LookupError as error:  # an unknown encoding, from Python 3.12 on
+        return str(error)
     return ""
 
 

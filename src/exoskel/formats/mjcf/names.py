@@ -28,7 +28,7 @@ _WORLD = "world"
 """MuJoCo's own body."""
 
 
-class Element(Protocol):
+class NamedElement(Protocol):
     """An element of a document that is written or read."""
 
     @property
@@ -36,7 +36,7 @@ class Element(Protocol):
     @property
     def attributes(self) -> MutableMapping[str, Any]: ...
     @property
-    def children(self) -> Sequence[Element]: ...
+    def children(self) -> Sequence[NamedElement]: ...
 
 
 _TREE: dict[str, Kind] = {"body": "body", "joint": "joint", "freejoint": "joint", "geom": "geom", "site": "site"}
@@ -57,16 +57,16 @@ def split_path(name: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in name.split("/")]
 
 
-class _Place:
+class _NamedBody:
     """A body, its name, and the names of the bodies and parts directly in it."""
 
-    def __init__(self, element: Element, parent: str) -> None:
+    def __init__(self, element: NamedElement, parent: str) -> None:
         self.name = str(element.attributes.get("name", ""))
         self.parent = parent
         self.parts: dict[Kind, list[str]] = {"joint": [], "geom": [], "site": []}
 
 
-def _named_elements(root: Element) -> Iterator[tuple[Kind, Element]]:
+def _named_elements(root: NamedElement) -> Iterator[tuple[Kind, NamedElement]]:
     """All elements whose names have to be unique, with the world first."""
     yield "world", root
     for section in root.children:
@@ -77,7 +77,7 @@ def _named_elements(root: Element) -> Iterator[tuple[Kind, Element]]:
             yield from ((kind, one) for one in section.children if kind != "mesh" or one.tag == "mesh")
 
 
-def _inside(element: Element) -> Iterator[Element]:
+def _inside(element: NamedElement) -> Iterator[NamedElement]:
     waiting = list(element.children[::-1])
     while waiting:
         found = waiting.pop()
@@ -85,24 +85,24 @@ def _inside(element: Element) -> Iterator[Element]:
         waiting += found.children[::-1]
 
 
-def _name(kind: Kind, element: Element) -> str:
+def _name(kind: Kind, element: NamedElement) -> str:
     return str(element.attributes.get("model" if kind == "world" else "name", ""))
 
 
-def _places(root: Element) -> list[_Place]:
+def _places(root: NamedElement) -> list[_NamedBody]:
     """All bodies, parents first, and the world body."""
-    found: list[_Place] = []
-    waiting: list[tuple[Element, _Place]] = []
+    found: list[_NamedBody] = []
+    waiting: list[tuple[NamedElement, _NamedBody]] = []
     for section in (one for one in root.children if one.tag == "worldbody"):
-        found.append(_Place(section, ""))
+        found.append(_NamedBody(section, ""))
         waiting.append((section, found[-1]))
     while waiting:
         element, place = waiting.pop()
-        inner: list[tuple[Element, _Place]] = []
+        inner: list[tuple[NamedElement, _NamedBody]] = []
         for child in element.children:
             kind = _TREE.get(child.tag)
             if kind == "body":
-                found.append(_Place(child, place.name))
+                found.append(_NamedBody(child, place.name))
                 inner.append((child, found[-1]))
             elif kind is not None:
                 place.parts[kind].append(_name(kind, child))
@@ -112,7 +112,7 @@ def _places(root: Element) -> list[_Place]:
     return found
 
 
-def _rename(root: Element, names: NameTable) -> None:
+def _rename(root: NamedElement, names: NameTable) -> None:
     """Replace names and the references to them; names that are not in the table stay."""
     for kind, element in _named_elements(root):
         attribute = "model" if kind == "world" else "name"
@@ -133,7 +133,7 @@ NameRule = Callable[[Kind, str, str | None], str | None]
 """The qualified name of an element, from its kind, its name in the file, and the name that follows from the tree."""
 
 
-def _qualified_names(root: Element, rule: NameRule) -> dict[Kind, dict[str, str]]:
+def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str, str]]:
     """The qualified names of a document, as far as they are known."""
     found: dict[Kind, dict[str, str]] = {kind: {} for kind in ("world", *_TREE.values(), *_SECTIONS.values())}
 
@@ -180,7 +180,7 @@ def _path_after_joint(name: str, joints: Mapping[str, str]) -> str | None:
     return None
 
 
-def stated_names(root: Element) -> NameTable | None:
+def stated_names(root: NamedElement) -> NameTable | None:
     """The names that a document of ours lists; None if it lists none."""
     found: dict[Kind, dict[str, str]] = {}
     for custom in (one for one in root.children if one.tag == "custom"):
@@ -193,7 +193,7 @@ def stated_names(root: Element) -> NameTable | None:
     return found or None
 
 
-def restore_names(root: Element) -> None:
+def restore_names(root: NamedElement) -> None:
     """Give the elements of a document of ours their qualified names again; others stay as they are."""
     stated = stated_names(root)
     if stated is not None:
@@ -225,7 +225,7 @@ def shorten_names(root: MjcfElement) -> NameTable:
     return short
 
 
-def _short_names(root: Element) -> dict[Kind, dict[str, str]]:
+def _short_names(root: NamedElement) -> dict[Kind, dict[str, str]]:
     """The names in a file by the qualified names."""
     named = [(kind, name) for kind, element in _named_elements(root) if (name := _name(kind, element))]
     paths = {name: split_path(name) for kind, name in named if kind != "world"}
