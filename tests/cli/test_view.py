@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import signal
@@ -79,12 +80,10 @@ def test_an_invalid_duration_is_not_exported(exoskel_command: Command, tmp_path:
 def test_an_engine_that_is_not_installed_is_not_taken_for_a_file(
     exoskel_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from exoskel.engines import registry
-
     def not_installed(package: str) -> str:
-        raise registry.PackageNotFoundError(package)
+        raise importlib.metadata.PackageNotFoundError(package)
 
-    monkeypatch.setattr(registry, "version", not_installed)
+    monkeypatch.setattr(importlib.metadata, "version", not_installed)
     arguments = ("view", "dart://sample/skel/pendulum.skel", "--no-browser", "--port", "0", "--compare", "warp")
     ran = exoskel_command(*arguments)
     assert ran.code == 2 and "warp is not installed: pip install 'exoskel[gpu]'" in ran.err
