@@ -123,3 +123,21 @@ def test_a_mesh_that_is_not_supported_names_a_program_that_converts_it(kind: str
     scene = exoskel.load(one_shape(geometry).encode(), base=tmp_path)
     (found,) = [d for d in scene.diagnostics if d.code == "SK063"]
     assert "Assimp converts it" in found.message
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf -9223372036854775806 1 2\n"),
+        ("a.ply", "ply\nformat ascii 1.0\nend_header\n"),
+        ("a.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex x\n"),
+        ("a.obj", "f 1 2 3\n"),
+    ],
+)
+def test_a_malformed_mesh_is_described_in_our_own_words(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    mesh = f'<mesh filename="{name}"/>'
+    file = tmp_path / "a.urdf"
+    file.write_text(f'<robot name="r"><link name="l"><visual><geometry>{mesh}</geometry></visual></link></robot>')
+    found = [d.message for d in exoskel.load(file).diagnostics if d.code == "UR405"]
+    assert found and not any("Error" in message or "Exception" in message for message in found)

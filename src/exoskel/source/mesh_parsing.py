@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
@@ -73,14 +74,17 @@ def _parse(data: bytes, kind: str) -> Any:
 def _trimesh_errors() -> Iterator[None]:
     """Convert all exceptions of trimesh and its readers to MeshError, because bad files cause any of them."""
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Pillow, about large images
             yield
     except MeshError:
         raise
     except MemoryError:
         raise MeshMemoryError("it needs more memory than there is") from None
-    except Exception as error:
-        raise MeshError(f"{type(error).__name__}: {printable(str(error))[:120]}") from None
+    except ValueError as error:
+        raise MeshError(f"it is malformed: {printable(str(error))[:120]}") from None
+    except Exception:  # such as an IndexError, which says nothing about the file
+        raise MeshError("it is malformed") from None
 
 
 def _check(transform: Any, geometry: Any) -> None:
