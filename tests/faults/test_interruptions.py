@@ -17,7 +17,8 @@ LONG = "1000"
 """Seconds to simulate, longer than the test runs."""
 COMMAND = """
 import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent process may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent process may ignore it, and SIGHUP
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from exoskel.simulate import run
 own = run._RunRecorder._record
 def record(self):
