@@ -30,4 +30,6 @@ def test_the_numbers_on_the_page_are_those_of_the_corpus() -> None:
     throws = sum(answer.startswith("throws") for answer in answers)
     faults = answers.count("crashes: segmentation fault")
     hangs = answers.count("hangs")
-    assert f"hangs on {hangs}, segmentation fault on {faults}, exception without a position on {throws}" in PAGE
+    assert (
+        f"DART hangs on {hangs}, crashes on {faults}, and raises an exception without a line number on {throws}" in PAGE
+    )

@@ -114,7 +114,7 @@ def _add_diagnostics(row: FolderRow, diagnostics: list[Diagnostic]) -> None:
 
 
 def _worst(diagnostics: list[Diagnostic]) -> str:
-    """The first error, for example the one that stopped the reader; a warning if there is none."""
+    """The first error, such as the one that stopped the reader; the first warning in a file without errors."""
     worst = sorted(sort_by_position(diagnostics), key=lambda d: d.severity is not Severity.ERROR)
     return next((f"{d.message} ({d.code})" for d in worst), "the file is empty")
 

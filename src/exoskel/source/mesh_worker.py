@@ -89,7 +89,7 @@ def _receive(stream: IO[bytes]) -> dict[str, Any] | None:
 
 
 def _receive_array(stream: IO[bytes], rows: int | None, columns: int, kind: type[np.generic]) -> Any:
-    """An array of `rows` rows; None if there are none or if the process has ended."""
+    """Read an array of `rows` rows.  Returns None if `rows` is None, and after the process has ended."""
     if rows is None:
         return None
     size = rows * columns * np.dtype(kind).itemsize
