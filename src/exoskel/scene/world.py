@@ -11,11 +11,10 @@ from msgspec import Struct, field, structs
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.scene.body import Body
-from exoskel.scene.body_options import as_pose, create_body
+from exoskel.scene.building import JointOptions, NumberSequence, as_pose, create_body, create_joint
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
 from exoskel.scene.joint import Joint, JointKind
-from exoskel.scene.joint_options import JointOptions, NumberSequence, create_joint
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 
