@@ -81,10 +81,17 @@ def _trimesh_errors() -> Iterator[None]:
         raise
     except MemoryError:
         raise MeshMemoryError("it needs more memory than there is") from None
-    except ValueError as error:
-        raise MeshError(f"it is malformed: {printable(str(error))[:120]}") from None
-    except Exception:  # such as an IndexError, which says nothing about the file
-        raise MeshError("it is malformed") from None
+    except Exception as error:
+        reason = _reason(error)
+        raise MeshError(f"it is malformed: {printable(reason)[:120]}" if reason else "it is malformed") from None
+
+
+def _reason(error: Exception) -> str:
+    """What an exception says about the file.  An IndexError, for example, says nothing about it."""
+    for cause in (error, error.__context__):
+        if isinstance(cause, SyntaxError):  # lxml's, also under pycollada's own; it gives the line
+            return cause.msg
+    return str(error) if isinstance(error, ValueError) else ""
 
 
 def _check(transform: Any, geometry: Any) -> None:
