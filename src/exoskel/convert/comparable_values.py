@@ -36,9 +36,6 @@ from exoskel.scene.world import Model
 ValuePair = tuple[str, Any, Any, float]
 """A single value: its path, its value on both sides, and the difference."""
 
-MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"})
-"""The fields of a joint that together define its motion."""
-
 _USED_BY: dict[str, tuple[str, ...]] = {
     "order": ("euler",),
     "plane": ("planar", "translational2d"),

@@ -13,7 +13,7 @@ from exoskel import spatial
 from exoskel.convert.report import Check
 from exoskel.scene.body import Body
 from exoskel.scene.fields import comparable_value, relative_difference, transform_differences
-from exoskel.scene.joint import Dof
+from exoskel.scene.joint import DOF_DYNAMICS, DOF_LIMITS, Dof
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
@@ -29,8 +29,8 @@ Row = tuple[str, float]
 
 DOF_GROUPS: dict[str, tuple[str, ...]] = {
     "initial velocities": ("velocity", "acceleration", "force"),
-    "limits": ("position_limits", "velocity_limits", "acceleration_limits", "force_limits"),
-    "springs, damping and friction": ("damping", "friction", "stiffness", "rest"),
+    "limits": DOF_LIMITS,
+    "springs, damping and friction": DOF_DYNAMICS,
 }
 """Rows about degrees of freedom, and the fields that each compares."""
 CONSTANT_DOF_GROUPS = ("limits", "springs, damping and friction")

@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.convert.comparable_values import (
-    MOTION_FIELDS,
     is_used,
     motion_differences,
     placement_difference,
@@ -23,7 +22,7 @@ from exoskel.diagnostics import ExoskelError, pluralize, printable
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import Difference, differences, inertia_component_differences, transform_differences
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import MOTION_FIELDS, Joint
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Plane, Shape, TriMesh
 from exoskel.scene.summary import moments

@@ -19,7 +19,7 @@ from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.fields import DOF_FIELDS, relative_difference
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Drive, Joint
+from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.shape import Plane, Ray, Shape
@@ -28,9 +28,6 @@ from exoskel.source.output_context import Loss
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
-_MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped", "kind"})
-"""The fields of a joint that define its motion."""
-_STATE_FIELDS = ("linear_velocity", "angular_velocity", "force", "torque", "enabled", "finite_rotation")
 _IN_BODY_POSE = Verdict(Fate.LOWERED, "in the pose of its body")
 _STATIC = Verdict(Fate.DROPPED, "its model is static", harmless=True)
 _NO_STIFFNESS = Verdict(Fate.DROPPED, "no effect without a spring stiffness", harmless=True)
@@ -64,7 +61,7 @@ class FormatFates(NativeFates):
             case Body() if field == "inertia":
                 return self._inertia(item)
             case Body() if field == "state":
-                return combine([(part, self._state_part(item, part)) for part in parts or _STATE_FIELDS])
+                return combine([(part, self._state_part(item, part)) for part in parts or BodyState.__struct_fields__])
             case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed(item):
                 return BODIES_FIXED
         return self._plain_field(item, field)
@@ -193,7 +190,7 @@ class FormatFates(NativeFates):
     def _joint(self, joint: Joint, field: str, parts: Sequence[str]) -> Verdict:
         if field == "dofs":
             return self._dofs(joint, parts or DOF_FIELDS)
-        if id(joint) in self.static_joints and field in _MOTION_FIELDS:
+        if id(joint) in self.static_joints and field in (*MOTION_FIELDS, "kind"):
             return _IN_BODY_POSE if any(joint.positions) else _STATIC
         if id(joint) not in self.written.elements and field != "parent":
             return self._joint_without_element(joint, field)
@@ -226,7 +223,7 @@ class FormatFates(NativeFates):
             return self._lost(joint, harmless=not stated)
         if not stated:
             return Verdict(Fate.EXACT, harmless=True)
-        if part in ("low_stop", "high_stop"):
+        if part in STOPS:
             return self._stop(joint, part)
         if self.capabilities.has_initial_state and not _is_effective(joint, part):
             return _NO_EFFECT
@@ -241,7 +238,7 @@ class FormatFates(NativeFates):
         return isinstance(other, Joint) and (other._dofs is not None or bool(other.drives))
 
     def _stop(self, joint: Joint, part: str) -> Verdict:
-        side = 0 if part == "low_stop" else 1
+        side = STOPS.index(part)
         if joint.kind not in self.capabilities.dof_fields["position_limits"]:
             return self._lost(joint)
         if all(isinf(dof.position_limits[side]) for dof in joint.dofs):

@@ -38,7 +38,7 @@ from exoskel.scene.fields import (
     transform_differences,
 )
 from exoskel.scene.initial_velocities import initial_twists
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import MOTION_FIELDS, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain, LoweredWorld
@@ -256,7 +256,7 @@ def _dof_difference(ones: Sequence[Dof], others: Sequence[Dof], fields: Sequence
 # --- fates of lowered joints --------------------------------------------------------------------------
 
 _SAME_MOTION = f"by {joint_passes.JOINTS_PASS}: the same motion"
-_MOTION_FIELDS = frozenset({"", "parent", "pose", "axes", "order", "plane", "pitch", "swapped"})
+_MOTION_FIELDS = MOTION_FIELDS | {"", "parent"}
 """The fields of a joint that its chain expresses in another way; an empty one is the joint itself."""
 _LOSSY_KINDS = frozenset({"amotor", "hinge2", "screw"})
 """Joints that a chain does not replace completely: a motor, a suspension, a coupling that some readers ignore."""

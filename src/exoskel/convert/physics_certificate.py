@@ -37,7 +37,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import DOF_LIMITS, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
@@ -188,9 +188,7 @@ class _PlacedWorld(Struct):
         return [joint for joint in self.world.joints() if not joint.loop]
 
 
-_FORCELESS_FIELDS = frozenset(
-    {"position_limits", "velocity_limits", "acceleration_limits", "force_limits", "force", "acceleration"}
-)
+_FORCELESS_FIELDS = frozenset({*DOF_LIMITS, "force", "acceleration"})
 """Fields of joints that may be lost without an effect on the forces of springs, dampers, friction and motors."""
 
 

@@ -15,14 +15,12 @@ from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import DOF_FIELDS, relative_difference
 from exoskel.scene.item import Item
-from exoskel.scene.joint import UNLIMITED, Drive, Joint
+from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Drive, Joint
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Model, Scene
 
-_MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"})
-"""The fields of a joint that define its motion."""
 _INITIAL_STATE = "the initial poses and velocities of the bodies"
 _GROUPING = "connected bodies form one model, named after its first body"
 _CENTRE = "PyODE reads only masses about the body's origin"
@@ -157,7 +155,7 @@ class PyodeFates(NativeFates):
             return self._unsupported(joint, field)
         if field == "drives" and _have_same_drives(joint, self.written.counterparts[id(joint)]):
             return EXACT
-        if field in _MOTION_FIELDS:
+        if field in MOTION_FIELDS:
             return self._motion(joint, field)
         if field == "kind" and joint.kind == "euler" and not self._is_static(joint):
             return Verdict(Fate.APPROXIMATED, "as a ball joint: the same motion in other coordinates")

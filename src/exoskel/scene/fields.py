@@ -18,26 +18,12 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import DOF_DYNAMICS, DOF_LIMITS, DOF_STATES, Dof, Joint
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Model, Scene, World
 
-DOF_FIELDS = (
-    "name",
-    "position",
-    "velocity",
-    "acceleration",
-    "force",
-    "position_limits",
-    "velocity_limits",
-    "acceleration_limits",
-    "force_limits",
-    "damping",
-    "friction",
-    "stiffness",
-    "rest",
-)
+DOF_FIELDS = ("name", *DOF_STATES, *DOF_LIMITS, *DOF_DYNAMICS)
 SOFT_FIELDS = ("total_mass", "geometry", "tessellation", "pose", "vertex_stiffness", "edge_stiffness", "damping")
 
 FIELDS: dict[type[Item], tuple[str, ...]] = {

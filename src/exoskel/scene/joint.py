@@ -127,6 +127,15 @@ class Dof(Item):
     rest: float = 0.0
 
 
+DOF_STATES = ("position", "velocity", "acceleration", "force")
+DOF_LIMITS = tuple(f"{state}_limits" for state in DOF_STATES)
+DOF_DYNAMICS = ("damping", "friction", "stiffness", "rest")
+STOPS = ("low_stop", "high_stop")
+"""The fields of `Drive` that limit the position."""
+MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"})
+"""The fields of a joint that, with its kind, define its motion."""
+
+
 class Joint(Item):
     """A joint that connects `child` to `parent` (None: the world).
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS
 from exoskel.scene.item import Item
-from exoskel.scene.joint import TRAITS, Dof, Joint, wrong_count
+from exoskel.scene.joint import STOPS, TRAITS, Dof, Joint, wrong_count
 from exoskel.scene.shape import Mesh, Shape
 
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
@@ -182,9 +182,6 @@ def _decode_checked_field(kind: type[Item], field: str, data: Any) -> Any:
     return found
 
 
-_STOPS = ("low_stop", "high_stop")
-
-
 def _is_finite(value: Any) -> bool:
     """Whether all numbers in a value are finite; joint stops may be infinite."""
     if isinstance(value, float):
@@ -192,7 +189,7 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return bool(np.isfinite(value).all())
     if isinstance(value, Struct):
-        return all(_is_finite(getattr(value, name)) for name in value.__struct_fields__ if name not in _STOPS)
+        return all(_is_finite(getattr(value, name)) for name in value.__struct_fields__ if name not in STOPS)
     return not isinstance(value, tuple | list) or all(map(_is_finite, value))
 
 

@@ -17,7 +17,19 @@ from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint, Mimic, wrong_count
+from exoskel.scene.joint import (
+    DOF_DYNAMICS,
+    DOF_LIMITS,
+    DOF_STATES,
+    PLANES,
+    STOPS,
+    TRAITS,
+    Dof,
+    Drive,
+    Joint,
+    Mimic,
+    wrong_count,
+)
 from exoskel.scene.pose import IDENTITY, AxisAngle, Euler, Matrix, Pose, Quaternion
 from exoskel.scene.shape import (
     Ball,
@@ -140,10 +152,8 @@ _STATE = {BodyState: tuple(_Number(n, 3) for n in ("linear_velocity", "angular_v
 _FINITE_ROTATION = {FiniteRotation: (_Number("mode"), _Number("axis", 3))}
 _MIMIC = {Mimic: (_Number("multiplier"), _Number("offset"))}
 
-_DOF_NUMBERS = ("position", "velocity", "acceleration", "force", "damping", "friction", "stiffness", "rest")
-_DOF_LIMITS = ("position_limits", "velocity_limits", "acceleration_limits", "force_limits")
-_dof_numbers, _dof_limits = attrgetter(*_DOF_NUMBERS), attrgetter(*_DOF_LIMITS)
-_STOPS = ("low_stop", "high_stop")
+_DOF_NUMBERS = (*DOF_STATES, *DOF_DYNAMICS)
+_dof_numbers, _dof_limits = attrgetter(*_DOF_NUMBERS), attrgetter(*DOF_LIMITS)
 _MOST_POINTS = 1_000_000
 """The most point masses of a soft skin."""
 _PLAIN_JOINTS = {
@@ -374,8 +384,8 @@ class ValueChecker:
         limits = [pair for _, _, dof in rows for pair in _dof_limits(dof)]
         distinct = list({id(pair): pair for pair in limits}.values())  # most are unlimited
         for row in _invalid_rows(limits, 2, NOT_NAN) if _invalid_rows(distinct, 2, NOT_NAN) else ():
-            joint, index, _ = rows[row // len(_DOF_LIMITS)]
-            path = f"dofs[{index}].{_DOF_LIMITS[row % len(_DOF_LIMITS)]}"
+            joint, index, _ = rows[row // len(DOF_LIMITS)]
+            path = f"dofs[{index}].{DOF_LIMITS[row % len(DOF_LIMITS)]}"
             self.report_value(joint, "dofs", path, limits[row], "2 numbers")
 
     def _check_drives(self, rows: Sequence[tuple[Joint, Drive]]) -> None:
@@ -384,7 +394,7 @@ class ValueChecker:
         for name in Drive.__struct_fields__ if rows else ():
             given = [(joint, value) for joint, drive in rows if (value := getattr(drive, name)) is not None]
             joints, values = [joint for joint, _ in given], [value for _, value in given]
-            self.check_numbers(joints, "drives", values, NOT_NAN if name in _STOPS else FINITE, path=f"drives.{name}")
+            self.check_numbers(joints, "drives", values, NOT_NAN if name in STOPS else FINITE, path=f"drives.{name}")
 
     def _check_mimics(self, rows: Sequence[tuple[Joint, Mimic]]) -> None:
         for joint, mimic in self._check_parts(rows, "mimic", _MIMIC):

@@ -10,7 +10,7 @@ import numpy as np
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.motors import has_force_motor
 from exoskel.scene.body import Body
-from exoskel.scene.joint import UNLIMITED, Joint
+from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
 from exoskel.scene.world import Model, World
 from exoskel.source.output_context import Loss
@@ -28,7 +28,7 @@ def _found(world: World) -> Iterator[Loss]:
         for joint in model.joints if not model.static else ():
             yield from (Loss(joint, text, fields) for text, fields, applies in _JOINTS if applies(joint))
             if _has_rotated_axes(model, joint):
-                yield Loss(joint, ROTATED_AXES, _DYNAMICS, changes_effect=True)
+                yield Loss(joint, ROTATED_AXES, DOF_DYNAMICS, changes_effect=True)
         floating = moving(model)
         for joint in model.joints if world.self_collision else ():
             if joint.collide_connected and not joint.loop and id(joint.parent) in floating:
@@ -95,7 +95,6 @@ def _is_upright(model: Model, joint: Joint) -> bool:
 
 
 _SAME_AXES = 1e-12
-_DYNAMICS = ("damping", "friction", "stiffness", "rest")
 _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
     ("velocity limits are not written", ("velocity_limits",), _limited("velocity_limits")),
     ("acceleration limits are not written", ("acceleration_limits",), _limited("acceleration_limits")),
@@ -117,7 +116,7 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
         ("actuator", "force_limits", "drives"),
         lambda j: j.actuator == "servo" or any(d.max_force for d in j.drives),
     ),
-    ("a ball joint has one damping, stiffness and friction for all axes: the mean is written", _DYNAMICS, _uneven),
+    ("a ball joint has one damping, stiffness and friction for all axes: the mean is written", DOF_DYNAMICS, _uneven),
     (
         "the rest position of a ball joint's springs is not written",
         ("rest",),

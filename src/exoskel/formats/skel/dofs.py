@@ -13,14 +13,13 @@ from typing import Any
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.vocabulary import DYNAMICS
 from exoskel.scene.item import NO_FIELDS
-from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.joint import DOF_STATES, UNLIMITED, Dof, Interval, Joint
 from exoskel.source.flat_tree import Node
 
 AXES = ("axis", "axis2", "axis3")
 
 _INITIAL = {"init_pos": "position", "init_vel": "velocity"}
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
-_STATES = ("position", "velocity", "acceleration", "force")
 NOT_IN_DART = ("screw", "translational2d")
 """Joints that DART parses and never builds."""
 
@@ -171,7 +170,7 @@ class DofReader:
         if "@name" in fields:
             dof.name = fields["@name"]
         stated = self._read_dynamics(dof, element, DYNAMICS)
-        for state in _STATES:
+        for state in DOF_STATES:
             if state in fields:
                 stated |= self._read_state(dof, state, fields[state])
         for field in sorted(stated & elsewhere):
