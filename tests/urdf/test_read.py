@@ -163,6 +163,8 @@ def test_parents_come_before_children_in_document_order() -> None:
 
 BOX = '<geometry><box size="1 1 1"/></geometry>'
 TIE = joint(type="revolute", inside="{}")
+XACRO = {"UR004.missing", "UR004.confined", "UR004.failed", "UR004.expanded"}
+"""Tested in test_xacro.py."""
 FINDINGS: dict[str, tuple[str, int]] = {
     "UR001": ("<robot", 1),
     "UR001.kind": ('{"robot": 1}', 0),
@@ -225,7 +227,7 @@ REFUSED = ("UR001", "UR002", "UR003.entity", "UR004")
 @pytest.mark.parametrize("key", FINDINGS)
 def test_a_diagnostic_has_its_line_and_the_scene_is_read(key: str) -> None:
     text, line = FINDINGS[key]
-    scene = read_text(text)
+    scene = read_text(text, expand=False)
     assert key in keys(scene)
     found = next(d for d in scene.diagnostics if d.key == key)
     assert (found.line or 0) == line
@@ -245,7 +247,7 @@ def test_files_over_the_size_limit_are_rejected() -> None:
 
 
 def test_every_message_has_a_test_case() -> None:
-    assert set(CATALOGUE.messages) == {*FINDINGS, "UR001.limit"}
+    assert set(CATALOGUE.messages) == {*FINDINGS, "UR001.limit", *XACRO}
 
 
 @pytest.mark.parametrize(
@@ -256,8 +258,8 @@ def test_every_message_has_a_test_case() -> None:
         (robot('<link name="$(arg n)"/>'), "a.urdf.xacro"),
     ],
 )
-def test_xacro_files_are_rejected_as_xacro(text: str, name: str) -> None:
-    scene = read_text(text, name)
+def test_xacro_files_that_are_not_expanded_are_rejected_as_xacro(text: str, name: str) -> None:
+    scene = read_text(text, name, expand=False)
     assert keys(scene) == ["UR004"]
     assert "xacro" in scene.diagnostics[0].message
 

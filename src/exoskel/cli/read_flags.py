@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from exoskel.cli.terminal import STDIN
-from exoskel.diagnostics import SourceError
+from exoskel.diagnostics import ExoskelError, SourceError
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
@@ -37,6 +37,10 @@ class ReadFlags:
         Parameter(help="Directory to search for `package://` references; repeat to add more.", show_default=False),
     ] = ()
     confine: Annotated[Flag, Parameter(help="Reject references to files outside the file's directory.")] = False
+    arg: Annotated[
+        tuple[str, ...],
+        Parameter(help="xacro: an argument of the file, NAME=VALUE; repeat to add more.", show_default=False),
+    ] = ()
     inertia_rule: Annotated[
         Literal["all-shapes", "first-shape"],
         Parameter(
@@ -63,9 +67,18 @@ class ReadFlags:
             "limits": self.limits,
             "package_path": self.package_path,
             "confine": self.confine,
+            "arguments": self._arguments(),
             "inertia_rule": "first_shape" if self.inertia_rule == "first-shape" else "all_shapes",
             "free_velocity_axes": self.free_velocity_axes,
         }
+
+    def _arguments(self) -> dict[str, str]:
+        pairs = [one.partition("=") for one in self.arg]
+        if wrong := next(
+            (one for one, (name, equals, _) in zip(self.arg, pairs, strict=True) if not (name and equals)), None
+        ):
+            raise ExoskelError(f"--arg {wrong!r} is not an argument; use --arg NAME=VALUE")
+        return {name: value for name, _, value in pairs}
 
     @property
     def limits(self) -> Limits:

@@ -139,7 +139,8 @@ def _source_files(scene: Scene) -> list[Path]:
     files = [location.path for location in locations if location.path and not location.is_base]
     shapes = (item for item, _, _ in iter_items(scene) if isinstance(item, Shape))
     meshes = (shape.geometry.path for shape in shapes if isinstance(shape.geometry, Mesh))
-    return [Path(path) for path in dict.fromkeys((*files, *meshes)) if path]
+    included = (path for document in scene.documents if isinstance(document, Document) for path in document.included)
+    return [Path(path) for path in dict.fromkeys((*files, *included, *meshes)) if path]
 
 
 def _check_overwriting(documents: list[ConvertedDocument], sources: list[Path]) -> None:

@@ -44,6 +44,8 @@ def apply_fixes(scene: Scene, read: SceneReader) -> FixedFile:
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document):
         return FixedFile(b"", scene)
+    if document.is_generated:  # its fixes do not fit the file
+        return FixedFile(document.data, scene)
     result = FixedFile(document.data, scene)
     budget = _Budget()
     while budget.reads > 0:

@@ -71,6 +71,10 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Called with the engine's model of the document, by a reader that compiles one (MJCF)."""
     strict: bool = False
     """Use the strict severities of diagnostics."""
+    expand: bool = True
+    """Expand macros (xacro); otherwise they are errors."""
+    arguments: Mapping[str, str] = {}
+    """The arguments of macros."""
     limits: Limits = DEFAULT_LIMITS
     paths: SearchPaths = SearchPaths()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
+from collections.abc import Mapping
 from typing import Literal
 
 from exoskel.diagnostics import LoadError, SourceError, has_errors
@@ -40,6 +41,8 @@ def load(
     inertia_rule: InertiaRule = "all_shapes",
     free_velocity_axes: VelocityAxes = "parent",
     index_base: Literal[0, 1] | None = None,
+    expand: bool = True,
+    arguments: Mapping[str, str] | None = None,
 ) -> Scene:
     """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that starts with `<`.
 
@@ -64,6 +67,9 @@ def load(
         inertia_rule: `all_shapes` derives missing moments of inertia as DART 6.20, `first_shape` as DART up to 6.19.
         free_velocity_axes: `child` reads a free joint's initial velocity as DART up to 6.16.
         index_base: for XODE, the index of the first vertex of a mesh, 0 or 1; by default it is detected in the mesh.
+        expand: for URDF, expand xacro if the package xacro is installed.  It evaluates expressions of the file as
+            Python and reads any file that they name, so `confine` prevents it.
+        arguments: for xacro, the values of its arguments by name.
     """
     limits.check()
     options = ReadOptions(
@@ -73,6 +79,8 @@ def load(
         dialect=dialect,
         index_base=index_base,
         strict=strict,
+        expand=expand,
+        arguments=arguments or {},
         limits=limits,
         paths=SearchPaths(packages=package_path, resolver=resolver, confine=confine),
     )

@@ -71,4 +71,5 @@ class OpenDocument:
             package_path=settings.package_path,
             confine=settings.confine,
             limits=_LIMITS,
+            expand=False,  # positions are those of the text in the editor
         )

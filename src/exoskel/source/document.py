@@ -50,6 +50,8 @@ class Document:
         self.path_style = path_style
         self.version: FileVersion | None = None
         """The content of the file when this document was read from it or last saved to it."""
+        self.is_generated = False
+        """The content was made from that of the file, which is different."""
         self.included: list[str] = []
         """Included files that were read as parts of this one."""
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from exoskel.diagnostics import SourceError
-from exoskel.source.file_access import is_inside
+from exoskel.source.file_access import is_inside, read_referenced
 
 SAMPLE_SCHEME = "dart://sample/"
 DATA_PATH_VARIABLE = "DART_DATA_PATH"
@@ -78,14 +78,6 @@ def sample_candidates(uri: str) -> list[Path]:
     return [directory.joinpath(*parts) for directory in sample_directories()]
 
 
-def package_candidates(uri: str, packages: PackagePath) -> list[Path]:
-    """The candidate files of `package://NAME/…`: in the directory of that package, or in each search directory."""
-    name, _, rest = uri.removeprefix("package://").partition("/")
-    if isinstance(packages, Mapping):
-        return [Path(packages[name]) / rest] if name in packages else []
-    return [Path(directory) / name / rest for directory in packages]
-
-
 def file_uri_path(uri: str) -> str:
     """The path in a `file:` URI, with percent codes decoded; an empty string if it names another machine."""
     try:
@@ -145,6 +137,7 @@ def confinement(location: Location, paths: SearchPaths) -> Path | None:
 
 
 PACKAGE_SCHEME = "package://"
+MODEL_SCHEME = "model://"
 
 
 class FoundFile(Struct, frozen=True):
@@ -182,7 +175,7 @@ def find_file(reference: str, location: Location, paths: SearchPaths) -> FoundFi
             return FoundFile(path, (*findings, finding) if finding else tuple(findings))
     if len(allowed) < len(candidates):
         findings.append("outside")
-    elif text.startswith((SAMPLE_SCHEME, PACKAGE_SCHEME)):
+    elif text.startswith((SAMPLE_SCHEME, PACKAGE_SCHEME, MODEL_SCHEME)):
         findings.append("scheme")
     elif "\\" in text:
         findings.append("backslash")
@@ -240,7 +233,9 @@ def _candidates(text: str, location: Location, paths: SearchPaths, findings: lis
     if text.startswith(SAMPLE_SCHEME):
         return [_Candidate(path) for path in sample_candidates(text)]
     if text.startswith(PACKAGE_SCHEME):
-        return [_Candidate(path) for path in package_candidates(text, paths.packages)]
+        return _candidates_in(_package_folders, text.removeprefix(PACKAGE_SCHEME), location, paths)
+    if text.startswith(MODEL_SCHEME):
+        return _candidates_in(_model_folders, text.removeprefix(MODEL_SCHEME), location, paths)
     if scheme:
         findings.append("scheme")
         return []
@@ -288,3 +283,84 @@ def _join(name: str, location: Location) -> list[Path]:
     if location.directory is None:
         return []
     return [Path(os.path.normpath(location.directory / name))]
+
+
+# --- packages of ROS, models of Gazebo -----------------------------------------------------------------
+
+PACKAGE_FILE = "package.xml"
+_PACKAGE_FILE_BYTES = 2**16
+_PACKAGE_NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+
+_Folders = Callable[[str, Location, SearchPaths], Iterator[Path]]
+
+
+def _candidates_in(folders: _Folders, name_and_rest: str, location: Location, paths: SearchPaths) -> list[_Candidate]:
+    """The file `rest` in each folder that may be the package or model `name`."""
+    name, _, rest = name_and_rest.partition("/")
+    if "\0" in name_and_rest or name in ("", ".", ".."):
+        return []
+    return [_Candidate(folder / rest) for folder in folders(name, location, paths)]
+
+
+def find_package(name: str, location: Location, paths: SearchPaths) -> Path | None:
+    """The folder of a package of ROS, searched as for `package://NAME`."""
+    return next(
+        (one.path for one in _candidates_in(_package_folders, name, location, paths) if one.path.is_dir()), None
+    )
+
+
+def _package_folders(name: str, location: Location, paths: SearchPaths) -> Iterator[Path]:
+    """A package of ROS: the caller's, one around or next to the document, an installed one, one in a workspace."""
+    yield from _given_folders(name, paths)
+    if location.directory is not None:
+        yield from _packages_around(location.directory, name, paths.confine)
+    for prefix in _environment_folders("AMENT_PREFIX_PATH", paths):
+        yield prefix / "share" / name
+    for folder in _environment_folders("ROS_PACKAGE_PATH", paths):
+        yield folder if folder.name == name else folder / name
+
+
+def _model_folders(name: str, location: Location, paths: SearchPaths) -> Iterator[Path]:
+    """A model of Gazebo: the caller's, one near the document, a package of ROS, one in the folders of resources."""
+    yield from _given_folders(name, paths)
+    if location.directory is not None:
+        for near in (".",) if paths.confine else (".", "..", "../.."):
+            yield Path(os.path.normpath(location.directory / near / name))
+        yield from _packages_around(location.directory, name, paths.confine)
+    for variable in ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH"):
+        for folder in _environment_folders(variable, paths):
+            yield folder / name
+
+
+def _given_folders(name: str, paths: SearchPaths) -> Iterator[Path]:
+    if not isinstance(paths.packages, Mapping):
+        for directory in paths.packages:
+            yield Path(directory) / name
+    elif name in paths.packages:
+        yield Path(paths.packages[name])
+
+
+def _environment_folders(variable: str, paths: SearchPaths) -> list[Path]:
+    """The folders that an environment variable lists; none for a confined document."""
+    named = "" if paths.confine else os.environ.get(variable, "")
+    return [Path(folder) for folder in named.split(os.pathsep) if folder]
+
+
+def _packages_around(directory: Path, name: str, confine: bool) -> Iterator[Path]:
+    """Packages that contain the document, and packages next to these.  A confined document sees its own folder only."""
+    for folder in (directory,) if confine else (directory, *directory.parents):
+        if _is_package(folder, name):
+            yield folder
+        if _is_package(folder / name, name):
+            yield folder / name
+
+
+def _is_package(folder: Path, name: str) -> bool:
+    """Whether a folder is the package `name`: by the name in its `package.xml`, or else by its own name."""
+    try:
+        content = read_referenced(folder / PACKAGE_FILE, _PACKAGE_FILE_BYTES)
+    except OSError:
+        return False
+    stated = _PACKAGE_NAME.search(_COMMENT.sub(b"", content))
+    return (os.fsdecode(stated[1]) if stated else folder.name) == name

@@ -12,7 +12,7 @@ from exoskel.scene.pose import IDENTITY, Euler, Pose, Quaternion
 from exoskel.scene.shape import Bounds
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, Tree
-from exoskel.source.file_lookup import PACKAGE_SCHEME, FoundFile
+from exoskel.source.file_lookup import FoundFile
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshExtents
 from exoskel.source.vocabulary import ABSENT, ValueType
@@ -51,9 +51,6 @@ def version_text(version: Version) -> str:
 
 
 # --- the context ---------------------------------------------------------------------------------------
-
-
-MODEL_SCHEME = "model://"
 
 
 class StatedPose(Struct, frozen=True):
@@ -121,17 +118,8 @@ class Context:
     # --- files ----------------------------------------------------------------------------------------
 
     def find(self, uri: str) -> FoundFile:
-        """Find a referenced file; `model://NAME` is searched like a package, and near the document."""
-        location, paths = self.document.location, self.options.paths
-        found = file_lookup.find_file(uri, location, paths)
-        if found.path is not None or not uri.startswith(MODEL_SCHEME):
-            return found
-        rest = uri.removeprefix(MODEL_SCHEME)
-        for other in (PACKAGE_SCHEME + rest, rest, "../" + rest, "../../" + rest):
-            again = file_lookup.find_file(other, location, paths)
-            if again.path is not None:
-                return again
-        return FoundFile(None)
+        """Find a referenced file."""
+        return file_lookup.find_file(uri, self.document.location, self.options.paths)
 
     def extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""

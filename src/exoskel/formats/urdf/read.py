@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from exoskel.diagnostics import Collector, did_you_mean
+from exoskel.diagnostics import Collector, did_you_mean, printable
 from exoskel.formats.interface import ReadOptions
+from exoskel.formats.urdf import xacro
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, Context
 from exoskel.formats.urdf.joints import JointReader, JointSpec
@@ -96,7 +98,11 @@ def read(document: Document, options: ReadOptions) -> Scene:
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
     root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
-    if root is not None and not _is_xacro(root, document, collector):
+    if root is not None and (macro := _find_macro(root, document)) is not None:
+        expanded = _expand(document, macro, options, collector)
+        if expanded is not None:
+            return _read_expanded(expanded, options)
+    elif root is not None:
         try:
             scene.worlds.append(_Reader(document, options, collector).read(root))
             scene.reading = Reading("urdf", root.get("version") or "1.0")
@@ -110,20 +116,49 @@ _XACRO = "xacro"
 _SUBSTITUTION = re.compile(r"\$[({]")
 
 
-def _is_xacro(root: Tree, document: Document, collector: Collector) -> bool:
-    """Whether the document contains macros; the namespace alone remains after the xacro program has run."""
+class _Macro(NamedTuple):
+    """The first macro or substitution of a document: its element, its attribute (empty: none), and a description."""
+
+    number: int
+    attribute: str
+    what: str
+
+
+def _find_macro(root: Tree, document: Document) -> _Macro | None:
+    """What the xacro program would replace; the namespace alone remains after it has run."""
+    if document.is_generated:
+        return None
     may_substitute = document.name.endswith(".xacro") or any(_XACRO in uri for uri in root.nsmap.values())
     for number, element in enumerate(root.iter()):
         tag = tag_as_written(element)
         if tag.startswith(f"{_XACRO}:") or (element.tag[0] == "{" and f"wiki/{_XACRO}}}" in element.tag):
-            collector.report("UR004", number, what=f"<{tag}> is a macro")
-            return True
+            return _Macro(number, "", f"<{tag}> is a macro")
         if may_substitute:
             name = next((n for n, value in element.items() if _SUBSTITUTION.search(value)), None)
             if name is not None:
-                collector.report("UR004", number, attribute=name, what=f"'{element.get(name)}' is a substitution")
-                return True
-    return False
+                return _Macro(number, name, f"'{element.get(name)}' is a substitution")
+    return None
+
+
+def _expand(document: Document, macro: _Macro, options: ReadOptions, collector: Collector) -> Document | None:
+    """The expanded document; None if it cannot be expanded, which is reported."""
+    if options.paths.confine or not options.expand or not xacro.is_installed():
+        reason = ".confined" if options.paths.confine else ".missing" if options.expand else ""
+        collector.report(f"UR004{reason}", macro.number, attribute=macro.attribute, what=macro.what)
+        return None
+    try:
+        return xacro.expand(document, options.arguments, options.paths, options.limits)
+    except xacro.XacroError as error:
+        collector.report("UR004.failed", macro.number, attribute=macro.attribute, reason=printable(str(error)))
+        return None
+
+
+def _read_expanded(document: Document, options: ReadOptions) -> Scene:
+    scene = read(document, options)
+    note = Collector(CATALOGUE, document, options.strict)
+    note.report("UR004.expanded", 0)
+    scene.diagnostics[:0] = note.diagnostics
+    return scene
 
 
 class _Reader:
