@@ -7,6 +7,7 @@ import pytest
 import exoskel
 from exoskel.formats.sdf.vocabulary import SDF
 from exoskel.formats.skel.vocabulary import SKEL
+from exoskel.formats.urdf.vocabulary import URDF
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.body import SoftBody
 from exoskel.scene.item import Item
@@ -33,6 +34,12 @@ SDF_TEXT = """<sdf version="1.9"><world name="w"><gravity>0 0 -1</gravity><model
   <collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link>
 <link name="b"/><joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
 </model></world></sdf>"""
+
+URDF_TEXT = """<robot name="r"><link name="a"><inertial><origin xyz="0 0 1"/><mass value="2"/></inertial>
+  <visual><geometry><sphere radius="1"/></geometry></visual></link>
+<link name="b"><inertial><mass value="heavy"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 up"/><dynamics damping="1"/></joint>
+</robot>"""
 
 
 def _stated(item: Item, *fields: str) -> set[str]:
@@ -76,7 +83,18 @@ def test_an_sdformat_file_states_what_its_elements_set() -> None:
     assert _stated(joint, "kind", "axes", "parent", "child", "pitch") == {"kind", "axes", "parent", "child"}
 
 
-@pytest.mark.parametrize("vocabulary", [SKEL, XODE, SDF], ids=lambda vocabulary: str(vocabulary.language))
+def test_a_urdf_file_states_what_its_elements_set() -> None:
+    model = exoskel.load(URDF_TEXT.encode(), name="doc.urdf").world.models[0]
+    (body, other), joint = model.bodies, model.joint("j")
+    stated = {"name", "inertia", "mass", "com", "visuals"}
+    assert _stated(body, *stated, "moment", "pose", "collisions") == stated
+    assert _stated(body.visuals[0], "geometry", "name", "pose", "color") == {"geometry"}
+    assert _stated(joint, "kind", "parent", "child", "dofs", "mimic") == {"kind", "parent", "child", "dofs"}
+    assert (other.provenance("moment"), other.provenance("mass")) == ("explicit", "repaired")
+    assert joint.provenance("axes") == "repaired"
+
+
+@pytest.mark.parametrize("vocabulary", [SKEL, XODE, SDF, URDF], ids=lambda vocabulary: str(vocabulary.language))
 def test_every_stated_name_is_a_field_of_the_item_around_its_row(vocabulary: Vocabulary) -> None:
     checked = 0
     for row in vocabulary.field_rows():

@@ -13,7 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from exoskel.scene.body import Body
+from exoskel.scene.fields import FIELDS
 from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import World
 
 
 class SceneField(Struct, frozen=True):
@@ -35,6 +40,17 @@ class SceneField(Struct, frozen=True):
     elsewhere: str = ""
     """Where the scene has it, if no single field does."""
 
+
+_OWNERS: dict[str, type[Item]] = {
+    "child": Body,
+    "body": Body,
+    "bodies": Body,
+    "world": World,
+    "joints": Joint,
+    "driven": Joint,
+    "shapes": Shape,
+}
+"""The types of items that `SceneField.owner` names."""
 
 STRUCTURE = SceneField()
 FLATTENED = SceneField("flattened")
@@ -306,6 +322,10 @@ class Element:
         rows |= {child.name: child.field for child in self.children.values()}
         return {name: row for name, row in rows.items() if row is not None and row.name == field}
 
+    def part_of_each_row(self, field: str) -> dict[str, str]:
+        """The names of the rows that set one part of a field, as in `rows_setting`, and that part."""
+        return {name: row.parts[0] for name, row in self.rows_setting(field).items() if len(row.parts) == 1}
+
     @cached_property
     def _stated_by(self) -> dict[str, frozenset[str]]:
         """The fields that each child, and each attribute with an `@` before its name, states."""
@@ -474,6 +494,22 @@ class Vocabulary:
             if isinstance(one.row, Element) and one.row.content is not None and not one.row.is_leaf:
                 rows[f"{one.path}/**"] = one.row.content
         return found
+
+    def item_fields(self, transparent: frozenset[str] = frozenset()) -> frozenset[tuple[type[Item], str]]:
+        """The fields of items that a document can set, each with the type of its item."""
+        fields = (
+            (_OWNERS.get(row.field.owner, row.kind), row.field) for row in self.field_rows(transparent) if row.field
+        )
+        return frozenset(
+            (kind, field.name)
+            for kind, field in fields
+            if kind is not None and not field.unused and field.name in FIELDS[kind]
+        )
+
+    def field_parts(self, kind: type[Item], field: str) -> tuple[str, ...]:
+        """The parts of a field of an item that a document can set, in alphabetical order."""
+        rows = [row.field for row in self.field_rows() if row.kind is kind and row.field is not None]
+        return tuple(sorted({part for found in rows if found.name == field for part in found.parts}))
 
     def kinds(self) -> dict[str, ValueType]:
         """All value types in use, by name."""

@@ -7,26 +7,19 @@ from math import isfinite
 
 from exoskel import spatial
 from exoskel.formats.sdf.shape_elements import add_pose
-from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS
-from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic
+from exoskel.formats.sdf.values import JOINT_KINDS
+from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, SDF, SYMMETRIC_LIMITS
+from exoskel.scene.joint import DOF_STATES, UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.pose import Vector
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
-TYPES = {
-    "weld": "fixed",
-    "revolute": "revolute",
-    "prismatic": "prismatic",
-    "screw": "screw",
-    "universal": "universal",
-    "ball": "ball",
-    "hinge2": "revolute2",
-}
+TYPES: dict[str, str] = {kind: type for type, kind in reversed(JOINT_KINDS.items())}
 """SDFormat's joint types by joint kind."""
 
 _AXES = ("axis", "axis2")
-_STATE = ("position", "velocity", "acceleration", "force")
-_LIMITS = ("position_limits", "velocity_limits", "force_limits")
+_DOF_FIELDS = SDF.field_parts(Joint, "dofs")
+_DEFAULT_DOF = Dof()
 
 
 class JointWriter:
@@ -78,7 +71,7 @@ class JointWriter:
             for word, bound in zip(("lower", "upper"), dof.position_limits, strict=True):
                 if isfinite(bound):
                     limit.add(word, format_number(bound))
-        for word, field in (("effort", "force_limits"), ("velocity", "velocity_limits")):
+        for word, field in SYMMETRIC_LIMITS.items():
             most = self._larger(joint, word, field, getattr(dof, field))
             if isfinite(most):
                 limit.add(word, format_number(most))
@@ -114,17 +107,13 @@ class JointWriter:
                 "drives",
             )
         ode = Markup("ode")
-        for field in DRIVES:
-            if getattr(drive, field) is not None:
-                ode.add(field, format_number(getattr(drive, field)))
-        for tag, prefix in (("limit", "stop"), ("suspension", "suspension")):
-            inner = Markup(tag)
-            for word in ("cfm", "erp"):
-                value = getattr(drive, f"{prefix}_{word}")
-                if value is not None:
-                    inner.add(word, format_number(value))
-            if inner.children:
-                ode.children.append(inner)
+        for container, fields in DRIVES.items():
+            element_of_rows = Markup(container) if container else ode
+            for tag, field in fields.items():
+                if getattr(drive, field) is not None:
+                    element_of_rows.add(tag, format_number(getattr(drive, field)))
+            if container and element_of_rows.children:
+                ode.children.append(element_of_rows)
         if ode.children:
             element.add("physics").children.append(ode)
 
@@ -133,18 +122,16 @@ class JointWriter:
     def _report_losses(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
         if joint.actuator not in ("force", "passive"):
             self._add_loss(joint, f"SDF has no actuators: '{joint.actuator}' is not written", "actuator")
-        if any(getattr(dof, field) for dof in rows for field in _STATE):
+        if any(getattr(dof, field) for dof in rows for field in DOF_STATES):
             self._add_loss(
-                joint, "SDF has no initial state: links are written at rest, at zero joint positions", *_STATE
+                joint, "SDF has no initial state: links are written at rest, at zero joint positions", *DOF_STATES
             )
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
             self._add_loss(joint, "SDF has no acceleration limits", "acceleration_limits")
         if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
             self._add_loss(joint, "limits that are not enforced are not written", "position_limits")
         if not with_axes and any(_has_dynamics(dof) for dof in rows):
-            self._add_loss(
-                joint, "SDF has no limits and dynamics for joints without axes", *_LIMITS, *DYNAMICS.values()
-            )
+            self._add_loss(joint, "SDF has no limits and dynamics for joints without axes", *_DOF_FIELDS)
 
     def _add_loss(self, joint: Joint, text: str, *fields: str) -> None:
         self.output.add_loss(joint, text, *fields)
@@ -160,9 +147,8 @@ def _unit(axis: Vector) -> Vector:
 
 
 def _parameters_without_stops(drive: Drive) -> tuple[float | None, ...]:
-    return tuple(getattr(drive, f) for f in (*DRIVES, "stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"))
+    return tuple(getattr(drive, field) for fields in DRIVES.values() for field in fields.values())
 
 
 def _has_dynamics(dof: Dof) -> bool:
-    limits = (dof.position_limits, dof.velocity_limits, dof.force_limits)
-    return any(getattr(dof, f) for f in DYNAMICS.values()) or any(limit != UNLIMITED for limit in limits)
+    return any(getattr(dof, field) != getattr(_DEFAULT_DOF, field) for field in _DOF_FIELDS)

@@ -9,25 +9,13 @@ from msgspec import Struct
 
 from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Context
 from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
-from exoskel.formats.sdf.values import VECTOR, finite_or_infinite
-from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, JOINT_ELEMENT
+from exoskel.formats.sdf.values import JOINT_KINDS, VECTOR, finite_or_infinite
+from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, JOINT_ELEMENT, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body
-from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, JointKind, Mimic
+from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.pose import Pose, Vector
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array
-
-KINDS: dict[str, JointKind] = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "fixed": "weld",
-    "ball": "ball",
-    "universal": "universal",
-    "screw": "screw",
-    "revolute2": "hinge2",
-}
-"""The joint kinds of SDFormat's supported joint types."""
 
 DEFAULT_PITCH = 1.0
 """m per revolution."""
@@ -60,7 +48,7 @@ def build_joint(pending: PendingJoint) -> Joint | None:
     parent, child = ends
     joint = Joint(
         name=name,
-        kind=KINDS[type],
+        kind=JOINT_KINDS[type],
         child=child if isinstance(child, Body) else cast("Body", parent),
         parent=parent if isinstance(parent, Body) and isinstance(child, Body) else None,
         document=source.number,
@@ -172,8 +160,8 @@ def _set_dof(source: Context, node: Node, joint: Joint, index: int, *, bounds: b
     if limit is not None:
         if bounds:
             dof.position_limits = _position_limits(source, limit)
-        dof.velocity_limits = _symmetric(limit.fields.get("velocity", inf))
-        dof.force_limits = _symmetric(limit.fields.get("effort", inf))
+        for element, field in SYMMETRIC_LIMITS.items():
+            setattr(dof, field, _symmetric(limit.fields.get(element, inf)))
 
 
 def _position_limits(source: Context, limit: Node) -> Interval:
@@ -216,11 +204,12 @@ def _drives(node: Node, count: int) -> tuple[Drive, ...]:
     ode: Node | None = physics.fields.get("ode") if physics else None
     if ode is None or count == 0:
         return ()
-    stated = {name: ode.fields[name] for name in DRIVES if name in ode.fields}
-    for element, prefix in (("limit", "stop"), ("suspension", "suspension")):
-        inner: Node | None = ode.fields.get(element)
-        if inner is not None:
-            stated |= {f"{prefix}_{name}": inner.fields[name] for name in ("erp", "cfm") if name in inner.fields}
+    stated: dict[str, float] = {}
+    for container, fields in DRIVES.items():
+        node_of_rows: Node | None = ode.fields.get(container) if container else ode
+        if node_of_rows is not None:
+            found = node_of_rows.fields
+            stated |= {field: found[element] for element, field in fields.items() if element in found}
     return (Drive(**stated), *(Drive() for _ in range(count - 1))) if stated else ()
 
 

@@ -7,6 +7,7 @@ from math import inf, isfinite
 from typing import Any
 
 from exoskel.diagnostics import did_you_mean
+from exoskel.scene.joint import JointKind
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Outcome, ValueType
 
@@ -167,15 +168,15 @@ TEXT = OptionalText("text", "any text")
 MASK = Bitmask()
 ROTATION_FORMAT = Choice("rotation format", "the representation of the rotation", ("euler_rpy", "quat_xyzw"))
 AXIS_NAME = Choice("axis name", "which axis of a joint", ("axis", "axis2"))
-JOINT_TYPES = (
-    "revolute",
-    "continuous",
-    "prismatic",
-    "fixed",
-    "ball",
-    "universal",
-    "screw",
-    "revolute2",
-    "gearbox",
-)
-JOINT_TYPE = Choice("joint type", "a joint type", JOINT_TYPES)
+JOINT_KINDS: dict[str, JointKind] = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "weld",
+    "ball": "ball",
+    "universal": "universal",
+    "screw": "screw",
+    "revolute2": "hinge2",
+}
+"""The joint kinds of SDFormat's supported joint types; of several types with the same kind, the first is written."""
+JOINT_TYPE = Choice("joint type", "a joint type", (*JOINT_KINDS, "gearbox"))

@@ -379,13 +379,17 @@ _SDF = Element(
     ),
 )
 
-DYNAMICS = {
-    tag: field.parts[0]
-    for tag, field in JOINT_ELEMENT.children["axis"].children["dynamics"].rows_setting("dofs").items()
-}
+_AXIS_ROWS = JOINT_ELEMENT.children["axis"].children
+DYNAMICS = _AXIS_ROWS["dynamics"].part_of_each_row("dofs")
 """Elements of `dynamics`, and the fields of a degree of freedom that they set."""
-DRIVES = tuple(_ODE_JOINT.rows_setting("drives"))
-"""Elements of `ode` that set a field of `Drive` of the same name."""
+SYMMETRIC_LIMITS = {
+    tag: part for tag, part in _AXIS_ROWS["limit"].part_of_each_row("dofs").items() if part != "position_limits"
+}
+"""Elements of `limit` that hold for both directions, and the fields of a degree of freedom that they set."""
+DRIVES = {"": _ODE_JOINT.part_of_each_row("drives")} | {
+    child.name: parts for child in _ODE_JOINT.children.values() if (parts := child.part_of_each_row("drives"))
+}
+"""Elements of `ode`, and of the containers in it, with the fields of `Drive` that they set."""
 
 SDF = Vocabulary(
     "sdf",

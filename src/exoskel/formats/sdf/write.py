@@ -16,16 +16,16 @@ from math import isfinite
 
 from msgspec import structs
 
-from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.joint_elements import TYPES, JointWriter
 from exoskel.formats.sdf.shape_elements import add_pose, add_shapes
-from exoskel.formats.sdf.vocabulary import DYNAMICS
+from exoskel.formats.sdf.vocabulary import DYNAMICS, MOMENT, SDF
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import STOPS, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld, lower_with_origins
@@ -40,8 +40,6 @@ from exoskel.spatial import inverse
 
 MIN_MASS = 1e-12
 """The mass of a moving link without mass, kg: otherwise readers assume 1 kg or reject the file."""
-_MOMENT = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_ENTRY = {"ixx": 0, "iyy": 1, "izz": 2, "ixy": 3, "ixz": 4, "iyz": 5}
 _FREE = frozenset({"free", "amotor"})
 
 
@@ -202,8 +200,8 @@ def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tup
     inertial.add("mass", format_number(mass))
     add_pose(inertial, Pose(body.com))
     inertia = inertial.add("inertia")
-    for tag in _MOMENT:
-        inertia.add(tag, format_number(moment[_ENTRY[tag]]))
+    for tag, entry in sorted(zip(MOMENT, moment, strict=True)):
+        inertia.add(tag, format_number(entry))
 
 
 def _report_losses(body: Body, output: OutputContext) -> None:
@@ -251,26 +249,14 @@ def read_collision_rules(scene: Scene, world: World) -> CollisionRules:
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
-    fields=item_fields(
-        {
-            World: ("name", "gravity", "time_step", "erp", "cfm", "collision_detector", "self_collision"),
-            Model: ("name", "pose", "static"),
-            Body: ("name", "pose", "inertia", "gravity"),
-            Shape: ("name", "geometry", "pose", "color", "collidable", "friction", "restitution"),
-            Joint: (
-                *("name", "kind", "parent", "child", "pose", "axes", "pitch", "mimic"),
-                *("drives", "swapped", "loop"),
-            ),
-        }
-    ),
+    # The order of the axes expresses `swapped`, and a second joint of the same child `loop`.
+    fields=SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")},
     dof_fields=dict.fromkeys(
-        ("position_limits", "velocity_limits", "force_limits", "damping", "friction", "stiffness", "rest"),
-        frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"}),
+        SDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"})
     ),
     drive_fields={
-        **dict.fromkeys(("low_stop", "high_stop"), "as limits of its axis"),
-        **dict.fromkeys(("velocity", "max_force", "fudge_factor", "bounce", "cfm"), ""),
-        **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), ""),
+        **dict.fromkeys(STOPS, "as limits of its axis"),
+        **dict.fromkeys(SDF.field_parts(Joint, "drives"), ""),
     },
     rewritten_fields={
         (World, "name"): _RENAMED,

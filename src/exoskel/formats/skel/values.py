@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Any
+from typing import Any, get_args
 
 from exoskel.diagnostics import did_you_mean
+from exoskel.scene.joint import PLANES, TRAITS, Actuator
 from exoskel.scene.pose import Euler, Pose
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Outcome, Text, ValueType
@@ -393,34 +394,15 @@ INDEX = Text("index", "an integer, counted from 0")
 COUNT = Count()
 FRAGMENTS = Fragments()
 DETECTOR = Keyword("detector", ("fcl", "fcl_mesh", "dart", "bullet", "ode"), "SK032", literal="fcl", keep=True)
-JOINT_TYPE = Keyword(
-    "joint type",
-    (
-        "weld",
-        "revolute",
-        "prismatic",
-        "screw",
-        "universal",
-        "ball",
-        "euler",
-        "translational",
-        "translational2d",
-        "planar",
-        "free",
-    ),
-    "SK070.unknown",
-)
+JOINT_KINDS = tuple(kind for kind in TRAITS if kind not in ("hinge2", "amotor"))
+"""SKEL's joint types have the names of the kinds of the scene; those of ODE are missing."""
+JOINT_TYPE = Keyword("joint type", JOINT_KINDS, "SK070.unknown")
 ACTUATOR = Keyword(
     "actuator",
-    ("force", "passive", "servo", "acceleration", "velocity", "locked"),
+    get_args(Actuator),
     "SK076.unknown",
     literal="force",
     aliases={"torque": ("force", "SK076.torque")},
 )
 AXIS_ORDER = Keyword("axis order", ("xyz", "zyx"), "SK078.unknown", literal="xyz")
-PLANE_TYPE = Keyword(
-    "plane type",
-    ("xy", "yz", "zx", "arbitrary"),
-    "SK079.unknown",
-    literal="xy",
-)
+PLANE_TYPE = Keyword("plane type", (*PLANES, "arbitrary"), "SK079.unknown", literal="xy")

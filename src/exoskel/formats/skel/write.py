@@ -14,11 +14,12 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.skel.values import JOINT_KINDS
 from exoskel.formats.skel.vocabulary import DYNAMICS, MOMENT_ENTRIES
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import TRAITS, UNLIMITED, Dof, Joint
+from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import (
     Box,
@@ -390,8 +391,9 @@ def euler_angles(pose: Pose) -> tuple[float, float, float]:
 _RENAMED = "renamed: SKEL does not support the name"
 
 CAPABILITIES = WriterCapabilities(
-    native_joints=frozenset(TRAITS) - {"hinge2", "amotor"},
+    native_joints=frozenset(JOINT_KINDS),
     write=write,
+    # Not all that the vocabulary sets: names may be embedded too, and what only some shapes and worlds state.
     fields=item_fields(
         {
             World: ("gravity", "time_step"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import pi
 from typing import Any
 
@@ -17,9 +17,10 @@ from exoskel.scene.shape import Bounds
 from exoskel.source import file_lookup
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import FoundFile
-from exoskel.source.flat_tree import Node
+from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.markup import Markup, format_numbers
 from exoskel.source.meshes import MeshExtents
+from exoskel.source.vocabulary import Element
 from exoskel.spatial import Array
 
 _ROLL_PITCH_YAW = "zyx"
@@ -90,10 +91,11 @@ class Context:
         self.suggestions = collector.suggestions
         self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
-    def origin(self, node: Node, **names: str) -> dict[str, Any]:
-        """The fields that all items share.  `names` map names in the file to fields of the scene."""
-        given = frozenset(names[field] for field in node.fields if field in names)
-        return {"document": DOCUMENT, "node": node.number, "given": given}
+    def origin(self, node: Node, rule: Element) -> dict[str, Any]:
+        """The fields that all items share; `rule` is the row of the node."""
+        elements = list(_elements_of_item(node, rule))
+        given, repaired = stated_fields(*elements), invalid_fields(*elements)
+        return {"document": DOCUMENT, "node": node.number, "given": given, "repaired": repaired}
 
     def name(self, node: Node, element: str, taken: Names) -> str:
         """A unique name for each element, in the order of the document."""
@@ -115,3 +117,12 @@ class Context:
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
         return self._extents.find(path)
+
+
+def _elements_of_item(node: Node, rule: Element) -> Iterator[tuple[Node, Element]]:
+    """An element and those inside of it that state values of the same item, each with its row."""
+    yield node, rule
+    for name, child in rule.children.items():
+        found = node.fields.get(name) if child.item is None else None
+        if isinstance(found, Node):
+            yield from _elements_of_item(found, child)

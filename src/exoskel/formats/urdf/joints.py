@@ -10,24 +10,14 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import did_you_mean
 from exoskel.formats.urdf.context import UNBOUNDED, Context, pose_of
+from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_ELEMENT, JOINT_KINDS, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names
 from exoskel.scene.joint import TRAITS, Dof, Interval, Joint, JointKind, Mimic
 from exoskel.scene.pose import Pose, Vector
 from exoskel.source.flat_tree import Node
 
-KINDS: dict[str, JointKind] = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "fixed": "weld",
-    "floating": "free",
-    "planar": "planar",
-}
-"""The joint kinds of URDF's joint types."""
-
 _LIMITED = ("revolute", "prismatic")
-_GIVEN = {"@name": "name", "@type": "kind", "axis": "axes", "mimic": "mimic", "limit": "dofs", "dynamics": "dofs"}
 _X: Vector = (1.0, 0.0, 0.0)
 
 
@@ -62,7 +52,7 @@ class JointReader:
             self.report("UR302.ends", node.number, joint=name)
             return None
         type = fields.get("@type", "fixed")
-        return JointSpec(name, node, KINDS[type], parent, child, pose_of(fields.get("origin")), type)
+        return JointSpec(name, node, JOINT_KINDS[type], parent, child, pose_of(fields.get("origin")), type)
 
     def joint(self, spec: JointSpec, child: Body, parent: Body | None) -> Joint:
         joint = Joint(
@@ -71,7 +61,7 @@ class JointReader:
             child=child,
             parent=parent,
             axes=self._axes(spec),
-            **self.context.origin(spec.node, **_GIVEN),
+            **self.context.origin(spec.node, JOINT_ELEMENT),
         )
         if spec.kind == "planar":
             joint.plane = "arbitrary"
@@ -106,8 +96,8 @@ class JointReader:
             self.report("UR502", spec.number, kind=spec.type, joint=spec.name)
         dynamics: Node | None = spec.node.fields.get("dynamics")
         if dynamics is not None:
-            dof.damping = self._resistance(spec, dynamics, "damping")
-            dof.friction = self._resistance(spec, dynamics, "friction")
+            for attribute, field in DYNAMICS.items():
+                setattr(dof, field, self._resistance(spec, dynamics, attribute))
 
     def _limits(self, spec: JointSpec, limit: Node, dof: Dof) -> None:
         if spec.type in _LIMITED:
@@ -116,13 +106,14 @@ class JointReader:
                 self.report("UR502.order", limit.number, joint=spec.name, lower=lower, upper=upper)
                 lower, upper = upper, lower
             dof.position_limits = (-inf if lower == -UNBOUNDED else lower, inf if upper == UNBOUNDED else upper)
-        dof.velocity_limits = self._symmetric_limit(spec, limit, "velocity")
-        dof.force_limits = self._symmetric_limit(spec, limit, "effort")
+        for attribute, field in SYMMETRIC_LIMITS.items():
+            setattr(dof, field, self._symmetric_limit(spec, limit, attribute))
 
-    def _symmetric_limit(self, spec: JointSpec, limit: Node, name: str) -> Interval:
-        value: float | None = limit.fields.get(f"@{name}")
+    def _symmetric_limit(self, spec: JointSpec, limit: Node, attribute: str) -> Interval:
+        value: float | None = limit.fields.get(attribute)
+        name = attribute[1:]
         if value is None:
-            if not limit.is_invalid(f"@{name}"):
+            if not limit.is_invalid(attribute):
                 self.report("UR106.limit", limit.number, attribute_name=name)
             return (-inf, inf)
         if value < 0.0:
@@ -132,9 +123,10 @@ class JointReader:
         size = abs(value) if abs(value) != UNBOUNDED else inf
         return (-size, size)
 
-    def _resistance(self, spec: JointSpec, dynamics: Node, name: str) -> float:
-        value: float = dynamics.fields.get(f"@{name}", 0.0)
+    def _resistance(self, spec: JointSpec, dynamics: Node, attribute: str) -> float:
+        value: float = dynamics.fields.get(attribute, 0.0)
         if value < 0.0:
+            name = attribute[1:]
             self.report("UR504", dynamics.number, attribute=name, name=name, joint=spec.name, value=value)
             return 0.0
         return value

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from exoskel import spatial
 from exoskel.diagnostics import PACKAGE_HINT, did_you_mean
 from exoskel.formats.urdf.context import Context, pose_of
-from exoskel.formats.urdf.vocabulary import GEOMETRIES, MOMENT_ENTRIES
+from exoskel.formats.urdf.vocabulary import COLLISION_ELEMENT, GEOMETRIES, LINK_ELEMENT, MOMENT_ENTRIES, VISUAL_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, check_moment
 from exoskel.scene.item import Names
 from exoskel.scene.pose import NO_ROTATION, Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cylinder, Geometry, Mesh, Shape, Sphere
 from exoskel.source.flat_tree import Node
+from exoskel.source.vocabulary import Element
 
-_SHAPE_FIELDS = {"@name": "name", "origin": "pose", "geometry": "geometry", "material": "color"}
 _NOT_FOUND_REASONS = {
     "scheme": "cannot be resolved",
     "foreign_file_uri": "is on another machine",
@@ -42,10 +42,10 @@ class ShapeReader:
         """Materials that a visual defines; readers accept them in other visuals too."""
         self._references: list[tuple[Shape, str, int]] = []
 
-    def shapes(self, nodes: list[Node]) -> list[Shape]:
-        return [made for node in nodes if (made := self._shape(node)) is not None]
+    def shapes(self, nodes: list[Node], rule: Element) -> list[Shape]:
+        return [made for node in nodes if (made := self._shape(node, rule)) is not None]
 
-    def _shape(self, node: Node) -> Shape | None:
+    def _shape(self, node: Node, rule: Element) -> Shape | None:
         element: Node | None = node.fields.get("geometry")
         geometry = self._geometry(element) if element is not None else None
         if geometry is None:
@@ -54,7 +54,7 @@ class ShapeReader:
             geometry=geometry,
             pose=pose_of(node.fields.get("origin")),
             name=node.fields.get("@name", ""),
-            **self.context.origin(node, **_SHAPE_FIELDS),
+            **self.context.origin(node, rule),
         )
         material: Node | None = node.fields.get("material")
         if material is not None:
@@ -179,9 +179,6 @@ _GEOMETRY_READERS: dict[str, Callable[[ShapeReader, Node], Geometry | None]] = {
 # --- links ---------------------------------------------------------------------------------------------
 
 
-_LINK_FIELDS = {"@name": "name", "inertial": "inertia", "visual": "visuals", "collision": "collisions"}
-
-
 class LinkReader:
     """Creates bodies; their poses follow from the joints."""
 
@@ -196,9 +193,9 @@ class LinkReader:
         return Body(
             name=name,
             inertia=self._inertia(node.fields.get("inertial"), name),
-            visuals=self.shapes.shapes(node.nodes("visual")),
-            collisions=self.shapes.shapes(node.nodes("collision")),
-            **self.context.origin(node, **_LINK_FIELDS),
+            visuals=self.shapes.shapes(node.nodes("visual"), VISUAL_ELEMENT),
+            collisions=self.shapes.shapes(node.nodes("collision"), COLLISION_ELEMENT),
+            **self.context.origin(node, LINK_ELEMENT),
         )
 
     def _inertia(self, node: Node | None, link: str) -> Inertia:

@@ -17,7 +17,7 @@ from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, Context
 from exoskel.formats.urdf.joints import JointReader, JointSpec
 from exoskel.formats.urdf.links import LinkReader
-from exoskel.formats.urdf.vocabulary import URDF
+from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF
 from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
@@ -183,7 +183,7 @@ class _Reader:
             self.report("UR106.name", node.number, element="robot", name="robot")
         if not self.bodies:
             self.report("UR005", node.number)
-        model = Model(name=name or "robot", **self.context.origin(node, **{"@name": "name"}))
+        model = Model(name=name or "robot", **self.context.origin(node, ROBOT_ELEMENT))
         self._assemble(model)
         return World(models=[model], document=DOCUMENT)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exoskel.scene.body import Body
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Joint, JointKind
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model
 from exoskel.source import numbers
@@ -100,7 +100,15 @@ def _finding(key: str, token: str, **details: Any) -> Finding:
     return Finding(key, token, {"value": token, **details})
 
 
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+JOINT_KINDS: dict[str, JointKind] = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "weld",
+    "floating": "free",
+    "planar": "planar",
+}
+"""The joint kinds of URDF's joint types; of several types with the same kind, the first has limits."""
 
 REAL = Real()
 VECTOR = NumberRow("vector", 3)
@@ -108,7 +116,7 @@ RGBA = NumberRow("colour", 4)
 NAME = Name("name", "any text")
 LINK = Name("link name", "the name of a link")
 FILE = Name("file", "a path or URI, for example `package://NAME/…`")
-JOINT_TYPE = Choice("joint type", JOINT_TYPES)
+JOINT_TYPE = Choice("joint type", tuple(JOINT_KINDS))
 TEXT = Text("text", "any text")
 
 
@@ -224,6 +232,7 @@ _GEOMETRY = Element(
     one_of=GEOMETRIES,
     field=STRUCTURE,
     content="geometry",
+    states=("geometry",),
 )
 
 
@@ -251,7 +260,7 @@ def _material(card: str, meaning: str, field: SceneField | str) -> Element:
 
 
 _SHAPE_NAME = Attribute("name", TEXT, "Name.", field="name")
-_VISUAL = Element(
+VISUAL_ELEMENT = Element(
     "visual",
     "*",
     "A visual shape.",
@@ -260,8 +269,9 @@ _VISUAL = Element(
     _material("?", "A colour, or the name of a material of the robot.", "color"),
     attributes=[_SHAPE_NAME],
     item=Shape,
+    states=("visuals",),
 )
-_COLLISION = Element(
+COLLISION_ELEMENT = Element(
     "collision",
     "*",
     "A collision shape.",
@@ -276,14 +286,15 @@ _COLLISION = Element(
     ),
     attributes=[_SHAPE_NAME],
     item=Shape,
+    states=("collisions",),
 )
-_LINK = Element(
+LINK_ELEMENT = Element(
     "link",
     "*",
     "A rigid body; its frame is the frame of its parent joint.",
     _INERTIAL,
-    _VISUAL,
-    _COLLISION,
+    VISUAL_ELEMENT,
+    COLLISION_ELEMENT,
     *_EXTENSIONS,
     attributes=[
         Attribute("name", NAME, "Name, unique among links.", demanded=True, field="name"),
@@ -302,7 +313,7 @@ def _end(name: str, meaning: str) -> Element:
     )
 
 
-_JOINT = Element(
+JOINT_ELEMENT = Element(
     "joint",
     "*",
     "A joint between two links.",
@@ -344,6 +355,7 @@ _JOINT = Element(
             ),
         ],
         field=STRUCTURE,
+        states=("dofs",),
     ),
     Element(
         "dynamics",
@@ -354,6 +366,7 @@ _JOINT = Element(
             _number("friction", "Coulomb friction.", "N·m, N", "0", field=dof_field("friction")),
         ],
         field=STRUCTURE,
+        states=("dofs",),
     ),
     Element(
         "mimic",
@@ -391,23 +404,34 @@ _JOINT = Element(
     item=Joint,
 )
 
+DYNAMICS = JOINT_ELEMENT.children["dynamics"].part_of_each_row("dofs")
+"""Attributes of `dynamics`, with an `@`, and the fields of a degree of freedom that they set."""
+SYMMETRIC_LIMITS = {
+    name: part
+    for name, part in JOINT_ELEMENT.children["limit"].part_of_each_row("dofs").items()
+    if part != "position_limits"
+}
+"""Attributes of `limit`, with an `@`, that hold for both directions, and the fields that they set."""
+
+ROBOT_ELEMENT = Element(
+    "robot",
+    "1",
+    "The root element: one robot.",
+    _material("*", "A named material for visuals.", SceneField("color", owner="shapes")),
+    LINK_ELEMENT,
+    JOINT_ELEMENT,
+    *_EXTENSIONS,
+    attributes=[
+        Attribute("name", NAME, "Name of the robot.", demanded=True, field="name"),
+        Attribute("version", TEXT, "Version of the format.", field=VERSION),
+    ],
+    item=Model,
+)
+
 URDF = Vocabulary(
     "urdf",
     "URDF, the robot format of ROS",
-    Element(
-        "robot",
-        "1",
-        "The root element: one robot.",
-        _material("*", "A named material for visuals.", SceneField("color", owner="shapes")),
-        _LINK,
-        _JOINT,
-        *_EXTENSIONS,
-        attributes=[
-            Attribute("name", NAME, "Name of the robot.", demanded=True, field="name"),
-            Attribute("version", TEXT, "Version of the format.", field=VERSION),
-        ],
-        item=Model,
-    ),
+    ROBOT_ELEMENT,
     StructureCodes(
         unknown_element="UR101",
         unknown_prefixed_element="UR101.prefixed",

@@ -18,13 +18,13 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
-from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
+from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.joint import STOPS, UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.hinges import lower_to_hinges, needs_hinge_lowering
 from exoskel.scene.lowering.joint_passes import LoweredWorld, map_to_originals
@@ -265,8 +265,7 @@ def _pose_below(normal: Sequence[float], offset: float) -> Array:
 
 WORLD = "world"
 
-NATIVE_KIND = {"amotor": "free", "hinge2": "universal"}
-_TYPES = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "free": "floating", "amotor": "floating"}
+_TYPES: dict[str, str] = {kind: type for type, kind in reversed(JOINT_KINDS.items())}
 
 
 def write(scene: Scene, output: OutputContext, *, model: str = "") -> Markup:
@@ -343,7 +342,8 @@ class _Writer:
         element.add("axis", xyz=format_numbers(_direction(joint.axes[0])))
         self._add_limit(element, link, joint, kind)
         dof = joint.dofs[0]
-        dynamics = {name: format_number(getattr(dof, name)) for name in ("damping", "friction") if getattr(dof, name)}
+        values = {attribute[1:]: getattr(dof, field) for attribute, field in DYNAMICS.items()}
+        dynamics = {name: format_number(value) for name, value in values.items() if value}
         if dynamics:
             element.children.append(Markup("dynamics", dynamics))
         self._add_mimic(element, joint, joint_names)
@@ -364,8 +364,7 @@ class _Writer:
             attributes = {"lower": _bound(lower), "upper": _bound(upper)}
         elif dof.velocity_limits == dof.force_limits == UNLIMITED:
             return
-        attributes["effort"] = self._larger_bound(dof, link, "force_limits")
-        attributes["velocity"] = self._larger_bound(dof, link, "velocity_limits")
+        attributes |= {name[1:]: self._larger_bound(dof, link, field) for name, field in SYMMETRIC_LIMITS.items()}
         element.children.append(Markup("limit", attributes))
 
     def _larger_bound(self, dof: Dof, link: RobotLink, field: str) -> str:
@@ -446,19 +445,9 @@ def lower_joints(world: World) -> LoweredWorld | None:
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset({"weld", "revolute", "prismatic", "free"}),
     write=write,
-    fields=item_fields(
-        {
-            Model: ("name",),
-            Body: ("name", "inertia"),
-            Shape: ("geometry", "color", "name"),
-            Joint: ("name", "kind", "parent", "child", "axes", "mimic"),
-        }
-    ),
-    dof_fields=dict.fromkeys(
-        ("position_limits", "velocity_limits", "force_limits", "damping", "friction"),
-        frozenset({"revolute", "prismatic"}),
-    ),
-    drive_fields=dict.fromkeys(("low_stop", "high_stop"), "as limits"),
+    fields=URDF.item_fields(),
+    dof_fields=dict.fromkeys(URDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic"})),
+    drive_fields=dict.fromkeys(STOPS, "as limits"),
     rewritten_fields={
         (Body, "name"): _RENAMED,
         (Joint, "name"): _RENAMED,

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES
+from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -17,18 +17,9 @@ from exoskel.source.markup import Markup, format_number
 from exoskel.source.output_context import Loss, OutputContext
 from exoskel.spatial import Array, unit
 
-NATIVE = {
-    "weld": "fixed",
-    "revolute": "hinge",
-    "prismatic": "slider",
-    "universal": "universal",
-    "ball": "ball",
-    "euler": "ball",
-    "hinge2": "hinge2",
-    "amotor": "amotor",
-}
-"""The XODE joint types.  All other kinds are written as an amotor without power, which constrains nothing but
-connects the bodies, so that they stay in one model."""
+NATIVE: dict[str, str] = {"euler": "ball", **{kind: type for type, kind in JOINT_KINDS.items()}}
+"""The XODE joint types by joint kind.  All other kinds are written as an amotor without power, which constrains nothing
+but connects the bodies, so that they stay in one model."""
 
 _AMOTOR_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _TWO_AXES = ("universal", "hinge2")

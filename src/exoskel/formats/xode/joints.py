@@ -15,7 +15,7 @@ from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.document_layout import DocumentLayout, JointEntry
 from exoskel.formats.xode.frames import LARGEST, Frames
 from exoskel.formats.xode.transforms import TransformReader, vector
-from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_TYPES
+from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.joint import Drive, JointKind
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.source.flat_tree import Node
@@ -23,15 +23,6 @@ from exoskel.spatial import Array
 
 ENVIRONMENT = -1
 
-KINDS: dict[str, JointKind] = {
-    "amotor": "amotor",
-    "ball": "ball",
-    "fixed": "weld",
-    "hinge": "revolute",
-    "hinge2": "hinge2",
-    "slider": "prismatic",
-    "universal": "universal",
-}
 _ROTATIONAL = ("hinge", "hinge2", "universal", "amotor")
 _MAX_LINES = 8
 """The most lines that a message lists: with thousands of bodies of one name, listing all would take minutes."""
@@ -105,7 +96,7 @@ class OdeJointReader:
         return OdeJoint(
             node=node,
             name=node.get("@name", ""),
-            kind=KINDS[kind],
+            kind=JOINT_KINDS[kind],
             first=ends[0],
             second=ends[1],
             world=entry.world,
@@ -116,10 +107,10 @@ class OdeJointReader:
         )
 
     def _read_kind(self, node: Node) -> str:
-        present = [kind for kind in JOINT_TYPES if kind in node.fields]
+        present = [kind for kind in JOINT_KINDS if kind in node.fields]
         if not present:
             if not node.is_invalid("?"):
-                self.report("X203.type", node.number, allowed=list(JOINT_TYPES))
+                self.report("X203.type", node.number, allowed=list(JOINT_KINDS))
             return ""
         return self.context.choose_first(node, present, "X204.type")
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from exoskel.fates import Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.formats.xode.vocabulary import XODE
+from exoskel.formats.xode.vocabulary import GROUPS, XODE
 from exoskel.scene.world import World
 from exoskel.source.document import Document
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.numbers import parse_decimal
 from exoskel.source.vocabulary import SceneField, SceneFieldTable
 
-_GROUPS = frozenset({"space", "group", "jointgroup"})
 _WORLD_EXTENSIONS: dict[str, SceneField | str] = {
     f"{EXTENSION.tag}/{tag}/**": field for tag, field in EXTENSION.world_parameters.items()
 }
@@ -19,7 +18,7 @@ _WORLD_EXTENSIONS: dict[str, SceneField | str] = {
 
 
 def _scene_fields() -> SceneFieldTable:
-    rows = XODE.scene_fields(_GROUPS)
+    rows = XODE.scene_fields(GROUPS)
     return SceneFieldTable({**rows, World: {**rows[World], **_WORLD_EXTENSIONS}})
 
 
@@ -83,5 +82,5 @@ SOURCE_MAPPING = SourceMapping(
         ),
     ),
     find_unused,
-    transparent=_GROUPS,
+    transparent=GROUPS,
 )

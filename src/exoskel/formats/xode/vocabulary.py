@@ -21,7 +21,7 @@ from exoskel.formats.xode.values import (
     VERSION,
 )
 from exoskel.scene.body import Body
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import TRAITS, Joint, JointKind
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
 from exoskel.source.embedded_format import EXTENSION
@@ -31,7 +31,18 @@ SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere",
 MASS_SHAPES = ("box", "sphere", "cappedCylinder", "cylinder")
 _NO_MASS_SHAPES = {"cone": ("radius", "length"), "plane": tuple("abcd"), "ray": ("length",), "trimesh": ()}
 """Geom shapes that are not mass shapes, with their attributes."""
-JOINT_TYPES = ("amotor", "ball", "fixed", "hinge", "hinge2", "slider", "universal")
+JOINT_KINDS: dict[str, JointKind] = {
+    "amotor": "amotor",
+    "ball": "ball",
+    "fixed": "weld",
+    "hinge": "revolute",
+    "hinge2": "hinge2",
+    "slider": "prismatic",
+    "universal": "universal",
+}
+"""The joint kinds of XODE's joint types."""
+GROUPS = frozenset({"space", "group", "jointgroup"})
+"""Elements that only group others."""
 LEAST_VERTICES = 3
 _LABEL = unused("a label that nothing refers to")
 
@@ -285,7 +296,7 @@ DRIVE_ATTRIBUTES: dict[str, tuple[str, str]] = {
 }
 """The ODE parameters of an axis: attribute, scene field and meaning."""
 
-AXIS_COUNT = {"amotor": 3, "ball": 0, "fixed": 0, "hinge": 1, "hinge2": 2, "slider": 1, "universal": 2}
+AXIS_COUNT = {type: TRAITS[kind].axes for type, kind in JOINT_KINDS.items()}
 ANCHORED = ("ball", "hinge", "hinge2", "universal")
 
 
@@ -350,12 +361,12 @@ JOINT_ELEMENT = Element(
     "A joint that connects two bodies, or a body to the environment.",
     _link("link1", "The first body; if omitted, the body that contains the joint, or the environment.", "child"),
     _link("link2", "The second body; if omitted, the body that contains the joint, or the environment.", "parent"),
-    *[_joint_type(name) for name in JOINT_TYPES],
+    *[_joint_type(name) for name in JOINT_KINDS],
     TRANSFORM,
     _EXT,
     attributes=_name("Name of the joint."),
     unknown_child_code="X202.inside",
-    one_of=JOINT_TYPES,
+    one_of=tuple(JOINT_KINDS),
     streamed=True,
     item=Joint,
 )

@@ -16,6 +16,7 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.xode.joint_elements import NATIVE, JointWriter
 from exoskel.formats.xode.mass import solid_properties
 from exoskel.formats.xode.models import ENVIRONMENT_NAME
+from exoskel.formats.xode.vocabulary import GROUPS, XODE
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Moment, is_clearly_valid
 from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions, initial_twists, stated_twists
@@ -396,9 +397,10 @@ CAPABILITIES = WriterCapabilities(
     write=write,
     loops=True,
     visual_shapes=False,
+    # Not all that the vocabulary sets: names, poses, masses and drives may also be embedded, where they are rewritten.
     fields=item_fields(
         {
-            World: ("gravity", "time_step", "erp", "cfm"),
+            World: tuple(EXTENSION.world_parameters.values()),
             Body: ("gravity", "state"),
             Joint: ("kind", "parent", "child"),
         }
@@ -413,12 +415,6 @@ CAPABILITIES = WriterCapabilities(
         (Shape, "geometry"): "as triangles",
     },
     shapes=frozenset({"box", "sphere", "cylinder", "capsule", "trimesh", "ray"}),
-    pyode_fields=item_fields(
-        {
-            World: ("name",),
-            Body: ("name", "pose", "inertia", "gravity", "state"),
-            Shape: ("name", "pose", "geometry"),
-            Joint: ("name", "kind", "child", "parent", "pose", "axes", "drives", "dofs", "swapped"),
-        }
-    ),
+    # The order of the axes expresses `swapped`, stops and initial poses express `dofs`.
+    pyode_fields=XODE.item_fields(GROUPS) | {(Joint, "dofs"), (Joint, "swapped")},
 )
