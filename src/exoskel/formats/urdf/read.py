@@ -96,13 +96,15 @@ _ROOT_CODES = RootCodes(malformed="UR001", root="UR002", declarations="UR003")
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
     collector = Collector(CATALOGUE, document, options.strict)
-    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
     root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
     if root is not None and (macro := _find_macro(root, document)) is not None:
-        expanded = _expand(document, macro, options, collector)
-        if expanded is not None:
-            return _read_expanded(expanded, options)
-    elif root is not None:
+        root = None
+        if (expanded := _expand(document, macro, options, collector)) is not None:
+            document, collector = expanded, Collector(CATALOGUE, expanded, options.strict)
+            collector.report("UR004.expanded", 0)
+            root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
+    if root is not None:
         try:
             scene.worlds.append(_Reader(document, options, collector).read(root))
             scene.reading = Reading("urdf", root.get("version") or "1.0")
@@ -126,8 +128,6 @@ class _Macro(NamedTuple):
 
 def _find_macro(root: Tree, document: Document) -> _Macro | None:
     """What the xacro program would replace; the namespace alone remains after it has run."""
-    if document.is_generated:
-        return None
     may_substitute = document.name.endswith(".xacro") or any(_XACRO in uri for uri in root.nsmap.values())
     for number, element in enumerate(root.iter()):
         tag = tag_as_written(element)
@@ -151,14 +151,6 @@ def _expand(document: Document, macro: _Macro, options: ReadOptions, collector: 
     except xacro.XacroError as error:
         collector.report("UR004.failed", macro.number, attribute=macro.attribute, reason=printable(str(error)))
         return None
-
-
-def _read_expanded(document: Document, options: ReadOptions) -> Scene:
-    scene = read(document, options)
-    note = Collector(CATALOGUE, document, options.strict)
-    note.report("UR004.expanded", 0)
-    scene.diagnostics[:0] = note.diagnostics
-    return scene
 
 
 class _Reader:
