@@ -6,7 +6,19 @@ import random
 
 import pytest
 
-from tests.fuzz.well_formedness import NEW_NAMES, disagreement, documents, exception, expat_verdict, mutate, verdict
+from exoskel.source.document import Document
+from exoskel.source.encoding import UnknownEncodingError
+from tests.fuzz.well_formedness import (
+    NEW_NAMES,
+    declares_entity,
+    disagreement,
+    documents,
+    exception,
+    expat_verdict,
+    mutate,
+    verdict,
+)
+from tests.fuzz.xml_grammar import Grammar
 
 MUTATIONS = 5000
 
@@ -23,7 +35,31 @@ def test_mutated_documents_are_well_formed_exactly_if_expat_agrees() -> None:
     assert 0.1 * MUTATIONS < well_formed < 0.9 * MUTATIONS
 
 
+def test_entities_that_expat_finds_are_found_before_a_document_is_parsed() -> None:
+    grammar = Grammar(random.Random("exoskel entities"))
+    found = 0
+    for _ in range(2000):
+        data = grammar.document(has_entities=True)
+        if declares_entity(data):
+            found += 1
+            assert _refuses_entities(data), data
+    assert found > 1000
+
+
+def _refuses_entities(data: bytes) -> bool:
+    try:
+        return Document(data).prolog.entities is not None
+    except (UnicodeDecodeError, UnknownEncodingError):  # the document cannot be read at all
+        return True
+
+
 AGREED = {
+    "content after a prefix and a relative namespace": b"<x:a><b xmlns='u'/></x:a>\n<c/> & <junk",
+    "content after a namespace that is not a URI": b"<x:a xmlns:x='>'><?xml-p?></x:a><b/>",
+    "content after a declaration of a reserved prefix": b"<a xmlns:xmlns='u' xmlns='v'/>b",
+    "a repeated attribute before a relative namespace": b"<x:a x:b='1' x:b='2' xmlns='u'/>",
+    "a repeated declaration of the prefix xml": b"<a xmlns:xml='http://www.w3.org/XML/1998/namespace' "
+    b"xmlns:xml='http://www.w3.org/XML/1998/namespace'/>",
     "content after the root": b"<a><x:b/></a>\n<b/> & <junk",
     "text after the root": b"<a><x:b/></a>text",
     "a second root": b"<x:a/><b/>",
@@ -50,6 +86,9 @@ def test_a_document_that_expat_refuses_is_an_error(data: bytes) -> None:
 
 
 HARMLESS = {
+    "an instruction that begins like a declaration": b"<?xmlversion encoding='latin-1' standalone='yes'?><a b='\xc3\xa9'/>",
+    "UTF-16 that begins with a space": " <a>é</a>".encode("utf-16-le"),
+    "UTF-16 that begins with a line break": "\n<a>é</a>".encode("utf-16-be"),
     "an undeclared prefix": b"<a><x:b x:c='1'/></a>\n<!-- c --><?p i?>\n",
     "two colons": b"<x:y:z/>",
     "an element that is declared twice": b"<!DOCTYPE a [<!ELEMENT a ANY><!ELEMENT a ANY>]><a/>",
@@ -68,6 +107,14 @@ EXCEPTIONS = {
     "a name of the fifth edition beside a prefix": ("<a><x:€/></a>".encode(), True),
     "content after a name of the fifth edition": ("<a><x:€/></a>b".encode(), False),
     "different names of the fifth edition": ("<a x:€='1' x:₤='2'/>".encode(), True),
+    "UTF-16 declared as UTF-8": ("<?xml version='1.0' encoding='utf-8'?><a/>".encode("utf-16"), True),
+    "UTF-8 with a mark, declared as Latin-1": ("<?xml version='1.0' encoding='iso-8859-1'?><a>é</a>".encode("utf-8-sig"), True),
+    "a parameter entity in a standalone document": (
+        b"<?xml version='1.0' standalone='yes'?><!DOCTYPE a [%p;]><a/>",
+        False,
+    ),
+    "a digit after a prefix": (b"<x:1></x:1>", True),
+    "a line break after a prefix": (b"<x:\r\n></x:>", False),
     "XML 1.1": (b"<?xml version='1.1'?><a/>", True),
     "XML 2.0": (b"<?xml version='2.0'?><a/>", False),
     "UTF-8 declared as UTF-16": (b"<?xml version='1.0' encoding='utf-16'?><a/>", True),
@@ -77,7 +124,7 @@ EXCEPTIONS = {
         True,
     ),
     "an unknown encoding": (b"<?xml version='1.0' encoding='nonsense'?><a/>", False),
-    "a declared entity": (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", True),
+    "a declared entity": (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", False),
     "a declared entity beside a prefix": (b"<!DOCTYPE a [<!ENTITY b 'c'>]><x:a>&b;</x:a>", False),
 }
 """Documents that expat cannot be asked about, and whether they are well-formed for us.  Readers refuse entities."""

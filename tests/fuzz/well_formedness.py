@@ -11,9 +11,13 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 from tests.fuzz import seeds
+from tests.fuzz.xml_grammar import Grammar
 
 LARGEST = 1500
 """The largest size of a seed in bytes."""
+
+NEW = 0.3
+"""The share of documents that come from the grammar."""
 
 _TOKEN = re.compile(rb"<[^<>]*>|[^<>]+|[<>]")
 _PIECES = (
@@ -39,6 +43,10 @@ _NEW_NAME = re.compile(
 )
 _INVALID_TOKEN = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 _ENCODING = re.compile(r"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
+_STANDALONE = re.compile(r"""<\?xml\s[^>]*?\bstandalone\s*=\s*["']yes""")
+_NOT_QUALIFIED = re.compile(r"</?(?:[^\s<>/=:]*:[0-9.\u00b7\u0300-\u036f:\s/>-]|:)")
+_LATIN_LETTER = re.compile("[ªµº]")
+_PARAMETER = re.compile(r"%[^\s%;]+;")
 _VERSION = re.compile(r"""<\?xml\s+version\s*=\s*["']([^"']*)["']""")
 
 
@@ -62,7 +70,9 @@ def documents() -> Iterator[bytes]:
 
 
 def mutate(data: bytes, rng: random.Random, other: bytes) -> bytes:
-    """Apply one to three changes to the markup, after which few documents are well-formed."""
+    """Apply one to three changes to the markup, after which few documents are well-formed; or create a new document."""
+    if rng.random() < NEW:
+        return Grammar(rng).document()
     for _ in range(rng.choice((1, 1, 2, 3))):
         data = rng.choice(_CHANGES)(data, rng, other)
     return data
@@ -154,17 +164,24 @@ def expat_verdict(data: bytes) -> str:
 
 def exception(data: bytes) -> str:
     """Why expat cannot be asked about a document; empty if it can."""
-    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")):
+    if re.match(rb"\xff\xfe\0\0|\0\0\xfe\xff|[<\s]\0\0\0|\0\0\0[<\s]", data):
         return "UTF-32: expat does not know it"
-    codec = "utf-8"
-    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
-        codec = "utf-16-be" if data.startswith((b"\xfe\xff", b"\0<")) else "utf-16-le"
+    codec = _codec(data)
     text = data.decode(codec, "ignore").removeprefix("\ufeff")
     if "<!ENTITY" in text:
         return "declared entities: readers report them and read nothing"
     named = _ENCODING.match(text)
-    if named and codec == "utf-8" and named[1].lower() not in ("utf-8", "us-ascii", "iso-8859-1"):
+    if named and named[1].lower() not in (("utf-8", "us-ascii", "iso-8859-1") if codec == "utf-8" else ("utf-16",)):
         return "another encoding: expat knows four, and trusts the declaration where we trust the bytes"
+    if named and data.startswith(b"\xef\xbb\xbf") and named[1].lower() != "utf-8":
+        return "a byte-order mark that contradicts the declaration: we trust the mark"
+    parameter = _PARAMETER.search(text)
+    if parameter and (_STANDALONE.match(text) or "<!ATTLIST" in text[parameter.end() :]):
+        return "a parameter entity: libxml2 wants it to be declared if standalone, expat skips declarations after it"
+    if codec != "utf-8" and _LATIN_LETTER.search(text):
+        return "UTF-16 with a character that is a letter for expat, but not for XML"
+    if _NOT_QUALIFIED.search(text):
+        return "a name with an odd colon: libxml2 refuses some of them"
     version = _VERSION.match(text)
     if version and version[1] != "1.0":
         return "another version of XML: expat ignores the number, libxml2 refuses 2.0"
@@ -181,8 +198,23 @@ def disagreement(data: bytes) -> str:
     return f"expat: {theirs or 'well-formed'}; exoskel: {ours or 'well-formed'}"
 
 
+def declares_entity(data: bytes) -> bool:
+    """Whether expat finds the declaration of an entity."""
+    found: list[object] = []
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler = lambda *declaration: found.append(declaration)
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, LookupError):
+        pass
+    return bool(found)
+
+
 def _character(data: bytes, at: int) -> str:
-    codec = "utf-8"
-    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
-        codec = "utf-16-be" if data.startswith((b"\xfe\xff", b"\0<")) else "utf-16-le"
-    return data[at : at + 4].decode(codec, "ignore")[:1]
+    return data[at : at + 4].decode(_codec(data), "ignore")[:1]
+
+
+def _codec(data: bytes) -> str:
+    if re.match(rb"\xfe\xff|\0[<\s]", data):
+        return "utf-16-be"
+    return "utf-16-le" if re.match(rb"\xff\xfe|[<\s]\0", data) else "utf-8"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,7 +19,12 @@ from exoskel.source.file_lookup import Location
 from exoskel.source.file_version import FileVersion
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.positions import Scan, Span
-from exoskel.source.well_formedness import MalformedError, check_well_formedness, explain_parse_error
+from exoskel.source.well_formedness import (
+    ENTITIES_REFUSED,
+    MalformedError,
+    check_well_formedness,
+    explain_parse_error,
+)
 
 PathStyle = Literal["named", "xpath"]
 Tree = Any
@@ -89,7 +95,8 @@ class Document:
     def parse(self, limits: Limits = DEFAULT_LIMITS) -> Tree:
         """Parse the document; returns the root element, without comments, processing instructions and whitespace.
 
-        Raises MalformedError, with a position, if the document is not well-formed XML or exceeds a limit.
+        Raises MalformedError, with a position, if the document is not well-formed XML, declares entities or exceeds a
+        limit.
         """
         if len(self.data) > limits.bytes:
             raise MalformedError(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
@@ -97,19 +104,23 @@ class Document:
         if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
             raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
         self._check_attributes(text, limits.attributes)
+        if self.prolog.entities is not None:
+            raise MalformedError(ENTITIES_REFUSED, self.scan.position(self.prolog.entities))
         if b"&" in text and self.prolog.is_incomplete:
             text = escape_undeclared_references(text, self.scan.regions, self.scan.codec)
         parser = self._parser()
-        try:
-            return etree.fromstring(text, parser)
-        except etree.XMLSyntaxError:
-            # The error's own log collects the errors of all parsers; the parser's log only has those of this document.
-            log = parser.error_log
+        tree: Tree = None
+        with suppress(etree.XMLSyntaxError):
+            tree = etree.fromstring(text, parser)
+        # The error's own log collects the errors of all parsers; the parser's log only has those of this document.
+        log = parser.error_log
         if fatal := [entry for entry in log if entry.level == _FATAL]:
             raise explain_parse_error(self.scan, fatal[0], limits)
-        # An undeclared prefix, or a repeated declaration: harmless, but the parser may have missed other errors.
-        check_well_formedness(self.scan)
-        return etree.fromstring(text, self._parser(recover=True))
+        # An undeclared prefix, or a repeated declaration: harmless, but the parser may have missed other errors.  If a
+        # warning follows, it does not even raise, and it says nothing about repeated declarations of `xml`.
+        if tree is None or len(log) or b"xmlns:xml" in text:
+            check_well_formedness(self.scan)
+        return etree.fromstring(text, self._parser(recover=True)) if tree is None else tree
 
     def _check_attributes(self, text: bytes, most: int) -> None:
         """Raise MalformedError for a tag with too many attributes; only very long tags are examined."""

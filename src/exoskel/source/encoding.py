@@ -17,7 +17,7 @@ _DECLARATION = re.compile(
     re.DOTALL,
 )
 _EXTERNAL = re.compile(rb"<!DOCTYPE\s+[^\s\[>]+\s+(?:SYSTEM|PUBLIC)\b")
-_STANDALONE = re.compile(rb"""<\?xml[^>]*?\sstandalone\s*=\s*["']yes["']""")
+_STANDALONE = re.compile(rb"""<\?xml\s(?:[^>]*?\s)?standalone\s*=\s*["']yes["']""")
 _REFERENCE = re.compile(rb"""&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*);""")
 # The ranges of XML 1.0, fifth edition.
 _START = (
@@ -82,7 +82,7 @@ def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]]
 # --- encodings -----------------------------------------------------------------------------------------
 
 
-_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
+_DECLARED = re.compile(rb"""^\s*<\?xml\s(?:[^>]*?\s)?encoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 
 _MARKS = [
     (codecs.BOM_UTF8, "utf-8"),
@@ -92,12 +92,12 @@ _MARKS = [
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 ]
 
-# The first bytes of "<" without a byte-order mark.
+# The first bytes of "<" or a space without a byte-order mark.
 _OPENINGS = [
-    (b"<\0\0\0", "utf-32-le"),
-    (b"\0\0\0<", "utf-32-be"),
-    (b"<\0", "utf-16-le"),
-    (b"\0<", "utf-16-be"),
+    (re.compile(rb"[<\s]\0\0\0"), "utf-32-le"),
+    (re.compile(rb"\0\0\0[<\s]"), "utf-32-be"),
+    (re.compile(rb"[<\s]\0"), "utf-16-le"),
+    (re.compile(rb"\0[<\s]"), "utf-16-be"),
 ]
 
 _SCANNABLE = {"utf-8", "ascii", "iso8859-1"}
@@ -143,7 +143,7 @@ def detect_encoding(data: bytes) -> Encoding:
         if data.startswith(mark):
             return Encoding(codec, len(mark), codec)
     for opening, codec in _OPENINGS:
-        if data.startswith(opening):
+        if opening.match(data):
             return Encoding(codec, 0, codec)
     named = declared_encoding_span(data)
     if named is None:

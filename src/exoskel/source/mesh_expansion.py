@@ -18,7 +18,9 @@ import numpy as np
 from lxml import etree
 from msgspec import Struct
 
+from exoskel.source.document import Document
 from exoskel.source.mesh_parsing import MeshError
+from exoskel.source.well_formedness import MalformedError
 
 _MEGABYTE = 2**20
 
@@ -162,14 +164,10 @@ def _estimate_dae(data: bytes) -> Expansion:
     """The instances of each geometry, through all nodes that instance each other."""
     if zipfile.is_zipfile(BytesIO(data)):
         raise MeshError("archives are not supported")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     try:
-        root = etree.fromstring(data, parser)
-    except (etree.XMLSyntaxError, ValueError):
-        return Expansion()  # trimesh gives the reason
-    declared = root.getroottree().docinfo.internalDTD
-    if declared is not None and any(True for _ in declared.iterentities()):
-        raise MeshError("entities are not supported")
+        root = Document(data).parse()
+    except MalformedError as problem:
+        raise MeshError(f"it is malformed: {problem.located_reason}") from None
     elements = [(_local(one.tag), one) for one in root.iter(etree.Element)]
     sizes = {one.get("id", ""): _geometry_size(one) for tag, one in elements if tag == "geometry"}
     parts, size = _Instances([one for tag, one in elements if tag == "node"], sizes).total()

@@ -19,6 +19,9 @@ _LONGEST_TEXT = 10**9
 """The parser limits the depth of a document, and in larger documents also the length of texts, in bytes."""
 
 
+ENTITIES_REFUSED = "the document declares entities, which are refused for security"
+
+
 class MalformedError(Exception):
     """The document is not well-formed, or exceeds a limit (`limit` names it)."""
 
@@ -64,8 +67,8 @@ _EXPAT_MESSAGES = {
 def check_well_formedness(scan: Scan) -> None:
     """Raise MalformedError if a document is not well-formed; undeclared prefixes are allowed.
 
-    This is for documents in which libxml2 has reported an undeclared prefix: after that, it ignores text after the
-    root element and repeated attributes.  expat does not need prefixes to be declared.
+    This is for documents about which libxml2 has reported anything: after an undeclared prefix, for example, it ignores
+    text after the root element and repeated attributes.  expat does not need prefixes to be declared.
     """
     text = scan.text if scan.codec == "utf-8" else scan.text.decode(scan.codec).encode()
     parser = expat.ParserCreate("utf-8")
@@ -83,7 +86,7 @@ def check_well_formedness(scan: Scan) -> None:
 
 def _refuse_entity(*_declaration: object) -> None:
     """Called for the declaration of an entity: expat would expand it."""
-    raise MalformedError("the document declares entities")
+    raise MalformedError(ENTITIES_REFUSED)
 
 
 # --- messages ------------------------------------------------------------------------------------------
@@ -98,6 +101,7 @@ _MESSAGES: list[tuple[str, str]] = [
     (r"Entity '(\S+)' not defined", r"the entity '&\1;' is not defined"),
     (r"PCDATA invalid Char value (\d+)", r"invalid control character (number \1)"),
     (r"Unescaped '<' not allowed in attributes values", "an attribute value contains '<': write '&lt;'"),
+    (r"Opening and ending tag mismatch: (\S+)\s+line \d+ and \1", r"'\1' is not a valid name"),
     (r"error parsing attribute name", "expected an attribute"),
     (r"xmlParseEntityRef: no name", "'&' without an entity name: write '&amp;'"),
 ]
