@@ -111,6 +111,7 @@ def test_joints_that_form_a_ring_with_embedded_parents_keep_their_plain_parents(
          "body 'a' has several parent joints: j, x"),
         (document(body("a"), joint("j", "world", "a", carry("kind", '"universal"', "revolute"))),
          "wrong number of axes for joint 'j' (universal): expected 2, found 1"),
+        (document(body("a"), joint("j", "world", "a", carry("child", "null", "a"))), "joint 'j' has no child body"),
         (document(body("a"), joint("j", "world", "a", carry("mimic", '{"joint": "j"}', None))),
          "joint 'j' mimics itself"),
         (document(body("a", add("visuals", '{"geometry":{"type":"sphere","radius":-1}}'))),

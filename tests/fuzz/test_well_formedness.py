@@ -108,7 +108,10 @@ EXCEPTIONS = {
     "content after a name of the fifth edition": ("<a><x:€/></a>b".encode(), False),
     "different names of the fifth edition": ("<a x:€='1' x:₤='2'/>".encode(), True),
     "UTF-16 declared as UTF-8": ("<?xml version='1.0' encoding='utf-8'?><a/>".encode("utf-16"), True),
-    "UTF-8 with a mark, declared as Latin-1": ("<?xml version='1.0' encoding='iso-8859-1'?><a>é</a>".encode("utf-8-sig"), True),
+    "UTF-8 with a mark, declared as Latin-1": (
+        "<?xml version='1.0' encoding='iso-8859-1'?><a>é</a>".encode("utf-8-sig"),
+        True,
+    ),
     "a parameter entity in a standalone document": (
         b"<?xml version='1.0' standalone='yes'?><!DOCTYPE a [%p;]><a/>",
         False,

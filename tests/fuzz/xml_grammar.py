@@ -10,7 +10,22 @@ _MISTAKE = 0.02
 """The chance that a piece is one that is rarely allowed where it is put."""
 
 _NAMES = ("a", "b", "c", "robot", "x:a", "y:b", "_", "a.b-c", "é", "xmlfoo", "n1")
-_ODD_NAMES = ("xmlns", "xml:a", "xmlns:x", "xmlns:xml", "x::y", ":a", "a:", "xml", "1", "-a", "a\u0301", "\u0301", "x:1", "")
+_ODD_NAMES = (
+    "xmlns",
+    "xml:a",
+    "xmlns:x",
+    "xmlns:xml",
+    "x::y",
+    ":a",
+    "a:",
+    "xml",
+    "1",
+    "-a",
+    "a\u0301",
+    "\u0301",
+    "x:1",
+    "",
+)
 _SPACES = (" ", " ", "\n", "\t", "\r\n", "  ")
 _ODD_SPACES = ("", "\x0c", "\u00a0", "\u2028", "\u0085", "\0")
 _TEXTS = ("1 2 3", "é", "😀", " ", "]]", ">", '"', "'", "&amp;", "&lt;", "&#65;", "&#x41;", "&#xFFFD;", "&#x10FFFF;", "<![CDATA[x]]>",
@@ -18,13 +33,71 @@ _TEXTS = ("1 2 3", "é", "😀", " ", "]]", ">", '"', "'", "&amp;", "&lt;", "&#6
 _ODD_TEXTS = ("]]>", "<", "&", "&a", "& ", "&&", "&;", "&u;", "&é;", "&x:y;", "&#0;", "&#55296;", "&#xFFFF;", "&#x110000;", "&#X41;", "&#-1;",
               "&# 65;", "&#99999999999999999999;", "\x01", "\x0b", "\ufffe", "\uffff", "<![CDATA[", "<![cdata[x]]>", "\0")  # fmt: skip
 _COMMENTS = ("<!---->", "<!-- x -->", "<!-- <a> & ]]> ' \" -->", "<!-- é -->", "<!--x- -->", "<!-- <!ENTITY -->")
-_ODD_COMMENTS = ("<!--", "<!--->", "<!-- -- -->", "<!-- --->", "<!-x->", "<!-- \x01 -->", "<!-- \ufffe -->", "<!--x--y-->")
-_INSTRUCTIONS = ("<?a?>", "<?a b?>", "<?a:b c?>", "<?a ?b?>", "<?a<b>?>", "<?xml-stylesheet href='x'?>", "<?é?>", "<?xmlversion encoding='latin-1'?>")
-_ODD_INSTRUCTIONS = ("<?xml version='1.0'?>", "<?XmL x?>", "<? a?>", "<?a", "<?1?>", "<?xml?>", "<?a\x01?>", "<?xml encoding='latin-1'?>")
-_NAMESPACES = ("", "u", "urn:u", "rel/a", ">", "http://www.w3.org/2000/xmlns/", "http://www.w3.org/XML/1998/namespace", "1 2", "%")
-_AFTER = ("</a>", "x", "<b/>", "\0", "]]>", "&amp;", "&#10;", "<![CDATA[ ]]>", "\ufeff", "<", "<!", "\x1a", "<!DOCTYPE a>", "<x:b>")
+_ODD_COMMENTS = (
+    "<!--",
+    "<!--->",
+    "<!-- -- -->",
+    "<!-- --->",
+    "<!-x->",
+    "<!-- \x01 -->",
+    "<!-- \ufffe -->",
+    "<!--x--y-->",
+)
+_INSTRUCTIONS = (
+    "<?a?>",
+    "<?a b?>",
+    "<?a:b c?>",
+    "<?a ?b?>",
+    "<?a<b>?>",
+    "<?xml-stylesheet href='x'?>",
+    "<?é?>",
+    "<?xmlversion encoding='latin-1'?>",
+)
+_ODD_INSTRUCTIONS = (
+    "<?xml version='1.0'?>",
+    "<?XmL x?>",
+    "<? a?>",
+    "<?a",
+    "<?1?>",
+    "<?xml?>",
+    "<?a\x01?>",
+    "<?xml encoding='latin-1'?>",
+)
+_NAMESPACES = (
+    "",
+    "u",
+    "urn:u",
+    "rel/a",
+    ">",
+    "http://www.w3.org/2000/xmlns/",
+    "http://www.w3.org/XML/1998/namespace",
+    "1 2",
+    "%",
+)
+_AFTER = (
+    "</a>",
+    "x",
+    "<b/>",
+    "\0",
+    "]]>",
+    "&amp;",
+    "&#10;",
+    "<![CDATA[ ]]>",
+    "\ufeff",
+    "<",
+    "<!",
+    "\x1a",
+    "<!DOCTYPE a>",
+    "<x:b>",
+)
 _VERSIONS = ("1.0", "1.0", "1.0", "1.0", "1.1", "2.0", "1", "", "a")
-_ENCODINGS = (" encoding='utf-8'", " encoding='UTF-8'", " encoding='us-ascii'", ' encoding="ISO-8859-1"', " encoding = 'utf-8'")
+_ENCODINGS = (
+    " encoding='utf-8'",
+    " encoding='UTF-8'",
+    " encoding='us-ascii'",
+    ' encoding="ISO-8859-1"',
+    " encoding = 'utf-8'",
+)
 _ODD_ENCODINGS = (" encoding=''", "encoding='utf-8'", " ENCODING='utf-8'", " encoding='1'", " encoding='utf 8'", " encoding='utf-8\"",
                   " encoding='utf-8' encoding='utf-8'", " encoding='nonsense'")  # fmt: skip
 _STANDALONE = ("", "", " standalone='yes'", " standalone='no'")
@@ -112,7 +185,9 @@ class Grammar:
 
     def _element(self, depth: int) -> str:
         name = self._pick(_NAMES, _ODD_NAMES)
-        start = f"<{name}{''.join(self._attribute() for _ in self._several(2))}{self._pick(('', *_SPACES), _ODD_SPACES)}"
+        start = (
+            f"<{name}{''.join(self._attribute() for _ in self._several(2))}{self._pick(('', *_SPACES), _ODD_SPACES)}"
+        )
         if depth > 3 or self.rng.random() < 0.4:
             return start + self._pick(("/>",), (">", "/ >", "/"))
         inner = "".join(self._content(depth) for _ in self._several(3))
@@ -132,4 +207,11 @@ class Grammar:
         else:
             name = self._pick(_NAMES, _ODD_NAMES)
             value = self._pick(("1", "", ">", "a b", "\n", "&quot;", "&#9;", "é"), (*_ODD_TEXTS, "<", '"', "'"))
-        return self._pick(_SPACES, _ODD_SPACES) + name + self._pick(("=", " = "), ("==", "", "\n=")) + quote + value + quote
+        return (
+            self._pick(_SPACES, _ODD_SPACES)
+            + name
+            + self._pick(("=", " = "), ("==", "", "\n="))
+            + quote
+            + value
+            + quote
+        )

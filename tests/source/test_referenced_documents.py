@@ -55,7 +55,9 @@ def _messages(folder: Path, place: str, before: str, inside: str, after: str) ->
     """What is reported about a document that names a file with this content; the file is not read as XML otherwise."""
     name, document, other, content = PLACES[place]
     (folder / "m").mkdir()
-    (folder / "m/model.sdf").write_text('<sdf version="1.9"><model name="m"><link name="l"/></model></sdf>', encoding="utf-8")
+    (folder / "m/model.sdf").write_text(
+        '<sdf version="1.9"><model name="m"><link name="l"/></model></sdf>', encoding="utf-8"
+    )
     (folder / other).write_text(before + content.format(inside=inside) + after, encoding="utf-8")
     (folder / name).write_text(document, encoding="utf-8")
     return "\n".join(one.message for one in exoskel.load(folder / name).diagnostics)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import exoskel
 from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
@@ -616,3 +617,10 @@ def test_an_empty_scene_is_written() -> None:
     world = World("w")
     world.add_model("nothing")
     assert not codes(world)
+
+
+@pytest.mark.parametrize("step", [1e-12, 1e-30, 5e-324])
+def test_more_steps_per_second_than_usd_can_count_are_written_as_the_most(step: float) -> None:
+    """usd-core refused the file, and the reciprocal of the smallest number overflowed."""
+    text = exoskel.convert(World("w", time_step=step), None, to="usd").data.decode()
+    assert "uniform int newton:timeStepsPerSecond = 2147483647\n" in text

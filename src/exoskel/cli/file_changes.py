@@ -19,14 +19,14 @@ def replace_file(file: str, document: Document, data: bytes, *, force: bool) -> 
     if document.location.uri:
         raise WriteError(f"cannot write {file!r}: samples are read-only; copy them with `exoskel samples --copy DIR`")
     try:
-        written = write_atomically(Path(document.location.path), data, None if force else document.version)
+        other_names = write_atomically(Path(document.location.path), data, None if force else document.stored)
     except FileChangedError:
         raise FileChangedError(
             f"cannot write {file!r}: another program has changed the file since it was read; "
             "run the command again, or use --force to overwrite it"
         ) from None
-    if written.other_names:
-        terminal.print_line(f"{file}: other names (hard links: {written.other_names}) keep the old content")
+    if other_names:
+        terminal.print_line(f"{file}: other names (hard links: {other_names}) keep the old content")
 
 
 _STYLES = {"---": "bold", "+++": "bold", "@": "cyan", "-": "red", "+": "green"}

@@ -18,7 +18,6 @@ from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
 from exoskel.source.file_access import read_source
 from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document, lower_first
-from exoskel.source.file_version import FileVersion, file_status
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 
@@ -112,9 +111,8 @@ def open_document(
             _encode_as_declared(text.removeprefix(_BYTE_ORDER_MARK)), name or "<text>", _base_location(base)
         )
     location = locate_document(text)
-    status = file_status(location.path)
     document = Document(_read_file(location.path, text, limits), name or text, location)
-    document.version = FileVersion(document.data, *status)
+    document.stored = document.data
     return document
 
 

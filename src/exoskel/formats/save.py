@@ -22,7 +22,7 @@ from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Scene, SceneLike, as_scene
-from exoskel.source.atomic_write import WrittenFile, write_atomically
+from exoskel.source.atomic_write import write_atomically
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
 
@@ -119,24 +119,24 @@ def save(
         patched = _patch(scene, chosen, target.parent, is_own=is_own) if _can_patch(scene, chosen) else None
         data = _new_document(scene, chosen, target.parent) if patched is None else patched.data
         source = scene.documents[0] if is_own else None
-        expected = source.version if isinstance(source, Document) and not force else None
-        written = write_atomically(target, data, expected)
+        expected = source.stored if isinstance(source, Document) and not force else None
+        other_names = write_atomically(target, data, expected)
         if patched is not None and is_own:
             rebase(scene, patched)
         del patched
         if is_own:
-            _continue_with(scene, written)
+            _continue_with(scene, data, other_names)
 
 
-def _continue_with(scene: Scene, written: WrittenFile) -> None:
+def _continue_with(scene: Scene, data: bytes, other_names: int) -> None:
     """Remember what was written to the own file of a scene, and report other names of the old file."""
     source = scene.documents[0]
     if not isinstance(source, Document):
         return
-    source.version = written.version
-    if written.other_names:
+    source.stored = data
+    if other_names:
         collector = Collector(CATALOGUE, source)
-        collector.report("FM202", count=written.other_names)
+        collector.report("FM202", count=other_names)
         scene.diagnostics += collector.diagnostics
 
 

@@ -175,8 +175,11 @@ class _Validator:
         before = len(self.values.problems)
         for model in self.models:
             for joint in model.joints:
-                child, parent = joint.child, joint.parent
-                if child is parent:
+                child: Body | None = joint.child
+                parent = joint.parent
+                if child is None:
+                    self.report("SC103.childless", joint, "child", joint=joint.name)
+                elif child is parent:
                     self.report("SC103.self", joint, "parent", [child], joint=joint.name, body=child.name)
                 elif owner.get(id(child)) is not model or (parent is not None and owner.get(id(parent)) is not model):
                     self._report_foreign(joint, model)

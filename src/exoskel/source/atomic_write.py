@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EISDIR, ENOENT
 from pathlib import Path
 from typing import BinaryIO
 
-from msgspec import Struct
-
 from exoskel.diagnostics import ExoskelError
+from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import NO_WORKING_FOLDER, lower_first, working_folder_exists
-from exoskel.source.file_version import FileVersion, file_identity
 from exoskel.source.temporary_files import lock, remove_abandoned, temporary_name
 
 _PRIVATE = 0o600
@@ -30,30 +27,21 @@ class FileChangedError(WriteError):
     """Another program has changed the file since it was read.  It is left as it is."""
 
 
-class WrittenFile(Struct, frozen=True):
-    """A file that was written: its new version, and the number of other names of the old one (hard links)."""
-
-    version: FileVersion
-    other_names: int = 0
-
-
-def write_atomically(path: Path, data: bytes, expected: FileVersion | None = None) -> WrittenFile:
+def write_atomically(path: Path, data: bytes, expected: bytes | None = None) -> int:
     """Replace or create a file; readers see the old content or the new one, never a part of it.
 
-    Links are followed.  An existing file keeps its permissions and owner; its other names (hard links) keep the old
-    content.  Read-only files, devices, pipes and sockets are not written.  Raises WriteError, and FileChangedError if
-    the file no longer has the content of `expected`.
+    Links are followed.  An existing file keeps its permissions and owner.  Its other names (hard links) keep the old
+    content; their number is returned.  Read-only files, devices, pipes and sockets are not written.  Raises WriteError,
+    and FileChangedError if the file exists and its content is not `expected`.
     """
     other_names = _other_names(path)
     with open_atomically(path, expected) as file:
         file.write(data)
-        file.flush()
-        identity = file_identity(os.fstat(file.fileno()))
-    return WrittenFile(FileVersion(data, identity, time.time_ns()), other_names)
+    return other_names
 
 
 @contextmanager
-def open_atomically(path: Path, expected: FileVersion | None = None) -> Iterator[BinaryIO]:
+def open_atomically(path: Path, expected: bytes | None = None) -> Iterator[BinaryIO]:
     """Open a new file that replaces `path` when the block ends, as `write_atomically` does."""
     try:
         target, before = _target(path)
@@ -67,7 +55,7 @@ def open_atomically(path: Path, expected: FileVersion | None = None) -> Iterator
                 file.flush()
                 os.fsync(file.fileno())  # make sure that the data is on the disk
                 file.close()
-                if expected is not None and not expected.is_current(target):
+                if expected is not None and target.exists() and not has_content(target, expected):
                     raise FileChangedError(
                         f"cannot write {str(path)!r}: another program has changed the file since it was read; "
                         "load it again, or pass force=True to overwrite it"
@@ -109,7 +97,7 @@ def _reason(path: Path, error: OSError | ValueError) -> str:
         if not path.is_absolute() and not working_folder_exists():
             return NO_WORKING_FOLDER
         if isinstance(error, FileNotFoundError):
-            return "the folder does not exist"
+            return "new files are not allowed there" if path.parent.is_dir() else "the folder does not exist"
     return lower_first(getattr(error, "strerror", None) or str(error))
 
 

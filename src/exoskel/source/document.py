@@ -16,7 +16,6 @@ from exoskel.diagnostics import Place, Position
 from exoskel.source import encoding as encodings
 from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, read_prolog
 from exoskel.source.file_lookup import Location
-from exoskel.source.file_version import FileVersion
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.positions import Scan, Span
 from exoskel.source.well_formedness import (
@@ -54,7 +53,7 @@ class Document:
         self._name = name
         self.location = location or Location()
         self.path_style = path_style
-        self.version: FileVersion | None = None
+        self.stored: bytes | None = None
         """The content of the file when this document was read from it or last saved to it."""
         self.is_generated = False
         """The content was made from that of the file, which is different."""

@@ -150,6 +150,8 @@ def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Tw
     return {key: twist for key, twist in made.items() if key in moving}
 
 
+_MOST_STEPS = 2.0**31 - 1.0
+"""The largest integer of USD."""
 _STEP_TOLERANCE = 1e-6
 """The tolerance for an integer number of steps per second."""
 
@@ -229,7 +231,7 @@ class _WorldWriter:
         down = (0.0, -1.0, 0.0) if up_axis(self.world) == "Y" else (0.0, 0.0, -1.0)
         # A direction of zero means "down" to readers, with any magnitude.
         direction = tuple(np.divide(self.world.gravity, size).tolist()) if size else down
-        steps = max(round(1.0 / self.world.time_step), 1)
+        steps = max(round(min(1.0 / self.world.time_step, _MOST_STEPS)), 1)
         made.properties |= {
             "vector3f physics:gravityDirection": direction,
             "float physics:gravityMagnitude": size,
