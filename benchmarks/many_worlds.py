@@ -19,8 +19,7 @@ from benchmarks.table import Row, Table
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch import threads
 from exoskel.simulate.batch.plan import RolloutPlan
-from exoskel.simulate.batch.raw_states import LazySamples, RawStates
-from exoskel.simulate.batch.recorder import ScratchArrays
+from exoskel.simulate.batch.recorder import LazySamples, RawStates, ScratchArrays
 
 SAMPLES = ("pendulum", "robot_arm", "walker", "chain", "falling_boxes")
 WORLDS, STEPS = 256, 100

@@ -131,7 +131,7 @@ class Topic:
 class Fix(Struct, frozen=True):
     """A change of the document that resolves a diagnostic: a template in a catalogue, or a filled-in template.
 
-    `action` is what to do (see `source.fixes`), `name` the new element or attribute, `text` its value, `title` a
+    `action` is what to do (see `formats.fixer`), `name` the new element or attribute, `text` its value, `title` a
     description.  Templates may use the details of the diagnostic, `{token}`, and `{nearest}`, the suggested name.
 
     A fix that `preserves_meaning` writes what the file is read as anyway.  Others change what is read.

@@ -14,7 +14,7 @@ import pytest
 
 import exoskel
 from exoskel.samples import samples
-from exoskel.simulate.batch import raw_states, state_conversion
+from exoskel.simulate.batch import recorder, state_conversion
 from exoskel.simulate.batch.worlds import Worlds
 
 URIS = [sample.uri for sample in samples()]
@@ -65,7 +65,7 @@ def test_single_samples_are_converted_together(turned: list[int], monkeypatch: p
     many = exoskel.rollout(boxes(), 2, 100, stride=5)
     assert many.positions is not None
     assert turned == [21]
-    monkeypatch.setattr(raw_states, "_BYTES_AT_ONCE", 1)
+    monkeypatch.setattr(recorder, "_BYTES_AT_ONCE", 1)
     few = exoskel.rollout(boxes(), 2, 100, stride=5)
     np.testing.assert_array_equal(few.positions, many.positions)
     assert turned == [21] + 21 * [1]
@@ -168,7 +168,7 @@ def test_an_interrupted_conversion_can_be_repeated(
     push[1] = 1e300
     expected = exoskel.rollout(scene, 3, 100, stride=5, forces=push).positions
     many = exoskel.rollout(scene, 3, 100, stride=5, forces=push)
-    monkeypatch.setattr(raw_states, "_BYTES_AT_ONCE", 1)
+    monkeypatch.setattr(recorder, "_BYTES_AT_ONCE", 1)
     plain, turns = state_conversion.StateConverter.convert, 0
 
     def interrupted(self: Any, *states: Any) -> bool:
@@ -215,7 +215,7 @@ def test_changing_forces_between_distant_samples_stay_within_memory(monkeypatch:
 
     monkeypatch.setattr(Worlds, "_roll_out", counting)
     monkeypatch.setattr(Worlds, "buffer_bytes", 0)
-    monkeypatch.setattr(raw_states.RawStates, "buffer_bytes", 10000)
+    monkeypatch.setattr(recorder.RawStates, "buffer_bytes", 10000)
     seen: list[int] = []
     monkeypatch.setattr(Worlds, "max_thread_steps", 20)
     many = exoskel.rollout(scene, 2, 60, forces=forces, stride=30, threads=1, progress=seen.append)

@@ -25,7 +25,7 @@ from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
 from exoskel.formats.urdf.read import read as read_urdf
 from exoskel.formats.urdf.write import write as write_urdf
-from exoskel.formats.usd.emitters import to_text as to_usda
+from exoskel.formats.usd.tree import to_text as to_usda
 from exoskel.formats.usd.write import write as write_usd
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location

@@ -9,13 +9,12 @@ import pytest
 
 import exoskel
 from exoskel.diagnostics import Diagnostic, Severity, is_typo
-from exoskel.formats.fixer import FixedFile, apply_fixes, fixable_diagnostics
+from exoskel.formats.fixer import ACTIONS, FixedFile, Fixes, apply_fixes, fixable_diagnostics
 from exoskel.formats.registry import FORMATS
 from exoskel.formats.skel.codes import FIXES as SKEL_FIXES
 from exoskel.formats.xode.codes import FIXES as XODE_FIXES
 from exoskel.scene.fields import differences, iter_items
 from exoskel.source.document import Document
-from exoskel.source.fixes import ACTIONS, Fixes
 from tests.skel.cases import CASES as SKEL_CASES
 from tests.support.messages import Case, make_folder
 from tests.support.places import PROJECT

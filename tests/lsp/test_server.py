@@ -10,7 +10,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 import exoskel
-from exoskel.lsp.text_positions import EditorPositions
+from exoskel.lsp.open_document import EditorPositions
 from exoskel.source.positions import Scan
 from tests.lsp.client import Editor, session
 from tests.support.xml import body, joint, one_body, skeleton, world

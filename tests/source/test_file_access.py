@@ -26,16 +26,15 @@ OPENERS = {
     "cli/view.py": "a page in the browser",
     "convert/folder.py": "files that a folder of the user contains",
     "formats/mjcf/reading/compiler.py": "standard output of a child process",
-    "formats/usd/emitters.py": "a temporary file of our own",
+    "formats/usd/tree.py": "a temporary file of our own",
     "samples/__init__.py": "the samples of the package",
     "simulate/trajectory.py": "entries of an archive that is open already",
     "source/atomic_write.py": "files that are written",
     "source/file_access.py": "the one place that opens what a document names",
-    "source/mesh_parsing.py": "bytes in memory",
-    "source/mesh_worker.py": "standard output of a child process",
+    "source/mesh_parsing.py": "bytes in memory, and standard output of a child process",
     "source/temporary_files.py": "temporary folders of our own",
     "view/export.py": "a page in the browser",
-    "view/gl_worker.py": "standard input and output of a child process",
+    "view/gl_renderer.py": "standard input and output of a child process",
 }
 """The modules that open something, and what it is."""
 

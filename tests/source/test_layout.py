@@ -14,10 +14,9 @@ import exoskel
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.formatter import same_markup
-from exoskel.source.canonical_layout import format_document
+from exoskel.source.canonical_layout import format_document, parse_raw_tree
 from exoskel.source.document import Document
 from exoskel.source.encoding import EncodingRoundTripError, encode_like_source
-from exoskel.source.raw_tree import parse_raw_tree
 from tests.support.places import (
     PROJECT,
     TESTS,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from exoskel import Scene, World, spatial
-from exoskel.formats.usd.emitters import to_text
-from exoskel.formats.usd.tree import Layer, Prim
+from exoskel.formats.usd.tree import Layer, Prim, to_text
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.formats.usd.writing.joint_axes import fits
 from exoskel.scene.lowering import joint_passes

@@ -19,8 +19,7 @@ from exoskel.convert.shape_checks import COLORS, MESHES, SHAPES
 from exoskel.formats import registry
 from exoskel.formats.usd import compose
 from exoskel.formats.usd.compose import read_back
-from exoskel.formats.usd.emitters import TEXT, to_bytes
-from exoskel.formats.usd.tree import Layer, Prim
+from exoskel.formats.usd.tree import TEXT, Layer, Prim, to_bytes
 from exoskel.formats.usd.write import write as write_layer
 from exoskel.formats.write import write
 from exoskel.scene.inertia import UNIT_MOMENT

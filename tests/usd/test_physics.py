@@ -17,8 +17,7 @@ import pytest
 import exoskel
 from exoskel import Kinematics, Scene, World, spatial
 from exoskel.formats.usd.compose import read_back
-from exoskel.formats.usd.emitters import to_binary, to_text
-from exoskel.formats.usd.tree import Layer
+from exoskel.formats.usd.tree import Layer, to_binary, to_text
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.summary import moments
 from tests.support.scenes import all_files, name_of

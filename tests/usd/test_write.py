@@ -14,8 +14,7 @@ from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.compose import NATIVE_JOINTS
-from exoskel.formats.usd.emitters import quote, to_text
-from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
+from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, quote, to_text
 from exoskel.formats.usd.write import up_axis
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody

@@ -162,7 +162,7 @@ CRASHES = "import os; os.abort()"
 HANGS = "import time; time.sleep(600)"
 ENDS_LATER = """
 import os, sys
-from exoskel.view.gl_worker import IMAGE, send
+from exoskel.view.gl_renderer import IMAGE, send
 import pickle
 pickle.load(sys.stdin.buffer)
 send(sys.stdout.buffer, IMAGE, b"")

@@ -1,19 +1,28 @@
-"""A document that is open in an editor, with its scene and diagnostics."""
+"""A document that is open in an editor, with its scene, and positions in it.
+
+Editors count lines from 0 and columns in code units, by default of UTF-16; documents count bytes.
+"""
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from functools import cached_property
 
+import numpy as np
+from lsprotocol import types
 from msgspec import Struct
 
+from exoskel.diagnostics import Diagnostic
+from exoskel.diagnostics import Position as SourcePosition
 from exoskel.formats import registry
 from exoskel.formats.interface import Dialect, Semantics
 from exoskel.formats.load import load
-from exoskel.lsp.text_positions import EditorPositions, editor_document
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
+from exoskel.source.positions import Offsets, Scan, Span
+from exoskel.source.splice import Splice
 
 _LIMITS = Limits(seconds=2.0)
 """While a document is read, the editor waits."""
@@ -26,6 +35,14 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     dialect: Dialect = "auto"
     package_path: tuple[str, ...] = ()
     confine: bool = False
+
+
+def editor_document(text: str, name: str, location: Location) -> Document:
+    """Create a document from the text of an editor.
+
+    The byte-order mark overrides the encoding that the text declares: the editor has already decoded the file.
+    """
+    return Document(BOM_UTF8 + text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"), name, location)
 
 
 class OpenDocument:
@@ -73,3 +90,113 @@ class OpenDocument:
             limits=_LIMITS,
             expand=False,  # positions are those of the text in the editor
         )
+
+
+# --- positions and changes ----------------------------------------------------------------------------
+
+
+_UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+class EditorPositions:
+    """Converts byte offsets of a document's text to editor positions and back."""
+
+    def __init__(self, scan: Scan, units: str = "utf-16") -> None:
+        self.scan = scan
+        self.text = scan.text
+        self.codec, self.size = _UNITS.get(units, _UNITS["utf-16"])
+
+    def position(self, offset: int) -> types.Position:
+        line = int(np.searchsorted(self.scan.line_starts, offset, side="right")) - 1
+        return types.Position(line, self._units_between(int(self.scan.line_starts[line]), offset))
+
+    def offset(self, position: types.Position) -> int:
+        """The byte offset of a position, limited to the text."""
+        if position.line >= len(self.scan.line_starts):
+            return len(self.text)
+        start = int(self.scan.line_starts[position.line])
+        line = self.scan.line_text(position.line + 1)
+        prefix = line.encode(self.codec, "replace")[: position.character * self.size].decode(self.codec, "ignore")
+        return start + len(prefix.encode())
+
+    def range(self, span: Span) -> types.Range:
+        return types.Range(self.position(span.start), self.position(span.end))
+
+    def diagnostic_range(self, document: Document, found: Diagnostic) -> types.Range:
+        """The range of a diagnostic; the start of the text if it concerns the whole document."""
+        place = found.place
+        if place.position is not None:
+            return self._source_range(place.position)
+        if place.node < 0:
+            return self.range(Span(0, 0))
+        span = document.span(place)
+        line = int(np.searchsorted(self.scan.line_starts, span.start, side="right"))
+        return self.range(Span(span.start, max(span.start, min(span.end, self.scan.line_end(line)))))
+
+    def _source_range(self, position: SourcePosition) -> types.Range:
+        line = self.scan.line_text(position.line)
+        start = position.column - 1
+        ends = (line[:start], line[: start + position.length])
+        first, last = (types.Position(position.line - 1, self._units(part)) for part in ends)
+        return types.Range(first, last)
+
+    def edit(self, splice: Splice) -> types.TextEdit:
+        start, end, piece = splice
+        return types.TextEdit(self.range(Span(start, end)), piece.decode("utf-8", "replace"))
+
+    def _units_between(self, start: int, end: int) -> int:
+        """The number of code units between two offsets, without decoding: one line may be a whole file."""
+        if self.size == 1:
+            return end - start
+        first, last = np.searchsorted(self._pairs, (start, end)).tolist() if self.size == 2 else (0, 0)
+        return int(self.scan.characters(start, end) + last - first)
+
+    @cached_property
+    def _pairs(self) -> Offsets:
+        """The offsets of characters that take two code units in UTF-16."""
+        if self.text.isascii():
+            return np.array([], dtype=np.intp)
+        return np.flatnonzero(np.frombuffer(self.text, dtype=np.uint8) >= 0xF0)
+
+    def _units(self, text: str) -> int:
+        return len(text.encode(self.codec, "replace")) // self.size
+
+
+def line_splices(old: bytes, new: bytes) -> list[Splice]:
+    """The splices that change one text into another: changed lines, each reduced to its difference."""
+    ours, theirs = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if len(ours) != len(theirs):
+        return _trim(0, old, new)
+    pieces: list[Splice] = []
+    at = 0
+    for one, other in zip(ours, theirs, strict=True):
+        if one != other:
+            pieces += _trim(at, one, other)
+        at += len(one)
+    return pieces
+
+
+def _trim(at: int, old: bytes, new: bytes) -> list[Splice]:
+    """One splice without the common prefix and suffix; never splits a character."""
+    if old == new:
+        return []
+    shortest = min(len(old), len(new))
+    head = _common_prefix_length(old[:shortest], new[:shortest])
+    while head and _is_continuation_byte(old, head):
+        head -= 1
+    tail = _common_prefix_length(old[head:][::-1], new[head:][::-1])
+    while tail and _is_continuation_byte(old, len(old) - tail):
+        tail -= 1
+    return [(at + head, at + len(old) - tail, new[head : len(new) - tail])]
+
+
+def _common_prefix_length(one: bytes, other: bytes) -> int:
+    """The length of the common prefix of two texts, in bytes."""
+    length = min(len(one), len(other))
+    a, b = (np.frombuffer(text[:length], dtype=np.uint8) for text in (one, other))
+    different = np.flatnonzero(a != b)
+    return int(different[0]) if len(different) else length
+
+
+def _is_continuation_byte(text: bytes, at: int) -> bool:
+    return at < len(text) and text[at] & 0xC0 == 0x80

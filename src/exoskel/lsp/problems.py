@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from lsprotocol import types
 
 from exoskel.diagnostics import Diagnostic, Severity
-from exoskel.formats.fixer import apply_fixes, fixable_diagnostics
+from exoskel.formats.fixer import Fixes, apply_fixes, fixable_diagnostics
 from exoskel.formats.registry import engine_of
-from exoskel.lsp.open_document import OpenDocument
-from exoskel.lsp.text_positions import line_splices
-from exoskel.source.fixes import Fixes
+from exoskel.lsp.open_document import OpenDocument, line_splices
 
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,

@@ -5,21 +5,27 @@ Files that expand to far more than they contain are read in a child process with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from math import inf
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
-from msgspec import structs
+from lxml import etree
+from msgspec import Struct, structs
 
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import Bounds, Geometry, Mesh, TriMesh, kind_of
-from exoskel.source import file_lookup, mesh_worker
+from exoskel.source import file_lookup, mesh_parsing
 from exoskel.source.child_process import ChildFailedError, ChildProcess
+from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.mesh_expansion import check_expansion
 from exoskel.source.mesh_parsing import (
     FORMATS,
     ColoredTriangles,
@@ -28,10 +34,10 @@ from exoskel.source.mesh_parsing import (
     parse_extent,
     parse_triangles,
 )
+from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
 __all__ = ["MeshError", "Triangles"]
-
 
 T = TypeVar("T")
 
@@ -56,7 +62,7 @@ def _extent(data: bytes, kind: str, is_patient: bool = True) -> Bounds:
         return parse_extent(data, kind)
     if not is_patient:
         raise ComplexMeshError("it is complex, and reading other meshes of the document took too long")
-    return _ask(mesh_worker.EXTENT, data, kind, mesh_worker.receive_extent)
+    return _ask(mesh_parsing.EXTENT, data, kind, mesh_parsing.receive_extent)
 
 
 def load_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles]:
@@ -73,7 +79,7 @@ def load_colored_triangles(path: Path, limits: Limits = DEFAULT_LIMITS, within: 
     data, kind = _read(path, limits, within)
     if check_expansion(data, kind):
         return parse_triangles(data, kind)
-    return _ask(mesh_worker.TRIANGLES, data, kind, mesh_worker.receive_triangles)
+    return _ask(mesh_parsing.TRIANGLES, data, kind, mesh_parsing.receive_triangles)
 
 
 def read_mesh_file(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> bytes:
@@ -105,10 +111,10 @@ _READ_BY_ASSIMP = frozenset({"3ds", "ac", "x3d", "gltf", "3mf", "blend"})
 
 def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | None]) -> T:
     """Let a child process read a file."""
-    child = ChildProcess(mesh_worker.__name__, mesh_worker.ENVIRONMENT)
+    child = ChildProcess(mesh_parsing.__name__, mesh_parsing.ENVIRONMENT)
     try:
-        return child.request(mesh_worker.request(task, data, kind), receive, mesh_worker.wall_seconds(len(data)))
-    except mesh_worker.TooMuchMemoryError as error:
+        return child.request(mesh_parsing.request(task, data, kind), receive, mesh_parsing.wall_seconds(len(data)))
+    except mesh_parsing.TooMuchMemoryError as error:
         raise ComplexMeshError(str(error)) from None
     except ChildFailedError as error:
         raise ComplexMeshError(f"it is too complex: {error}") from None
@@ -203,3 +209,254 @@ class MeshFinder:
             return structs.replace(mesh, path=None, extent=None)
         extent = self._extents.find(str(path))
         return structs.replace(mesh, path=str(path), extent=None if isinstance(extent, str) else extent)
+
+
+# --- how much a file expands to -----------------------------------------------------------------------
+
+
+_MEGABYTE = 2**20
+
+
+class Expansion(Struct, frozen=True):
+    """What a reader makes of a file.
+
+    `parts` are separate geometries, `size` is in bytes of the file, and `items` are the elements of its structure that
+    take time on their own.
+    """
+
+    parts: float = 1.0
+    size: float = 0.0
+    items: float = 0.0
+
+
+_SIMPLE = Expansion(256.0, _MEGABYTE, 20_000.0)
+"""What is read without a child process; in addition, `size` may be four times that of the file."""
+_LARGEST = Expansion(10_000.0, 256.0 * _MEGABYTE)
+"""What is read at all; in addition there may be a part for each 1,000 bytes, and `size` may be 64 times the file's."""
+
+
+def check_expansion(data: bytes, kind: str) -> bool:
+    """Whether a file is simple: reading it needs no limits.  Raises MeshError if it expands to more than is read.
+
+    A few bytes can stand for much: geometry that is instanced again and again, overlapping views of a buffer, or
+    thousands of materials.  Ordinary files contain about what they expand to.
+    """
+    found = _ESTIMATES[kind](data)
+    most_parts = _LARGEST.parts + len(data) / 1000.0
+    if found.parts > most_parts:
+        raise MeshError(f"it expands to {_count(found.parts)} parts; the limit is {_count(most_parts)}")
+    most_size = _LARGEST.size + 64.0 * len(data)
+    if found.size > most_size:
+        raise MeshError(f"it expands to {_count(found.size)} bytes; the limit is {_count(most_size)}")
+    return (
+        found.parts <= _SIMPLE.parts and found.size <= _SIMPLE.size + 4.0 * len(data) and found.items <= _SIMPLE.items
+    )
+
+
+def _count(number: float) -> str:
+    return f"{number:.0f}" if number < 1e15 else f"{number:.1e}"
+
+
+# --- OBJ, STL, PLY, OFF -------------------------------------------------------------------------------
+
+
+_MATERIAL = re.compile(rb"usemtl[ \t]+([^\r\n]*)")
+
+
+def _estimate_obj(data: bytes) -> Expansion:
+    """A part for each material; every part takes time for all vertices."""
+    uses = data.count(b"usemtl")
+    items = float(uses + data.count(b"\no ") + data.count(b"\ng "))
+    if uses <= _SIMPLE.parts:
+        return Expansion(items=items)
+    parts = len(set(_MATERIAL.findall(data)))
+    return Expansion(parts, 0.0, items)
+
+
+_STL_HEAD, _STL_FACE = 84, 50
+
+
+def _estimate_stl(data: bytes) -> Expansion:
+    """A part for each solid of a text file."""
+    faces = int.from_bytes(data[80:84], "little")
+    if len(data) == _STL_HEAD + _STL_FACE * faces:
+        return Expansion()
+    return Expansion(parts=float(data.lower().count(b"endsolid")))
+
+
+_MAX_PROPERTIES = 60
+
+
+def _estimate_ply(data: bytes) -> Expansion:
+    """The reader takes time for each property of each row, and much of it for edges."""
+    header = data[: max(data.find(b"end_header"), 0)]
+    is_odd = header.count(b"\n") > _MAX_PROPERTIES or b"edge" in header
+    return Expansion(items=inf if is_odd else 0.0)
+
+
+def _estimate_off(data: bytes) -> Expansion:
+    return Expansion()
+
+
+# --- glTF ---------------------------------------------------------------------------------------------
+
+
+_COMPONENT_SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
+_COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+_JSON_CHUNK = 20
+
+
+def _estimate_glb(data: bytes) -> Expansion:
+    """Views of buffers, accessors, primitives that use them, and nodes that use meshes."""
+    text = data[_JSON_CHUNK : _JSON_CHUNK + int.from_bytes(data[12:16], "little")]
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        return Expansion()  # trimesh gives the reason
+    views = sum(_whole(view, "byteLength") for view in _rows(header, "bufferViews"))
+    sizes = [_accessor_size(one) for one in _rows(header, "accessors")]
+    meshes = [[_primitive_size(p, sizes) for p in _rows(mesh, "primitives")] for mesh in _rows(header, "meshes")]
+    named = [node.get("mesh") for node in _rows(header, "nodes")]
+    used = [meshes[number] for number in named if type(number) is int and 0 <= number < len(meshes)]
+    copies = [*meshes, *used]
+    parts = float(sum(map(len, copies)))
+    is_compressed = b"KHR_draco_mesh_compression" in text
+    return Expansion(parts, views + sum(sizes) + sum(map(sum, copies)), inf if is_compressed else text.count(b"{"))
+
+
+def _rows(owner: Any, name: str) -> list[dict[str, Any]]:
+    found = owner.get(name) if isinstance(owner, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _whole(owner: dict[str, Any], name: str) -> float:
+    """A count; 0 if it is absent."""
+    value = owner.get(name, 0)
+    if not isinstance(value, int) or value < 0:
+        raise MeshError(f"its {name} is not a whole number")
+    return float(min(value, 10**18))
+
+
+def _accessor_size(accessor: dict[str, Any]) -> float:
+    kind, component = accessor.get("type"), accessor.get("componentType")
+    columns = _COMPONENTS.get(kind, 16) if isinstance(kind, str) else 16
+    return _whole(accessor, "count") * columns * (_COMPONENT_SIZES.get(component, 8) if type(component) is int else 8)
+
+
+def _primitive_size(primitive: dict[str, Any], sizes: list[float]) -> float:
+    attributes = primitive.get("attributes")
+    used = [*(attributes.values() if isinstance(attributes, dict) else ()), primitive.get("indices")]
+    return sum(sizes[number] for number in used if type(number) is int and -len(sizes) <= number < len(sizes))
+
+
+# --- COLLADA ------------------------------------------------------------------------------------------
+
+
+_INSTANCE_ITEMS = 100
+"""The reader looks for an instanced node again and again until it has been read."""
+
+
+def _estimate_dae(data: bytes) -> Expansion:
+    """The instances of each geometry, through all nodes that instance each other."""
+    if zipfile.is_zipfile(BytesIO(data)):
+        raise MeshError("archives are not supported")
+    try:
+        root = Document(data).parse()
+    except MalformedError as problem:
+        raise MeshError(f"it is malformed: {problem.located_reason}") from None
+    elements = [(_local(one.tag), one) for one in root.iter(etree.Element)]
+    sizes = {one.get("id", ""): _geometry_size(one) for tag, one in elements if tag == "geometry"}
+    parts, size = _Instances([one for tag, one in elements if tag == "node"], sizes).total()
+    polygons = sum(_polygon_corners(one) for tag, one in elements if tag == "vcount")
+    items = len(elements) + _INSTANCE_ITEMS * sum(tag == "instance_node" for tag, _ in elements)
+    return Expansion(parts, size + (polygons if polygons > len(data) else 0.0), float(items))
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _geometry_size(geometry: Any) -> tuple[float, float]:
+    """The number of primitives, and the bytes of their indices."""
+    indices = [len(one.text or "") for one in geometry.iter(etree.Element) if _local(one.tag) in ("p", "v", "h")]
+    return float(max(1, len(indices))), float(sum(indices))
+
+
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def _polygon_corners(element: Any) -> float:
+    """The sum of all numbers in a text, whatever else it contains."""
+    text = element.text or ""
+    try:
+        return float(np.nansum(np.abs(np.fromstring(text, sep=" ", dtype=np.float64))))
+    except ValueError:  # not only numbers
+        return sum(map(float, _DIGITS.findall(text)))
+
+
+class _Instances:
+    """Counts the instances of geometry below nodes; a node that is instanced often is counted once."""
+
+    def __init__(self, nodes: list[Any], sizes: dict[str, tuple[float, float]]) -> None:
+        self._nodes = nodes
+        self._by_id = {one.get("id", ""): one for one in nodes}
+        self._sizes = sizes
+        self._totals: dict[Any, tuple[float, float]] = {}
+
+    def total(self) -> tuple[float, float]:
+        """The numbers of parts and of bytes in all scenes."""
+        for node in self._nodes:
+            self._count(node)
+        tops = [one for one in self._nodes if _local(one.getparent().tag) == "visual_scene"]
+        return sum(self._totals[one][0] for one in tops), sum(self._totals[one][1] for one in tops)
+
+    def _count(self, node: Any) -> None:
+        """Count a node after all nodes that it contains, without recursion."""
+        waiting = [node]
+        entered: set[Any] = set()
+        while waiting:
+            current = waiting[-1]
+            if current in self._totals:
+                waiting.pop()
+            elif current in entered:
+                self._totals[current] = self._sum(current)
+                waiting.pop()
+            else:
+                entered.add(current)
+                inner = [one for one in self._inner(current) if one not in self._totals]
+                if any(one in entered for one in inner):
+                    raise MeshError("its nodes contain themselves")
+                waiting += inner
+
+    def _inner(self, node: Any) -> Iterator[Any]:
+        for child in node.iterchildren(etree.Element):
+            tag = _local(child.tag)
+            if tag == "node":
+                yield child
+            elif tag == "instance_node" and (target := self._by_id.get(_target(child))) is not None:
+                yield target
+
+    def _sum(self, node: Any) -> tuple[float, float]:
+        found = [self._totals[one] for one in self._inner(node)]
+        for child in node.iterchildren(etree.Element):
+            tag = _local(child.tag)
+            if tag in ("instance_geometry", "instance_controller"):
+                found.append(self._sizes.get(_target(child), (1.0, 0.0)))
+            elif tag == "instance_node":  # it takes time without geometry too
+                found.append((1.0, 0.0))
+        return sum(one[0] for one in found), sum(one[1] for one in found)
+
+
+def _target(instance: Any) -> str:
+    found: str = instance.get("url", "").removeprefix("#")
+    return found
+
+
+_ESTIMATES: dict[str, Callable[[bytes], Expansion]] = {
+    "obj": _estimate_obj,
+    "stl": _estimate_stl,
+    "ply": _estimate_ply,
+    "off": _estimate_off,
+    "glb": _estimate_glb,
+    "dae": _estimate_dae,
+}

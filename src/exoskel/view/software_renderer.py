@@ -12,12 +12,11 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
-from exoskel.view.backdrop import Backdrop
+from exoskel.view.backdrop import Backdrop, ShadowMap, ShadowProjection
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, linear_to_srgb, srgb_to_linear
 from exoskel.view.rasterizer import Buffers, Floats, rasterize
 from exoskel.view.render_scene import VISUAL, InstanceBatch, PoseRows, RenderScene
-from exoskel.view.shadow_map import ShadowMap, ShadowProjection
 
 Image = NDArray[np.uint8]
 _SUN, _FILL, _SKY, _BOUNCE = 0.78, 0.12, 0.38, 0.20

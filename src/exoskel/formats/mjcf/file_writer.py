@@ -1,33 +1,37 @@
 """Writes a world as an MJCF file for other programs: the document that the engine runs, and more.
 
 In addition it has visual shapes (group 2), whole meshes with their triangles or references to their files, markers as
-sites, the masses of static bodies, motors where forces have limits, and the initial state as a keyframe.
+sites, the masses of static bodies, motors where forces have limits, the initial state as a keyframe, and a sky, a
+light and a camera.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
-from exoskel.formats.mjcf.force_check import force_difference
+from exoskel.formats.mjcf.compile import addresses
 from exoskel.formats.mjcf.geoms import GeomWriter, is_flat
 from exoskel.formats.mjcf.losses import losses
-from exoskel.formats.mjcf.model import motors
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
-from exoskel.formats.mjcf.names import shorten_names
-from exoskel.formats.mjcf.scenery import add_scenery
+from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.model.motors import add_force_motor, force_motor_name, has_force_motor
+from exoskel.formats.mjcf.names import GENERATED, shorten_names
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Color, Mesh, Shape
+from exoskel.scene.shape import Color, Mesh, Plane, Ray, Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
@@ -169,6 +173,83 @@ def _is_readable(path: Path) -> bool:
     return 0 < count <= _MAX_STL_FACES and size == _STL_HEAD + _STL_FACE * count
 
 
+# --- scenery for viewers: not part of the scene, and not read back ------------------------------------
+
+
+SKY, LIGHT, CAMERA = f"{GENERATED}sky", f"{GENERATED}light", f"{GENERATED}camera"
+_ZENITH, _HORIZON = (0.35, 0.55, 0.8), (0.9, 0.95, 1.0)
+_SKY_PIXELS = 256
+_SLANT = (0.35, 0.5)
+"""How far the light leans along the two horizontal directions, per unit of height."""
+_VIEW = (0.6, 1.0, 0.45)
+"""The direction to the camera: to the right, to the front, and up."""
+_DISTANCE = 2.8
+"""The distance of the camera in radii of the scene: everything is in view at MuJoCo's angle of 45 degrees."""
+_MIN_RADIUS, _FARTHEST = 0.1, 1e6
+"""The smallest radius, and the distance in m from which points are out of view."""
+
+
+def add_scenery(root: MjcfElement, layout: WorldLayout, moving: set[int]) -> None:
+    """Add a sky, a light and a camera that see all moving bodies, upright with respect to gravity."""
+    right, front, up = _axes(np.array(layout.world.gravity, dtype=float))
+    centre, radius = _bounding_sphere(layout, moving)
+    sky = root.child("asset").add("texture", name=SKY, type="skybox", builtin="gradient", rgb1=_ZENITH, rgb2=_HORIZON)
+    sky.attributes |= {"width": _SKY_PIXELS, "height": _SKY_PIXELS}
+    slant = _SLANT[0] * right + _SLANT[1] * front + up
+    above = centre + 4.0 * radius * slant
+    worldbody = root.child("worldbody")
+    light = MjcfElement("light", {"name": LIGHT, "directional": True, "pos": _rounded(above), "dir": _rounded(-slant)})
+    to_camera = _VIEW[0] * right + _VIEW[1] * front + _VIEW[2] * up
+    to_camera /= np.linalg.norm(to_camera)
+    across = np.cross(up, to_camera)
+    position = centre + _DISTANCE * radius * to_camera
+    axes = (*_rounded(across), *_rounded(np.cross(to_camera, across)))
+    camera = MjcfElement("camera", {"name": CAMERA, "pos": _rounded(position), "xyaxes": axes})
+    worldbody.children[:0] = [light, camera]
+
+
+def _axes(gravity: Array) -> tuple[Array, Array, Array]:
+    """Directions to the right, to the front and up; up is against gravity, or z without it."""
+    strength = float(np.linalg.norm(gravity))
+    up = -gravity / strength if 0.0 < strength < np.inf else np.array([0.0, 0.0, 1.0])
+    front = np.array([0.0, -1.0, 0.0]) if abs(up[1]) < np.sqrt(0.5) else np.array([0.0, 0.0, 1.0])
+    right = np.cross(up, front)
+    right /= np.linalg.norm(right)
+    return right, np.cross(right, up), up
+
+
+def _bounding_sphere(layout: WorldLayout, moving: set[int]) -> tuple[Array, float]:
+    """The centre and radius of the moving bodies in the initial state; of all bodies if none moves."""
+    joints, _ = layout.tree_joints
+    poses = layout.initial_poses if joints else np.empty((0, 4, 4))
+    placed = [(joint.child, pose) for (_, joint), pose in zip(joints, poses, strict=True)]
+    seen = [(body, pose) for body, pose in placed if id(body) in moving] or placed
+    corners = [_corners(body, pose) for body, pose in seen]
+    points = np.concatenate(corners) if corners else np.zeros((1, 3))
+    points = points[(np.abs(points) < _FARTHEST).all(axis=1)]
+    if not len(points):
+        return np.zeros(3), 1.0
+    low, high = points.min(axis=0), points.max(axis=0)
+    return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), _MIN_RADIUS)
+
+
+def _corners(body: Body, pose: Array) -> Array:
+    """The origin of a body and the corners of the boxes around its shapes, in the world."""
+    found = [pose[:3, 3][None]]
+    for shape in body.shapes:
+        bounds = None if isinstance(shape.geometry, Plane | Ray) else shape.geometry.bounds()  # a ray is not written
+        if bounds is not None:
+            box = np.array(list(product(*zip(*bounds, strict=True))))
+            place = pose @ shape.pose.matrix()
+            found.append(box @ place[:3, :3].T + place[:3, 3])
+    return np.concatenate(found)
+
+
+def _rounded(values: Array) -> tuple[float, ...]:
+    """Numbers with three decimals: for viewing that is enough, and files stay the same on every processor."""
+    return tuple(round(value, 3) + 0.0 for value in values.tolist())
+
+
 # --- the document --------------------------------------------------------------------------------------
 
 
@@ -243,8 +324,8 @@ class FileWriter(WorldWriter):
         chain, names = self.layout.chain(model, joint)
         for name, link in zip(names, chain, strict=True):
             for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
-                if motors.has_force_motor(joint, dof):
-                    motors.add_force_motor(dof, name, self.root)
+                if has_force_motor(joint, dof):
+                    add_force_motor(dof, name, self.root)
 
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         element = super()._body(model, joint, parent_element, fixed)
@@ -290,6 +371,109 @@ def _zero_positions(root: MjcfElement, found: Addresses) -> Array:
         if element.tag == "joint" and element.attributes.get("type") == "ball":
             out[found.by_name[str(element.attributes["name"])][0]] = 1.0
     return out
+
+
+# --- comparison of forces -----------------------------------------------------------------------------
+
+
+_STATES = 4
+_RANGE = 1.0
+"""Random positions and velocities are up to this, rad or m, and rad/s or m/s."""
+
+
+def force_difference(world: World, model: object, inexact: Collection[int]) -> float:
+    """The largest difference of forces of springs, dampers, friction and motors, relative to 1 or the force itself.
+
+    Forces of a world are compared with those of its compiled document at random states: coefficients alone do not show
+    about which axes springs and dampers act.  `inexact` are the ids of joints that are known to be written
+    approximately.
+    """
+    return _ForceComparison(world, model, inexact).difference()
+
+
+class _ForceComparison:
+    """One world and its MuJoCo model."""
+
+    def __init__(self, world: World, model: Any, inexact: Collection[int]) -> None:
+        self.model = model
+        self.layout = WorldLayout(world)
+        self.coordinates = Coordinates(self.layout, addresses(model))
+        joints = [
+            (joint, model_of_joint.static)
+            for model_of_joint in world.models
+            for joint in model_of_joint.joints
+            if not joint.loop
+        ]
+        count = self.coordinates.count
+        self.damping, self.friction, self.stiffness, self.rest = np.zeros((4, count))
+        self.is_compared = np.zeros(count, dtype=bool)
+        first = 0
+        for joint, static in joints:
+            own = slice(first, first + joint.dof_count)
+            self.is_compared[own] = not static and id(joint) not in inexact
+            self._add(joint, own)
+            first += joint.dof_count
+        self.motors = self._motors(world, inexact)
+
+    def _add(self, joint: Joint, own: slice) -> None:
+        if joint._dofs is None:
+            return
+        for name in ("damping", "friction", "stiffness", "rest"):
+            getattr(self, name)[own] = [getattr(dof, name) for dof in joint._dofs]
+
+    def _motors(self, world: World, inexact: Collection[int]) -> list[tuple[int, int, float, float]]:
+        """Numbers of actuators and the degrees of freedom they drive, with the limits of the force."""
+        found = []
+        for one in world.models:
+            for joint in one.joints if not one.static else ():
+                if joint.loop or id(joint) in inexact:
+                    continue
+                for name, link in zip(*reversed(self.layout.chain(one, joint)), strict=True):
+                    for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
+                        if has_force_motor(joint, dof):
+                            number = self.model.actuator(force_motor_name(name)).id
+                            at = self.model.joint(name).dofadr[0]
+                            found.append((int(number), int(at), *dof.force_limits))
+        return found
+
+    def difference(self) -> float:
+        if not (self.damping.any() or self.stiffness.any() or self.friction.any() or self.motors):
+            return 0.0
+        data = mujoco_import.load().MjData(self.model)
+        rng = np.random.default_rng(0)
+        return max(self._difference_at_random_state(data, rng) for _ in range(_STATES))
+
+    def _difference_at_random_state(self, data: Any, rng: np.random.Generator) -> float:
+        count = self.coordinates.count
+        positions, velocities = rng.uniform(-_RANGE, _RANGE, (2, count))
+        self.coordinates.set_positions(positions, data.qpos)
+        self.coordinates.set_velocities(velocities, data.qpos, data.qvel)
+        forces = -self.stiffness * (positions - self.rest) - self.damping * velocities
+        forces -= self.friction * np.sign(velocities)
+        wanted = self.coordinates.forces(data.qpos, forces)
+        commands = rng.uniform(-_RANGE, _RANGE, len(self.motors))
+        for (number, at, low, high), command in zip(self.motors, commands.tolist(), strict=True):
+            data.ctrl[number] = command * high * 2.0
+            wanted[at] += min(max(command * high * 2.0, low), high)
+        difference = np.abs(self._forces(data) - wanted) / np.maximum(np.abs(wanted), 1.0)
+        return float(difference[self._compared_dofs()].max(initial=0.0))
+
+    def _forces(self, data: Any) -> Array:
+        """What MuJoCo applies at the state."""
+        mujoco = mujoco_import.load()
+        for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_transmission):
+            stage(self.model, data)
+        mujoco.mj_fwdVelocity(self.model, data)
+        mujoco.mj_fwdActuation(self.model, data)
+        friction = self.model.dof_frictionloss * np.sign(data.qvel)
+        total: Array = data.qfrc_spring + data.qfrc_damper + data.qfrc_actuator - friction
+        return total
+
+    def _compared_dofs(self) -> Array:
+        """MuJoCo's degrees of freedom that have a counterpart which is written exactly."""
+        single = self.coordinates.qvel[self.is_compared[self.coordinates.scene]]
+        groups = [g.qvel[self.is_compared[g.scene[:, 0]]].ravel() for g in self.coordinates.rotational]
+        return np.concatenate([single, *groups])
 
 
 # --- the writer ----------------------------------------------------------------------------------------

@@ -12,14 +12,13 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.reading.actuators import ActuatorReader
-from exoskel.formats.mjcf.reading.compiled import Compiled, compile
+from exoskel.formats.mjcf.reading.compiled import Compiled, compile, disabled_flags, report_disabled_flags
 from exoskel.formats.mjcf.reading.contact_groups import read_collision_filter
 from exoskel.formats.mjcf.reading.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reading.generated_parts import find_generated_parts
 from exoskel.formats.mjcf.reading.joint_chains import vector
 from exoskel.formats.mjcf.reading.model_groups import group_bodies
 from exoskel.formats.mjcf.reading.models import DOCUMENT, ModelReader
-from exoskel.formats.mjcf.reading.option_flags import disabled_flags, report_disabled_flags
 from exoskel.formats.mjcf.reading.preprocessor import prepare
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
 from exoskel.scene.pose import ZERO

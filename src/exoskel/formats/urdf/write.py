@@ -26,8 +26,12 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import STOPS, UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.hinges import lower_to_hinges, needs_hinge_lowering
-from exoskel.scene.lowering.joint_passes import LoweredWorld, map_to_originals
+from exoskel.scene.lowering.joint_passes import (
+    LoweredWorld,
+    lower_to_hinges,
+    map_to_originals,
+    needs_hinge_lowering,
+)
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import (
     Box,

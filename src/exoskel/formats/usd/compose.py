@@ -16,11 +16,11 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.collision_filter import read_collision_rules
-from exoskel.formats.usd.emitters import BINARY, TEXT, open_layer, to_bytes
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.reading.bodies import BodyReader, ShapeReader
 from exoskel.formats.usd.reading.joints import JointReader, sort_joints
 from exoskel.formats.usd.reading.prim_values import apis, name_of, values
+from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.formats.usd.writing.joint_axes import fits
 from exoskel.scene.body import Body

@@ -1,12 +1,21 @@
-"""A neutral USD layer, prims with typed properties and valid names, for the emitters."""
+"""A neutral USD layer, prims with typed properties and valid names, and how it is written to a file.
+
+Text has the shortest exact numbers; the binary form is written through usd-core.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
+import numpy as np
 from msgspec import Struct, field
+
+from exoskel.formats.usd.codes import catalogue_error
+from exoskel.source.markup import UnwritableError
+from exoskel.source.temporary_files import TemporaryFolder
 
 _INVALID = re.compile(r"[^A-Za-z0-9_]")
 
@@ -104,3 +113,130 @@ class Layer(Struct, eq=False):
         """Like `iter`, with the paths of prims."""
         for prim in self.prims:
             yield from prim.paths()
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+TEXT, BINARY = ".usda", ".usdc"
+_INDENT = "    "
+_MAX_SINGLE = 3.4e38
+"""The limit of single precision, in which UsdPhysics has most of its numbers."""
+
+
+def to_text(layer: Layer) -> str:
+    """The layer as a `.usda` document."""
+    lines = ["#usda 1.0", "("]
+    lines += [f"{_INDENT}{name} = {_value(value, _INDENT)}" for name, value in layer.metadata.items()]
+    lines.append(")")
+    for prim in layer.prims:
+        lines.append("")
+        _append_prim(prim, "", lines)
+    return "\n".join(lines) + "\n"
+
+
+def to_binary(layer: Layer) -> bytes:
+    """The layer as a `.usdc` document.  Raises UsdError without usd-core."""
+    try:
+        from pxr import Sdf
+    except ImportError:
+        raise catalogue_error("US001", what="the binary form of USD") from None
+    made = open_layer(to_text(layer).encode(), TEXT, Sdf)
+    with TemporaryFolder() as folder:
+        file = folder / f"layer{BINARY}"
+        made.Export(str(file))
+        return file.read_bytes()
+
+
+def open_layer(data: bytes, extension: str, sdf: Any) -> Any:
+    """Open a document as a layer of usd-core, which is faster with files than with strings.
+
+    usd-core reads the binary form lazily, so the content is copied before the file is deleted.
+    """
+    with TemporaryFolder() as folder:
+        file = folder / f"layer{extension}"
+        file.write_bytes(data)
+        read = sdf.Layer.OpenAsAnonymous(str(file))
+        if extension == TEXT:
+            return read
+        layer = sdf.Layer.CreateAnonymous(TEXT)
+        layer.TransferContent(read)
+        del read
+    return layer
+
+
+def to_bytes(layer: Layer, extension: str) -> bytes:
+    """The layer in the form for a file extension; `.usd` allows both forms and gets the binary one."""
+    return to_text(layer).encode() if extension.lower() == TEXT else to_binary(layer)
+
+
+def _append_prim(prim: Prim, margin: str, lines: list[str]) -> None:
+    inner = margin + _INDENT
+    head = (
+        f'{margin}{prim.specifier} {prim.type} "{prim.name}"'
+        if prim.type
+        else f'{margin}{prim.specifier} "{prim.name}"'
+    )
+    if prim.apis or prim.metadata:
+        lines.append(head + " (")
+        if prim.apis:
+            lines.append(f"{inner}prepend apiSchemas = {_value(prim.apis)}")
+        lines += [f"{inner}{name} = {_value(value, inner)}" for name, value in prim.metadata.items()]
+        lines.append(margin + ")")
+    else:
+        lines.append(head)
+    lines.append(margin + "{")
+    for declaration, value in prim.properties.items():
+        lines.append(f"{inner}{declaration} = {_value(value)}" if value is not None else inner + declaration)
+    for child in prim.children:
+        lines.append("")
+        _append_prim(child, inner, lines)
+    lines.append(margin + "}")
+
+
+def _value(value: Any, margin: str = "") -> str:
+    kind = type(value)
+    if kind is float:
+        return _number(value)
+    if kind is tuple:
+        return f"({', '.join([_number(one) if type(one) is float else _value(one) for one in value])})"
+    if kind is str:
+        return quote(value)
+    if kind is PrimPath:
+        return f"<{value}>"
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is list:
+        return f"[{', '.join([_value(one) for one in value])}]"
+    if kind is dict:
+        rows = [f"{margin}{_INDENT}string {name} = {quote(str(one))}" for name, one in value.items()]
+        return "\n".join(["{", *rows, margin + "}"])
+    if isinstance(value, np.ndarray):
+        return _value(value.tolist()) if value.ndim == 1 else _value([tuple(row) for row in value.tolist()])
+    if kind is Varying:
+        return f'{_value(value.values)} (interpolation = "vertex")'
+    return str(value)
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back to the same number; only the reader rounds it to single precision."""
+    if not value:
+        return "0"
+    if -_MAX_SINGLE < value < _MAX_SINGLE:
+        return repr(value).removesuffix(".0")
+    if value in (inf, -inf):
+        return "inf" if value > 0.0 else "-inf"
+    raise UnwritableError(f"the number {value} is out of the range of USD")
+
+
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    | {i: f"\\x{i:02x}" for i in range(32) if i not in (9, 10, 13)}
+)
+
+
+def quote(text: str) -> str:
+    """A quoted string in USD text."""
+    if text.isidentifier():  # most are
+        return f'"{text}"'
+    return f'"{text.translate(_ESCAPES)}"'

@@ -1,16 +1,23 @@
 """Flattens an XODE document into lists of frames, bodies, geoms, joints and extensions in document order.
 
-XODE elements nest freely; each entry states the frame, world, body, space and group it belongs to.
+XODE elements nest freely; each entry states the frame, world, body, space and group it belongs to.  The transforms of
+all frames are composed at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from msgspec import Struct
 
+from exoskel import spatial
+from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.transforms import NO_TRANSFORM, LocalTransform, TransformReader
+from exoskel.scene.pose import IDENTITY, Pose, pose_matrices
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.flat_tree import Node
+from exoskel.spatial import Array, Indices
 
 CONTAINERS = ("space", "group", "jointgroup", "body", "geom")
 
@@ -158,3 +165,139 @@ def _children(node: Node) -> Iterator[tuple[str, Node]]:
 
 def _by_number(entry: BodyEntry | GeomEntry | JointEntry | ExtensionEntry) -> int:
     return entry.node.number
+
+
+# --- transforms of frames -----------------------------------------------------------------------------
+
+
+LARGEST = 1e300
+"""The largest position in metres, and the largest scale; sums and differences of them do not overflow."""
+
+
+class Frames:
+    """The composed transforms of all frames.
+
+    `world` are the frames in world coordinates, including the root's own transform and the scale; `scale` is the
+    scale of each.  `inner` and `inner_scale` are the same relative to the enclosing body, if there is one.
+    """
+
+    def __init__(self, context: Context, layout: DocumentLayout) -> None:
+        self.context = context
+        self.layout = layout
+        reader = TransformReader(context)
+        self.local: list[LocalTransform] = [reader.read(frame.node) for frame in layout.frames]
+        self.is_identity = [local.is_identity for local in self.local]
+        with np.errstate(all="ignore"):  # frames that are not finite are reported
+            self._compose(layout.frames)
+            while (overflowing := self._find_overflowing()).size:
+                self._remove_transforms(overflowing.tolist())
+                self._compose(layout.frames)
+
+    def _find_overflowing(self) -> Indices:
+        """The outermost frames whose position or scale overflows."""
+        size = np.maximum(np.abs(self.world), np.abs(self.inner))
+        scale = np.minimum(self.scale, self.inner_scale)
+        if size.max() <= LARGEST and scale.min() >= 1.0 / LARGEST:
+            return np.empty(0, dtype=np.intp)
+        valid = (size.max(axis=(1, 2)) <= LARGEST) & (scale >= 1.0 / LARGEST)
+        parent = np.array([frame.parent for frame in self.layout.frames])
+        return np.flatnonzero(~valid & ((parent < 0) | valid[parent]))
+
+    def _remove_transforms(self, numbers: list[int]) -> None:
+        for number in numbers:
+            frame = self.layout.frames[number]
+            what, instead = f"the position or scale of the <{frame.kind}>", "its transform counts as absent"
+            self.context.report("X303.overflow", frame.node.number, "transform", what=what, instead=instead)
+            self.local[number], self.is_identity[number] = NO_TRANSFORM, True
+
+    def _compose(self, frames: list[DocumentFrame]) -> None:
+        own = pose_matrices([local.pose for local in self.local])
+        factor = np.array([local.scale for local in self.local])
+        own[:, :3, :3] *= factor[:, None, None]
+        parent = np.array([frame.parent for frame in frames])
+        absolute = np.array([local.absolute for local in self.local])
+        start = np.where(absolute, 0, parent)
+        depth = np.array([frame.depth for frame in frames])
+        body = np.array([frame.body for frame in frames])
+        is_body = np.array([frame.kind == "body" for frame in frames])
+        self.world, self.inner = own.copy(), own.copy()
+        self.scale, self.inner_scale = factor.copy(), factor.copy()
+        self.inner[is_body], self.inner_scale[is_body] = np.eye(4), 1.0
+        self.has_absolute_offset = absolute & (body >= 0) & ~is_body
+        for level in range(1, int(depth.max()) + 1):
+            members = np.flatnonzero(depth == level)
+            self.world[members] = self.world[start[members]] @ own[members]
+            self.scale[members] = self.scale[start[members]] * factor[members]
+            inside = members[(body[members] >= 0) & ~is_body[members]]
+            self.inner[inside] = self.inner[parent[inside]] @ own[inside]
+            self.inner_scale[inside] = self.inner_scale[parent[inside]] * factor[inside]
+            self.has_absolute_offset[inside] |= self.has_absolute_offset[parent[inside]]
+        if self.has_absolute_offset.any():
+            self._compute_absolute_offsets(np.flatnonzero(self.has_absolute_offset), body)
+
+    def _compute_absolute_offsets(self, members: Indices, body: Indices) -> None:
+        """Compute the pose in the body of frames below an absolute transform, from the initial poses of both."""
+        body_frame = np.array([self.layout.bodies[number].frame for number in body[members].tolist()])
+        self.inner[members] = spatial.inverse(self.rigid(body_frame)) @ self.rigid(members)
+        self.inner_scale[members] = 1.0
+
+    def rigid(self, numbers: Indices | list[int]) -> Array:
+        """Frames in world coordinates without their scale."""
+        out = self.world[numbers].copy()
+        out[:, :3, :3] /= self.scale[numbers][:, None, None]
+        return out
+
+    def inner_rigid(self, numbers: list[int]) -> Array:
+        """Frames relative to their bodies without their scale."""
+        out = self.inner[numbers].copy()
+        out[:, :3, :3] /= self.inner_scale[numbers][:, None, None]
+        return out
+
+    def pose(self, number: int) -> Pose:
+        """The pose of a frame in world coordinates, as written if all enclosing transforms are the identity."""
+        local = self.local[number]
+        if local.scale == 1.0 and self.is_root_frame(self._base_frame(number)):
+            return local.pose
+        return Pose.from_matrix(self.rigid([number])[0])
+
+    def is_root_frame(self, number: int) -> bool:
+        """Whether a frame equals the world frame: all transforms in its chain are the identity."""
+        while number >= 0:
+            if not self.is_identity[number]:
+                return False
+            number = self._base_frame(number)
+        return True
+
+    def _base_frame(self, number: int) -> int:
+        """The frame that a transform is relative to: the enclosing one, or the root (-1: the world)."""
+        return 0 if number > 0 and self.local[number].absolute else self.layout.frames[number].parent
+
+    def pose_in_body(self, number: int) -> Pose:
+        """The pose of a frame in its body, as written if all transforms in between are the identity."""
+        local, frame = self.local[number], self.layout.frames[number]
+        body_frame = self.layout.bodies[frame.body].frame
+        between = frame.parent
+        while between != body_frame and self.is_identity[between]:
+            between = self.layout.frames[between].parent
+        if between == body_frame and local.scale == 1.0 and not self.has_absolute_offset[number]:
+            return local.pose if not local.is_identity else IDENTITY
+        return Pose.from_matrix(self.inner_rigid([number])[0])
+
+    # --- nested transforms ----------------------------------------------------------------------------
+
+    def report_nested_transforms(self) -> None:
+        """Report nested rotations and translations, which PyODE composes incorrectly."""
+        moved, rotated = (np.zeros(len(self.local), dtype=bool) for _ in range(2))
+        for number, (frame, local) in enumerate(zip(self.layout.frames, self.local, strict=True)):
+            independent = frame.parent < 0 or local.absolute or self._is_placed_in_body(frame)
+            parent_moved = not independent and moved[frame.parent]
+            parent_rotated = not independent and rotated[frame.parent]
+            if (local.moves and parent_rotated) or (local.rotates and parent_moved):
+                self.context.report("X515", frame.node.number, "transform")
+            moved[number] = parent_moved or local.moves
+            rotated[number] = parent_rotated or local.rotates
+
+    def _is_placed_in_body(self, frame: DocumentFrame) -> bool:
+        """Whether a frame is placed directly in a body, so that transforms around the body do not matter."""
+        above = self.layout.frames[frame.parent]
+        return above.kind == "body" and frame.kind != "body"

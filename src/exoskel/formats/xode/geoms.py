@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.formats.xode.context import DOCUMENT, Context
-from exoskel.formats.xode.document_layout import GeomEntry
-from exoskel.formats.xode.frames import LARGEST, Frames
+from exoskel.formats.xode.document_layout import LARGEST, Frames, GeomEntry
 from exoskel.formats.xode.vocabulary import GEOM_ELEMENT, LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh

@@ -12,8 +12,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import KnownNames
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.document_layout import DocumentLayout, JointEntry
-from exoskel.formats.xode.frames import LARGEST, Frames
+from exoskel.formats.xode.document_layout import LARGEST, DocumentLayout, Frames, JointEntry
 from exoskel.formats.xode.transforms import TransformReader, vector
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.joint import Drive, JointKind

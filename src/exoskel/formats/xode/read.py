@@ -22,8 +22,7 @@ from exoskel.formats.xode.context import (
     parse_pybrain_comment,
     report_choice,
 )
-from exoskel.formats.xode.document_layout import BodyEntry, DocumentLayout
-from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.document_layout import BodyEntry, DocumentLayout, Frames
 from exoskel.formats.xode.geoms import GeomReader
 from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint, OdeJointReader
 from exoskel.formats.xode.mass import MassReader

@@ -13,8 +13,7 @@ from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.xode.codes import CATALOGUE
 from exoskel.formats.xode.context import Context, choose_dialect
-from exoskel.formats.xode.document_layout import DocumentLayout
-from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.document_layout import DocumentLayout, Frames
 from exoskel.formats.xode.transform_elements import ROTATIONS
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.body import Body

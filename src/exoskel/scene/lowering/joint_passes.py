@@ -3,7 +3,8 @@
 `lower_joints` is for engines and formats that only have hinges, sliders and balls.  A joint becomes a chain of these,
 with bodies without shapes in between.  The pose of the child at coordinates q of the chain is its pose at q of the
 joint; limits, dynamics and initial values stay with their coordinate.  `replace_balls` is for formats without balls:
-it replaces them by euler joints, which have other coordinates.
+it replaces them by euler joints, which have other coordinates.  `lower_to_hinges` is for formats that only have
+hinges, sliders, welds and free bodies.
 
 Names: the bodies in between are `JOINT~1`, `JOINT~2`, … starting at the parent.  The last joint of a chain, which moves
 the child, has the name of the joint.  The others are named after their degree of freedom, and all degrees of freedom
@@ -443,3 +444,96 @@ def map_to_originals(world: World, done: LoweredWorld) -> dict[int, object]:
 
 def _parts(body: Body) -> Sequence[object]:
     return [*body.visuals, *body.collisions, *body.markers]
+
+
+# --- hinges and sliders only ---------------------------------------------------------------------------
+
+BETWEEN_RATIO = 1e-10
+"""The mass of a body in between, relative to the child: negligible, but not zero.  MuJoCo refuses moving links without
+mass, Gazebo leaves them out, and DART gives them 1 kg if they state none."""
+_MIN_MASS_AND_MOMENT = 1e-13
+"""kg and kg·m²: MuJoCo refuses values below 1e-15."""
+
+_SUPPORTED = ("weld", "revolute", "prismatic")
+
+
+def needs_hinge_lowering(world: World) -> bool:
+    """Whether `lower_to_hinges` would change a world."""
+    return any(
+        not (model.static or joint.loop or _is_supported(joint)) for model in world.models for joint in model.joints
+    )
+
+
+def _is_supported(joint: Joint) -> bool:
+    return joint.kind in _SUPPORTED or (joint.kind == "free" and joint.parent is None)
+
+
+def lower_to_hinges(world: World) -> LoweredWorld:
+    """Copy a world and replace all joints but hinges, sliders, welds, free bodies, loops and those of static models.
+
+    The passes run in turn: free joints below a body become sliders and balls, balls become euler joints, and all
+    remaining joints become chains of hinges and sliders.  An angular motor, which constrains nothing, becomes a free
+    joint.  The rotation vectors of balls and free joints become angles about x, y and z.
+    """
+    with no_edits():  # creating another world does not edit this one
+        return _Composition(world).lowered()
+
+
+class _Composition:
+    """Three passes in turn, and their combined chains."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.without_motors = copy_world(world)
+        self.motors = [joint.kind == "amotor" for joint in world.joints()]
+        for model in self.without_motors.models:
+            for joint in model.joints if not model.static else ():
+                if joint.kind == "amotor" and not joint.loop:
+                    joint.kind, joint.axes = "free", ()
+        self.without_free = lower_joints(self.without_motors, frozenset({"free"}), mass_ratio=BETWEEN_RATIO)
+        self.without_balls = replace_balls(self.without_free.world)
+        self.done = lower_joints(self.without_balls, ALL_KINDS, mass_ratio=BETWEEN_RATIO)
+        self.first = _Step(self.without_motors, self.without_free)
+        self.copies = dict(zip(map(id, self.without_free.world.joints()), self.without_balls.joints(), strict=True))
+        self.last = _Step(self.without_balls, self.done)
+
+    def lowered(self) -> LoweredWorld:
+        chains = list(self._chains())
+        for chain in chains:
+            for body in chain.bodies:
+                mass, moment = max(body.mass, _MIN_MASS_AND_MOMENT), max(body.moment[0], _MIN_MASS_AND_MOMENT)
+                body.inertia.mass, body.inertia.moment = mass, (moment, moment, moment, 0.0, 0.0, 0.0)
+        return LoweredWorld(self.done.world, chains)
+
+    def _chains(self) -> Iterator[Chain]:
+        for joint, copied, is_motor in zip(self.world.joints(), self.without_motors.joints(), self.motors, strict=True):
+            one = self.first.chain(copied)
+            links: list[Joint] = []
+            coordinates: list[int] = []
+            factors: list[float] = []
+            at = 0
+            for link in one.links:
+                own = one.coordinates[at : at + link.dof_count]
+                at += link.dof_count
+                two = self.last.chain(self.copies[id(link)])
+                links += two.links
+                coordinates += [own[number] for number in two.coordinates]
+                factors += two.factors
+            if len(links) > 1 or is_motor:
+                between = [link.child for link in links[:-1]]
+                uses_angles = any(link.kind == "ball" for link in one.links)
+                yield Chain(joint, links, between, tuple(coordinates), tuple(factors), uses_angles)
+
+
+class _Step:
+    """The result of one pass for each joint: a chain, or a copy, which is a chain of one."""
+
+    def __init__(self, before: World, done: LoweredWorld) -> None:
+        self.chains = {id(chain.joint): chain for chain in done.chains}
+        added = {id(link) for chain in done.chains for link in chain.links[:-1]}
+        copies = [joint for joint in done.world.joints() if id(joint) not in added]
+        self.copies = dict(zip(map(id, before.joints()), copies, strict=True))
+
+    def chain(self, joint: Joint) -> Chain:
+        own = tuple(range(joint.dof_count))
+        return self.chains.get(id(joint)) or Chain(joint, [self.copies[id(joint)]], [], own, (1.0,) * len(own))

@@ -17,8 +17,7 @@ from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.batch import threads as on_threads
 from exoskel.simulate.batch.parameters import Variation
 from exoskel.simulate.batch.plan import RECORDS, STATE_RECORDS, Policy, RolloutPlan, broadcastable
-from exoskel.simulate.batch.raw_states import LazySamples, RawStates
-from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, Recorder, ScratchArrays
+from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, LazySamples, RawStates, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
 from exoskel.simulate.options import check_positive, sample_stride, whole_number
 from exoskel.simulate.run import FRAMES_A_SECOND
