@@ -138,6 +138,11 @@ class WriterCapabilities(Struct, frozen=True):
     compose: Composer | None = None
     """For all other formats."""
     fields: frozenset[Field] = frozenset()
+    """What the elements of the vocabulary set, where the format expresses exactly that (URDF, SDF).
+
+    MJCF, USD and glTF have no vocabulary.  SKEL and XODE list what is never embedded; other fields may be embedded even
+    if elements set them.
+    """
     dof_fields: Mapping[str, frozenset[str]] = {}
     """Fields of degrees of freedom, with the kinds of joint at which they can be written."""
     drive_fields: Mapping[str, str] = {}

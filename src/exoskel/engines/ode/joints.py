@@ -15,8 +15,9 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.ode.bodies import STATIC, OdeBodies
+from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.collision_filter import connected_pairs
-from exoskel.scene.joint import UNLIMITED, Dof, Drive, Joint, erp_cfm_from_spring
+from exoskel.scene.joint import STOPS, UNLIMITED, Dof, Drive, Joint, erp_cfm_from_spring
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
@@ -142,28 +143,12 @@ def _record(kind: str, ends: Ends, frame: int, axis: Array) -> dict[str, Any]:
 # --- joints --------------------------------------------------------------------------------------------
 
 
-TYPES = {
-    "revolute": "hinge",
-    "prismatic": "slider",
-    "universal": "universal",
-    "ball": "ball",
-    "weld": "fixed",
-    "hinge2": "hinge2",
-    "amotor": "amotor",
-}
+TYPES: dict[str, str] = {kind: type for type, kind in JOINT_KINDS.items()}
+"""ODE's joints, which have the names of XODE, by joint kind."""
 KINEMATIC = ("velocity", "acceleration", "locked")
 """Actuators that move their joint regardless of forces: limits do not apply."""
-PARAMETERS = {
-    "velocity": "Vel",
-    "max_force": "FMax",
-    "fudge_factor": "FudgeFactor",
-    "bounce": "Bounce",
-    "cfm": "CFM",
-    "stop_erp": "StopERP",
-    "stop_cfm": "StopCFM",
-    "suspension_erp": "SuspensionERP",
-    "suspension_cfm": "SuspensionCFM",
-}
+PARAMETERS = {field: name for name, (field, _) in DRIVE_ATTRIBUTES.items() if field not in STOPS}
+"""ODE's parameters of an axis, which have the names of XODE, by the fields of `Drive`; stops depend on the state."""
 _PERPENDICULAR = 1e-3
 """Cosine up to which two axes count as perpendicular."""
 

@@ -11,14 +11,19 @@ from math import pi
 from typing import Any
 
 from exoskel.formats.skel.context import DOCUMENT, Context
-from exoskel.formats.skel.vocabulary import DYNAMICS
+from exoskel.formats.skel.vocabulary import DYNAMICS, INITIAL, JOINT_ELEMENT
 from exoskel.scene.item import NO_FIELDS
 from exoskel.scene.joint import DOF_STATES, UNLIMITED, Dof, Interval, Joint
 from exoskel.source.flat_tree import Node
 
 AXES = ("axis", "axis2", "axis3")
 
-_INITIAL = {"init_pos": "position", "init_vel": "velocity"}
+_AXIS_ELEMENT = JOINT_ELEMENT.children["axis"]
+AXIS_DYNAMICS = frozenset(_AXIS_ELEMENT.rows_setting("dofs"))
+"""Elements of an axis that concern its degree of freedom, not the joint."""
+_SYMMETRIC_LIMITS = _AXIS_ELEMENT.children["limit"].part_of_each_row("dofs")
+"""Elements of `limit` that hold for both directions, and the fields that they set."""
+_INITIAL_ELEMENTS = {field: element for element, field in INITIAL.items()}
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
 NOT_IN_DART = ("screw", "translational2d")
 """Joints that DART parses and never builds."""
@@ -41,9 +46,9 @@ class DofReader:
         fields = node.fields
         for number in range(axes):
             axis: Node | None = fields.get(AXES[number])
-            if axis is not None and (axis.invalid or not _JOINT_ELEMENTS.issuperset(axis.fields)):
+            if axis is not None and (axis.invalid or not AXIS_DYNAMICS.isdisjoint(axis.fields)):
                 self._read_axis(joint.dofs[number], axis)
-        for element, field in _INITIAL.items():
+        for element, field in INITIAL.items():
             if element in fields and joint.motion:
                 self._read_initial(joint, node, element, field)
         if "dof" in fields and joint.motion:
@@ -91,7 +96,7 @@ class DofReader:
         stated = self._read_interval(dof, "position_limits", limit, ("lower", "upper"), UNLIMITED)
         if self.context.dart:
             return stated
-        for element, field in (("effort", "force_limits"), ("velocity", "velocity_limits")):
+        for element, field in _SYMMETRIC_LIMITS.items():
             if element in limit.fields:
                 bound = abs(limit.fields[element])
                 setattr(dof, field, (-bound, bound))
@@ -136,7 +141,7 @@ class DofReader:
 
     def _read_dof_elements(self, joint: Joint, node: Node) -> None:
         seen: set[int] = set()
-        initial = {field for name, field in _INITIAL.items() if name in node.fields and not node.is_invalid(name)}
+        initial = {field for name, field in INITIAL.items() if name in node.fields and not node.is_invalid(name)}
         for element in node.nodes("dof"):
             index = self._read_index(joint, element)
             if index is None:
@@ -191,7 +196,7 @@ class DofReader:
         return stated
 
     def _report_disagreement(self, joint: Joint, index: int, element: Node, field: str, value: Any, other: Any) -> None:
-        place = {"position": "init_pos", "velocity": "init_vel"}.get(field, AXES[min(index, 2)])
+        place = _INITIAL_ELEMENTS.get(field, AXES[min(index, 2)])
         self.report(
             "SK085",
             element.number,
@@ -250,9 +255,6 @@ def _has_velocity_limits(_: Joint, node: Node) -> bool:
 
 _LIMITS = {"position": _has_position_limits, "velocity": _has_velocity_limits}
 """The kinds of limits that DART stores but does not enforce, and the test for each."""
-
-_JOINT_ELEMENTS = frozenset({"xyz", "pitch", "thread_pitch"})
-"""Elements of an axis that concern the joint, not its degree of freedom."""
 
 
 def _format_value(value: Any) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import KnownNames
 from exoskel.formats.skel.context import DOCUMENT, Context
-from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
+from exoskel.formats.skel.dofs import AXES, AXIS_DYNAMICS, NOT_IN_DART, DofReader
 from exoskel.formats.skel.values import NOT_FINITE
-from exoskel.formats.skel.vocabulary import JOINT_ELEMENT
+from exoskel.formats.skel.vocabulary import INITIAL, JOINT_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DEFAULT_PITCH, Joint, JointKind
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
@@ -262,7 +262,7 @@ class JointReader:
             if axis is None:
                 continue
             if number >= use.dynamics:
-                ignores_dynamics = any(name in axis.fields for name in ("dynamics", "limit", "damping"))
+                ignores_dynamics = not AXIS_DYNAMICS.isdisjoint(axis.fields)
                 unused = "SK013.weld" if kind == "weld" else "SK013.axis_dynamics"
                 key = unused if ignores_dynamics else "SK013.axis"
                 self.report(key, axis.number, element=element, kind=kind)
@@ -275,7 +275,7 @@ class JointReader:
         if "plane" in fields and kind not in _PLANAR_KINDS:
             self.report("SK013.plane", fields["plane"].number, kind=kind)
         if kind == "weld":
-            for element in ("init_pos", "init_vel", "dof"):
+            for element in (*INITIAL, "dof"):
                 if element in fields:
                     self.report("SK013.weld", node.number, element, element=element)
 

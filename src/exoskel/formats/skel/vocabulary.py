@@ -406,6 +406,9 @@ JOINT_ELEMENT = Element(
     states=("joints",),
 )
 
+INITIAL = JOINT_ELEMENT.part_of_each_row("dofs")
+"""Elements with the initial state of all degrees of freedom of a joint, and the fields that they set."""
+
 # --- the document -----------------------------------------------------------------------------------
 
 SKELETON_ELEMENT = Element(

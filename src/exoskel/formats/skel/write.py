@@ -15,11 +15,11 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.skel.values import JOINT_KINDS
-from exoskel.formats.skel.vocabulary import DYNAMICS, MOMENT_ENTRIES
+from exoskel.formats.skel.vocabulary import DYNAMICS, INITIAL, MOMENT_ENTRIES
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import UNLIMITED, Dof, Joint
+from exoskel.scene.joint import DOF_LIMITS, DOF_STATES, UNLIMITED, Dof, Joint
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import (
     Box,
@@ -250,8 +250,8 @@ def joint_element(joint: Joint, name: str, names: dict[int, str]) -> Markup:
         element.add("axis_order", order)
     if kind in ("planar", "translational2d"):
         _add_plane(element, joint)
-    _add_initial(element, "init_pos", [dof.position for dof in dofs])
-    _add_initial(element, "init_vel", [dof.velocity for dof in dofs])
+    for tag, field in INITIAL.items():
+        _add_initial(element, tag, [getattr(dof, field) for dof in dofs])
     for index, dof in enumerate(dofs):
         child = _dof_element(dof, index, dynamics=kind not in _BY_AXIS)
         if child is not None:
@@ -325,31 +325,19 @@ def _dof_element(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
     element = Markup("dof", {"local_index": str(index)})
     if dof.name:
         element.attributes["name"] = dof.name
-    states: list[tuple[str, tuple[float, float], float]] = [
-        ("position", dof.position_limits if dynamics else UNLIMITED, 0.0),
-        ("velocity", dof.velocity_limits, 0.0),
-        ("acceleration", dof.acceleration_limits, dof.acceleration),
-        ("force", dof.force_limits, dof.force),
-    ]
-    for tag, limits, initial in states:
-        attributes = _state_attributes(limits, initial)
+    for state, field in zip(DOF_STATES, DOF_LIMITS, strict=True):
+        is_in_axis = state == "position" and not dynamics
+        attributes = _bound_attributes(UNLIMITED if is_in_axis else getattr(dof, field))
+        # Positions and velocities have elements of their own, but a state without an initial value would reset them.
+        if getattr(dof, state) and (attributes or state not in INITIAL.values()):
+            attributes["initial"] = format_number(getattr(dof, state))
         if attributes:
-            # A state without an initial value would reset the values of `init_pos` and `init_vel`.
-            if tag in ("position", "velocity") and getattr(dof, tag):
-                attributes["initial"] = format_number(getattr(dof, tag))
-            element.children.append(Markup(tag, attributes))
+            element.children.append(Markup(state, attributes))
     if dynamics:
         for tag, field in DYNAMICS.items():
             if getattr(dof, field):
                 element.add(tag, format_number(getattr(dof, field)))
     return element if element.children or dof.name else None
-
-
-def _state_attributes(limits: tuple[float, float], initial: float) -> dict[str, str]:
-    attributes = _bound_attributes(limits)
-    if initial:
-        attributes["initial"] = format_number(initial)
-    return attributes
 
 
 def _bound_attributes(limits: tuple[float, float]) -> dict[str, str]:
