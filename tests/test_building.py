@@ -348,7 +348,7 @@ def test_joints_are_placed_relative_to_other_frames() -> None:
         ({"at": (1, 2, 3), "pose": Pose()}, "body 'b' has both 'pose' and 'at'"),
         ({"at": (1, 2, 3), "relative_to": "moon"}, "relative_to is 'moon', but must be a body or one of 'model'"),
         ({"at": (1, 2, 3), "relative_to": Body(name="x")}, "no body called 'x'"),
-        ({"joint_at": (1, math.nan, 3)}, "the position of joint 'b_joint' is .*NaN"),
+        ({"joint_at": (1, math.nan, 3)}, "the position of joint 'b_joint' is .*, but must be finite"),
         ({"com": (1, 2)}, "the centre of mass of body 'b' has 2 numbers, but needs 3"),
         ({"moment": (1, 2)}, "the moment of inertia of body 'b' has 2 numbers, but needs 6"),
         ({"joint": "revolute", "axis": (1, 2)}, "the axis of joint 'b_joint' has 2 numbers, but needs 3"),
@@ -389,6 +389,119 @@ def test_joint_options_set_all_degrees_of_freedom() -> None:
     assert [dof.friction for dof in b.dofs] == [0.5, 0.5]
     assert [(dof.stiffness, dof.rest, dof.force_limits) for dof in c.dofs] == [(4, r, (-5, 5)) for r in (1, 2, 3)]
     assert all(type(value) is float for value in (*a.axes[0], *c.positions))
+
+
+# --- numbers -------------------------------------------------------------------------------------------
+
+
+def with_three_dofs() -> exoskel.Joint:
+    model = Model(name="m")
+    model.add_body("b", joint="ball")
+    return model.joints[0]
+
+
+SETTERS: dict[str, tuple[Any, str, int, str]] = {
+    "gravity": (lambda: World(name="w"), "gravity", 3, "the gravity of world 'w'"),
+    "colour": (lambda: Shape(geometry=Box((1, 1, 1)), name="s"), "color", 4, "the color of shape 's'"),
+    "marker": (lambda: exoskel.Marker(name="m"), "offset", 3, "the offset of marker 'm'"),
+    "centre of mass": (lambda: Body(name="b"), "com", 3, "the com of body 'b'"),
+    "moment": (lambda: Body(name="b"), "moment", 6, "the moment of body 'b'"),
+    "inertia": (exoskel.Inertia, "com", 3, "the com of an inertia"),
+    "positions": (with_three_dofs, "positions", 3, "the positions of joint 'b_joint' .ball."),
+    "velocities": (with_three_dofs, "velocities", 3, "the velocities of joint 'b_joint' .ball."),
+    "body state": (exoskel.BodyState, "linear_velocity", 3, "the linear_velocity of a body state"),
+}
+
+
+@pytest.mark.parametrize("name", SETTERS)
+def test_attributes_take_sequences_and_arrays_and_refuse_others(name: str) -> None:
+    build, field, count, described = SETTERS[name]
+    for values in ([1] * count, np.ones(count), tuple(np.ones(count, dtype=np.float32))):
+        item = build()
+        setattr(item, field, values)
+        assert getattr(item, field) == (1.0,) * count and {type(v) for v in getattr(item, field)} == {float}
+    for wrong, reason in (
+        ([1] * (count - 1), f"has {count - 1} numbers, but needs {count}"),
+        ("x" * count, f"is '{'x' * count}', but must be {count} numbers"),
+        (["1"] * count, f"must be {count} numbers"),
+        (np.ones((count, 1)), f"must be {count} numbers"),
+        (1.0, f"is 1.0, but must be {count} numbers"),
+        ([math.nan] * count, "must be finite"),
+        ([math.inf] * count, "must be finite"),
+    ):
+        item = build()
+        before = getattr(item, field)
+        with pytest.raises(ExoskelError, match=f"{described} .*{reason}"):
+            setattr(item, field, wrong)
+        assert getattr(item, field) == before
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (Box, "the size of a box"),
+        (exoskel.Ellipsoid, "the size of an ellipsoid"),
+        (exoskel.Plane, "the normal of a plane"),
+        (lambda x: exoskel.Ball(1, x), "the position of a ball"),
+        (lambda x: exoskel.Mesh("a.obj", x), "the scale of a mesh"),
+        (Pose, "the position of a pose"),
+        (exoskel.Euler, "the angles of an euler"),
+        (exoskel.AxisAngle, "the axis of an axis angle"),
+        (lambda x: exoskel.FiniteRotation(1, x), "the axis of a finite rotation"),
+        (lambda x: World(name="w", gravity=x), "the gravity of world 'w'"),
+        (lambda x: exoskel.Marker(name="m", offset=x), "the offset of marker 'm'"),
+        (lambda x: exoskel.Inertia(com=x), "the com of an inertia"),
+    ],
+)
+def test_constructors_take_sequences_and_arrays_and_refuse_others(build: Any, message: str) -> None:
+    assert build([1, 2, 3]) == build(np.array([1, 2, 3])) == build((1.0, 2.0, 3.0)) or isinstance(
+        build([1, 2, 3]), World | exoskel.Marker
+    )
+    for wrong in ((1, 2), "abc", (1, 2, math.nan), 5, np.eye(3), (1, 2, "3"), (1, 2, 10**400)):
+        with pytest.raises(ExoskelError, match=message):
+            build(wrong)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Sphere("1"), "the radius of a sphere is '1', but must be a number"),
+        (lambda: Sphere(np.ones(1)), r"the radius of a sphere is array\(\[1\.\]\), but must be a number"),
+        (lambda: exoskel.Capsule(1, math.nan), "the height of a capsule is nan, but must be finite"),
+        (lambda: exoskel.Quaternion((1, 0, 0)), "the wxyz of a quaternion has 3 numbers, but needs 4"),
+        (lambda: exoskel.Matrix(np.eye(2)), "the rows of a matrix has 2 rows, but needs 3"),
+        (lambda: exoskel.Matrix(((1, 0, 0), (0, 1), (0, 0, 1))), "the rows of a matrix has 2 numbers, but needs 3"),
+        (lambda: Pose((0, 0, 0), (0, 0, 1)), r"the rotation of a pose is \(0, 0, 1\), but must be an Euler, Quat"),
+        (lambda: Shape(geometry=(1, 1, 1)), "the geometry of a shape is .*, but must be a Box, Sphere"),
+        (lambda: Body(name="b", pose=(0, 0, 1)), r"the pose of body 'b' is \(0, 0, 1\), but must be a Pose"),
+        (lambda: exoskel.Dof(name="q", damping="x"), "the damping of degree of freedom 'q' is 'x'"),
+        (
+            lambda: exoskel.Dof(position_limits=(1,)),
+            "the position_limits of a degree of freedom has 1 number, but needs 2",
+        ),
+        (lambda: exoskel.Dof(position_limits=(math.nan, 1)), "must not contain NaN"),
+        (lambda: exoskel.Mimic("j", math.nan), "the multiplier of a mimic is nan"),
+        (lambda: exoskel.Drive(velocity=math.inf), "the velocity of a drive is inf, but must be finite"),
+        (
+            lambda: exoskel.TriMesh([[0, 0]], [[0, 0, 0]]),
+            "the vertices of a trimesh is .*, but must be rows of 3 numbers",
+        ),
+        (lambda: exoskel.TriMesh([[0, 0, 0]], [[0, 0, 0.5]]), "must be rows of 3 integers"),
+        (lambda: World(name="w", time_step="x"), "the time_step of world 'w' is 'x', but must be a number"),
+        (lambda: body_with("x"), "body 'b' has 'x' among its shapes; use a Shape"),
+        (lambda: body_with(mass="x"), "the mass of body 'b' is 'x', but must be a number"),
+    ],
+)
+def test_invalid_numbers_are_refused_with_the_object_and_the_field(build: Any, message: str) -> None:
+    with pytest.raises(ExoskelError, match=message):
+        build()
+
+
+def test_numbers_that_may_be_infinite_are_accepted() -> None:
+    assert exoskel.Dof(position_limits=[-np.inf, 1]).position_limits == (-math.inf, 1.0)
+    assert exoskel.Drive(low_stop=-math.inf).low_stop == -math.inf
+    mesh = exoskel.TriMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    assert mesh.vertices.dtype == np.float64 and mesh.triangles.dtype == np.int64
 
 
 # --- types ---------------------------------------------------------------------------------------------

@@ -153,9 +153,7 @@ def test_added_names_do_not_clash_with_existing_names() -> None:
 
 def test_added_names_are_unique_in_their_model_only() -> None:
     world = chain_world("euler_xyz", 0)
-    second = chain_world("euler_xyz", 0).models[0]
-    second.name = "second"
-    world.add_model(second)
+    world.add(chain_world("euler_xyz", 0).models[0], name="second")
     one, two = joint_passes.lower_joints(world).chains
     assert [link.name for link in one.links] == [link.name for link in two.links] == ["wrist_x", "wrist_y", "wrist"]
     assert [body.name for body in one.bodies] == [body.name for body in two.bodies] == ["wrist~1", "wrist~2"]

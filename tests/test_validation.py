@@ -14,6 +14,7 @@ import pytest
 import exoskel
 from exoskel import Box, InvalidSceneError, Model, Scene, Shape, TriMesh, World
 from exoskel.cli.main import main
+from tests.support.edits import unchecked_values
 
 EMBEDDED = Path(__file__).parent / "hostile" / "embedded"
 REJECTED = {
@@ -151,6 +152,16 @@ def change(target: Callable[[Model], Any], field: str, value: Any) -> Callable[[
     return lambda scene: setattr(target(first(scene)), field, value)
 
 
+def unchecked(edit: Callable[[Scene], Any]) -> Callable[[Scene], None]:
+    """An edit with values that are only checked by the validation, as those of files are."""
+
+    def make(scene: Scene) -> None:
+        with unchecked_values():
+            edit(scene)
+
+    return make
+
+
 def with_shape(value: Any) -> Callable[[Scene], None]:
     return lambda scene: first(scene).bodies[0].visuals.append(value)
 
@@ -177,27 +188,27 @@ EDITS: list[tuple[Callable[[Scene], Any], str]] = [
     (add_the_other_models_body, "model 't' lists body 'a' again"),
     (change(K, "parent", exoskel.Body(name="z")), "the parent of joint 'k' is body 'z', which is not in model 's'"),
     (change(J, "loop", True), "body 'a' has no parent joint"),
-    (change(J, "pose", None), "the pose of joint 'j' is None: expected Pose"),
-    (change(J, "axes", (0, 0, 1)), "wrong number of axes for joint 'j' (revolute): expected 1, found 3"),
-    (change(J, "axes", ("x",)), "the axes of joint 'j' is 'x': expected 3 finite numbers"),
+    (unchecked(change(J, "pose", None)), "the pose of joint 'j' is None: expected Pose"),
+    (unchecked(change(J, "axes", (0, 0, 1))), "wrong number of axes for joint 'j' (revolute): expected 1, found 3"),
+    (unchecked(change(J, "axes", ("x",))), "the axes of joint 'j' is 'x': expected 3 finite numbers"),
     (change(J, "kind", "hinge"), "joint 'j' has the unknown kind 'hinge'"),
     (change(J, "drives", (None,)), "the drives of joint 'j' is None: expected Drive"),
     (change(J, "mimic", exoskel.Mimic("j")), "joint 'j' mimics itself"),
-    (lambda scene: setattr(first(scene).joints[0].dofs[0], "damping", nan),
+    (unchecked(lambda scene: setattr(first(scene).joints[0].dofs[0], "damping", nan)),
      "the dofs[0].damping of joint 'j' is nan: expected a finite number"),
-    (lambda scene: setattr(first(scene).joints[0].dofs[0], "position_limits", (0.0,)),
+    (unchecked(lambda scene: setattr(first(scene).joints[0].dofs[0], "position_limits", (0.0,))),
      "the dofs[0].position_limits of joint 'j' is (0): expected 2 numbers"),
     (change(B, "name", "a"), "model 's' has several bodies called 'a'"),
     (change(B, "name", None), "the name of body 'None' is None: expected a text"),
     (change(K, "name", "j"), "model 's' has several joints called 'j'"),
     (lambda scene: scene.world.models.append(Model(name="s")), "world 'w' has several models called 's'"),
-    (change(A, "inertia", None), "the inertia of body 'a' is None: expected Inertia"),
+    (unchecked(change(A, "inertia", None)), "the inertia of body 'a' is None: expected Inertia"),
     (lambda scene: setattr(first(scene).bodies[0].inertia, "mass", -1.0),
      "the mass of body 'a' is -1: expected zero or a positive number"),
-    (lambda scene: setattr(first(scene).bodies[0].inertia, "mass", "1"),
+    (unchecked(lambda scene: setattr(first(scene).bodies[0].inertia, "mass", "1")),
      "the mass of body 'a' is '1': expected zero or a positive number"),
-    (change(A, "com", (0, inf, 0)), "the com of body 'a' is (0, inf, 0): expected 3 finite numbers"),
-    (change(A, "pose", exoskel.Pose((0, 0, nan))),
+    (unchecked(lambda scene: setattr(first(scene).bodies[0].inertia, "com", (0, inf, 0))), "the com of body 'a' is (0, inf, 0): expected 3 finite numbers"),
+    (unchecked(lambda scene: setattr(first(scene).bodies[0], "pose", exoskel.Pose((0, 0, nan)))),
      "the pose.position of body 'a' is (0, 0, nan): expected 3 finite numbers"),
     (change(A, "pose", exoskel.Pose(rotation=exoskel.Euler(order="abc"))),
      "the pose.rotation.order of body 'a' is 'abc': expected three of x, y and z, each other than the one before it"),
@@ -210,7 +221,7 @@ EDITS: list[tuple[Callable[[Scene], Any], str]] = [
      "the friction of shape 'f' is -1: expected zero or a positive number"),
     (lambda scene: setattr(scene.world, "time_step", 0.0),
      "the time_step of world 'w' is 0: expected a positive number"),
-    (lambda scene: setattr(scene.world, "gravity", (0, 0)), "the gravity of world 'w' is (0, 0): expected 3 finite numbers"),
+    (unchecked(lambda scene: setattr(scene.world, "gravity", (0, 0))), "the gravity of world 'w' is (0, 0): expected 3 finite numbers"),
 ]  # fmt: skip
 
 

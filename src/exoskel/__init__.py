@@ -32,6 +32,7 @@ from exoskel.scene.item import TakenNameError, UnknownNameError
 from exoskel.scene.joint import Dof, Drive, Joint, Mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.merge import merge
+from exoskel.scene.model import Model
 from exoskel.scene.pose import AxisAngle, Euler, Matrix, Pose, Quaternion
 from exoskel.scene.shape import (
     Ball,
@@ -51,7 +52,7 @@ from exoskel.scene.shape import (
 )
 from exoskel.scene.summary import summarize
 from exoskel.scene.validation import InvalidSceneError, check
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.limits import Limits
 from exoskel.version import XODE_COMPLIANCE, __version__
 

@@ -14,6 +14,7 @@ from exoskel.formats.saving.verification import match
 from exoskel.scene.joint import Mimic
 from tests.saving.documents import SKEL, XODE
 from tests.saving.support import Edit, edited, save_and_verify
+from tests.support.edits import unchecked_values
 
 
 @pytest.fixture
@@ -43,7 +44,8 @@ def test_an_edit_unsupported_in_place_can_be_saved_to_a_new_file(file: Path, tmp
 
 def test_no_new_file_is_suggested_if_that_would_fail_too(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
-    scene.world.gravity = (0.0, nan, 0.0)
+    with unchecked_values():
+        scene.world.gravity = (0.0, nan, 0.0)
     with pytest.raises(exoskel.SaveError) as found:
         exoskel.save(scene)
     assert "new file" not in str(found.value)
@@ -77,8 +79,8 @@ ODD: list[tuple[str, Edit, str]] = [
 ]
 
 
-def elbow(name: str, value: Any) -> Edit:
-    return lambda world: setattr(world.model("arm").joint("elbow"), name, value)
+def follow_mount(world: Any) -> None:
+    world.model("arm").joint("elbow").mimic = Mimic("mount", nan)
 
 
 def elbow_dof(name: str, value: Any) -> Edit:
@@ -88,7 +90,7 @@ def elbow_dof(name: str, value: Any) -> Edit:
 ODD += [
     (SKEL, elbow_dof("position_limits", (nan, 1.0)), r"position_limits of joint 'elbow' is \(nan, 1\)"),
     (SKEL, elbow_dof("force_limits", (nan, 1.0)), r"force_limits of joint 'elbow' is \(nan, 1\)"),
-    (SKEL, elbow("mimic", Mimic("mount", nan)), "the mimic.multiplier of joint 'elbow' is nan"),
+    (SKEL, follow_mount, "the mimic.multiplier of joint 'elbow' is nan"),
     (SKEL, field("erp", nan), "the erp of world '.*' is nan"),
 ]
 
@@ -96,7 +98,8 @@ ODD += [
 @pytest.mark.parametrize(("text", "edit", "message"), ODD)
 def test_the_error_names_a_number_that_is_not_finite(text: str, edit: Edit, message: str, tmp_path: Path) -> None:
     scene = exoskel.load(text)
-    edit(scene.world)
+    with unchecked_values():
+        edit(scene.world)
     with pytest.raises(exoskel.SaveError, match=message):
         saved_bytes(scene)
     for name in ("new.skel", "new.xode"):

@@ -117,7 +117,7 @@ def test_bodies_added_to_a_space_with_a_transform_have_the_right_pose() -> None:
 
 def test_a_model_of_another_scene_can_be_added() -> None:
     scene, other = exoskel.load(SKEL), exoskel.load(SKEL.replace('name="arm"', 'name="second"'))
-    scene.world.add_model(other.world.model("second"))
+    scene.world.add(other.world.model("second"))
     saved = save_and_verify(scene)
     assert saved.count(b"<skeleton ") == 3
     assert is_within(SKEL.encode().splitlines(), saved.splitlines())

@@ -222,9 +222,7 @@ def test_a_wrong_colour_fails(name: str, word: str, value: Any, monkeypatch: pyt
 
 def test_shared_meshes_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
     world = seen_and_solid(GEOMETRIES[9])
-    other = seen_and_solid(GEOMETRIES[9]).models[0]
-    other.name = "other"
-    world.add_model(other)
+    world.add(seen_and_solid(GEOMETRIES[9]).models[0], name="other")
     assert shapes_row(world).passed
     plant(monkeypatch, "mesh", fault=scale("points", 1.001))
     assert not shapes_row(world).passed

@@ -12,8 +12,9 @@ from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.formats import registry
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.summary import summarize
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 
 if TYPE_CHECKING:
     from rich.tree import Tree

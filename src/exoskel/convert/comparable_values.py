@@ -16,6 +16,7 @@ from exoskel.scene.fields import DOF_FIELDS, SOFT_FIELDS, comparable_value, rela
 from exoskel.scene.item import Item
 from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import (
     DEFAULT_COLOR,
@@ -31,7 +32,6 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
 )
-from exoskel.scene.world import Model
 
 ValuePair = tuple[str, Any, Any, float]
 """A single value: its path, its value on both sides, and the difference."""

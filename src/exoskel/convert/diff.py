@@ -23,11 +23,12 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import Difference, differences, inertia_component_differences, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Plane, Shape, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
+from exoskel.scene.world import Scene, SceneLike, World, as_scene
 from exoskel.source.gc_pause import garbage_collection_paused
 
 _DIGITS = (6, 9, 12, 17)

@@ -22,8 +22,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import Chain
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Plane, Ray, Shape
-from exoskel.scene.world import Model, Scene
+from exoskel.scene.world import Scene
 from exoskel.source.output_context import Loss
 from exoskel.spatial import Array
 

@@ -12,8 +12,9 @@ from exoskel.scene.fields import CHILD_LISTS, FIELDS, comparable_value
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 
 T = TypeVar("T", bound=Item)
 MatchKey = Callable[[T], Hashable]

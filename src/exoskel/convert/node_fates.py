@@ -28,8 +28,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, anisotropic_fields
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_format import (
     EXTENSION,

@@ -19,7 +19,8 @@ from exoskel.scene.fields import FIELDS, differences, iter_items, relative_diffe
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.lowering.joint_passes import Chain
-from exoskel.scene.world import Model, Scene
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene
 
 EXACT = Verdict(Fate.EXACT)
 BODIES_FIXED = Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)

@@ -17,9 +17,10 @@ from exoskel.scene.fields import DOF_FIELDS, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Drive, Joint
 from exoskel.scene.lowering.joint_passes import Chain
+from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Plane, Ray, Shape
-from exoskel.scene.world import Model, Scene
+from exoskel.scene.world import Scene
 
 _INITIAL_STATE = "the initial poses and velocities of the bodies"
 _GROUPING = "connected bodies form one model, named after its first body"

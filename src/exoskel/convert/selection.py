@@ -11,7 +11,8 @@ from exoskel.formats.interface import Format
 from exoskel.scene.edit_tracking import TrackedList, no_edits
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import NameIndex, Names, unique_name
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
 
 NOT_SELECTED = "this model was not selected"
 

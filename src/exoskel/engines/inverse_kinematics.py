@@ -14,7 +14,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, plane_frames
-from exoskel.scene.world import Model
+from exoskel.scene.model import Model
 from exoskel.spatial import Array, Indices
 
 _FULL_TURN = 2 * np.pi

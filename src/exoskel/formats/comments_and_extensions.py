@@ -14,7 +14,8 @@ from msgspec import Struct, field
 from exoskel.formats import registry
 from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.element_context import Elements
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data

@@ -16,7 +16,8 @@ from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import field_value, fingerprint
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
 from exoskel.source.embedded_format import (
     EmbeddedDataFormat,
     EmbeddedElement,

@@ -16,7 +16,8 @@ from exoskel.scene.body import Body
 from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
 from exoskel.source.element_context import Elements
 from exoskel.source.positions import Span
 from exoskel.source.well_formedness import MalformedError
@@ -178,10 +179,5 @@ def _rename(scene: Scene, item: World | Model | Body | Joint, name: str) -> None
         item.name = name
         return
     for world in scene.worlds:
-        if isinstance(item, Model):
-            if any(model is item for model in world.models):
-                world.rename(item, name)
-            continue
-        for model in world.models:
-            if any(member is item for member in (*model.bodies, *model.joints)):
-                model.rename(item, name)
+        if any(item is one for one in (*world.models, *world.bodies(), *world.joints())):
+            world.rename(item, name)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from typing import Any
 
 from msgspec import Struct, field
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.edit_tracking import Tracked, TrackedList
+from exoskel.scene.edit_tracking import Tracked, TrackedList, Value, checks_values
+from exoskel.scene.field_checks import FieldError, NumberSequence, check_fields, number, numbers
 from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Box, Cylinder, Ellipsoid, Shape, Sphere
 
+_set: Any = Struct.__setattr__
+"""Sets a field without advancing the clock of edits."""
 SoftGeometry = Box | Sphere | Ellipsoid | Cylinder
 
 
@@ -23,7 +26,7 @@ class Marker(Item):
     offset: Vector = ZERO
 
 
-class Tessellation(Struct, frozen=True, gc=False):
+class Tessellation(Value, frozen=True, gc=False):
     """The resolution of a soft skin: vertices along the edges for a box, slices for other shapes."""
 
     fragments: tuple[int, int, int] = (3, 3, 3)
@@ -62,7 +65,7 @@ class SoftBody(Item):
                 return 0
 
 
-class FiniteRotation(Struct, frozen=True, gc=False):
+class FiniteRotation(Value, frozen=True, gc=False):
     """How ODE integrates a body's rotation: with `mode` 1 exactly, about `axis` only unless that is zero."""
 
     mode: int = 0
@@ -91,9 +94,9 @@ class Body(Item):
     pose: Pose = IDENTITY
     inertia: Inertia = field(default_factory=Inertia)
     gravity: bool = True
-    visuals: list[Shape] = field(default_factory=list)
-    collisions: list[Shape] = field(default_factory=list)
-    markers: list[Marker] = field(default_factory=list)
+    visuals: list[Shape] = field(default_factory=TrackedList)
+    collisions: list[Shape] = field(default_factory=TrackedList)
+    markers: list[Marker] = field(default_factory=TrackedList)
     soft: SoftBody | None = None
     state: BodyState | None = None
     """The initial motion that the source states for the body itself, besides its joint's (XODE)."""
@@ -101,9 +104,14 @@ class Body(Item):
     """Values that the source states and that have no effect, such as SKEL's `self_collide`."""
 
     def __post_init__(self) -> None:
-        super().__setattr__("visuals", TrackedList(self.visuals))
-        super().__setattr__("collisions", TrackedList(self.collisions))
-        super().__setattr__("markers", TrackedList(self.markers))
+        if checks_values():
+            check_fields(self)
+        if type(self.visuals) is list:
+            _set(self, "visuals", TrackedList(self.visuals))
+        if type(self.collisions) is list:
+            _set(self, "collisions", TrackedList(self.collisions))
+        if type(self.markers) is list:
+            _set(self, "markers", TrackedList(self.markers))
 
     @property
     def shapes(self) -> list[Shape]:
@@ -116,6 +124,10 @@ class Body(Item):
         if self.inertia.rule != "solid":
             return self.shapes
         return self.collisions or self.visuals
+
+    def collision_name(self, shape: Shape) -> str:
+        """The name of a collision shape for `World.collision_exempt_groups`: that of the body for the first one."""
+        return self.name if self.collisions[0] is shape else shape.name
 
     @property
     def mass(self) -> float:
@@ -137,12 +149,8 @@ class Body(Item):
         return self.inertia.com_of(self.mass_shapes)
 
     @com.setter
-    def com(self, value: Vector | None) -> None:
-        if value is None:
-            self.inertia.com = None
-            return
-        x, y, z = value
-        self.inertia.com = (float(x), float(y), float(z))
+    def com(self, value: NumberSequence | None) -> None:
+        self.inertia.com = None if value is None else self._numbers("com", value, 3)
 
     @property
     def moment(self) -> Moment:
@@ -156,9 +164,15 @@ class Body(Item):
         return (xx, yy, zz, xy, xz, yz)
 
     @moment.setter
-    def moment(self, value: Moment | None) -> None:
-        self.inertia.moment = value
+    def moment(self, value: NumberSequence | None) -> None:
+        self.inertia.moment = None if value is None else self._numbers("moment", value, 6)
         self.inertia.scales = False
+
+    def _numbers(self, field: str, values: NumberSequence, count: int) -> Any:
+        try:
+            return numbers(values, count)
+        except FieldError as error:
+            raise ExoskelError(f"the {field} of body {self.name!r} {error}") from None
 
     def __repr__(self) -> str:
         return f"Body({self.name!r}, mass={self.mass:g}, shapes={len(self.visuals)}+{len(self.collisions)})"
@@ -167,9 +181,9 @@ class Body(Item):
 def check_mass(name: str, mass: float) -> float:
     """The mass of a body as a float.  Raises ExoskelError, with the name of the body, if it is invalid."""
     try:
-        value = float(mass)
-    except (TypeError, ValueError):
-        raise ExoskelError(f"the mass of body {name!r} is {mass!r}, but must be a number") from None
-    if not isfinite(value) or value < 0.0:
-        raise ExoskelError(f"the mass of body {name!r} is {value}, but must be finite and not negative")
+        value = number(mass)
+    except FieldError as error:
+        raise ExoskelError(f"the mass of body {name!r} {error}") from None
+    if value < 0.0:
+        raise ExoskelError(f"the mass of body {name!r} is {value}, but must not be negative")
     return value

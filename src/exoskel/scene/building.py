@@ -1,26 +1,29 @@
-"""Bodies and joints that are built in Python: types, lengths and values of their options are checked."""
+"""Bodies and joints that are built in Python: types, lengths and values of their options are checked.
+
+The functions are called within `no_edits`, so that nothing is checked twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, isnan
-from typing import Any, NoReturn, TypedDict
+from math import isfinite
+from typing import Any, NoReturn, TypedDict, get_args
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import structs
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError, closest_name
 from exoskel.scene.body import Body, check_mass
+from exoskel.scene.edit_tracking import TrackedList
+from exoskel.scene.field_checks import FieldError, NumberSequence, check_fields, numbers, vector
 from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.joint import TRAITS, Actuator, Dof, Drive, Interval, Joint, JointKind, Mimic, wrong_count
-from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 from exoskel.scene.solids import volume_of
-from exoskel.scene.value_checks import kind_problem
+from exoskel.scene.value_checks import PLAIN_JOINTS, kind_problem
 
-NumberSequence = Sequence[float] | NDArray[Any]
-"""Some numbers: a tuple, a list or an array."""
 PerDof = float | NumberSequence
 """One number for all degrees of freedom, or one number for each."""
 
@@ -70,7 +73,7 @@ _VALUES = {name: name for name in Dof.__struct_fields__} | {
 """The options that are fields of degrees of freedom."""
 _WITH_AXES = frozenset(kind for kind, traits in TRAITS.items() if traits.axes)
 _NAMES = frozenset(JointOptions.__annotations__)
-_PAIRS = (("axis", "axes"), ("position", "positions"), ("velocity", "velocities"))
+_SINGULAR = {"axis": "axes", "position": "positions", "velocity": "velocities"}
 
 
 def create_joint(
@@ -84,15 +87,17 @@ def create_joint(
     given: dict[str, Any] = {**options}
     if not given.keys() <= _NAMES:
         _refuse_unknown(given)
-    for one, several in _PAIRS:
-        if one in given:
-            if several in given:
-                raise ExoskelError(f"joint {name!r} has both {one!r} and {several!r}; give one of them")
-            given[several] = (given.pop(one),)
-    axes = tuple([vector(axis, "the axis of joint", name) for axis in given.pop("axes", ())])
-    values = {key: given.pop(key) for key in given.keys() & _VALUES.keys()}
+    for one in given.keys() & _SINGULAR.keys():
+        several = _SINGULAR[one]
+        if several in given:
+            raise ExoskelError(f"joint {name!r} has both {one!r} and {several!r}; give one of them")
+        given[several] = (given.pop(one),)
+    axes = tuple([checked_vector(axis, "the axis of joint", name) for axis in given.pop("axes", ())])
+    values = {key: given.pop(key) for key in given.keys() & _VALUES.keys()} if given else given
     joint = Joint(name=name, kind=kind, child=child, parent=parent, pose=pose, axes=axes, **given)
-    problem = kind_problem(joint)
+    if given:
+        check_fields(joint)
+    problem = "" if (kind, len(axes)) in PLAIN_JOINTS else kind_problem(joint)
     if problem:
         raise ExoskelError(problem)
     if joint.mimic is not None and joint.mimic.joint == name:
@@ -100,9 +105,7 @@ def create_joint(
     if values:
         rows = [_per_dof(joint, key, value) for key, value in values.items()]
         fields = [_VALUES[key] for key in values]
-        Struct.__setattr__(
-            joint, "_dofs", [Dof(**dict(zip(fields, row, strict=True))) for row in zip(*rows, strict=True)]
-        )
+        joint._dofs = [Dof(**dict(zip(fields, row, strict=True))) for row in zip(*rows, strict=True)]
     return joint
 
 
@@ -115,15 +118,17 @@ def _refuse_unknown(options: dict[str, Any]) -> NoReturn:
 
 def _per_dof(joint: Joint, key: str, value: Any) -> Sequence[Any]:
     """An option for each degree of freedom, from one value for all or one each."""
-    count, what = len(joint.motion), f"the {key.replace('_', ' ')} of joint"
-    row: Sequence[Any]
-    if key in ("positions", "velocities"):
-        row = numbers(value, what, joint.name)
-    elif key.endswith("limits"):
-        is_one = np.ndim(value[0] if isinstance(value, Sequence | np.ndarray) and len(value) else value) == 0
-        row = [interval(one, what, joint.name) for one in ([value] * count if is_one else value)]
-    else:
-        row = numbers([value] * count if np.ndim(value) == 0 else value, what, joint.name)
+    count = len(joint.motion)
+    try:
+        if key.endswith("limits"):
+            is_one = np.ndim(value[0] if isinstance(value, Sequence | np.ndarray) and len(value) else value) == 0
+            row: Sequence[Any] = [interval(one) for one in ([value] * count if is_one else value)]
+        elif key in ("positions", "velocities") or np.ndim(value):
+            row = numbers(value)
+        else:
+            row = numbers([value] * count)
+    except FieldError as error:
+        raise ExoskelError(f"the {key.replace('_', ' ')} of joint {joint.name!r} {error}") from None
     if len(row) != count:
         raise ExoskelError(wrong_count(key.replace("_", " "), joint, count, len(row)))
     return row
@@ -132,42 +137,30 @@ def _per_dof(joint: Joint, key: str, value: Any) -> Sequence[Any]:
 # --- numbers -------------------------------------------------------------------------------------------
 
 
-def numbers(values: Any, what: str, name: str, count: int | None = None) -> tuple[float, ...]:
-    """Some numbers as floats; `what` and the `name` of the object describe them in messages."""
-    try:
-        row = tuple(map(float, values))
-    except (TypeError, ValueError):
-        row = None
-    if row is None or isinstance(values, str):
-        wanted = "numbers" if count is None else f"{count} numbers"
-        raise ExoskelError(f"{what} {name!r} is {values!r}, but must be {wanted}")
-    if count is not None and len(row) != count:
-        raise ExoskelError(f"{what} {name!r} has {len(row)} numbers, but needs {count}")
-    if isnan(sum(row)) and any(map(isnan, row)):
-        raise ExoskelError(f"{what} {name!r} is {row}, but must not contain NaN")
-    return row
-
-
-def vector(values: Any, what: str, name: str) -> Vector:
+def checked_vector(values: Any, what: str, name: str) -> Vector:
     """Three numbers."""
-    x, y, z = numbers(values, what, name, 3)
-    return (x, y, z)
+    try:
+        return vector(values)
+    except FieldError as error:
+        raise ExoskelError(f"{what} {name!r} {error}") from None
 
 
-def interval(values: Any, what: str, name: str) -> Interval:
-    """A lower and an upper limit."""
-    low, high = numbers(values, what, name, 2)
+def interval(values: Any) -> Interval:
+    """A lower and an upper limit.  Raises FieldError for others."""
+    low, high = numbers(values, 2, finite=False)
     if low > high:
-        raise ExoskelError(f"{what} {name!r} is {low:g} to {high:g}, but the lower limit must not exceed the upper one")
+        raise FieldError(f"is {low:g} to {high:g}, but the lower limit must not exceed the upper one")
     return (low, high)
 
 
 # --- bodies -------------------------------------------------------------------------------------------
 
+_SHAPES = (Shape, *get_args(Geometry))
+
 
 def create_body(
     name: str,
-    pose: Pose,
+    pose: Pose | None,
     *,
     mass: float | None,
     density: float | None,
@@ -176,21 +169,27 @@ def create_body(
     shapes: Sequence[Shape | Geometry],
 ) -> Body:
     """A body whose shapes are both visual and collision shapes, and give the mass properties that are None."""
-    visuals = [s if isinstance(s, Shape) else Shape(geometry=s) for s in shapes]
-    collisions = [structs.replace(s) if isinstance(s, Shape) else Shape(geometry=s) for s in shapes]
+    for shape in shapes:
+        if not isinstance(shape, _SHAPES):
+            raise ExoskelError(f"body {name!r} has {shape!r} among its shapes; use a Shape or a geometry such as Box")
+    visuals = TrackedList([s if isinstance(s, Shape) else Shape(geometry=s) for s in shapes])
+    collisions = TrackedList([structs.replace(s) if isinstance(s, Shape) else Shape(geometry=s) for s in shapes])
     kilograms = _mass(name, mass, density, collisions)
-    centre = None if com is None else vector(com, "the centre of mass of body", name)
+    centre = None if com is None else checked_vector(com, "the centre of mass of body", name)
     entries: Moment | None = None
     if moment is not None:
-        xx, yy, zz, xy, xz, yz = numbers(moment, "the moment of inertia of body", name, 6)
+        try:
+            xx, yy, zz, xy, xz, yz = numbers(moment, 6)
+        except FieldError as error:
+            raise ExoskelError(f"the moment of inertia of body {name!r} {error}") from None
         entries = (xx, yy, zz, xy, xz, yz)
     inertia = Inertia(kilograms, centre, entries, "solid")
-    return Body(name=name, pose=pose, inertia=inertia, visuals=visuals, collisions=collisions)
+    return Body(name=name, pose=pose or IDENTITY, inertia=inertia, visuals=visuals, collisions=collisions)
 
 
 def as_pose(at: Pose | NumberSequence, kind: str, name: str) -> Pose:
     """A pose, or a position as a pose without rotation, of an item of a kind with a name."""
-    return at if isinstance(at, Pose) else Pose(vector(at, f"the position of {kind}", name))
+    return at if isinstance(at, Pose) else Pose(checked_vector(at, f"the position of {kind}", name))
 
 
 def _mass(name: str, mass: float | None, density: float | None, shapes: Sequence[Shape]) -> float:

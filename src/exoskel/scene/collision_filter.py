@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 
 Pair = tuple[Body, Body]
 Labels = frozenset[Hashable]
@@ -106,8 +107,7 @@ def collision_rules(
 def _shape_labels(body: Body, shape: Shape, own: Iterable[int], groups: Iterable[tuple[str, ...]]) -> Labels:
     if not groups:
         return frozenset(own)
-    # A body's first geom has the name of the body.
-    name = body.name if body.collisions[0] is shape else shape.name
+    name = body.collision_name(shape)
     shared = (f"exempt group {i}" for i, parts in enumerate(groups) if any(part in name for part in parts))
     return frozenset([*own, *shared])
 

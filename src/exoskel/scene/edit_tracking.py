@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from typing import Any, TypeVar
 
 from msgspec import Struct
+
+from exoskel.scene.field_checks import check_field, check_fields
 
 T = TypeVar("T")
 
@@ -40,21 +40,56 @@ CLOCK = EditClock()
 _SUSPENDED = _Suspension()
 
 
-@contextmanager
-def no_edits() -> Iterator[None]:
-    """Do not count what this thread does in the block, such as creating a scene; other threads are counted as usual."""
-    _SUSPENDED.depth += 1
-    try:
-        yield
-    finally:
+class _NoEdits:
+    """The block of `no_edits`."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _SUSPENDED.depth += 1
+
+    def __exit__(self, *_: object) -> None:
         _SUSPENDED.depth -= 1
 
 
+_NO_EDITS = _NoEdits()
+
+
+def no_edits() -> _NoEdits:
+    """Do not count what this thread does in the block, such as creating a scene; other threads are counted as usual.
+
+    Values are not checked either.
+    """
+    return _NO_EDITS
+
+
+def checks_values() -> bool:
+    """Whether values are checked where they are set: not within `no_edits`."""
+    return not _SUSPENDED.depth
+
+
+class Value(Struct, frozen=True):
+    """An object that cannot be edited.  Its numbers are checked, except within `no_edits`."""
+
+    def __post_init__(self) -> None:
+        if not _SUSPENDED.depth:
+            check_fields(self)
+
+
 class Tracked(Struct):
-    """An object whose edits advance the clock.  Creating one does not."""
+    """An object whose edits advance the clock.  Creating one does not.
+
+    Numbers are checked where they are set, except within `no_edits`: files may contain others, and are validated.
+    """
+
+    def __post_init__(self) -> None:
+        if not _SUSPENDED.depth:
+            check_fields(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         CLOCK.tick()
+        if not _SUSPENDED.depth:
+            value = check_field(self, name, value)
         # A list that replaces another one has to advance the clock too.
         super().__setattr__(name, TrackedList(value) if type(value) is list else value)
 

@@ -19,9 +19,10 @@ from exoskel import spatial
 from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.item import Item
 from exoskel.scene.joint import DOF_DYNAMICS, DOF_LIMITS, DOF_STATES, Dof, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Shape
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 
 DOF_FIELDS = ("name", *DOF_STATES, *DOF_LIMITS, *DOF_DYNAMICS)
 SOFT_FIELDS = ("total_mass", "geometry", "tessellation", "pose", "vertex_stiffness", "edge_stiffness", "damping")

@@ -10,8 +10,8 @@ from exoskel import spatial
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, plane_frames
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
-from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
 Twist = tuple[Vector, Vector]

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.edit_tracking import Value, checks_values, no_edits
+from exoskel.scene.field_checks import FieldError, NumberSequence, numbers
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 
@@ -74,7 +75,7 @@ TRAITS: dict[str, Traits] = {
 drives rotations and constrains nothing: its bodies move freely."""
 
 
-class Drive(Struct, frozen=True, gc=False):
+class Drive(Value, frozen=True, gc=False):
     """ODE's parameters of one axis; None where the source states none and ODE's default applies.
 
     Stops in rad or m, `velocity` in rad/s or m/s, reached with at most `max_force` N·m or N (0: no motor).
@@ -95,7 +96,7 @@ class Drive(Struct, frozen=True, gc=False):
     suspension_cfm: float | None = None
 
 
-class Mimic(Struct, frozen=True, gc=False):
+class Mimic(Value, frozen=True, gc=False):
     """Follow another joint of the model: a position is `multiplier` times that of `joint`, plus `offset` (rad or m)."""
 
     joint: str
@@ -220,8 +221,8 @@ class Joint(Item):
         return (0.0,) * len(self.motion) if self._dofs is None else tuple(d.position for d in self._dofs)
 
     @positions.setter
-    def positions(self, values: tuple[float, ...]) -> None:
-        for dof, value in zip(self.dofs, self._check_count(values), strict=True):
+    def positions(self, values: NumberSequence) -> None:
+        for dof, value in zip(self.dofs, self._checked("positions", values), strict=True):
             dof.position = value
 
     @property
@@ -230,14 +231,17 @@ class Joint(Item):
         return (0.0,) * len(self.motion) if self._dofs is None else tuple(d.velocity for d in self._dofs)
 
     @velocities.setter
-    def velocities(self, values: tuple[float, ...]) -> None:
-        for dof, value in zip(self.dofs, self._check_count(values), strict=True):
+    def velocities(self, values: NumberSequence) -> None:
+        for dof, value in zip(self.dofs, self._checked("velocities", values), strict=True):
             dof.velocity = value
 
-    def _check_count(self, values: tuple[float, ...]) -> list[float]:
-        if len(values) != len(self.motion):
-            raise ExoskelError(wrong_count("values", self, len(self.motion), len(values)))
-        return [float(value) for value in values]
+    def _checked(self, field: str, values: NumberSequence) -> tuple[float, ...]:
+        if not checks_values():  # a reader may have numbers that are not finite
+            return tuple(values)
+        try:
+            return numbers(values, len(self.motion))
+        except FieldError as error:
+            raise ExoskelError(f"the {field} of joint {self.name!r} ({self.kind}) {error}") from None
 
     def __repr__(self) -> str:
         parent = self.parent.name if self.parent else "the world"

@@ -18,6 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.scene.body import Body, Marker, SoftBody
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import STOPS, TRAITS, Dof, Joint, wrong_count
@@ -195,7 +196,8 @@ def _is_finite(value: Any) -> bool:
 
 def _convert(data: Any, wanted: Any) -> Any:
     try:
-        return msgspec.convert(data, wanted, strict=False, dec_hook=_decode_array)
+        with no_edits():  # what is read is validated later
+            return msgspec.convert(data, wanted, strict=False, dec_hook=_decode_array)
     except (msgspec.ValidationError, ValueError, TypeError) as error:
         raise CodecError(str(error)) from None
 

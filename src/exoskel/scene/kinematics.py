@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.joint import PLANES, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector, pose_matrices
-from exoskel.scene.world import Model
 from exoskel.spatial import Array, Indices
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from exoskel.diagnostics import Catalogue, Collector, NoSource, Topic, info, warning
 from exoskel.scene.copies import copy_world
 from exoskel.scene.item import Item, Names, unique_name
-from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, SceneLike, World, as_scene
 
 CATALOGUE = Catalogue(
     "",

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from math import radians
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.edit_tracking import Value
 from exoskel.spatial import Array
 
 Vector = tuple[float, float, float]
 ZERO: Vector = (0.0, 0.0, 0.0)
 
 
-class Euler(Struct, frozen=True, gc=False, tag="euler"):
+class Euler(Value, frozen=True, gc=False, tag="euler"):
     """Intrinsic Euler angles about the axes in `order`."""
 
     angles: Vector = ZERO
@@ -39,7 +39,7 @@ class Euler(Struct, frozen=True, gc=False, tag="euler"):
         return (radians(a), radians(b), radians(c))
 
 
-class Quaternion(Struct, frozen=True, gc=False, tag="quaternion"):
+class Quaternion(Value, frozen=True, gc=False, tag="quaternion"):
     """A quaternion as written; it is normalised when used."""
 
     wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
@@ -48,7 +48,7 @@ class Quaternion(Struct, frozen=True, gc=False, tag="quaternion"):
         return spatial.quaternion_matrix(self.wxyz)
 
 
-class AxisAngle(Struct, frozen=True, gc=False, tag="axis_angle"):
+class AxisAngle(Value, frozen=True, gc=False, tag="axis_angle"):
     """A right-handed rotation about an axis that need not be unit."""
 
     axis: Vector = (0.0, 0.0, 1.0)
@@ -60,7 +60,7 @@ class AxisAngle(Struct, frozen=True, gc=False, tag="axis_angle"):
         return spatial.axis_angle_matrix(self.axis, angle)
 
 
-class Matrix(Struct, frozen=True, gc=False, tag="matrix"):
+class Matrix(Value, frozen=True, gc=False, tag="matrix"):
     """A rotation matrix, row by row."""
 
     rows: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -73,7 +73,7 @@ Rotation = Euler | Quaternion | AxisAngle | Matrix
 NO_ROTATION = Euler()
 
 
-class Pose(Struct, frozen=True, gc=False):
+class Pose(Value, frozen=True, gc=False):
     """A position in metres and a rotation: the pose of one frame in another."""
 
     position: Vector = ZERO

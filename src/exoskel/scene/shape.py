@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from msgspec import Struct
+from msgspec import field
 from numpy.typing import NDArray
 
+from exoskel.scene.edit_tracking import Value
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 
@@ -16,7 +17,7 @@ Bounds = tuple[Vector, Vector]
 DEFAULT_COLOR: Color = (0.5, 0.5, 1.0, 1.0)
 
 
-class Box(Struct, frozen=True, gc=False, tag="box"):
+class Box(Value, frozen=True, gc=False, tag="box"):
     """Full edge lengths along x, y, z."""
 
     size: Vector
@@ -25,14 +26,14 @@ class Box(Struct, frozen=True, gc=False, tag="box"):
         return _around(*self.size)
 
 
-class Sphere(Struct, frozen=True, gc=False, tag="sphere"):
+class Sphere(Value, frozen=True, gc=False, tag="sphere"):
     radius: float
 
     def bounds(self) -> Bounds:
         return _around(2 * self.radius, 2 * self.radius, 2 * self.radius)
 
 
-class Ellipsoid(Struct, frozen=True, gc=False, tag="ellipsoid"):
+class Ellipsoid(Value, frozen=True, gc=False, tag="ellipsoid"):
     """Full diameters along x, y, z."""
 
     size: Vector
@@ -41,7 +42,7 @@ class Ellipsoid(Struct, frozen=True, gc=False, tag="ellipsoid"):
         return _around(*self.size)
 
 
-class Cylinder(Struct, frozen=True, gc=False, tag="cylinder"):
+class Cylinder(Value, frozen=True, gc=False, tag="cylinder"):
     """Axis along z."""
 
     radius: float
@@ -51,7 +52,7 @@ class Cylinder(Struct, frozen=True, gc=False, tag="cylinder"):
         return _around(2 * self.radius, 2 * self.radius, self.height)
 
 
-class Capsule(Struct, frozen=True, gc=False, tag="capsule"):
+class Capsule(Value, frozen=True, gc=False, tag="capsule"):
     """Axis along z; `height` is the cylindrical part, without the two caps."""
 
     radius: float
@@ -61,7 +62,7 @@ class Capsule(Struct, frozen=True, gc=False, tag="capsule"):
         return _around(2 * self.radius, 2 * self.radius, self.height + 2 * self.radius)
 
 
-class Cone(Struct, frozen=True, gc=False, tag="cone"):
+class Cone(Value, frozen=True, gc=False, tag="cone"):
     """Axis along z; base at -height/2 and apex at +height/2, or, if not `centred`, at 0 and +height."""
 
     radius: float
@@ -73,7 +74,7 @@ class Cone(Struct, frozen=True, gc=False, tag="cone"):
         return ((-self.radius, -self.radius, base), (self.radius, self.radius, base + self.height))
 
 
-class Pyramid(Struct, frozen=True, gc=False, tag="pyramid"):
+class Pyramid(Value, frozen=True, gc=False, tag="pyramid"):
     """Base rectangle `width` (x) by `depth` (y) at -height/2, apex at +height/2 on the z axis."""
 
     width: float
@@ -84,7 +85,7 @@ class Pyramid(Struct, frozen=True, gc=False, tag="pyramid"):
         return _around(self.width, self.depth, self.height)
 
 
-class Plane(Struct, frozen=True, gc=False, tag="plane"):
+class Plane(Value, frozen=True, gc=False, tag="plane"):
     """A half-space, solid where normal · x < offset.  `normal` is unit."""
 
     normal: Vector
@@ -94,14 +95,14 @@ class Plane(Struct, frozen=True, gc=False, tag="plane"):
         return ((-inf, -inf, -inf), (inf, inf, inf))
 
 
-class Ball(Struct, frozen=True, gc=False):
+class Ball(Value, frozen=True, gc=False):
     """One sphere of a multi-sphere."""
 
     radius: float
     position: Vector
 
 
-class MultiSphere(Struct, frozen=True, gc=False, tag="multi_sphere"):
+class MultiSphere(Value, frozen=True, gc=False, tag="multi_sphere"):
     """The convex hull of some spheres."""
 
     spheres: tuple[Ball, ...]
@@ -114,7 +115,7 @@ class MultiSphere(Struct, frozen=True, gc=False, tag="multi_sphere"):
         return ((low[0], low[1], low[2]), (high[0], high[1], high[2]))
 
 
-class Mesh(Struct, frozen=True, gc=False, tag="mesh"):
+class Mesh(Value, frozen=True, gc=False, tag="mesh"):
     """Triangles in a file.
 
     `uri` is the reference as written, `path` the file it was found at (None: not found), `extent` the
@@ -135,7 +136,7 @@ class Mesh(Struct, frozen=True, gc=False, tag="mesh"):
         return ((x0, y0, z0), (x1, y1, z1))
 
 
-class TriMesh(Struct, frozen=True, eq=False, tag="trimesh"):
+class TriMesh(Value, frozen=True, eq=False, tag="trimesh"):
     """Triangles in the scene itself: `vertices` (n, 3) in m, `triangles` (m, 3) vertex numbers from 0.
 
     Triangles run counter-clockwise seen from outside.  `remarks` are comments on vertices in the source, by vertex
@@ -144,7 +145,7 @@ class TriMesh(Struct, frozen=True, eq=False, tag="trimesh"):
 
     vertices: NDArray[np.float64]
     triangles: NDArray[np.int64]
-    remarks: dict[int, str] = {}
+    remarks: dict[int, str] = field(default_factory=dict)
 
     def bounds(self) -> Bounds:
         (x0, y0, z0), (x1, y1, z1) = self.vertices.min(axis=0).tolist(), self.vertices.max(axis=0).tolist()
@@ -162,7 +163,7 @@ class TriMesh(Struct, frozen=True, eq=False, tag="trimesh"):
         return hash((self.vertices.tobytes(), self.triangles.tobytes()))
 
 
-class Ray(Struct, frozen=True, gc=False, tag="ray"):
+class Ray(Value, frozen=True, gc=False, tag="ray"):
     """From the origin along +z; not solid."""
 
     length: float

@@ -14,8 +14,9 @@ from exoskel.scene.inertia import derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Model, Scene, SceneLike, World, as_scene
+from exoskel.scene.world import Scene, SceneLike, World, as_scene
 
 
 def summarize(scene: SceneLike) -> dict[str, Any]:

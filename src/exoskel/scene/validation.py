@@ -19,8 +19,9 @@ from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.value_checks import POSITIVE, Problem, ValueChecker
-from exoskel.scene.world import Model, SceneLike, World, as_scene
+from exoskel.scene.world import SceneLike, World, as_scene
 
 
 class InvalidSceneError(ExoskelError, ValueError):

@@ -156,7 +156,7 @@ _DOF_NUMBERS = (*DOF_STATES, *DOF_DYNAMICS)
 _dof_numbers, _dof_limits = attrgetter(*_DOF_NUMBERS), attrgetter(*DOF_LIMITS)
 _MOST_POINTS = 1_000_000
 """The most point masses of a soft skin."""
-_PLAIN_JOINTS = {
+PLAIN_JOINTS = {
     (kind, traits.axes)
     for kind, traits in TRAITS.items()
     if kind not in ("planar", "translational2d", "euler", "amotor")
@@ -364,7 +364,7 @@ class ValueChecker:
         if not isinstance(axes, tuple | list):
             self.report_value(joint, "axes", "axes", axes, "a tuple of axes")
             return False
-        is_plain = type(kind) is str and (kind, len(axes)) in _PLAIN_JOINTS
+        is_plain = type(kind) is str and (kind, len(axes)) in PLAIN_JOINTS
         if is_plain and (joint._dofs is None or len(joint._dofs) == len(TRAITS[kind].motion)):
             return True
         problem = kind_problem(joint)

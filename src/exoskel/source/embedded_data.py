@@ -27,11 +27,12 @@ from exoskel.scene.json_codec import (
     fingerprint,
     set_dofs,
 )
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.validation import world_problems
 from exoskel.scene.value_checks import Problem
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Tree
 from exoskel.source.embedded_format import (
     EmbeddedElement,

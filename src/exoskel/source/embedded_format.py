@@ -27,7 +27,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import encode_json, encode_value, field_of_name, name_in_file
-from exoskel.scene.world import Model
+from exoskel.scene.model import Model
 from exoskel.source.document import Document, Outline, Tree, split_tag
 from exoskel.source.element_context import Elements
 from exoskel.source.markup import Markup

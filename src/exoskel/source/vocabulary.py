@@ -548,3 +548,63 @@ class StructureCodes(Struct, frozen=True):
     """For a known element in a namespace; empty: only a default namespace is accepted."""
     prefix_excuses: bool = True
     """Whether unknown elements with a prefix are accepted everywhere, even where `unknown_child_code` is set."""
+
+
+# --- documentation -----------------------------------------------------------------------------------
+
+
+_CARDINALITY = {
+    "1": "exactly one",
+    "2": "exactly two",
+    "3": "exactly three",
+    "?": "at most one",
+    "+": "at least one",
+    "*": "any number",
+}
+
+
+def describe_element(path: str, element: Element) -> dict[str, Any]:
+    """An element of the vocabulary with its attributes and children, as data for JSON."""
+    return {
+        "path": path,
+        "name": element.name,
+        "meaning": element.meaning,
+        "occurs": _occurs(element),
+        **_facts(element),
+        "attributes": [_attribute(attribute) for attribute in element.attributes.values()],
+        "children": [
+            {
+                "name": child.name,
+                "occurs": _occurs(child),
+                "meaning": child.meaning,
+                **_facts(child),
+            }
+            for child in element.children.values()
+        ],
+    }
+
+
+def _occurs(element: Element) -> str:
+    return f"at least {element.least}" if element.least > 1 else _CARDINALITY[element.card]
+
+
+def _facts(element: Element) -> dict[str, Any]:
+    return {
+        "type": element.kind.name if element.kind else None,
+        "unit": element.unit or None,
+        "default": element.default or None,
+        "engine": element.engine or None,
+        "code": element.occurrence_code.partition(".")[0] or None,
+    }
+
+
+def _attribute(attribute: Attribute) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "required": attribute.required or attribute.demanded,
+        "meaning": attribute.meaning,
+        "type": attribute.kind.name,
+        "unit": attribute.unit or None,
+        "default": attribute.default or None,
+        "engine": attribute.engine or None,
+    }

@@ -10,7 +10,8 @@ from math import inf
 from exoskel.diagnostics import Diagnostic, Severity, count_by_severity, printable, sort_by_position
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
 from exoskel.view.render_scene import MissingMesh, PoseRows
 
 MAX_ROWS = 300

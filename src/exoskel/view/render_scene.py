@@ -18,10 +18,11 @@ from exoskel import spatial
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray, Shape, kind_of
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.surface import Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array

@@ -12,9 +12,10 @@ from exoskel.scene.body import Body, BodyState
 from exoskel.scene.inertia import check_moment
 from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 STATIC = -1

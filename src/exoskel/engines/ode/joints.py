@@ -18,7 +18,7 @@ from exoskel.engines.ode.bodies import STATIC, OdeBodies
 from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.joint import STOPS, UNLIMITED, Dof, Drive, Joint, erp_cfm_from_spring
-from exoskel.scene.world import Model
+from exoskel.scene.model import Model
 from exoskel.spatial import Array
 
 LOCK_ERP = 0.2

@@ -16,9 +16,10 @@ from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
 from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Box, Shape
-from exoskel.scene.world import Model, Reading, Scene, World
+from exoskel.scene.world import Reading, Scene, World
 from exoskel.source.output_context import ComposedFile, OutputContext
 
 _HEAD, _CHUNK = 12, 8

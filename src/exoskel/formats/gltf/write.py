@@ -26,11 +26,12 @@ from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Mesh, Shape, TriMesh, kind_of
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
 from exoskel.source.mesh_parsing import srgb_to_linear

@@ -11,8 +11,9 @@ from itertools import combinations_with_replacement
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionKind, CollisionRules, Pair, connected_pairs, fixed_bodies
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 
 _BITS = 31

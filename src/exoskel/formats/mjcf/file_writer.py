@@ -30,9 +30,10 @@ from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Color, Mesh, Plane, Ray, Shape
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
 from exoskel.source.meshes import SINGLE_PRECISION, MeshError, Triangles

@@ -11,8 +11,9 @@ from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.motors import has_force_motor
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 from exoskel.source.output_context import Loss
 
 

@@ -23,8 +23,9 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_from_erp_cfm
 from exoskel.scene.lowering.joint_passes import mimicked_joint
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Plane, Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 PRESCRIBED = ("velocity", "acceleration", "locked")

@@ -12,7 +12,8 @@ from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, comparable_dofs, comparable_value
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
 
 _REFERENCES = ("child", "parent", "dofs")
 _values: dict[type[Item], Callable[[Any], Any]] = {

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exoskel.diagnostics import SaveError
-from exoskel.formats.interface import FormatEditor
 from exoskel.formats.saving.changes import AddedItem, Changes, changed_fields
+from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
 from exoskel.source.embedded_format import EmbeddedDataFormat, EmbeddedTag
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext

@@ -15,9 +15,10 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import ExoskelError, SaveError
 from exoskel.formats import registry
 from exoskel.formats.embedded_writer import has_native_grouping
-from exoskel.formats.interface import FormatEditor, ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.editor import DocumentEditor
+from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.formats.saving.verification import Match, accept_derived_fields, match
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
@@ -26,8 +27,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import field_value, fingerprint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import POSE_FIELDS
 from exoskel.source.embedded_format import (

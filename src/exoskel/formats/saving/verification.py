@@ -19,8 +19,9 @@ from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, Difference, differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, Scene
+from exoskel.scene.world import Scene
 
 TOLERANCE = 1e-12
 """The largest error of a pose that was converted to another form and back: relative above 1, in rad for rotations."""

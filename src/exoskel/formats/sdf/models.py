@@ -15,8 +15,8 @@ from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
-from exoskel.scene.world import Model
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array, array, identity, inverse
 

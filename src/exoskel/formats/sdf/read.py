@@ -22,8 +22,9 @@ from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
 from exoskel.formats.sdf.models import ModelReader, Placement, inner_transform, placement_of, unique_in_scope
 from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, WORLD_ELEMENT
 from exoskel.scene.item import Names
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
-from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
+from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data

@@ -5,7 +5,7 @@ from __future__ import annotations
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.sdf.vocabulary import SDF, SELF_COLLISION
-from exoskel.scene.world import Model
+from exoskel.scene.model import Model
 from exoskel.source.document import Document
 from exoskel.source.vocabulary import FLATTENED, SceneField, SceneFieldTable
 

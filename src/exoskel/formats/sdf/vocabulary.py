@@ -26,7 +26,8 @@ from exoskel.formats.sdf.values import (
 )
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import World
 from exoskel.source.vocabulary import (
     FLATTENED,
     STRUCTURE,

@@ -30,10 +30,11 @@ from exoskel.scene.joint import DOF_STATES, STOPS, UNLIMITED, Dof, Drive, Interv
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld, lower_with_origins
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector, pose_matrices, poses_from_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext

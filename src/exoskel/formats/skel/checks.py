@@ -11,9 +11,9 @@ from exoskel.scene.body import Body
 from exoskel.scene.inertia import DerivedMoments, derive_moments
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.pose import NO_ROTATION
 from exoskel.scene.shape import Plane, Pyramid
-from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
 _CENTRE_TOLERANCE = 1e-6

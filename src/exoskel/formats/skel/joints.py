@@ -15,8 +15,8 @@ from exoskel.formats.skel.values import NOT_FINITE
 from exoskel.formats.skel.vocabulary import INITIAL, JOINT_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DEFAULT_PITCH, Joint, JointKind
+from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
-from exoskel.scene.world import Model
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array

@@ -18,8 +18,9 @@ from exoskel.formats.skel.vocabulary import PHYSICS_ELEMENT, SKEL, SKELETON_ELEM
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, Vector
-from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
+from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Reading, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data

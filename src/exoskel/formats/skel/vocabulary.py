@@ -27,8 +27,9 @@ from exoskel.formats.skel.values import (
 )
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 from exoskel.source.vocabulary import (
     STRUCTURE,
     Attribute,

@@ -20,6 +20,7 @@ from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import DOF_LIMITS, DOF_STATES, UNLIMITED, Dof, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import (
     Box,
@@ -36,7 +37,7 @@ from exoskel.scene.shape import (
     Sphere,
 )
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 

@@ -21,8 +21,9 @@ from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF
 from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
-from exoskel.scene.world import Model, Reading, Scene, World
+from exoskel.scene.world import Reading, Scene, World
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.flat_tree import Node
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed

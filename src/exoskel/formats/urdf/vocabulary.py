@@ -6,8 +6,8 @@ from typing import Any
 
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint, JointKind
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model
 from exoskel.source import numbers
 from exoskel.source.vocabulary import (
     ABSENT,

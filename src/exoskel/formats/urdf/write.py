@@ -32,6 +32,7 @@ from exoskel.scene.lowering.joint_passes import (
     map_to_originals,
     needs_hinge_lowering,
 )
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import (
     Box,
@@ -49,7 +50,7 @@ from exoskel.scene.shape import (
     Sphere,
 )
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array

@@ -29,8 +29,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, Reading, Scene, World
+from exoskel.scene.world import Reading, Scene, World
 from exoskel.source.output_context import ComposedFile, OutputContext
 
 _TEXT, _BINARY = b"#usda", b"PXR-USDC"
@@ -96,8 +97,7 @@ def _world(prim: Any, shapes: ShapeReader) -> tuple[World, CollisionRules]:
     joints.finish()
     world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
     world.models += models.values()
-    pairs = [*joints.non_colliding, *bodies.filtered_pairs()]
-    return world, read_collision_rules(prim, models, bodies.by_path(), shapes.found, pairs)
+    return world, read_collision_rules(prim, models, bodies, shapes.found, joints.non_colliding)
 
 
 def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeReader) -> Model:

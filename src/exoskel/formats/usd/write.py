@@ -27,9 +27,10 @@ from exoskel.scene.body import Body
 from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import lower_with_origins
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 from exoskel.version import __version__

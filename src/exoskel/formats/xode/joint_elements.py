@@ -11,8 +11,8 @@ from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
-from exoskel.scene.world import Model
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.output_context import Loss, OutputContext
 from exoskel.spatial import Array, unit

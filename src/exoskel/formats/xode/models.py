@@ -17,9 +17,9 @@ from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Drive, Interval, Joint
+from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO, Pose, Vector, poses_from_matrices
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
 

@@ -20,6 +20,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference
 from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.pose import (
     NO_ROTATION,
     ZERO,
@@ -31,7 +32,6 @@ from exoskel.scene.pose import (
     Vector,
     poses_from_matrices,
 )
-from exoskel.scene.world import Model
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node

@@ -23,10 +23,11 @@ from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions, 
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Pose, Quaternion, poses_from_matrices
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Scene, World
 from exoskel.source import meshes
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.markup import Markup, format_number

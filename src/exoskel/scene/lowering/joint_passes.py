@@ -30,8 +30,9 @@ from exoskel.scene.initial_velocities import free_twist
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Dof, Joint, JointKind, Mimic
 from exoskel.scene.kinematics import Kinematics, plane_frames
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 JOINTS_PASS = "lower.joints"

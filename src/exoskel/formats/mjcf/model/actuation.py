@@ -19,7 +19,8 @@ from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motors_of
 from exoskel.scene.joint import Dof, Interval, Joint
-from exoskel.scene.world import Model, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import World
 from exoskel.spatial import Array, Mask
 
 ModelFields = Callable[[str], Array]

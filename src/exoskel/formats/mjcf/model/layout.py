@@ -17,7 +17,8 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.world import Model, World
+from exoskel.scene.model import Model
+from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 _EQUAL_MOMENTS = 1e-9

@@ -27,9 +27,10 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Drive, Joint, erp_cfm_from_spring
+from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 DOCUMENT = 0

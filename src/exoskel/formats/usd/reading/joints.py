@@ -18,8 +18,8 @@ from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.joint import Joint, JointKind, Mimic
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, poses_from_matrices
-from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
 WITHOUT_STATE = ("ball", "free")
