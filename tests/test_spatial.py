@@ -155,3 +155,12 @@ def test_settled_numbers_have_13_digits_of_the_largest_and_no_minus_zero() -> No
     ]
     assert np.copysign(1.0, spatial.settled([-0.0, -1e-20], 1.0)).tolist() == [1.0, 1.0]
     assert spatial.settled([np.inf, 1.0 / 3.0]).tolist() == [np.inf, 1.0 / 3.0]
+
+
+def test_components_that_are_rounding_errors_become_zero() -> None:
+    assert spatial.without_noise([[1.0, 4e-16, -0.5], [3e-20, 1e-20, 0.0]]).tolist() == [
+        [1.0, 0.0, -0.5],
+        [3e-20, 1e-20, 0.0],
+    ]
+    assert spatial.without_noise([5e-17, 0.0, 0.0], 0.3).tolist() == [0.0, 0.0, 0.0]
+    assert spatial.without_noise([np.inf, 1.0]).tolist() == [np.inf, 1.0]

@@ -43,7 +43,8 @@ def unit_divisor(length: float) -> float:
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
-_SETTLED_DIGITS = 13
+SETTLED_DIGITS = 13
+"""The digits of a computed number that processors agree on."""
 
 
 def settled(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
@@ -54,10 +55,24 @@ def settled(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
     v = array(vectors)
     sizes = np.maximum(np.abs(v).max(axis=-1, initial=0.0), scales)
     rows = [
-        [round(value, _SETTLED_DIGITS - 1 - _exponent(size)) for value in row] if 0.0 < size < np.inf else row
+        [round(value, SETTLED_DIGITS - 1 - _exponent(size)) for value in row] if 0.0 < size < np.inf else row
         for row, size in zip(v.reshape(-1, v.shape[-1]).tolist(), sizes.ravel().tolist(), strict=True)
     ]
     return array(rows).reshape(v.shape) + 0.0  # no minus zero
+
+
+_NOISE = 2e-15
+"""A component that is smaller, relative to the vector, is a rounding error."""
+
+
+def without_noise(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
+    """Computed `vectors` with zeros for components that are rounding errors.
+
+    `scales` are sizes of the numbers that the vectors were computed from, where these are larger than the results.
+    """
+    v = array(vectors)
+    sizes = np.maximum(np.abs(v).max(axis=-1, initial=0.0), scales)[..., None]
+    return np.where((np.abs(v) < _NOISE * sizes) & np.isfinite(sizes), 0.0, v)
 
 
 def _exponent(size: float) -> int:
@@ -179,8 +194,8 @@ def quaternion(rotations: ArrayLike) -> Array:
     candidates[..., 3, :] = np.stack([wz, xz, yz, 1.0 - xx - yy + zz], axis=-1)
     best = np.argmax(np.stack([trace, xx, yy, zz], axis=-1), axis=-1)
     chosen = unit(np.take_along_axis(candidates, best[..., None, None], axis=-2)[..., 0, :])
-    signed: Array = np.where(chosen[..., :1] < 0.0, -chosen, chosen)
-    return signed
+    chosen = without_noise(chosen)
+    return np.where(chosen[..., :1] < 0.0, -chosen, chosen)
 
 
 def rotation_from_z(normals: ArrayLike) -> Array:

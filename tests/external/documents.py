@@ -16,11 +16,10 @@ from msgspec import Struct
 
 from exoskel import Body, Joint, Model, Scene, World
 from exoskel.formats.interface import ReadOptions
-from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.names import NameTable, shorten_names
-from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.formats.mjcf.tree import MjcfElement, markup
 from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
 from exoskel.formats.urdf.read import read as read_urdf
@@ -31,6 +30,7 @@ from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.markup import Markup, serialize
 from exoskel.source.output_context import OutputContext
+from exoskel.source.settled_numbers import given_numbers, settle_markup
 from tests.external.expectation import Array, Mechanism
 from tests.external.mechanisms import Tree, reading
 from tests.external.mjcf import MjcfMechanism, holders
@@ -53,13 +53,19 @@ def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Writte
     yield from _WRITERS[format](scene, stem, folder)
 
 
+def _settled_text(root: Markup, scene: Scene) -> str:
+    """The text of a document with settled numbers, as conversions write it."""
+    settle_markup(root, given_numbers(scene.documents))
+    return serialize(root)
+
+
 # --- URDF ---------------------------------------------------------------------------------------------
 
 
 def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     for number, model in enumerate(model for world in scene.worlds for model in world.models):
         root = write_urdf(Scene([World(models=[model])]), OutputContext(folder))
-        text = serialize(root)
+        text = _settled_text(root, scene)
         yield WrittenDocument(
             f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder)
         )
@@ -80,7 +86,7 @@ def _urdf_shift(model: Model, joint: Joint | None) -> Array:
 
 def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     root = write_sdf(scene, OutputContext(folder))
-    text = serialize(root)
+    text = _settled_text(root, scene)
     yield WrittenDocument(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
 
 
@@ -144,7 +150,10 @@ def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
         short = write_document(world, OutputContext(folder))
         names = shorten_names(short)
         yield WrittenDocument(
-            f"{stem}.{number}.xml", to_text(short), traits, partial(_mjcf_mechanism, world, document, names)
+            f"{stem}.{number}.xml",
+            _settled_text(markup(short), scene),
+            traits,
+            partial(_mjcf_mechanism, world, document, names),
         )
 
 
@@ -161,14 +170,16 @@ def _mjcf_mechanism(world: World, document: MjcfElement, names: NameTable) -> Me
 
 def _usd(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     layer = write_usd(scene, OutputContext(folder))
-    text = to_usda(layer)
+    text = to_usda(layer, given_numbers(scene.documents))
     models = [model for world in scene.worlds for model in world.models]
     yield WrittenDocument(f"{stem}.usda", text, usd_traits(models, layer), partial(_usd_mechanism, scene, text, folder))
 
 
 def _usd_mechanism(scene: Scene, text: str, folder: Path) -> Mechanism:
     stage = UsdMechanism(scene.worlds, OutputContext(folder))
-    assert to_usda(stage.layer) == text, "joints are lowered differently than in the writer"
+    assert to_usda(stage.layer, given_numbers(scene.documents)) == text, (
+        "joints are lowered differently than in the writer"
+    )
     return stage.mechanism()
 
 

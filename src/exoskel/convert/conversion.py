@@ -32,6 +32,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import confinement
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
+from exoskel.source.settled_numbers import given_numbers
 
 
 def certify(scene: Scene, written: Written, target: Format, lowering: JointLowering | None = None) -> Certificate:
@@ -155,6 +156,7 @@ class Conversion(Struct, frozen=True):
         output = OutputContext(folder, self.target, self.meshes, readable, extension)
         output.planned_files = planned if planned is not None else {}
         output.origin = self.document.location.directory
+        output.given_numbers = given_numbers(self.scene.documents)
         if self.scene.options is not None:
             output.confined_to = confinement(self.document.location, self.scene.options.paths)
         is_smaller = _model_count(selected) < _model_count(self.scene)

@@ -179,7 +179,9 @@ class EmbeddedWriter:
             return True
         if found.field == "pose" and id(found.one) in self.moved:
             return True  # the next round trip would move it again
-        return found.field == "pose" and found.one.pose.position != found.other.pose.position  # type: ignore[attr-defined]
+        if found.field != "pose" or self.output.given_numbers is not None:
+            return False  # positions that were rounded once do not change again
+        return bool(found.one.pose.position != found.other.pose.position)  # type: ignore[attr-defined]
 
     def _embed_item(self, item: Item, container: Item, name: str) -> None:
         owner = self.items.elements.get(id(container))

@@ -22,6 +22,7 @@ from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
 from exoskel.source.markup import serialize
 from exoskel.source.output_context import Circumstances, ComposedFile, OutputContext, Target
+from exoskel.source.settled_numbers import settle_markup
 
 _OWN_LIMITS = Limits(depth=1000, seconds=inf)
 """For documents that were written here, from a scene that passed the limits."""
@@ -130,6 +131,8 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
     if capabilities.compose is not None:
         return _native_only(capabilities.compose(scene, output), output, PreservedData())
     root = chosen.writer()(scene, output)
+    if output.given_numbers is not None:
+        settle_markup(root, output.given_numbers)
     embedding = chosen.embedding
     preserved = PreservedData()
     if embedding is None:

@@ -115,7 +115,7 @@ def derive_moments(bodies: Sequence[MassAndShapes], rule: MomentRule | None = No
             moments[every], centres[every], overflown[every] = _all_shapes([bodies[i] for i in every])
     lost = np.logical_not(np.isfinite(moments).all(axis=1))
     moments[lost] = UNIT_MOMENT
-    return DerivedMoments(moments, centres, np.logical_or(overflown, lost))
+    return DerivedMoments(spatial.without_noise(moments), centres, np.logical_or(overflown, lost))
 
 
 def _is_unloaded(geometry: Geometry) -> bool:

@@ -111,7 +111,7 @@ def free_twist(joint: Joint, velocities: Array) -> tuple[Array, Array]:
 
 
 def _twist(speed: Array, spin: Array) -> Twist:
-    (a, b, c), (x, y, z) = speed.tolist(), spin.tolist()
+    (a, b, c), (x, y, z) = spatial.without_noise(np.stack([speed, spin])).tolist()
     return (a, b, c), (x, y, z)
 
 

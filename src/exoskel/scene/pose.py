@@ -138,7 +138,7 @@ IDENTITY = Pose()
 
 def poses_from_matrices(transforms: Array) -> list[Pose]:
     """The poses of many 4x4 transforms; rotations other than the identity become quaternions."""
-    positions = transforms[:, :3, 3].tolist()
+    positions = spatial.without_noise(transforms[:, :3, 3]).tolist()
     rotated = np.flatnonzero((transforms[:, :3, :3] != np.eye(3)).any(axis=(1, 2)))
     rotations: list[Rotation] = [NO_ROTATION] * len(positions)
     if rotated.size:

@@ -83,6 +83,7 @@ class OutputContext:
         resolves_model_uris: whether readers of the document resolve `model://` URIs.
         extension: that of the document's file, where a format has several.
         is_part: whether some models of the source are not written to the document.
+        given_numbers: numbers of the source that are written with all digits; None if all numbers are.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class OutputContext:
     ) -> None:
         self.extension = extension
         self.is_part = False
+        self.given_numbers: frozenset[float] | None = None
         self.folder = folder
         self.target = target
         self.meshes = meshes
@@ -181,6 +183,7 @@ class OutputContext:
         copy.origin = self.origin
         copy.confined_to = self.confined_to
         copy.resolves_model_uris = self.resolves_model_uris
+        copy.given_numbers = self.given_numbers
         return copy
 
     # --- copies ---------------------------------------------------------------------------------------

@@ -221,7 +221,7 @@ def _plane(plane: Plane, pose: Array) -> MjcfElement:
         {
             "type": "plane",
             "size": (0.0, 0.0, 1.0),
-            "pos": frame[:3, 3].tolist(),
+            "pos": spatial.without_noise(frame[:3, 3]).tolist(),
             "quat": spatial.quaternion(frame[:3, :3]).tolist(),
         },
     )

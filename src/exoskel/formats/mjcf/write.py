@@ -164,7 +164,7 @@ class WorldWriter:
             poses = poses.copy()
             poses[fixed] = self.layout.initial_poses[fixed]
         quaternions = spatial.quaternion(poses[:, :3, :3])
-        positions = np.ascontiguousarray(poses[:, :3, 3])
+        positions = spatial.without_noise(poses[:, :3, 3])
         return {
             id(joint.child): (position, quaternion)
             for (_, joint), position, quaternion in zip(joints, positions, quaternions, strict=True)
@@ -332,7 +332,8 @@ class WorldWriter:
             if joint.parent is not None:
                 pose = spatial.inverse(self.layout.zero_poses[id(joint.parent)]) @ pose
             quaternion = spatial.quaternion(pose[:3, :3]).tolist()
-            body = parent_element.add("body", name=name, pos=pose[:3, 3].tolist(), quat=quaternion)
+            position = spatial.without_noise(pose[:3, 3]).tolist()
+            body = parent_element.add("body", name=name, pos=position, quat=quaternion)
             self._inertial(body, joint.child)
             self._joint(model, joint, body)
             self._constrain("weld", name=name, body1=child, body2=name)

@@ -40,7 +40,7 @@ def pose_of(origin: Node | None) -> Pose:
 
 def roll_pitch_yaw(rotation: Array) -> Vector:
     # R = Rz(yaw) Ry(pitch) Rx(roll), so the transpose is Rx(-roll) Ry(-pitch) Rz(-yaw).
-    roll, pitch, yaw = (-spatial.euler_xyz(rotation.T) + 0.0).tolist()
+    roll, pitch, yaw = (-spatial.without_noise(spatial.euler_xyz(rotation.T), 1.0) + 0.0).tolist()
     return (roll, pitch, yaw)
 
 
@@ -55,14 +55,18 @@ def add_pose(element: Markup, pose: Pose, frame: Array | None = None) -> None:
         if max(abs(roll), abs(pitch), abs(yaw)) <= pi:
             _add(element, pose.position, (roll, pitch, yaw))
             return
-    matrix = pose.matrix()
-    add_transform(element, matrix if frame is None else spatial.inverse(frame) @ matrix)
+    add_transform(element, pose.matrix(), frame)
 
 
-def add_transform(element: Markup, transform: Array) -> None:
+def add_transform(element: Markup, transform: Array, frame: Array | None = None) -> None:
+    """Add an origin element for a transform that is relative to the parent of `frame`."""
+    size = 0.0
+    if frame is not None:
+        size = float(max(np.abs(frame[:3, 3]).max(), np.abs(transform[:3, 3]).max()))
+        transform = spatial.inverse(frame) @ transform
     rotation = transform[:3, :3]
     rotated = ZERO if np.array_equal(rotation, np.eye(3)) else roll_pitch_yaw(rotation)
-    _add(element, transform[:3, 3].tolist(), rotated)
+    _add(element, spatial.without_noise(transform[:3, 3], size).tolist(), rotated)
 
 
 def _add(element: Markup, xyz: Sequence[float], rpy: Sequence[float]) -> None:

@@ -139,11 +139,6 @@ def _lower(model: Model, origins: Origins) -> Model:
     return done.world.models[0]
 
 
-def relative(link: RobotLink, parent: RobotLink | None) -> Array:
-    """The link's frame in its parent's (None: in the world) at zero positions."""
-    return link.frame if parent is None else spatial.inverse(parent.frame) @ link.frame
-
-
 PLANE_SIZE, PLANE_DEPTH = 100.0, 1.0
 """The width and depth of a box that approximates a plane, m."""
 
@@ -193,7 +188,7 @@ class ShapeWriter:
         if offset is None:
             add_pose(element, shape.pose, None if shift is UNSHIFTED else shift)
         else:
-            add_transform(element, spatial.inverse(shift) @ shape.pose.matrix() @ offset)
+            add_transform(element, shape.pose.matrix() @ offset, None if shift is UNSHIFTED else shift)
         element.children.append(self._geometry(geometry))
         if tag == "visual" and shape.color is not None:
             element.add("material", name=self._material(shape.color))
@@ -339,7 +334,7 @@ class _Writer:
         kind = "fixed" if self.robot.static else self._type(joint)
         element = Markup("joint", {"name": name, "type": kind}, item=link.joint_item)
         parent = self.by_body[id(joint.parent)] if joint is not None and joint.parent is not None else None
-        add_transform(element, relative(link, parent))
+        add_transform(element, link.frame, None if parent is None else parent.frame)
         element.add("parent", link=WORLD if parent is None else self.names[id(parent.body)])
         element.add("child", link=self.names[id(link.body)])
         if joint is None or kind in ("fixed", "floating"):
@@ -397,7 +392,8 @@ def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
     body, shift = link.body, link.shift
     x, y, z = body.com
     if shift is not UNSHIFTED:
-        x, y, z = (spatial.inverse(shift) @ np.array([*body.com, 1.0]))[:3].tolist()
+        moved = (spatial.inverse(shift) @ np.array([*body.com, 1.0]))[:3]
+        x, y, z = spatial.without_noise(moved, np.abs(shift[:3, 3]).max()).tolist()
     if x or y or z:
         element.add("origin", xyz=format_numbers((x, y, z)))
     element.add("mass", value=format_number(body.mass))
@@ -405,7 +401,7 @@ def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
     if shift is not UNSHIFTED:
         rotated = spatial.rotate_moment(shift[:3, :3].T, tensor)
         rotated = (rotated + rotated.T) / 2.0  # restore the symmetry lost by rounding
-    entries = spatial.moment_entries(rotated).tolist()
+    entries = spatial.without_noise(spatial.moment_entries(rotated)).tolist()
     element.add("inertia", **{name: format_number(value) for name, value in zip(MOMENT_ENTRIES, entries, strict=True)})
     return element
 

@@ -117,7 +117,7 @@ def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeRead
 def compose(scene: Scene, output: OutputContext) -> ComposedFile:
     """Compose the file in the form for its extension."""
     layer = write(scene, output)
-    data = to_bytes(layer, output.extension or TEXT)
+    data = to_bytes(layer, output.extension or TEXT, output.given_numbers)
     native = read_back(data)
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
     native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}

@@ -1,12 +1,14 @@
 """A neutral USD layer, prims with typed properties and valid names, and how it is written to a file.
 
-Text has the shortest exact numbers; the binary form is written through usd-core.
+Text has the shortest exact numbers; the binary form is written through usd-core.  Most properties of UsdPhysics are in
+single precision: their numbers have the digits that it holds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from math import inf
 from typing import Any
 
@@ -15,6 +17,7 @@ from msgspec import Struct, field
 
 from exoskel.formats.usd.codes import catalogue_error
 from exoskel.source.markup import UnwritableError
+from exoskel.source.settled_numbers import GivenNumbers, settle_number
 from exoskel.source.temporary_files import TemporaryFolder
 
 _INVALID = re.compile(r"[^A-Za-z0-9_]")
@@ -124,24 +127,24 @@ _MAX_SINGLE = 3.4e38
 """The limit of single precision, in which UsdPhysics has most of its numbers."""
 
 
-def to_text(layer: Layer) -> str:
-    """The layer as a `.usda` document."""
+def to_text(layer: Layer, given: GivenNumbers | None = None) -> str:
+    """The layer as a `.usda` document.  Computed numbers are rounded: all but the `given` ones, if these are known."""
     lines = ["#usda 1.0", "("]
     lines += [f"{_INDENT}{name} = {_value(value, _INDENT)}" for name, value in layer.metadata.items()]
     lines.append(")")
     for prim in layer.prims:
         lines.append("")
-        _append_prim(prim, "", lines)
+        _append_prim(prim, "", lines, given)
     return "\n".join(lines) + "\n"
 
 
-def to_binary(layer: Layer) -> bytes:
+def to_binary(layer: Layer, given: GivenNumbers | None = None) -> bytes:
     """The layer as a `.usdc` document.  Raises UsdError without usd-core."""
     try:
         from pxr import Sdf
     except ImportError:
         raise catalogue_error("US001", what="the binary form of USD") from None
-    made = open_layer(to_text(layer).encode(), TEXT, Sdf)
+    made = open_layer(to_text(layer, given).encode(), TEXT, Sdf)
     with TemporaryFolder() as folder:
         file = folder / f"layer{BINARY}"
         made.Export(str(file))
@@ -165,12 +168,12 @@ def open_layer(data: bytes, extension: str, sdf: Any) -> Any:
     return layer
 
 
-def to_bytes(layer: Layer, extension: str) -> bytes:
+def to_bytes(layer: Layer, extension: str, given: GivenNumbers | None = None) -> bytes:
     """The layer in the form for a file extension; `.usd` allows both forms and gets the binary one."""
-    return to_text(layer).encode() if extension.lower() == TEXT else to_binary(layer)
+    return to_text(layer, given).encode() if extension.lower() == TEXT else to_binary(layer, given)
 
 
-def _append_prim(prim: Prim, margin: str, lines: list[str]) -> None:
+def _append_prim(prim: Prim, margin: str, lines: list[str], given: GivenNumbers | None) -> None:
     inner = margin + _INDENT
     head = (
         f'{margin}{prim.specifier} {prim.type} "{prim.name}"'
@@ -186,20 +189,46 @@ def _append_prim(prim: Prim, margin: str, lines: list[str]) -> None:
     else:
         lines.append(head)
     lines.append(margin + "{")
-    for declaration, value in prim.properties.items():
-        lines.append(f"{inner}{declaration} = {_value(value)}" if value is not None else inner + declaration)
+    lines += [inner + _property(declaration, value, given) for declaration, value in prim.properties.items()]
     for child in prim.children:
         lines.append("")
-        _append_prim(child, inner, lines)
+        _append_prim(child, inner, lines, given)
     lines.append(margin + "}")
 
 
-def _value(value: Any, margin: str = "") -> str:
+def _property(declaration: str, value: Any, given: GivenNumbers | None) -> str:
+    if value is None:
+        return declaration
+    if _is_single(declaration):
+        return f"{declaration} = {_value(value, number=_single)}"
+    return f"{declaration} = {_value(value if given is None else _settled(value, given))}"
+
+
+_SINGLE = re.compile(r"(?:^| )(?:float|quatf|[a-z]+[A-Za-z]*[234]f)[234]?(?:\[\])? ")
+
+
+@lru_cache(maxsize=256)
+def _is_single(declaration: str) -> bool:
+    """Whether a declaration such as `point3f physics:localPos0` is in single precision."""
+    return _SINGLE.search(declaration) is not None
+
+
+def _settled(value: Any, given: GivenNumbers) -> Any:
+    """A value of a property without the rounding errors of its numbers."""
+    if isinstance(value, float):
+        return settle_number(value, given)
+    if isinstance(value, tuple):
+        return tuple(_settled(one, given) for one in value)
+    return [_settled(one, given) for one in value] if isinstance(value, list) else value
+
+
+def _value(value: Any, margin: str = "", number: Callable[[float], str] | None = None) -> str:
+    number = number or _double
     kind = type(value)
     if kind is float:
-        return _number(value)
+        return number(value)
     if kind is tuple:
-        return f"({', '.join([_number(one) if type(one) is float else _value(one) for one in value])})"
+        return f"({', '.join([number(one) if type(one) is float else _value(one, '', number) for one in value])})"
     if kind is str:
         return quote(value)
     if kind is PrimPath:
@@ -207,19 +236,25 @@ def _value(value: Any, margin: str = "") -> str:
     if kind is bool:
         return "true" if value else "false"
     if kind is list:
-        return f"[{', '.join([_value(one) for one in value])}]"
+        return f"[{', '.join([_value(one, '', number) for one in value])}]"
     if kind is dict:
         rows = [f"{margin}{_INDENT}string {name} = {quote(str(one))}" for name, one in value.items()]
         return "\n".join(["{", *rows, margin + "}"])
     if isinstance(value, np.ndarray):
-        return _value(value.tolist()) if value.ndim == 1 else _value([tuple(row) for row in value.tolist()])
+        numbers = value.tolist()
+        return _value(numbers if value.ndim == 1 else [tuple(row) for row in numbers], "", number)
     if kind is Varying:
-        return f'{_value(value.values)} (interpolation = "vertex")'
+        return f'{_value(value.values, "", number)} (interpolation = "vertex")'
     return str(value)
 
 
-def _number(value: float) -> str:
-    """The shortest text that reads back to the same number; only the reader rounds it to single precision."""
+def _single(value: float) -> str:
+    """The shortest text that reads back to the same number in single precision."""
+    return str(np.float32(value)).removesuffix(".0") if value and -_MAX_SINGLE < value < _MAX_SINGLE else _double(value)
+
+
+def _double(value: float) -> str:
+    """The shortest text that reads back to the same number."""
     if not value:
         return "0"
     if -_MAX_SINGLE < value < _MAX_SINGLE:

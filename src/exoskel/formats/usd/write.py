@@ -1,4 +1,4 @@
-"""Write a scene as USD with UsdPhysics, as a neutral layer that `emitters` converts to text or the binary form.
+"""Write a scene as USD with UsdPhysics, as a neutral layer that `tree` converts to text or the binary form.
 
 Bodies have their initial poses, because UsdPhysics starts from the transforms of bodies.  Joint frames do not depend on
 them: the two frames of a joint coincide at position zero, which preserves the numbers of limits and springs.  Values
@@ -48,7 +48,7 @@ class BodyWriter:
         bodies = list(world.bodies())
         self.number = {id(body): i for i, body in enumerate(bodies)}
         poses = kinematics.poses()
-        self.positions: list[list[float]] = poses[:, :3, 3].tolist()
+        self.positions: list[list[float]] = spatial.without_noise(poses[:, :3, 3]).tolist()
         self.quaternions: list[list[float]] = spatial.quaternion(poses[:, :3, :3]).tolist() if bodies else []
         self.rows = moments(bodies)
         principal, axes = principal_axes(self.rows)

@@ -15,7 +15,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.output_context import Loss, OutputContext
-from exoskel.spatial import Array, unit
+from exoskel.spatial import Array, unit, without_noise
 
 NATIVE: dict[str, str] = {"euler": "ball", **{kind: type for type, kind in JOINT_KINDS.items()}}
 """The XODE joint types by joint kind.  All other kinds are written as an amotor without power, which constrains nothing
@@ -62,7 +62,7 @@ class JointWriter:
                 element.add(tag, body=self.names[id(body)])
         inner = element.add(kind)
         if kind in ANCHORED:
-            x, y, z = (self._frame(joint)[:3, 3]).tolist()
+            x, y, z = without_noise(self._frame(joint)[:3, 3]).tolist()
             inner.add("anchor", x=format_number(x), y=format_number(y), z=format_number(z), absolute="true")
         axes, drives = self._axes(joint, kind, parent_first)
         if kind == "hinge2" and self.output.target == "pyode":
@@ -116,7 +116,7 @@ class JointWriter:
         # The coordinate is the first link's motion relative to the second's.
         sign = -1.0 if parent_first else 1.0
         units = self.units.get(id(joint)) or list(map(unit, joint.axes))
-        axes = [_vector(sign * side @ axis) for side, axis in zip(sides, units, strict=True)]
+        axes = [_vector(without_noise(sign * side @ axis)) for side, axis in zip(sides, units, strict=True)]
         drives = self._drives(joint)
         if kind in _TWO_AXES and joint.parent is None and not joint.swapped:
             # The environment can only be the second link, so the axes are swapped.

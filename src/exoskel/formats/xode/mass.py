@@ -35,7 +35,8 @@ class Mass(Struct, frozen=True):
     inertia: Array
 
     def rotated(self, rotation: Array) -> Mass:
-        return Mass(self.total, rotation @ self.centre, spatial.rotate_moment(rotation, self.inertia))
+        inertia = spatial.without_noise(spatial.rotate_moment(rotation, self.inertia).ravel()).reshape(3, 3)
+        return Mass(self.total, rotation @ self.centre, inertia)
 
     def translated(self, offset: Array) -> Mass:
         before, after = spatial.cross_matrix(self.centre), spatial.cross_matrix(self.centre + offset)
@@ -55,8 +56,8 @@ def _central_moments(masses: Sequence[Mass]) -> Array:
     """The inertias of masses about their centres, `(n, 3, 3)`."""
     cross = spatial.cross_matrix([mass.centre for mass in masses])
     totals = np.array([mass.total for mass in masses])[:, None, None]
-    out: Array = np.array([mass.inertia for mass in masses]) + totals * cross @ cross
-    return out
+    inertias = np.array([mass.inertia for mass in masses]) + totals * cross @ cross
+    return spatial.without_noise(inertias.reshape(-1, 9)).reshape(-1, 3, 3)
 
 
 ZERO_MASS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))

@@ -144,6 +144,7 @@ def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | 
         shape = _single_solid(body, moment, _SOLIDS) if plain else None
     if shape is not None:
         made = mass.add("mass_shape", density=format_number(_density(body, shape)))
+        made.has_all_digits = True
         inner = geometry_element(shape, output)
         assert inner is not None
         made.children.append(inner)
@@ -158,7 +159,10 @@ def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | 
 def _density(body: Body, shape: Shape) -> float:
     weight = solid_properties(shape.geometry)
     assert weight is not None
-    return body.mass / weight[0]
+    volume = weight[0]
+    density = body.mass / volume
+    short = float(spatial.settled([density])[0])
+    return short if short * volume == body.mass else density
 
 
 def _single_solid(body: Body, moment: Moment, kinds: tuple[type, ...]) -> Shape | None:
@@ -193,7 +197,7 @@ def _add_mass_struct(mass: Markup, body: Body, moment: Array) -> None:
     struct.add("centerGravity", **{n: format_number(v) for n, v in zip("xyz", body.com, strict=True)})
     rows = about_origin.tolist()
     entries = {f"m{r}{c}": format_number(rows[r][c]) for r in range(3) for c in range(3)}
-    struct.children.append(Markup("imatrix", entries))
+    struct.children.append(Markup("imatrix", entries, has_all_digits=True))
 
 
 # --- the document --------------------------------------------------------------------------------------

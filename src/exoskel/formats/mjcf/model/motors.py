@@ -112,7 +112,7 @@ def add_angular_motor(
     aligned = spatial.quaternion(frames[1][:3, :3].T).tolist()
     parent.add("site", name=f"{name}/reference", quat=aligned)
     for number, drive in driven:
-        axis = rotation @ spatial.unit(joint.axes[number])
+        axis = spatial.without_noise(rotation @ spatial.unit(joint.axes[number]))
         max_force = drive.max_force or 0.0
         actuator = root.child("actuator").add(
             "general",

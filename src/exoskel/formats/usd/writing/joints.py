@@ -75,6 +75,9 @@ class JointWriter:
         if below:
             parents = self.zero[[self.number[id(joints[i].parent)] for i in below]]
             outer[below] = spatial.inverse(parents) @ outer[below]
+        sizes = np.abs(self.zero[:, :3, 3]).max(initial=0.0)
+        for frames in (outer, inner):
+            frames[:, :3, 3] = spatial.without_noise(frames[:, :3, 3], sizes)
         outers, inners = spatial.pose7(outer).tolist(), spatial.pose7(inner).tolist()
         return {id(j): (a[:3], a[3:], b[:3], b[3:]) for j, a, b in zip(joints, outers, inners, strict=True)}
 

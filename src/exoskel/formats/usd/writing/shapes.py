@@ -262,10 +262,10 @@ def _triangles(surface: Surface, is_visual: bool) -> Properties:
         "float3[] extent": _bounds(vertices),
         "int[] faceVertexCounts": np.full(len(faces), 3),
         "int[] faceVertexIndices": faces.ravel(),
-        "point3f[] points": vertices,
+        "point3f[] points": spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)),
     }
     if is_visual:
-        properties["normal3f[] normals"] = surface.normals
+        properties["normal3f[] normals"] = spatial.without_noise(surface.normals)
         if surface.colors is not None:
             properties["color3f[] primvars:displayColor"] = Varying(surface.colors[:, :3])
             properties["float[] primvars:displayOpacity"] = Varying(surface.colors[:, 3])
