@@ -12,6 +12,7 @@ import pytest
 
 import exoskel
 from exoskel.engines.ode import ode_world
+from exoskel.scene.joint import JointKind
 from tests.motion import xode_agreement
 from tests.motion.agreement import Agreement
 from tests.motion.random_xode import CLASSES, random_xode, random_xodes
@@ -56,3 +57,19 @@ def test_random_documents_have_no_errors(kind: str) -> None:
     for world in random_xodes(kind, 10):
         scene = exoskel.load(world.text.encode(), dialect="spec")
         assert [d for d in scene.diagnostics if d.severity == "error"] == []
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_equal_stops_switch_a_motor_off(kind: JointKind) -> None:
+    """ODE lets a motor drive no joint that both stops hold; soft stops would yield to it."""
+    world = exoskel.World(gravity=(0.0, 0.0, 0.0), time_step=1e-3)
+    world.add_model("m").add_body("b", mass=1.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), joint=kind, axis=(0, 0, 1))
+    joint = world.models[0].joints[0]
+    stops = exoskel.Drive(velocity=2.0, max_force=50.0, low_stop=0.0, high_stop=0.0, stop_cfm=0.1, stop_erp=0.2)
+    joint.drives = (stops,)
+    joint.dofs[0].position_limits = (0.0, 0.0)
+    engines = ["mujoco"] + ["ode"] * ode_world.available()
+    for engine in engines:
+        with exoskel.Simulation(world, engine) as simulation:
+            simulation.step(100)
+            assert simulation.positions[0] == pytest.approx(0.0, abs=1e-6)

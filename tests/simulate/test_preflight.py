@@ -200,6 +200,7 @@ CASES: dict[str, tuple[World, str]] = {
     "EN018.suspension": (world_of(one_joint("hinge2", drives=(Drive(suspension_cfm=0.1), Drive()))), "mujoco"),
     "EN019": (world_of(one_joint("revolute", axes=((0.0, 0.0, 0.0),))), "mujoco"),
     "EN019.plane": (flat(), "mujoco"),
+    "EN019.collapse": (world_of(one_joint("universal", collapses=True)), "mujoco"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0

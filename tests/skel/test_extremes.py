@@ -61,6 +61,15 @@ def test_axes_of_any_length_have_a_direction(reads: Reads, length: str) -> None:
     assert pose[1:3, 1:3].ravel() == pytest.approx([np.cos(1), -np.sin(1), np.sin(1), np.cos(1)])
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_axes_whose_square_overflows_cannot_move_in_dart(reads: Reads, kind: str) -> None:
+    """DART divides by their length, which is infinite there."""
+    axis = "<axis><xyz>0 1e155 1e155</xyz></axis><init_pos>1</init_pos>"
+    read = reads(one_body(joint_inner=axis, kind=kind), semantics="dart")
+    read.expect("SK077.length")
+    assert exoskel.Kinematics(read.world.models).poses()[0] == pytest.approx(np.eye(4))
+
+
 WRONG_JOINT = (
     "<axis><xyz>0 0 0</xyz><dynamics><damping>-4</damping><friction>abc</friction>"
     "<spring_stiffness>2</spring_stiffness></dynamics><limit><lower>2</lower><upper>1</upper></limit></axis>"

@@ -189,7 +189,8 @@ TOPICS = (
         "EN019",
         "Joint axis without direction",
         "In a file that is read as DART reads it, an axis may be zero, or the two axes of a plane parallel. DART runs "
-        "such a joint: it does not move along that axis.",
+        "such a joint: it does not move along that axis. The axes of a universal joint may have any length, by which "
+        "DART does not divide.",
         error(
             "EN019",
             "an axis of joint '{joint}' has no direction; {engine} does not support it",
@@ -199,6 +200,12 @@ TOPICS = (
             "EN019.plane",
             "the axes of joint '{joint}' do not span a plane; {engine} does not support it",
             "use two axes that are not parallel",
+        ),
+        warning(
+            "EN019.collapse",
+            "{engine} normalises the axes of the universal joint '{joint}'; in DART, its child collapses to the origin "
+            "of its parent",
+            "use axes of length 1",
         ),
     ),
 )

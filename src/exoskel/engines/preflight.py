@@ -185,6 +185,8 @@ class _Preflight:
             self._check_rotations(joint)
 
     def _check_axes(self, joint: Joint) -> None:
+        if joint.collapses:
+            self._report("EN019.collapse", joint, joint=joint.name)
         if not all(map(any, joint.axes)):
             self._report("EN019", joint, joint=joint.name)
         elif joint.plane == "arbitrary" and joint.kind in ("planar", "translational2d"):

@@ -210,8 +210,13 @@ class JointReader:
                 return axis
             joint.repaired = _AXES
             return fallback
+        overflows = joint.kind not in _NOT_UNIT_CONSEQUENCES and not isfinite(sum(value * value for value in axis))
+        if overflows and self.context.dart:
+            axis = ZERO
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             consequence = _NOT_UNIT_CONSEQUENCES.get(joint.kind, "also normalises it")
+            if overflows:
+                consequence = "divides it by an infinite length: the joint cannot move"
             self.report("SK077.length", axis_node.number, "xyz", found=length, consequence=consequence)
         return axis
 

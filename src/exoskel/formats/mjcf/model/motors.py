@@ -14,7 +14,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.tree import MjcfElement
-from exoskel.scene.joint import Dof, Interval, Joint
+from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.spatial import Array
 
 PRESCRIBED_ARMATURE = 1e13
@@ -34,7 +34,10 @@ class Motor(Struct, frozen=True):
 
 
 def motors_of(joint: Joint) -> list[Motor]:
-    """The motors of a joint, in the order of its coordinates."""
+    """The motors of a joint, in the order of its coordinates.
+
+    ODE switches a motor off between stops that are equal: they hold the joint.
+    """
     if joint.actuator == "servo":
         return [Motor(i, 0.0, dof.force_limits) for i, dof in enumerate(joint.dofs)]
     if joint.kind == "amotor":
@@ -43,8 +46,13 @@ def motors_of(joint: Joint) -> list[Motor]:
     return [
         Motor(i, drive.velocity or 0.0, (-drive.max_force, drive.max_force))
         for i, drive in enumerate(joint.drives[:count])
-        if drive.max_force
+        if drive.max_force and not (joint.limits_enforced and _is_held(joint, i))
     ]
+
+
+def _is_held(joint: Joint, coordinate: int) -> bool:
+    low, high = joint._dofs[coordinate].position_limits if joint._dofs else UNLIMITED
+    return low == high
 
 
 def has_force_motor(joint: Joint, dof: Dof) -> bool:
