@@ -243,9 +243,16 @@ def test_following_the_guide_adds_a_command(copied_source: Path) -> None:
 # --- imports ------------------------------------------------------------------------------------------
 
 
-def _imported_at_load(tree: ast.Module) -> Iterator[str]:
-    """The modules, or names in modules, that a module imports when it is loaded."""
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements of a module, with those that only the type checker sees."""
     for node in tree.body:
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        yield from node.body if is_for_types and isinstance(node, ast.If) else (node,)
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    """The modules, or names in modules, that a module imports when it is loaded, or for its types."""
+    for node in _statements(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("exoskel"):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -256,7 +263,7 @@ def test_modules_do_not_import_each_other_in_cycles() -> None:
     names = {".".join(file.relative_to(PROJECT / "src").with_suffix("").parts): file for file in SOURCES}
     imports: dict[str, set[str]] = {}
     for name, file in names.items():
-        found = _imported_at_load(ast.parse(file.read_text(encoding="utf-8")))
+        found = _imports(ast.parse(file.read_text(encoding="utf-8")))
         imports[name] = {target if target in names else target.rpartition(".")[0] for target in found} & names.keys()
     try:
         tuple(TopologicalSorter(imports).static_order())

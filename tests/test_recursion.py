@@ -38,7 +38,7 @@ ALLOWED = {
     "exoskel.scene.value_checks.ValueChecker.describe": _TYPES,
     "exoskel.scene.value_checks._invalid_rows": _ONCE,
     "exoskel.scene.value_checks.shown": _TYPES,
-    "exoskel.convert.physics_certificate._WorldComparison.rows": _OTHER,
+    "exoskel.convert.physics_certificate._WorldCertificate.rows": _OTHER,
     "exoskel.source.flat_tree.Node.stated_fields": _OTHER,
     "exoskel.cli.describe._add_children": _VOCABULARY,
     "exoskel.source.schema._SchemaWriter._anywhere": _VOCABULARY,

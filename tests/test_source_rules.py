@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from exoskel.engines.registry import ENGINES
+from exoskel.formats.registry import FORMATS
 from exoskel.source.embedded_format import EXTENSION, EmbeddedTag
 
 SOURCE = Path(__file__).parents[1] / "src" / "exoskel"
@@ -63,16 +64,21 @@ def test_the_classes_of_embedded_data_spell_all_of_its_words() -> None:
     assert words >= _OWN_WORDS | _COMMON_WORDS
 
 
-# --- engines -------------------------------------------------------------------------------------------
+# --- names of engines and formats ----------------------------------------------------------------------
 
 _LAYERS_WITH_ENGINES = ("engines", "simulate", "view", "lsp", "cli")
-_ENGINE_PACKAGES = ("engines/mujoco", "engines/dart", "engines/ode", "engines/registry.py")
+_LAYERS_WITH_FORMATS = ("formats", "convert", *_LAYERS_WITH_ENGINES)
+_FORMATS = {format.name for format in FORMATS}
+_OWN_PACKAGES = (
+    *("engines/mujoco", "engines/dart", "engines/ode", "engines/registry.py"),
+    *(f"formats/{name}/" for name in _FORMATS),
+)
 _OTHER_NAMES = {"renderer"}
 """Variables whose values are not engines, although some are called like one."""
 
 
-def _compared_engines(tree: ast.Module) -> Iterator[str]:
-    """Names of engines that are compared with a value, matched, or used as keys of a table."""
+def _compared_strings(tree: ast.Module) -> Iterator[str]:
+    """Strings that are compared with a value, matched, or used as keys of a table."""
     for node in ast.walk(tree):
         found: Sequence[ast.AST | None] = ()
         if isinstance(node, ast.Compare) and ast.unparse(node.left) not in _OTHER_NAMES:
@@ -81,23 +87,46 @@ def _compared_engines(tree: ast.Module) -> Iterator[str]:
             found = node.keys
         elif isinstance(node, ast.MatchValue):
             found = [node.value]
-        yield from _strings(one for one in found if one is not None) & ENGINES.keys()
+        yield from _strings(one for one in found if one is not None)
 
 
-@pytest.mark.parametrize(
-    "file",
-    [file for layer in _LAYERS_WITH_ENGINES for file in sorted((SOURCE / layer).rglob("*.py"))],
-    ids=lambda file: str(file.relative_to(SOURCE)),
-)
+def _chosen_strings(tree: ast.Module) -> set[str]:
+    """Strings of which a condition chooses one."""
+    choices = [node for node in ast.walk(tree) if isinstance(node, ast.IfExp)]
+    return _strings(one for node in choices for one in (node.body, node.orelse))
+
+
+def _modules_of(*layers: str) -> list[Path]:
+    """The modules of some layers, without the packages of single engines and formats."""
+    files = [file for layer in layers for file in sorted((SOURCE / layer).rglob("*.py"))]
+    return [file for file in files if not str(file.relative_to(SOURCE)).startswith(_OWN_PACKAGES)]
+
+
+def _name(file: Path) -> str:
+    return str(file.relative_to(SOURCE))
+
+
+@pytest.mark.parametrize("file", _modules_of(*_LAYERS_WITH_ENGINES), ids=_name)
 def test_only_the_packages_of_engines_depend_on_their_names(file: Path) -> None:
-    if not str(file.relative_to(SOURCE)).startswith(_ENGINE_PACKAGES):
-        assert not [*_compared_engines(_parse(file))]
+    assert not {*_compared_strings(_parse(file))} & ENGINES.keys()
+
+
+@pytest.mark.parametrize("file", _modules_of(*_LAYERS_WITH_FORMATS), ids=_name)
+def test_only_the_packages_of_formats_depend_on_their_names(file: Path) -> None:
+    tree = _parse(file)
+    assert not {*_compared_strings(tree), *_chosen_strings(tree)} & _FORMATS
 
 
 def test_a_comparison_with_the_name_of_an_engine_is_found() -> None:
     for text in ('engine == "dart"', '"ode" != engine', 'engine in ("mujoco", "x")', '{"warp": 1}[engine]'):
-        assert [*_compared_engines(ast.parse(text))]
-    assert not [*_compared_engines(ast.parse('renderer == "mujoco"'))]
+        assert {*_compared_strings(ast.parse(text))} & ENGINES.keys()
+    assert not {*_compared_strings(ast.parse('renderer == "mujoco"'))}
+
+
+def test_a_choice_of_a_format_by_its_name_is_found() -> None:
+    for text in ('format.name == "skel"', '"skel" if len(worlds) == 1 else "xode"', '{"sdf": 1}[format]'):
+        tree = ast.parse(text)
+        assert {*_compared_strings(tree), *_chosen_strings(tree)} & _FORMATS
 
 
 # --- names of types -------------------------------------------------------------------------------------

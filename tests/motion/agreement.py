@@ -49,14 +49,16 @@ class Agreement(Struct, frozen=True):
 
 def in_dart(worlds: Iterable[RandomWorld], steps: int = STEPS) -> Iterator[Motion]:
     """DART's states after `steps` steps."""
-    requests = [json.dumps({"text": w.text, "steps": steps, "commands": w.commands}) for w in worlds]
+    requests = [
+        json.dumps({"text": w.text, "steps": steps, "commands": w.commands, "limits": w.limits}) for w in worlds
+    ]
     return iter(dart.answers(requests))
 
 
 def compare(world: RandomWorld, motion: Motion, steps: int = STEPS) -> Agreement:
     """Move a world with the default engine and compare its state with DART's."""
     scene = exoskel.load(world.text.encode(), semantics="dart")
-    with Simulation(scene) as simulation:
+    with Simulation(scene, limits=world.limits or None) as simulation:
         if world.commands:
             simulation.commands = by_degree_of_freedom(scene, world.commands)
         simulation.step(steps)
@@ -124,6 +126,7 @@ TITLES = {
     "free": "free joints",
     "friction": "joint friction",
     "actuators": "all actuators, with commands",
+    "limits": "enforced limits of positions and velocities",
 }
 
 if __name__ == "__main__":

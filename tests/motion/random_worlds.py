@@ -14,7 +14,7 @@ from msgspec import Struct
 
 Item = TypeVar("Item")
 
-CLASSES = ("plain", "ball", "free", "friction", "actuators")
+CLASSES = ("plain", "ball", "free", "friction", "actuators", "limits")
 """What a world of a class has in addition to joints with fixed axes, springs and dampers."""
 
 STEPS = 200
@@ -39,12 +39,13 @@ _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.8, 0.0), (0.
 class RandomWorld(Struct, frozen=True):
     """A document, and the commands of its joints by skeleton and joint, which are the same in every step.
 
-    Without commands, those that the engine begins with act.
+    Without commands, those that the engine begins with act.  If `limits`, the engine enforces them.
     """
 
     name: str
     text: str
     commands: dict[str, dict[str, list[float]]]
+    limits: bool = False
 
 
 def random_world(kind: str, seed: int) -> RandomWorld:
@@ -90,7 +91,7 @@ class _Writer(Draw):
         skeletons = "".join(self._skeleton(f"s{i}") for i in range(self._choose((1, 1, 2))))
         physics = f"<physics><time_step>{step}</time_step><gravity>{gravity}</gravity></physics>"
         text = f'<skel version="1.0"><world name="w">{physics}\n{skeletons}</world></skel>\n'
-        return RandomWorld(name, text, {} if self._chance(0.25) else self.commands)
+        return RandomWorld(name, text, {} if self._chance(0.25) else self.commands, self.kind == "limits")
 
     def _skeleton(self, name: str) -> str:
         self.commands[name] = {}
@@ -133,7 +134,7 @@ class _Writer(Draw):
         return f"<joint {head}>{ends}{self._transformation(0.6)}{self._axes(kind)}{initial}{dofs}</joint>\n"
 
     def _kinds(self) -> tuple[str, ...]:
-        if self.kind in ("friction", "actuators"):
+        if self.kind in ("friction", "actuators", "limits"):
             return (*_PLAIN, *_PLAIN, "ball", "free")
         return (*_PLAIN, self.kind) if self.kind in DOFS else _PLAIN
 
@@ -177,12 +178,12 @@ class _Writer(Draw):
             parts += f"<spring_rest_position>{_decimals(self.rng.uniform(-0.4, 0.4), 3)}</spring_rest_position>"
         if self._chance({"friction": 0.5, "actuators": 0.1}.get(self.kind, 0.0)):
             parts += f"<friction>{_decimals(self.rng.uniform(0.05, 2.0) * scale, 3)}</friction>"
-        if self._chance(0.2):
+        if self._chance(0.6 if self.kind == "limits" else 0.2):
             parts += f'<position lower="{self._number(-0.6, -0.1)}" upper="{self._number(0.1, 0.6)}"/>'
         if actuator == "servo" and self._chance(0.5):
             bound = self._number(0.5, 20.0)
             parts += f'<force lower="-{bound}" upper="{bound}"/>'
-        if actuator == "servo" and self._chance(0.3):
+        if (actuator == "servo" or self.kind == "limits") and self._chance(0.3):
             bound = self._number(0.2, 1.0)
             parts += f'<velocity lower="-{bound}" upper="{bound}"/>'
         return f'<dof local_index="{index}">{parts}</dof>' if parts else ""

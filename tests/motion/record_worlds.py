@@ -49,6 +49,8 @@ CASES = [
     Case("weak_servo", (1.0,), (1, 50, 60, 61, 62, 100)),
     Case("weak_servo", (1.0,), (1, 50, 60, 61, 62, 100), limits=True),
     Case("locked_start"),
+    Case("locked_above_chain"),
+    Case("falling_onto_limits", limits=True),
     Case("ball_springs"),
     Case("velocity_limits", limits=True),
     Case("static_with_velocity"),

@@ -42,15 +42,16 @@ def test_the_recorded_motion_is_that_of_dart(case: Case) -> None:
     assert_same(move(case, "dart"), RECORDED[case.name])
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.limits is None], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_rollouts_move_like_a_single_world(case: Case) -> None:
     commands = np.array(case.commands) if case.commands else None
-    motion = rollout(load(case.file), 2, case.steps[-1], stride=case.steps[-1], commands=commands, record="all")
+    steps = case.steps[-1]
+    motion = rollout(load(case.file), 2, steps, stride=steps, commands=commands, limits=case.limits, record="all")
     assert motion.positions is not None and motion.velocities is not None and motion.energy is not None
     (wanted,) = RECORDED[case.name][-1:]
     assert motion.positions[1, -1] == pytest.approx(wanted["positions"], rel=0, abs=1e-7)
     assert motion.velocities[1, -1] == pytest.approx(wanted["velocities"], rel=0, abs=1e-6)
-    with Simulation(load(case.file)) as simulation:
+    with Simulation(load(case.file), limits=case.limits) as simulation:
         if commands is not None:
             simulation.commands = commands
         simulation.step(case.steps[-1])
@@ -69,6 +70,46 @@ def test_parameters_vary_between_worlds_that_step_as_in_dart() -> None:
         simulation = Simulation(scene)
         simulation.step(100)
         assert motion.positions[number, -1] == pytest.approx(simulation.positions, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("stride", [1, 7, 70])
+def test_recorded_samples_of_rollouts_stay_within_limits(stride: int) -> None:
+    """MuJoCo takes the steps between the limits, and those at them are repeated; two worlds reach them later."""
+    scene = load("falling_onto_limits")
+    start = [0.1, 0.1, 0.0, 0.0]
+    motion = rollout(scene, 4, 70, stride=stride, limits=True, vary={"joint:slider.position": start})
+    assert motion.positions is not None
+    for number in (0, 3):
+        simulation = Simulation(scene, limits=True)
+        simulation.positions = np.array([start[number], 0.0, 0.0])
+        for sample in motion.positions[number]:
+            assert sample == pytest.approx(simulation.positions, rel=0, abs=1e-12)
+            simulation.step(stride)
+    assert motion.positions[:, :, 0].min() > -0.05 - 1e-9
+
+
+def test_steps_one_by_one_are_those_in_bulk() -> None:
+    scene = load("falling_onto_limits")
+    bulk, single = Simulation(scene, limits=True), Simulation(scene, limits=True)
+    for _ in range(150):
+        single.step()
+    bulk.step(150)
+    assert single.state.tolist() == bulk.state.tolist()
+
+
+def test_limits_of_a_body_in_contact_hold() -> None:
+    """A slider with a ball falls onto a floor that moves down to its own limit."""
+    world = exoskel.World(gravity=(0.0, 0.0, -9.81), time_step=1e-3)
+    for name, height in (("floor", 0.0), ("ball", 0.3)):
+        pose = exoskel.Pose((0.0, 0.0, height))
+        body = world.add_model(name).add_body(name, mass=1.0, pose=pose, joint="prismatic", axes=((0.0, 0.0, 1.0),))
+        shape = exoskel.Sphere(0.1) if name == "ball" else exoskel.Box((1.0, 1.0, 0.1))
+        body.collisions.append(exoskel.Shape(geometry=shape))
+    world.models[0].joints[0].dofs[0].position_limits = (-0.02, 1.0)
+    simulation = Simulation(world)
+    simulation.step(1000)
+    assert simulation.positions[0] == pytest.approx(-0.02, abs=1e-3)
+    assert simulation.positions[1] == pytest.approx(-0.17, abs=5e-3)
 
 
 def test_internal_actuators_conserve_momentum() -> None:

@@ -2,7 +2,7 @@
 
 Reads one request per line from standard input and answers each with one line on standard output, both
 JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers; `{"text": SKEL, "steps": n,
-"commands": {skeleton: {joint: [..]}}}` gives its state after n steps.
+"commands": {skeleton: {joint: [..]}}, "limits": whether they are enforced}` gives its state after n steps.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def move(dartpy, request):
         for joint in those
         if joint.getName() in request["commands"].get(name, ())
     ]
+    for joint in (joint for those in joints.values() for joint in those if request.get("limits")):
+        joint.setLimitEnforcement(True)
     for _ in range(request["steps"]):
         for joint, values in commands:
             for index, value in enumerate(values):

@@ -9,8 +9,7 @@ from lxml import etree
 
 import exoskel
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.source.schema import build_schema
-from exoskel.source.vocabulary import describe_element
+from exoskel.source.schema import build_schema, describe_element
 from tests.support.messages import Case, load_case
 from tests.support.places import TESTS, xode_sample_files
 from tests.support.xode import body, geom, joint, mass, mass_shape, scene, transform, trimesh

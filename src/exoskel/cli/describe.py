@@ -11,8 +11,8 @@ from exoskel.cli.read_flags import Flag
 from exoskel.diagnostics import ExoskelError, did_you_mean
 from exoskel.formats import registry
 from exoskel.formats.interface import Format
+from exoskel.source.schema import describe_element as rows_of
 from exoskel.source.vocabulary import Element
-from exoskel.source.vocabulary import describe_element as rows_of
 
 
 def describe(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct, structs
 
-from exoskel.convert.comparison import Row, check, largest, worst_rows
+from exoskel.convert.comparison import PlacedWorlds, Row, SceneComparison, check, largest, worst_rows
 from exoskel.convert.embedded_certificate import compare as compare_embedded
 from exoskel.convert.node_fates import FateRecorder
 from exoskel.convert.passes import JointLowering, UpAxisRotation, lowering_hint
@@ -21,7 +21,6 @@ from exoskel.formats.codes import CATALOGUE
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written, write
 from exoskel.scene.fields import relative_difference, transform_differences
-from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.lowering.up_axis import Up, up_axis
@@ -66,13 +65,13 @@ def _compare_picture(mine: World, theirs: World, written: Written) -> list[Row]:
         return [("bodies", np.inf)]
     inexact = {id(loss.item) for loss in written.output.losses}
     exact = [i for i, body in enumerate(bodies) if id(body) not in inexact]
-    poses = Kinematics(mine.models).poses(), Kinematics(theirs.models).poses()
+    comparison = SceneComparison(PlacedWorlds([mine]), PlacedWorlds([theirs]), list(zip(bodies, others, strict=True)))
     masses = ([side[i].mass for i in exact] for side in (bodies, others))
     inertias = (moments([side[i] for i in exact]).tolist() for side in (bodies, others))
     settings = ((world.gravity, world.time_step) for world in (mine, theirs))
     return [
         ("bodies", 0.0),
-        ("poses in the initial state", largest(transform_differences(*poses))),
+        ("poses in the initial state", comparison.initial_poses()),
         ("poses of shapes", _shape_pose_difference(mine, theirs, written)),
         ("masses in extras", relative_difference(*masses)),
         ("moments of inertia in extras", relative_difference(*inertias)),

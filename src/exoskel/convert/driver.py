@@ -118,14 +118,14 @@ def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) ->
     from exoskel.formats.saving.verification import match
     from exoskel.formats.write import write
 
-    format = "skel" if len(scene.worlds) == 1 else "xode"
+    format = registry.for_whole_scene(len(scene.worlds))
     folder = Path.cwd()
-    data = write(scene, format, folder=folder, output=OutputContext(folder, meshes="absolute")).data
-    read = load(data, format=format, name=_NO_FILE, base=folder)
+    data = write(scene, format.name, folder=folder, output=OutputContext(folder, meshes="absolute")).data
+    read = load(data, format=format.name, name=_NO_FILE, base=folder)
     document = read.documents[0]
     assert isinstance(document, Document)
     if problem := match(scene, read).problem:
-        raise ExoskelError(f"the scene cannot be written as {format.upper()} without changes: {problem}")
+        raise ExoskelError(f"the scene cannot be written as {format.label} without changes: {problem}")
     return read, document
 
 

@@ -6,8 +6,7 @@ and without, as any other reader of the format does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from itertools import compress
 from operator import attrgetter
 from sys import float_info
@@ -17,15 +16,15 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.convert.comparison import (
-    AT_REST,
     DOF_GROUPS,
+    PlacedWorlds,
     Row,
+    SceneComparison,
     anchor_and_axes,
-    compare_random_poses,
     difference_or_inf,
+    dof_difference,
     dof_names,
     field_difference,
-    field_getter,
     half_space,
     largest,
     mass_difference,
@@ -38,15 +37,11 @@ from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import (
     comparable_dofs,
-    inertia_differences,
     iter_items,
     relative_difference,
-    transform_differences,
 )
-from exoskel.scene.initial_velocities import initial_twists, stated_twists
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Joint
-from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
@@ -63,13 +58,13 @@ def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
     approximated = frozenset(id(loss.item) for loss in written.output.losses)
     stores_limits = target.dart_ignores_limits
     if written.output.target != "portable":
-        return _NativeComparison(
+        return _NativeCertificate(
             scene, written.reread_native, kinds, _output_nodes(scene, written), approximated, stores_limits
         ).rows()
     needless = needless_fields(scene, written.embedded, target)
     return [
         *_compare_scenes(scene, written.reread),
-        *_NativeComparison(written.reread, written.reread_native, kinds, {}, approximated, stores_limits).rows(),
+        *_NativeCertificate(written.reread, written.reread_native, kinds, {}, approximated, stores_limits).rows(),
         (_LABEL + "fields supported by the format", difference_or_inf(not needless)),
     ]
 
@@ -91,7 +86,8 @@ def _compare_scenes(scene: Scene, full: Scene) -> list[Row]:
 
 
 def _compare_worlds(mine: World, theirs: World) -> list[Row]:
-    bodies, others = list(mine.bodies()), list(theirs.bodies())
+    first, second = PlacedWorlds([mine]), PlacedWorlds([theirs])
+    bodies, others = first.bodies, second.bodies
     joints, other_joints = ([*tree, *loops] for tree, loops in map(_joints, (mine, theirs)))
     rows: list[Row] = [
         ("world settings", relative_difference(_settings(mine), _settings(theirs))),
@@ -101,14 +97,14 @@ def _compare_worlds(mine: World, theirs: World) -> list[Row]:
         return rows
     body_pairs = list(zip(bodies, others, strict=True))
     joint_pairs = list(zip(joints, other_joints, strict=True))
-    first, second = Kinematics(mine.models), Kinematics(theirs.models)
+    comparison = SceneComparison(first, second, body_pairs)
     return [
         *rows,
         ("total mass", mass_difference(bodies, others)),
-        ("masses, centres of mass and inertias", largest(inertia_differences(bodies, others)) if bodies else 0.0),
+        ("masses, centres of mass and inertias", comparison.inertias(body_pairs)),
         ("degrees of freedom", difference_or_inf(dof_names(mine) == dof_names(theirs))),
-        ("poses in the initial state", largest(transform_differences(first.poses(), second.poses()))),
-        ("poses at random configurations", compare_random_poses(first, second, mine)),
+        ("poses in the initial state", comparison.initial_poses()),
+        ("poses at random configurations", comparison.random_poses()),
         ("loops", largest([_joint_difference(a, b) for a, b in joint_pairs if a.loop])),
         *(
             (name, largest([_dof_difference(a, b, fields) for a, b in joint_pairs]))
@@ -156,11 +152,8 @@ def _ends(joint: Joint) -> tuple[str, str | None]:
 def _dof_difference(one: Joint, other: Joint, fields: tuple[str, ...]) -> float:
     if one._dofs is None and other._dofs is None:
         return 0.0
-    pick = field_getter(fields)
-    mine, theirs = [pick(dof) for dof in one.dofs], [pick(dof) for dof in other.dofs]
-    if mine == theirs or not (comparable_dofs(one) or comparable_dofs(other)):
-        return 0.0
-    return relative_difference(mine, theirs)
+    difference = dof_difference(one.dofs, other.dofs, fields)
+    return difference if difference and (comparable_dofs(one) or comparable_dofs(other)) else 0.0
 
 
 def _joint_difference(one: Joint, other: Joint) -> float:
@@ -191,12 +184,9 @@ def _placement_in_child(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
 
 _LABEL = "without embedded data: "
 
-_Placed = tuple[Body, np.ndarray]
-"""A body and its pose in the initial state."""
 
-
-class _NativeComparison:
-    """A scene, compared with what a reader sees that knows only the format.
+class _NativeCertificate:
+    """The rows about a scene and what a reader sees of it that knows only the format.
 
     Items are matched by their elements: `nodes` are the elements of the output by the ids of items.  It is empty where
     `wanted` was read from the output itself.
@@ -211,8 +201,9 @@ class _NativeComparison:
         approximated: frozenset[int],
         stores_limits: bool,
     ) -> None:
-        self.wanted = wanted
-        self.native = native
+        at_bodies = any(body.state is not None for world in native.worlds for body in world.bodies())
+        self.wanted = PlacedWorlds(wanted.worlds, at_bodies=at_bodies)
+        self.native = PlacedWorlds(native.worlds, at_bodies=at_bodies)
         self.kinds = kinds
         self.nodes = nodes
         self.approximated = approximated
@@ -223,64 +214,40 @@ class _NativeComparison:
         return -1 if item is None else self.nodes.get(id(item), -1) if self.nodes else item.node
 
     def rows(self) -> list[Row]:
-        native = {body.node: (body, pose) for body, pose in self._native_bodies}
-        nodes = [self._node(body) for body, _ in self._wanted_bodies]
-        pairs = [
-            (body, pose, *native[node])
-            for (body, pose), node in zip(self._wanted_bodies, nodes, strict=True)
-            if node in native
-        ]
+        native = {body.node: body for body in self.native.bodies}
+        pairs = [(body, native[node]) for body in self.wanted.bodies if (node := self._node(body)) in native]
+        comparison = SceneComparison(self.wanted, self.native, pairs)
         rows: list[Row] = []
         if pairs:
-            mine, theirs = np.array([p[1] for p in pairs]), np.array([p[3] for p in pairs])
-            rows.append((_LABEL + "poses in the initial state", largest(transform_differences(mine, theirs))))
+            rows.append((_LABEL + "poses in the initial state", comparison.initial_poses()))
         # Some formats cannot express a mass that is not positive, or a moment of inertia that no real body has.
-        heavy = [(a, b) for a, _, b, _ in pairs if a.mass > 0.0 and id(a) not in self.approximated]
+        heavy = [(a, b) for a, b in pairs if a.mass > 0.0 and id(a) not in self.approximated]
         heavy = list(compress(heavy, _have_valid_moments([a for a, _ in heavy])))
         if heavy:
-            errors = inertia_differences([a for a, _ in heavy], [b for _, b in heavy])
-            rows.append((_LABEL + "masses, centres of mass and inertias", largest(errors)))
-            rows.append((_LABEL + "velocities", self._compare_velocities(native)))
+            rows.append((_LABEL + "masses, centres of mass and inertias", comparison.inertias(heavy)))
+            moving = self._bodies_with_native_joints()
+            moved = [(a, b) for a, b in pairs if id(a) in moving]
+            rows.append((_LABEL + "velocities", comparison.velocities(moved)))
         rows += self._compare_joints()
         rows.append((_LABEL + "shapes", self._compare_shapes()))
         return rows
 
-    @cached_property
-    def _wanted_bodies(self) -> list[_Placed]:
-        return [placed for world in self.wanted.worlds for placed in _placed_bodies(world)]
-
-    @cached_property
-    def _native_bodies(self) -> list[_Placed]:
-        return [placed for world in self.native.worlds for placed in _placed_bodies(world)]
-
-    def _compare_velocities(self, native: dict[int, _Placed]) -> float:
-        """Velocities of bodies: from joints, or stated at bodies where the format has them there."""
-        at_bodies = any(body.state is not None for world in self.native.worlds for body in world.bodies())
-        mine, theirs = (_twists(scene, at_bodies) for scene in (self.wanted, self.native))
-        worst = 0.0
-        if not mine and not theirs:
-            return worst
-        for world in self.wanted.worlds:
-            for model in world.models:
-                supported = all(j.kind in self.kinds or j.kind == "free" for j in model.joints) and not model.static
-                for body in model.bodies if supported else ():
-                    other = native.get(self._node(body))
-                    if other is not None:
-                        twists = mine.get(id(body), AT_REST), theirs.get(id(other[0]), AT_REST)
-                        worst = max(worst, relative_difference(*twists))
-        return worst
+    def _bodies_with_native_joints(self) -> set[int]:
+        """The bodies of models that move, and whose joints the format has all."""
+        native = self.kinds | {"free"}
+        models = [m for m in self.wanted.models if not m.static and all(joint.kind in native for joint in m.joints)]
+        return {id(body) for model in models for body in model.bodies}
 
     def _compare_joints(self) -> list[Row]:
         """Joints that the format supports exist, between the same bodies, about the same axes."""
-        native = {joint.node: joint for world in self.native.worlds for joint in world.joints() if not joint.implicit}
+        native = {joint.node: joint for joint in self.native.joints if not joint.implicit}
         placement, limits = 0.0, 0.0
-        for world in self.wanted.worlds:
-            for model in world.models:
-                for joint in model.joints:
-                    if joint.kind in self.kinds and not model.static and not self._has_no_element(joint):
-                        other = native.get(self._node(joint))
-                        placement = max(placement, np.inf if other is None else self._joint_difference(joint, other))
-                        limits = max(limits, 0.0 if other is None else self._limit_difference(joint, other))
+        for model in self.wanted.models:
+            for joint in model.joints:
+                if joint.kind in self.kinds and not model.static and not self._has_no_element(joint):
+                    other = native.get(self._node(joint))
+                    placement = max(placement, np.inf if other is None else self._joint_difference(joint, other))
+                    limits = max(limits, 0.0 if other is None else self._limit_difference(joint, other))
         return [(_LABEL + "joints", placement), (_LABEL + "limits", limits)]
 
     def _limit_difference(self, joint: Joint, other: Joint) -> float:
@@ -301,31 +268,23 @@ class _NativeComparison:
         return 0.0 if beyond or off else relative_difference(wanted, found)
 
     def _compare_shapes(self) -> float:
-        native = {s.node: s for world in self.native.worlds for body in world.bodies() for s in body.shapes}
+        native = {shape.node: shape for body in self.native.bodies for shape in body.shapes}
         worst = 0.0
-        for world in self.wanted.worlds:
-            for body in world.bodies():
-                for shape in body.shapes:
-                    other = native.get(self._node(shape))
-                    if other is None:
-                        continue
-                    if shape.kind == other.kind and shape.kind not in _PLACED_OTHERWISE:
-                        worst = max(worst, field_difference(shape, other, ("geometry", "pose")))
-                    elif shape.kind == "mesh" and other.kind == "trimesh":
-                        worst = max(worst, relative_difference(shape.geometry.bounds(), other.geometry.bounds()))
+        for shape in (shape for body in self.wanted.bodies for shape in body.shapes):
+            other = native.get(self._node(shape))
+            if other is None:
+                continue
+            if shape.kind == other.kind and shape.kind not in _PLACED_OTHERWISE:
+                worst = max(worst, field_difference(shape, other, ("geometry", "pose")))
+            elif shape.kind == "mesh" and other.kind == "trimesh":
+                worst = max(worst, relative_difference(shape.geometry.bounds(), other.geometry.bounds()))
         return max(worst, self._compare_planes())
 
     def _compare_planes(self) -> float:
         """Compare planes in the root frame, where planes of moving bodies stay at their initial pose."""
-        found = [_half_space_in_root(pose, shape) for body, pose in self._native_bodies for shape in body.shapes]
-        planes = [plane for plane in found if plane is not None]
-        worst = 0.0
-        for body, pose in self._wanted_bodies:
-            for shape in body.collisions:
-                wanted = _half_space_in_root(pose, shape)
-                if wanted is not None:
-                    worst = max(worst, min((relative_difference(wanted, plane) for plane in planes), default=np.inf))
-        return worst
+        wanted = _planes_in_root(self.wanted, lambda body: body.collisions)
+        planes = _planes_in_root(self.native, lambda body: body.shapes)
+        return largest([min((relative_difference(one, plane) for plane in planes), default=np.inf) for one in wanted])
 
     def _has_no_element(self, joint: Joint) -> bool:
         return (joint.implicit and joint.kind == "free") or (joint.loop and self._node(joint) < 0)
@@ -348,17 +307,14 @@ class _NativeComparison:
         return _placement_difference(_with_axes(joint, mine), _with_axes(other, theirs))
 
 
-def _twists(scene: Scene, at_bodies: bool) -> dict[int, Any]:
-    found: dict[int, Any] = {}
-    for world in scene.worlds:
-        own = stated_twists(world.bodies()) if at_bodies else None
-        found |= initial_twists(world.models, Kinematics(world.models), own)
-    return found
-
-
-def _half_space_in_root(pose: np.ndarray, shape: Shape) -> list[float] | None:
-    """The normal and offset of a plane in the root frame; None for other shapes."""
-    return half_space(shape, pose @ shape.pose.matrix()) if isinstance(shape.geometry, Plane) else None
+def _planes_in_root(side: PlacedWorlds, shapes: Callable[[Body], Sequence[Shape]]) -> list[list[float]]:
+    """The normals and offsets of planes in the root frame, in the initial state."""
+    return [
+        half_space(shape, pose @ shape.pose.matrix())
+        for body, pose in zip(side.bodies, side.kinematics.poses(), strict=True)
+        for shape in shapes(body)
+        if isinstance(shape.geometry, Plane)
+    ]
 
 
 _PLACED_OTHERWISE = ("plane", "mesh", "trimesh")
@@ -374,10 +330,6 @@ def _have_valid_moments(bodies: Sequence[Body]) -> list[bool]:
     for place, is_positive in zip(finite.tolist(), (lowest > 0.0).tolist(), strict=True):
         found[place] = is_positive
     return found
-
-
-def _placed_bodies(world: World) -> list[_Placed]:
-    return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
 
 
 def _with_axes(joint: Joint, axes: tuple[Vector, ...]) -> Joint:

@@ -6,40 +6,35 @@ Each pass checks that it changed only what it is meant to change, and determines
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from exoskel import spatial
 from exoskel.convert.comparison import (
-    AT_REST,
     CONSTANT_DOF_GROUPS,
     DOF_GROUPS,
     TOLERANCE,
+    PlacedWorlds,
+    SceneComparison,
     check,
     check_added_mass,
-    compare_random_poses,
     difference_or_inf,
+    dof_difference,
     dof_names,
+    field_difference,
     largest,
-    random_configurations,
     shape_difference,
 )
 from exoskel.convert.report import Check
 from exoskel.convert.selection import with_worlds
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.write import Written
-from exoskel.scene.body import Body
 from exoskel.scene.fields import (
     DOF_FIELDS,
-    comparable_value,
-    inertia_differences,
     relative_difference,
-    transform_differences,
 )
-from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.joint import MOTION_FIELDS, Dof, Joint
-from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain, LoweredWorld
 from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, RotatedWorld, Up, rotate_up_axis
@@ -70,21 +65,19 @@ class UpAxisRotation:
 
 def _rotation_checks(world: World, done: RotatedWorld) -> list[Check]:
     label, rotation = f"before {UP_AXIS_PASS}: ", done.rotation
+    first, second = PlacedWorlds([world]), PlacedWorlds([done.world])
+    comparison = SceneComparison(first, second, list(zip(first.bodies, second.bodies, strict=True)))
     whole = spatial.transform(rotation, np.zeros(3))
-    first, second = Kinematics(world.models), Kinematics(done.world.models)
-    poses = transform_differences(whole @ first.poses(), second.poses())
-    trial = np.random.default_rng(0).uniform(-1.0, 1.0, first.dof_count)
-    moved = transform_differences(whole @ first.poses(trial), second.poses(trial))
-    mine, theirs = initial_twists(world.models, first), initial_twists(done.world.models, second)
-    speeds = 0.0
-    for body, other in zip(world.bodies(), done.world.bodies(), strict=True):
-        for one, two in zip(mine.get(id(body), AT_REST), theirs.get(id(other), AT_REST), strict=True):
-            speeds = max(speeds, relative_difference(rotation @ one, np.array(two)))
+    trial = np.random.default_rng(0).uniform(-1.0, 1.0, first.kinematics.dof_count)
+    initial, moved = (
+        comparison.poses(whole @ first.kinematics.poses(positions), second.kinematics.poses(positions))
+        for positions in (None, trial)
+    )
     return [
         check(label + "gravity", relative_difference(rotation @ world.gravity, np.array(done.world.gravity))),
-        check(label + "poses in the initial state", largest(poses)),
-        check(label + "poses at a random configuration", largest(moved)),
-        check(label + "initial velocities", speeds),
+        check(label + "poses in the initial state", initial),
+        check(label + "poses at a random configuration", moved),
+        check(label + "initial velocities", comparison.velocities(comparison.pairs, rotation)),
     ]
 
 
@@ -118,28 +111,35 @@ class JointLowering:
             return [check(_LABEL + "worlds", np.inf)]
         found: dict[str, Check] = {}
         for before, done, world in zip(self.before.worlds, self.passes, read.worlds, strict=True):
-            for one in _LoweringComparison(before, done, world).checks():
+            for one in _LoweringCertificate(before, done, world).checks():
                 known = found.get(one.name)
                 found[one.name] = one if known is None or known.passed else known
         return list(found.values())
 
 
 def _lowering_checks(before: World, done: LoweredWorld) -> Iterator[Check]:
-    original = _original_bodies(done)
-    first, second = Kinematics(before.models), Kinematics(done.world.models)
     chains = {id(chain.joint): chain for chain in done.chains}
-    worst = 0.0
-    for positions in random_configurations(before):
+
+    def convert(rows: Array) -> tuple[Array, Array]:
         mapped: list[Array] = []
         at = 0
         for joint in before.joints():
-            own = positions[at : at + joint.dof_count]
+            own = rows[:, at : at + joint.dof_count]
             at += joint.dof_count
-            mapped.append(chains[id(joint)].positions(own) if id(joint) in chains else own)
-        there = np.concatenate(mapped) if mapped else positions
-        worst = max(worst, largest(transform_differences(first.poses(positions), second.poses(there)[original])))
-    yield check(_LABEL + "poses at random configurations", worst)
+            mapped.append(np.array([chains[id(joint)].positions(row) for row in own]) if id(joint) in chains else own)
+        return rows, np.concatenate(mapped, axis=1)
+
+    yield check(
+        _LABEL + "poses at random configurations", _compare_with(before, done, done.world).random_poses(convert)
+    )
     yield check_added_mass(_LABEL + "total mass", before.bodies(), list(done.world.bodies()), done.added_mass)
+
+
+def _compare_with(before: World, done: LoweredWorld, after: World) -> SceneComparison:
+    """The bodies before the pass, and their counterparts in a world that has the bodies of the lowered one."""
+    first, second = PlacedWorlds([before]), PlacedWorlds([after])
+    others = [second.bodies[number] for number in _original_bodies(done)]
+    return SceneComparison(first, second, list(zip(first.bodies, others, strict=True)))
 
 
 def _original_bodies(done: LoweredWorld) -> list[int]:
@@ -148,8 +148,8 @@ def _original_bodies(done: LoweredWorld) -> list[int]:
     return [number for number, body in enumerate(done.world.bodies()) if id(body) not in added]
 
 
-class _LoweringComparison:
-    """One world before the pass, compared with the world that was read back."""
+class _LoweringCertificate:
+    """The checks of one world before the pass, and of the world that was read back."""
 
     def __init__(self, before: World, done: LoweredWorld, read: World) -> None:
         self.before = before
@@ -174,30 +174,25 @@ class _LoweringComparison:
         is_complete = len(others) == len(list(self.done.world.bodies())) and len(bodies) == len(self.original)
         if not is_complete or len(dofs) != len(other_dofs):
             return [check(_LABEL + "bodies and joints", np.inf)]
-        pairs = list(zip(bodies, [others[number] for number in self.original], strict=True))
+        comparison = _compare_with(self.before, self.done, self.read)
+        pairs = comparison.pairs
         mapped = [dofs[number] for number in self.coordinates]
         rows = [
             ("bodies", largest([difference_or_inf(a.name == b.name) for a, b in pairs])),
-            ("masses, centres of mass and inertias", self._compare_inertias(pairs)),
+            ("masses, centres of mass and inertias", comparison.inertias(pairs)),
             ("degrees of freedom", difference_or_inf(self._dof_names() == dof_names(self.read))),
-            *self._compare_poses(),
-            ("initial velocities", self._compare_velocities(pairs)),
+            ("poses in the initial state", comparison.initial_poses()),
+            ("poses at random configurations", comparison.random_poses(lambda rows: (rows, rows[:, self.coordinates]))),
+            ("initial velocities", comparison.velocities(pairs)),
             ("mimic joints", difference_or_inf(self._mimics() == _mimics(self.read))),
-            *((name, _dof_difference(mapped, other_dofs, DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS),
+            *((name, dof_difference(mapped, other_dofs, DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS),
             ("shapes", largest([shape_difference(a, b) for a, b in pairs])),
-            ("gravity flags of bodies", self._compare_gravity(pairs)),
+            ("gravity flags of bodies", largest([field_difference(a, b, ("gravity",)) for a, b in pairs])),
         ]
         return [
             check_added_mass(_LABEL + "total mass", bodies, others, self.done.added_mass),
             *(check(_LABEL + name, error) for name, error in rows),
         ]
-
-    def _compare_inertias(self, pairs: list[tuple[Body, Body]]) -> float:
-        return largest(inertia_differences([a for a, _ in pairs], [b for _, b in pairs])) if pairs else 0.0
-
-    def _compare_gravity(self, pairs: list[tuple[Body, Body]]) -> float:
-        values = ((comparable_value(a, "gravity"), comparable_value(b, "gravity")) for a, b in pairs)
-        return largest([relative_difference(*both) for both in values])
 
     def _dof_names(self) -> list[str]:
         names = dof_names(self.before)
@@ -210,16 +205,6 @@ class _LoweringComparison:
             (place[own], place[other] if isinstance(other, int) else other, multiplier, offset)
             for own, other, multiplier, offset in _mimics(self.before)
         }
-
-    def _compare_poses(self) -> list[tuple[str, float]]:
-        first, second = Kinematics(self.before.models), Kinematics(self.read.models)
-        initial = transform_differences(first.poses(), second.poses()[self.original])
-        random = compare_random_poses(first, second, self.before, self.original, self.coordinates)
-        return [("poses in the initial state", largest(initial)), ("poses at random configurations", random)]
-
-    def _compare_velocities(self, pairs: list[tuple[Body, Body]]) -> float:
-        mine, theirs = (initial_twists(world.models, Kinematics(world.models)) for world in (self.before, self.read))
-        return largest([relative_difference(mine.get(id(a), AT_REST), theirs.get(id(b), AT_REST)) for a, b in pairs])
 
 
 _MimicRow = tuple[int, int | str, float, float]
@@ -246,11 +231,6 @@ def _mimics(world: World) -> set[_MimicRow]:
 
 def _dofs(world: World) -> list[Dof]:
     return [dof for joint in world.joints() if not joint.loop for dof in joint.dofs]
-
-
-def _dof_difference(ones: Sequence[Dof], others: Sequence[Dof], fields: Sequence[str]) -> float:
-    sides = ([tuple(getattr(dof, field) for field in fields) for dof in side] for side in (ones, others))
-    return relative_difference(*sides)
 
 
 # --- fates of lowered joints --------------------------------------------------------------------------
@@ -309,6 +289,6 @@ def _has_all_dof_fields(chain: Chain, written: Written) -> bool:
         # A name that is only a default does not count.
         if any(next(stated).name and mine != theirs for mine, theirs in names):
             return False
-        if _dof_difference(link.dofs, other.dofs, DOF_FIELDS[1:]) > TOLERANCE:
+        if dof_difference(link.dofs, other.dofs, DOF_FIELDS[1:]) > TOLERANCE:
             return False
     return True

@@ -12,36 +12,32 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct
-from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.convert.comparison import (
-    AT_REST,
     CONSTANT_DOF_GROUPS,
     DOF_GROUPS,
-    SMALLEST_MASS,
+    BodyPair,
+    ChainErrors,
+    PlacedWorlds,
     Row,
+    SceneComparison,
     anchor_and_axes,
     difference_or_inf,
     effective_value,
     largest,
     mass_difference,
-    random_configurations,
     worst_rows,
 )
-from exoskel.convert.shape_checks import COLORS, MESHES, ChainErrors, CollisionCheck, ShapeCheck
+from exoskel.convert.shape_checks import COLORS, MESHES, CollisionCheck, ShapeCheck
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
-from exoskel.scene.fields import relative_difference, transform_differences
-from exoskel.scene.initial_velocities import initial_twists
+from exoskel.scene.fields import relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import DOF_LIMITS, Joint
-from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
-from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.meshes import SINGLE_PRECISION
 from exoskel.spatial import Array
@@ -143,9 +139,6 @@ def _in_changed_frames(changes: Array, rows: Array) -> Array:
 # --- the certificate -----------------------------------------------------------------------------------
 
 
-_IDENTITY = np.eye(4)
-
-
 def tolerances(scene: Scene, target: Format) -> defaultdict[str, float]:
     """The tolerance of each row: what readers of the format hold, and what the scene itself holds."""
     capabilities = target.capabilities()
@@ -162,41 +155,19 @@ def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
     if len(scene.worlds) != len(written.native.worlds):
         return [("worlds", np.inf)]
     pairs = zip(scene.worlds, written.native.worlds, strict=True)
-    return worst_rows(row for mine, theirs in pairs for row in _WorldComparison(mine, theirs, written, target).rows())
-
-
-class _PlacedWorld(Struct):
-    """A world, with the poses of its bodies at zero joint positions, by id."""
-
-    world: World
-    kinematics: Kinematics
-    zero: dict[int, Array]
-
-    @classmethod
-    def of(cls, world: World) -> _PlacedWorld:
-        """Bodies of static models are at their initial poses, where they stay."""
-        kinematics = Kinematics(world.models)
-        ids = [id(body) for body in world.bodies()]
-        initial = dict(zip(ids, kinematics.poses(), strict=True))
-        static = [id(body) for model in world.models if model.static for body in model.bodies]
-        zero = dict(zip(ids, kinematics.zero_poses, strict=True)) | {key: initial[key] for key in static}
-        return cls(world, kinematics, zero)
-
-    @property
-    def joints(self) -> list[Joint]:
-        """The joints of the tree."""
-        return [joint for joint in self.world.joints() if not joint.loop]
+    return worst_rows(row for mine, theirs in pairs for row in _WorldCertificate(mine, theirs, written, target).rows())
 
 
 _FORCELESS_FIELDS = frozenset({*DOF_LIMITS, "force", "acceleration"})
 """Fields of joints that may be lost without an effect on the forces of springs, dampers, friction and motors."""
 
 
-class _WorldComparison:
-    """One world, compared with the world that was read back."""
+class _WorldCertificate:
+    """The rows about one world and the world that was read back."""
 
     def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
-        self.mine, self.theirs = _PlacedWorld.of(mine), _PlacedWorld.of(theirs)
+        self.world, self.other_world = mine, theirs
+        self.mine, self.theirs = PlacedWorlds([mine]), PlacedWorlds([theirs])
         capabilities = target.capabilities()
         self.counterparts = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
         self.elements = written.elements
@@ -213,16 +184,19 @@ class _WorldComparison:
         self.fields = capabilities.fields
         self.shape_kinds = capabilities.shapes | capabilities.rewritten_shapes.keys()
         self.collisions = CollisionCheck(mine, theirs, written.native, self.counterparts, target, self.inexact)
-        self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
-        bodies = [body for body in mine.bodies() if id(body) in self.counterparts]
-        self.pairs: list[tuple[Body, Body]] = [(body, self.counterparts[id(body)]) for body in bodies]  # type: ignore[misc]
+        self.static = self.mine.static
+        bodies = [body for body in self.mine.bodies if id(body) in self.counterparts]
+        self.pairs: list[BodyPair] = [(body, self.counterparts[id(body)]) for body in bodies]  # type: ignore[misc]
         self.link_frames = self._link_frames()
         self.chains = self._chain_errors(capabilities.precision)
+        self.comparison = SceneComparison(
+            self.mine, self.theirs, self.pairs, frames=self.link_frames, chains=self.chains
+        )
 
     def _chain_errors(self, precision: float) -> ChainErrors:
         if precision <= DOUBLE_PRECISION:
             return ChainErrors({}, {})
-        ids = [id(body) for body in self.mine.world.bodies()]
+        ids = [id(body) for body in self.mine.bodies]
         lengths, counts = self.mine.kinematics.chains()
         growth = np.sqrt(np.maximum(counts, 1.0))
         return ChainErrors(*(dict(zip(ids, rows.tolist(), strict=True)) for rows in (lengths, growth)))
@@ -232,7 +206,9 @@ class _WorldComparison:
         if not self.at_joints:
             return {}
         joints = [
-            joint for joint in self.mine.joints if not joint.pose.is_identity and id(joint.child) not in self.static
+            joint
+            for joint in self.mine.tree_joints
+            if not joint.pose.is_identity and id(joint.child) not in self.static
         ]
         return dict(zip((id(j.child) for j in joints), pose_matrices([j.pose for j in joints]), strict=True))
 
@@ -244,7 +220,7 @@ class _WorldComparison:
         initial state, and by the frame of that joint.
         """
         found: set[int] = set()
-        for joint in self.mine.joints:
+        for joint in self.mine.tree_joints:
             other = self.counterparts.get(id(joint))
             floats = joint.kind == "free" and joint.parent is None and id(joint.child) not in self.static
             if id(joint.parent) in found or (floats and isinstance(other, Joint) and other.kind != "free"):
@@ -252,29 +228,28 @@ class _WorldComparison:
         return found
 
     def rows(self) -> list[Row]:
-        lost = [body for body in self.mine.world.bodies() if id(body) not in self.counterparts]
-        is_complete = not lost and len(self.pairs) == len(list(self.theirs.world.bodies()))
+        lost = [body for body in self.mine.bodies if id(body) not in self.counterparts]
+        is_complete = not lost and len(self.pairs) == len(self.theirs.bodies)
         rows: list[Row] = [
             ("bodies", difference_or_inf(is_complete)),
             ("gravity and time step", self._compare_settings()),
         ]
         if not is_complete:
             return rows
-        weighed = self._weighed_pairs()
+        comparison, weighed = self.comparison, self._weighed_pairs()
         rows += [
             ("total mass", mass_difference((a for a, _ in weighed), (b for _, b in weighed))),
-            ("masses, centres of mass and inertias", self._compare_inertias(weighed)),
-            ("poses at zero positions", self._compare_poses(_zero_poses(self.mine), _zero_poses(self.theirs))),
+            ("masses, centres of mass and inertias", comparison.inertias(weighed)),
+            ("poses at zero positions", comparison.poses(self.mine.zero_poses, self.theirs.zero_poses)),
             ("poses at random configurations", self._compare_random_poses()),
         ]
         if self.has_initial_state:
-            poses = self.mine.kinematics.poses(), self.theirs.kinematics.poses()
-            rows.append(("poses in the initial state", self._compare_poses(*poses)))
+            rows.append(("poses in the initial state", comparison.initial_poses()))
             rows.append(("initial velocities", self._compare_velocities()))
         rows.append(("loops", self._compare_loops()))
         rows += [(name, self._compare_dofs(DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS]
         if self.force_difference is not None and self.compiled is not None:
-            error = self.force_difference(self.mine.world, self.compiled, self.with_other_forces)
+            error = self.force_difference(self.world, self.compiled, self.with_other_forces)
             rows.append(("generalised forces at random states", error))
         rows.append(("mimic joints", self._compare_mimics()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
@@ -288,7 +263,7 @@ class _WorldComparison:
     def _compare_settings(self) -> float:
         fields = [field for field in ("gravity", "time_step") if (World, field) in self.fields]
         return max(
-            (relative_difference(getattr(self.mine.world, f), getattr(self.theirs.world, f)) for f in fields),
+            (relative_difference(getattr(self.world, f), getattr(self.other_world, f)) for f in fields),
             default=0.0,
         )
 
@@ -301,60 +276,19 @@ class _WorldComparison:
             and not (id(a) in self.static and (a.mass <= 0.0 or not self.has_initial_state))
         ]
 
-    def _compare_inertias(self, pairs: Sequence[tuple[Body, Body]]) -> float:
-        if not pairs:
-            return 0.0
-        mass, com, moment = _inertias_in_world([a for a, _ in pairs], self.mine.zero)
-        other_mass, other_com, other_moment = _inertias_in_world([b for _, b in pairs], self.theirs.zero)
-        masses = np.abs(mass - other_mass) / np.maximum(np.abs(mass), SMALLEST_MASS)
-        lengths, growth = self.chains.of([a for a, _ in pairs], [a.com for a, _ in pairs])
-        apart = np.abs(com - other_com).max(axis=1) / np.maximum(lengths, np.abs(com).max(axis=1)) / growth
-        size = np.maximum(np.abs(moment).max(axis=(1, 2)), SMALLEST_MASS)
-        # Without mass there is no centre of mass.
-        centres = np.where(mass > 0.0, apart, 0.0)
-        tensors = np.abs(moment - other_moment).max(axis=(1, 2)) / size / growth
-        found = np.array([masses, centres, tensors])
-        return float(np.nan_to_num(found, nan=np.inf, posinf=np.inf).max())
-
     # --- poses ----------------------------------------------------------------------------------------
 
-    def _compare_poses(self, mine: Array, theirs: Array, excluded: Collection[int] = ()) -> float:
-        """How far bodies are apart, given poses in the order of each world's own bodies; `excluded` are some ids."""
-        one, other, frames = self._places
-        bodies = [body for body, _ in self.pairs]
-        if excluded:
-            included = [i for i, body in enumerate(bodies) if id(body) not in excluded]
-            one, other, frames = one[included], other[included], frames[included] if frames is not None else None
-            bodies = [bodies[i] for i in included]
-        wanted = mine[one] if frames is None else mine[one] @ frames
-        return largest(transform_differences(wanted, theirs[other], *self.chains.of(bodies)))
-
-    @cached_property
-    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array | None]:
-        """The numbers of the bodies of all pairs in their worlds, and the frames of links in their bodies."""
-        numbers = [
-            {id(body): number for number, body in enumerate(side.world.bodies())} for side in (self.mine, self.theirs)
-        ]
-        one, other = (np.array([numbers[i][id(pair[i])] for pair in self.pairs], dtype=np.intp) for i in (0, 1))
-        if not self.link_frames:
-            return one, other, None
-        return one, other, np.array([self.link_frames.get(id(body), _IDENTITY) for body, _ in self.pairs])
-
     def _compare_random_poses(self) -> float:
-        if not self.mine.kinematics.dof_count:
-            return 0.0
         coordinates = OutputCoordinates(
-            self.mine.joints, self.theirs.joints, self.counterparts, self.static, self.link_frames
+            self.mine.tree_joints, self.theirs.tree_joints, self.counterparts, self.static, self.link_frames
         )
-        positions = np.array(list(random_configurations(self.mine.world)))
-        here, there = coordinates.convert(positions, self.mine.kinematics.initial, self.theirs.kinematics.initial)
-        poses = zip(map(self.mine.kinematics.poses, here), map(self.theirs.kinematics.poses, there), strict=True)
-        return largest([self._compare_poses(one, other, self._moved_by_loops) for one, other in poses])
+        initial = self.mine.kinematics.initial, self.theirs.kinematics.initial
+        return self.comparison.random_poses(lambda rows: coordinates.convert(rows, *initial), self._moved_by_loops)
 
     def _compare_loops(self) -> float:
         """Compare the anchors and axes of joints that close loops, in the world frame at zero positions."""
         worst = 0.0
-        for joint in (joint for joint in self.mine.world.joints() if joint.loop):
+        for joint in (joint for joint in self.mine.joints if joint.loop):
             other = self.counterparts.get(id(joint))
             if not isinstance(other, Joint) or other.kind != joint.kind or id(joint) in self.inexact:
                 continue
@@ -371,40 +305,20 @@ class _WorldComparison:
         return worst
 
     def _compare_velocities(self) -> float:
-        mine, theirs = (initial_twists(side.world.models, side.kinematics) for side in (self.mine, self.theirs))
-        worst = 0.0
-        for model in self.mine.world.models:
-            if model.static or any(id(joint) in self.inexact for joint in model.joints):
-                continue
-            twists = [
-                (mine.get(id(body), AT_REST), theirs.get(id(self.counterparts[id(body)]), AT_REST))
-                for body in model.bodies
-            ]
-            worst = max(worst, largest(self._velocity_errors(model.bodies, np.array(twists).reshape(-1, 2, 2, 3))))
-        return worst
-
-    def _velocity_errors(self, bodies: Sequence[Body], twists: Array) -> Array:
-        """The errors of velocities, `(bodies, 2, 2, 3)`: linear and angular ones, in each world.
-
-        The velocity of a body is composed of the rotations of all bodies before it, times the lengths between them.
-        """
-        lengths, growth = self.chains.of(bodies)
-        apart = np.abs(twists[:, 0] - twists[:, 1]).max(axis=2)
-        sizes = np.maximum(1.0, np.abs(twists).max(axis=(1, 3)))
-        if self.chains.lengths:
-            fastest = sizes.max(axis=0, initial=1.0)
-            sizes = np.maximum(
-                sizes, np.stack([lengths * fastest[1] + fastest[0], np.full(len(bodies), fastest[1])], 1)
-            )
-        errors: Array = (apart / sizes).max(axis=1) / growth
-        return errors
+        pairs = {id(body): (body, other) for body, other in self.pairs}
+        models = [
+            model
+            for model in self.mine.models
+            if not model.static and not any(id(joint) in self.inexact for joint in model.joints)
+        ]
+        return largest([self.comparison.velocities([pairs[id(body)] for body in model.bodies]) for model in models])
 
     # --- joints ---------------------------------------------------------------------------------------
 
     def _compare_dofs(self, fields: Sequence[str]) -> float:
         """Compare fields of degrees of freedom that the format supports and the writer did not have to change."""
         worst = 0.0
-        for joint in self.mine.joints:
+        for joint in self.mine.tree_joints:
             other = self.counterparts.get(id(joint))
             if not isinstance(other, Joint) or id(joint) in self.inexact or id(joint.child) in self.static:
                 continue
@@ -426,7 +340,7 @@ class _WorldComparison:
         if (Joint, "mimic") not in self.fields:
             return 0.0
         worst = 0.0
-        for joint in self.mine.joints:
+        for joint in self.mine.tree_joints:
             other = self.counterparts.get(id(joint))
             if joint.mimic is None or id(joint) in self.inexact or not isinstance(other, Joint):
                 continue
@@ -440,25 +354,11 @@ class _WorldComparison:
 
     def _has_leader(self, joint: Joint) -> bool:
         """Whether the joint to follow exists and has the same kind."""
-        home = next(model for model in self.mine.world.models if any(one is joint for one in model.joints))
+        home = next(model for model in self.mine.models if any(one is joint for one in model.joints))
         leader = mimicked_joint(joint, home)
         return leader is not None and leader.kind == joint.kind and joint.kind not in ("ball", "free")
 
 
-def _zero_poses(side: _PlacedWorld) -> Array:
-    return np.array([side.zero[id(body)] for body in side.world.bodies()]).reshape(-1, 4, 4)
-
-
-def _placement_in_world(side: _PlacedWorld, joint: Joint) -> tuple[Array, Array]:
+def _placement_in_world(side: PlacedWorlds, joint: Joint) -> tuple[Array, Array]:
     """The anchor and the axes of a joint in the world frame."""
     return anchor_and_axes(side.zero[id(joint.child)] @ joint.pose.matrix(), joint.axes)
-
-
-def _inertias_in_world(bodies: Sequence[Body], poses: Mapping[int, Array]) -> tuple[Array, Array, Array]:
-    """Masses, centres of mass in the world frame, and moments about them along the axes of the world."""
-    frames = np.array([poses[id(body)] for body in bodies])
-    com = np.array([[*body.com, 1.0] for body in bodies])
-    centres = np.einsum("nij,nj->ni", frames, com)[:, :3]
-    rotations = frames[:, :3, :3]
-    tensors = rotations @ spatial.moment_matrix(moments(list(bodies))) @ rotations.transpose(0, 2, 1)
-    return np.array([body.mass for body in bodies]), centres, tensors

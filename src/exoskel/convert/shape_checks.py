@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import structs
 
-from exoskel.convert.comparison import Row, half_space
+from exoskel.convert.comparison import ChainErrors, Row, half_space
 from exoskel.formats.interface import Format
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import (
@@ -20,7 +20,7 @@ from exoskel.scene.collision_filter import (
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.pose import Vector, pose_matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -50,24 +50,6 @@ Places = Mapping[int, Array]
 """The poses of bodies at zero positions, by id."""
 _PairedShape = tuple[Body, Body, Shape, Shape]
 """A body and its counterpart, with a shape and its counterpart."""
-
-
-class ChainErrors(Struct):
-    """How rounding errors of joint frames add up to those of bodies, by the body's id; empty if they do not matter.
-
-    The error of a position is relative to the length in m of the chain of frames that leads to it.  All errors grow
-    with the square root of the number of joints.
-    """
-
-    lengths: Mapping[int, float]
-    growth: Mapping[int, float]
-
-    def of(self, bodies: Sequence[Body], offsets: Sequence[Vector] | None = None) -> tuple[Array, Array]:
-        """Lengths of at least 1 m, and factors, for bodies or for places at `offsets` in them."""
-        lengths = np.array([self.lengths.get(id(body), 0.0) for body in bodies])
-        if offsets and self.lengths:
-            lengths += np.linalg.norm(offsets, axis=1)
-        return np.maximum(lengths, 1.0), np.array([self.growth.get(id(body), 1.0) for body in bodies])
 
 
 class ShapeCheck:

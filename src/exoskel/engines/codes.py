@@ -86,16 +86,27 @@ TOPICS = (
     Topic(
         "EN008",
         "Limits of a ball joint",
-        "DART limits each coordinate of a rotation vector; MuJoCo limits the angle, to the widest of these limits.",
+        "DART limits each coordinate of a rotation vector, and so does the mujoco engine. MuJoCo limits the angle, to "
+        "the widest of these limits. It does so in steps with contacts, in MuJoCo Warp, and with integrators other "
+        "than `discrete`.",
         warning("EN008", "the limits of joint '{joint}' become a single cone of {angle} rad in {engine}"),
         warning("EN008.open", "the rotation limits of '{joint}' are ignored in {engine}: they do not form a cone"),
+        info(
+            "EN008.contacts",
+            "in steps with contacts, {engine} limits the angle of joint '{joint}', not each of its coordinates",
+        ),
     ),
     Topic(
         "EN009",
-        "Velocity limits",
-        "DART enforces velocity limits where limits are enforced. So does the mujoco engine, except in steps with "
-        "contacts; MuJoCo Warp, integrators other than `discrete`, and ODE do not.",
+        "Limits of velocities and positions",
+        "DART stops a joint at the limits of position and velocity, where limits are enforced. So does the mujoco "
+        "engine. In steps with contacts, it enforces no velocity limits. MuJoCo Warp, integrators other than "
+        "`discrete`, and ODE enforce none at all, and a joint passes the limits of its position for a few steps.",
         warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),
+        warning(
+            "EN009.contacts", "in steps with contacts, {engine} does not enforce the velocity limits of joint '{joint}'"
+        ),
+        info("EN009.soft", "joint '{joint}' passes its limits for a few steps in {engine}; in DART it stops at them"),
     ),
     Topic(
         "EN010",
@@ -143,16 +154,9 @@ TOPICS = (
         "Actuator that behaves differently",
         "MuJoCo has no servo for a ball or free joint, and no velocity actuator to which other joints react. The "
         "mujoco engine computes both itself; MuJoCo Warp and integrators other than `discrete` do not. A velocity "
-        "actuator without a command stops after one step in DART and MuJoCo; in ODE it keeps its velocity. DART stops "
-        "a locked joint in the middle of its first step: a velocity that the file states still has a small effect.",
+        "actuator without a command stops after one step in DART and MuJoCo; in ODE it keeps its velocity.",
         warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
         warning("EN016.reaction", "other joints do not react to the velocity actuator of '{joint}' in {engine}"),
-        warning(
-            "EN016.locked",
-            "the initial velocity of the locked joint '{joint}' acts on the joints below it only approximately as in "
-            "DART",
-            "remove its initial velocity",
-        ),
         warning("EN016.velocity", "the velocity actuator of '{joint}' keeps its initial velocity in {engine}"),
     ),
     Topic(

@@ -12,7 +12,7 @@ import numpy as np
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity, has_errors
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.interface import Engine, InvalidInertia
-from exoskel.engines.mujoco.impulse_step import needs_impulse_step
+from exoskel.engines.mujoco.step_choice import needs_impulse_step
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
 from exoskel.formats.mjcf.write import PRESCRIBED
@@ -174,8 +174,8 @@ class _Preflight:
         if joint.axes and not (self.capabilities.zero_axes or model.static):
             self._check_axes(joint)
         self._check_mimic(model, joint)
-        if not (self.capabilities.velocity_limits or self.takes_impulse_steps):
-            self._check_velocity_limits(joint)
+        if not model.static:
+            self._check_limits(joint)
         if joint.actuator == "velocity" and self.capabilities.keeps_actuator_velocity:
             self._report("EN016.velocity", joint, joint=joint.name)
         self._check_motors(joint)
@@ -203,10 +203,25 @@ class _Preflight:
         elif not self.capabilities.mimic_joints:
             self._report("EN015.lost", joint, joint=joint.name, other=joint.mimic.joint)
 
-    def _check_velocity_limits(self, joint: Joint) -> None:
+    def _check_limits(self, joint: Joint) -> None:
         enforced = joint.limits_enforced if self.limits is None else self.limits
-        if enforced and any(isfinite(v) for dof in joint._dofs or () for v in dof.velocity_limits):
-            self._report("EN009", joint, joint=joint.name)
+        if not enforced or joint._dofs is None:
+            return
+        if any(isfinite(v) for dof in joint._dofs for v in dof.velocity_limits):
+            if self.takes_impulse_steps and self._may_touch:
+                self._report("EN009.contacts", joint, joint=joint.name)
+            elif not (self.capabilities.velocity_limits or self.takes_impulse_steps):
+                self._report("EN009", joint, joint=joint.name)
+        is_soft = self.capabilities.joint_forces_in_one_stage and not (self.takes_impulse_steps or joint.drives)
+        has_cone = joint.kind in ("ball", "free")
+        if is_soft and not has_cone and any(isfinite(v) for dof in joint._dofs for v in dof.position_limits):
+            self._report("EN009.soft", joint, joint=joint.name)
+
+    @cached_property
+    def _may_touch(self) -> bool:
+        """Whether two bodies have shapes that collide."""
+        shaped = (body for body in self.world.bodies() if any(shape.collidable for shape in body.collisions))
+        return sum(1 for _ in shaped) > 1
 
     def _check_motors(self, joint: Joint) -> None:
         stops = (stop for drive in joint.drives for stop in (drive.low_stop, drive.high_stop))
@@ -223,23 +238,11 @@ class _Preflight:
 
     def _check_actuator(self, model: Model, joint: Joint) -> None:
         if self.takes_impulse_steps:
-            self._check_locked(model, joint)
             return
         if joint.actuator == "servo" and joint.kind in ("ball", "free") and not self.capabilities.ball_servos:
             self._report("EN016", joint, joint=joint.name, kind=joint.kind)
         if joint.actuator == "velocity" and self.capabilities.joint_forces_in_one_stage and not model.static:
             self._report("EN016.reaction", joint, joint=joint.name)
-
-    def _check_locked(self, model: Model, joint: Joint) -> None:
-        """Report a locked joint that starts with a velocity, if two joints below it move one after the other."""
-        if joint.actuator != "locked" or not any(joint.velocities):
-            return
-        moving = {id(joint.child): 0}  # the number of moving joints between it and each body below
-        for other in model.joints:  # parents precede their children
-            if not other.loop and id(other.parent) in moving:
-                moving[id(other.child)] = moving[id(other.parent)] + bool(other.dof_count)
-        if max(moving.values()) > 1:
-            self._report("EN016.locked", joint, joint=joint.name)
 
     def _check_stages(self, model: Model) -> None:
         """Report friction and servos beside springs or dampers, which DART solves after these."""
@@ -275,6 +278,10 @@ class _Preflight:
     def _check_cone(self, joint: Joint, rotations: list[Dof]) -> None:
         limited = joint.limits_enforced if self.limits is None else self.limits
         if not limited or all(dof.position_limits == UNLIMITED for dof in rotations):
+            return
+        if self.takes_impulse_steps:
+            if self._may_touch:
+                self._report("EN008.contacts", joint, joint=joint.name)
             return
         widest = max(max(-dof.position_limits[0], dof.position_limits[1]) for dof in rotations)
         if 0.0 < widest < pi:

@@ -28,6 +28,8 @@ FORMATS: tuple[Format, ...] = (
 READABLE = tuple(one for one in FORMATS if one.is_readable)
 SHARED_EXTENSIONS = frozenset({".xml"})
 """Extensions that files of several formats have."""
+DEFAULT = FORMATS[0]
+"""The format of files and scenes that do not say otherwise."""
 WITH_VOCABULARY = tuple(one for one in READABLE if one.has_vocabulary)
 
 
@@ -70,14 +72,19 @@ def for_output(name: str) -> Format:
     return found
 
 
+def for_whole_scene(worlds: int) -> Format:
+    """The first format that preserves a whole scene with this number of worlds."""
+    return next(one for one in FORMATS if one.embeds_data and (worlds == 1 or not one.holds_one_world))
+
+
 def detect(data: bytes, name: str) -> Format:
-    """The format of a file, by its content, then by its extension; SKEL if both are unknown."""
+    """The format of a file, by its content, then by its extension; the default if both are unknown."""
     binary = next((f for f in FORMATS if f.magic and data.startswith(f.magic)), None)
     if binary is not None:
         return binary
     root = root_check.root_tag(data).rpartition(":")[2]
     found = next((f for f in FORMATS if root in f.roots), None)
-    return found or by_extension(name) or FORMATS[0]
+    return found or by_extension(name) or DEFAULT
 
 
 def engine_of(code: str) -> str:

@@ -142,7 +142,7 @@ def _continue_with(scene: Scene, data: bytes, other_names: int) -> None:
 
 def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
     """The bytes that `save` would write."""
-    chosen = registry.by_name(format or scene.reading.format or "skel")
+    chosen = registry.by_name(format or scene.reading.format or registry.DEFAULT.name)
     with garbage_collection_paused():
         if _can_patch(scene, chosen):
             return patch_document(scene).data

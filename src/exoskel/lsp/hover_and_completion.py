@@ -14,7 +14,8 @@ from lsprotocol import types
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Span
-from exoskel.source.vocabulary import Attribute, Element, ValueType, Vocabulary, describe_element
+from exoskel.source.schema import describe_element
+from exoskel.source.vocabulary import Attribute, Element, ValueType, Vocabulary
 
 BODY_NAME = "body name"
 """The kind of value that refers to a body, in all formats."""

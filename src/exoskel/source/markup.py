@@ -48,6 +48,11 @@ class Markup(Struct, eq=False):
         self.children.append(child)
         return child
 
+    def without(self, *tags: str) -> Markup:
+        """A copy without the children of some tags, and without comments."""
+        rest = [child for child in self.children if child.tag not in tags]
+        return Markup(self.tag, self.attributes, self.text, rest, self.item, self.verbatim)
+
     def iter(self) -> Iterator[Markup]:
         """Yield the element and its descendants, in document order."""
         waiting = [self]

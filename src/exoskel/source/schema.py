@@ -1,4 +1,4 @@
-"""The XML Schema of a vocabulary.
+"""The XML Schema of a vocabulary, and its elements as data for people and editors.
 
 Children may come in any order, some once and some many times, which XML Schema 1.0 cannot express directly.
 It takes three means: `xs:all` where nothing repeats and no unknown element is allowed; elsewhere a repeated choice
@@ -9,6 +9,7 @@ select two nodes); and, for the few others, all possible orders.
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
 from lxml import etree
 from msgspec import Struct
@@ -271,3 +272,63 @@ def _type_name(kind: ValueType) -> str:
 
 def _sub(parent: Tree, tag: str, **attributes: str) -> Tree:
     return etree.SubElement(parent, f"{{{_XS}}}{tag}", attributes)
+
+
+# --- descriptions -----------------------------------------------------------------------------------
+
+
+_CARDINALITY = {
+    "1": "exactly one",
+    "2": "exactly two",
+    "3": "exactly three",
+    "?": "at most one",
+    "+": "at least one",
+    "*": "any number",
+}
+
+
+def describe_element(path: str, element: Element) -> dict[str, Any]:
+    """An element of the vocabulary with its attributes and children, as data for JSON."""
+    return {
+        "path": path,
+        "name": element.name,
+        "meaning": element.meaning,
+        "occurs": _occurs(element),
+        **_facts(element),
+        "attributes": [_attribute(attribute) for attribute in element.attributes.values()],
+        "children": [
+            {
+                "name": child.name,
+                "occurs": _occurs(child),
+                "meaning": child.meaning,
+                **_facts(child),
+            }
+            for child in element.children.values()
+        ],
+    }
+
+
+def _occurs(element: Element) -> str:
+    return f"at least {element.least}" if element.least > 1 else _CARDINALITY[element.card]
+
+
+def _facts(element: Element) -> dict[str, Any]:
+    return {
+        "type": element.kind.name if element.kind else None,
+        "unit": element.unit or None,
+        "default": element.default or None,
+        "engine": element.engine or None,
+        "code": element.occurrence_code.partition(".")[0] or None,
+    }
+
+
+def _attribute(attribute: Attribute) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "required": attribute.required or attribute.demanded,
+        "meaning": attribute.meaning,
+        "type": attribute.kind.name,
+        "unit": attribute.unit or None,
+        "default": attribute.default or None,
+        "engine": attribute.engine or None,
+    }

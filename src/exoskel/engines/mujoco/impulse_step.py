@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,9 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
-from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.formats.mjcf.write import PRESCRIBED
 from exoskel.scene.joint import Dof, Joint
-from exoskel.scene.model import Model
-from exoskel.scene.world import World
 from exoskel.spatial import Array, Indices, Mask
 
 CONSTRAINT_MIXING = 1e-9
@@ -36,44 +32,6 @@ ROUNDING = 1e-14
 """The relative error up to which a number satisfies a bound."""
 PATIENCE = 10
 """Iterations without progress after which `solve_boxed_lcp` changes one variable at a time."""
-
-
-# --- which worlds need it ------------------------------------------------------------------------------
-
-
-def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
-    """Whether MuJoCo's own step would differ from DART's; `limits` as in `MujocoWorld`.
-
-    ODE's motors and stops follow other rules, which MuJoCo's constraints approximate.
-    """
-    moving = [model for model in world.models if not model.static]
-    if any(joint.drives or (joint.loop and needs_duplicate(joint)) for model in moving for joint in model.joints):
-        return False
-    return any(_model_needs_impulses(model, limits) for model in moving)
-
-
-def _model_needs_impulses(model: Model, limits: bool | None) -> bool:
-    return any(_joint_needs_impulses(joint, limits) for joint in model.joints if not joint.loop)
-
-
-def _joint_needs_impulses(joint: Joint, limits: bool | None) -> bool:
-    """Whether MuJoCo has nothing that does what this joint alone does in DART."""
-    if joint.actuator in ("velocity", "servo"):
-        return bool(joint.dof_count)
-    if joint.actuator in PRESCRIBED:  # MuJoCo has no joint that stops without a reaction
-        return joint.actuator == "locked" and any(joint.velocities)
-    if _has(joint, "friction"):  # MuJoCo's friction is soft: what it holds creeps
-        return True
-    limited = joint.limits_enforced if limits is None else limits
-    if limited and any(isfinite(v) for dof in joint._dofs or () for v in dof.velocity_limits):
-        return True
-    if joint.kind == "ball":
-        return _has(joint, "stiffness") or len({dof.damping for dof in joint._dofs or ()}) > 1
-    return joint.kind == "free" and _has(joint, "stiffness", "damping")
-
-
-def _has(joint: Joint, *fields: str) -> bool:
-    return any(getattr(dof, field) for dof in joint._dofs or () for field in fields)
 
 
 _Rows = tuple[Indices, Array, Array, Array]
@@ -107,6 +65,13 @@ class JointInputs(Struct, frozen=True):
     applied: Array
     commands: Array
     forces: Array | None
+
+
+class EnforcedLimits(Struct, frozen=True):
+    """Lower and upper limits of positions and velocities, `(2, nv)`; infinite where they are not enforced."""
+
+    positions: Array
+    velocities: Array
 
 
 class _Block(Struct, frozen=True):
@@ -147,6 +112,14 @@ class _State(Struct, frozen=True):
     values: JointValues
     change: Array | None
     with_impulses: bool
+    braking: list[_Brake]
+
+
+class _Brake(Struct, frozen=True):
+    """What changes below a body when a locked joint above it stops: the forces on these degrees of freedom, `(nv)`."""
+
+    below: Mask
+    forces: Array
 
 
 class ImpulseStep:
@@ -182,6 +155,12 @@ class ImpulseStep:
         self._turning: list[RotationalJoints] = []
         self._blocks: list[_Block] = []
         self._set_blocks(self.values)
+
+    @property
+    def enforced_limits(self) -> EnforcedLimits:
+        unlimited = np.array([[-np.inf], [np.inf]])
+        chosen = (np.where(self._limited, one, unlimited) for one in (self._position_limits, self._velocity_limits))
+        return EnforcedLimits(*chosen)
 
     def _find_addresses(self) -> tuple[Indices, Indices]:
         """The numbers of the scene's coordinates that MuJoCo has, and of its degrees of freedom for them."""
@@ -306,6 +285,7 @@ class ImpulseStep:
         applied = coordinates.forces(self.compiled.model.qpos0, total)
         return JointInputs(applied, self._to_mujoco(actuation.clipped(commands)), total if rotates else None)
 
+    @np.errstate(all="ignore")  # a motion that diverges is reported by MuJoCo
     def step(self, model: Any, data: Any, inputs: JointInputs, coasts: bool, values: JointValues | None = None) -> None:
         """Advance by one step; `model` is from `prepare`.
 
@@ -313,20 +293,21 @@ class ImpulseStep:
         """
         mujoco = self._mujoco
         has_rows = self._begin(model, data)
-        if self._has_locked and data.qvel[self._locked].any():  # DART stops them between two passes of its algorithm
+        braking: list[_Brake] = []
+        if self._has_locked and data.qvel[self._locked].any():
             data.cdof_dot[self._locked] = 0.0
             mujoco.mj_rne(model, data, 0, data.qfrc_bias)
+            braking = self._brakes(model, data)
         applied = inputs.applied
         if inputs.forces is not None:
             applied = self.compiled.coordinates.forces(data.qpos, inputs.forces)
         data.qfrc_applied[:] = applied
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
-        state = self._state(data, inputs.commands, coasts, values or self.values, not has_rows)
+        state = self._state(data, inputs.commands, coasts, values or self.values, not has_rows, braking)
         smooth = data.qfrc_smooth.copy()
-        with np.errstate(all="ignore"):  # a motion that diverges is reported by MuJoCo
-            for block in self._blocks:
-                data.qfrc_applied[block.dofs] += self._force(block, data, smooth[block.dofs], state)
+        for block in self._blocks:
+            data.qfrc_applied[block.dofs] += self._force(block, data, smooth[block.dofs], state)
         mujoco.mj_step2(model, data)
         data.qfrc_applied[:] = applied
 
@@ -339,13 +320,53 @@ class ImpulseStep:
             self._mujoco.mj_step1(model, data)
         return wanted
 
-    def _state(self, data: Any, wanted: Array, coasts: bool, values: JointValues, with_impulses: bool) -> _State:
+    def _state(
+        self,
+        data: Any,
+        wanted: Array,
+        coasts: bool,
+        values: JointValues,
+        with_impulses: bool,
+        braking: list[_Brake],
+    ) -> _State:
         positions, velocities, change = self._coordinates(data)
         felt = np.where(self._acceleration, wanted, 0.0)
         if self._has_velocity and not coasts:
             felt = np.where(self._velocity, (wanted - velocities) / self._step_size, felt)
         prescribed = np.where(self._locked, -velocities / self._step_size, felt) if self._has_locked else felt
-        return _State(positions, velocities, prescribed, felt, wanted, values, change, with_impulses)
+        return _State(positions, velocities, prescribed, felt, wanted, values, change, with_impulses, braking)
+
+    def _brakes(self, model: Any, data: Any) -> list[_Brake]:
+        """The effect of locked joints that stop in this step, one for each body that moves below them.
+
+        DART stops them between two passes of its algorithm: bodies below are accelerated by the Coriolis acceleration
+        of their parents without the locked joints, but their forces contain that of the moving ones.
+        """
+        twists = data.cdof * data.qvel[:, None]
+        found: list[_Brake] = []
+        stopped: dict[int, Array] = {0: np.zeros(6)}  # the velocity of each body that is due to locked joints
+        for body in range(1, model.nbody):
+            first, count = int(model.body_dofadr[body]), int(model.body_dofnum[body])
+            own = range(first, first + count)
+            above = stopped[int(model.body_parentid[body])]
+            is_locked = any(self._locked[dof] for dof in own)
+            stopped[body] = above + sum((twists[dof] for dof in own), np.zeros(6)) if is_locked else above
+            if count and above.any() and not is_locked:
+                lost = -_motion_cross(above, np.sum([twists[dof] for dof in own], axis=0))
+                found.append(self._brake(model, data, body, lost))
+        return found
+
+    def _brake(self, model: Any, data: Any, body: int, acceleration: Array) -> _Brake:
+        """The forces on all joints below a body that is accelerated."""
+        is_below = np.zeros(model.nbody, dtype=bool)
+        for other in range(body + 1, model.nbody):
+            parent = int(model.body_parentid[other])
+            is_below[other] = parent == body or is_below[parent]
+        below = is_below[model.dof_bodyid]
+        forces = np.zeros(model.nv)
+        for dof in np.flatnonzero(below):
+            forces[dof] = data.cdof[dof] @ _inertia_times(data.crb[model.dof_bodyid[dof]], acceleration)
+        return _Brake(below, forces)
 
     def _coordinates(self, data: Any) -> tuple[Array, Array, Array | None]:
         """The scene's positions and velocities, and the matrix from these velocities to MuJoCo's, `(nv, nv)`.
@@ -400,9 +421,19 @@ class ImpulseStep:
         implicit = plain.copy()
         implicit.ravel()[:: len(own) + 1] += h * damping + h * h * stiffness
         accelerations = np.linalg.solve(implicit, force)
+        for brake in state.braking:
+            accelerations += self._braking_acceleration(block, implicit, brake, state.change)
         if block.is_constrained:
             accelerations += self._velocity_change(own, plain, velocities + h * accelerations, state) / h
         out[block.free] = accelerations
+        return out
+
+    def _braking_acceleration(self, block: _Block, implicit: Array, brake: _Brake, change: Array | None) -> Array:
+        out = np.zeros(len(block.own))
+        at = np.flatnonzero(brake.below[block.own])
+        if len(at):
+            forces = brake.forces if change is None else change.T @ brake.forces
+            out[at] = np.linalg.solve(implicit[np.ix_(at, at)], -forces[block.own[at]])
         return out
 
     # --- impulses -------------------------------------------------------------------------------------
@@ -467,6 +498,21 @@ def _any_world(values: Array) -> Mask:
 def _replace(own: Array, before: Array, after: Array | None) -> Array:
     """The own values, except where others changed."""
     return own if after is None else np.where(after != before, after, own)
+
+
+def _motion_cross(velocity: Array, motion: Array) -> Array:
+    """The rate of change of a motion vector (rotation first) that is carried along with a spatial velocity."""
+    spin, speed = velocity[:3], velocity[3:]
+    return np.concatenate([np.cross(spin, motion[:3]), np.cross(spin, motion[3:]) + np.cross(speed, motion[:3])])
+
+
+def _inertia_times(inertia: Array, motion: Array) -> Array:
+    """MuJoCo's spatial inertia (six moments, mass times centre, mass) times a motion vector."""
+    xx, yy, zz, xy, xz, yz = inertia[:6]
+    moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    centre, mass = inertia[6:9], inertia[9]
+    spin, speed = motion[:3], motion[3:]
+    return np.concatenate([moments @ spin + np.cross(centre, speed), mass * speed - np.cross(centre, spin)])
 
 
 def solve_boxed_lcp(matrix: Array, wanted: Array, low: Array, high: Array) -> Array:

@@ -12,7 +12,9 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Contact, Engine, EngineCapabilities, InvalidInertia
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
-from exoskel.engines.mujoco.impulse_step import ImpulseStep, needs_impulse_step
+from exoskel.engines.mujoco.impulse_step import ImpulseStep
+from exoskel.engines.mujoco.limit_guard import LimitGuard
+from exoskel.engines.mujoco.step_choice import has_only_limits, needs_impulse_step
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.layout import WorldLayout
@@ -44,6 +46,8 @@ class MujocoWorld(CommandedWorlds):
         self.world = world
         self.model: Any = compiled.model
         self._step_model: Any = self.model
+        self.limit_guard: LimitGuard | None = None
+        """Lets MuJoCo take the steps in which no limit is reached, if `impulse_step` is needed for limits alone."""
         self.use_impulse_steps(world)
         try:
             self.data: Any = mujoco.MjData(self.model)
@@ -61,9 +65,12 @@ class MujocoWorld(CommandedWorlds):
 
     def use_impulse_steps(self, world: World) -> None:
         """Step as in DART if MuJoCo's own steps differ for `world`: this one, or one with other values of joints."""
-        if self.impulse_step is None and self._has_default_integrator and needs_impulse_step(world, self._limits):
+        if not (self._has_default_integrator and needs_impulse_step(world, self._limits)):
+            return
+        if self.impulse_step is None:
             self.impulse_step = ImpulseStep(self.compiled, self._limits)
             self._step_model = self.impulse_step.prepare(self.model, self.compiled.stated_friction)
+        self.limit_guard = LimitGuard(self.impulse_step) if has_only_limits(world, self._limits) else None
 
     @property
     def controls(self) -> MujocoWorld:
@@ -164,6 +171,9 @@ class MujocoWorld(CommandedWorlds):
             self._mujoco.mj_step(self.model, self.data, count)
             return
         inputs, coasts = self.impulse_step.inputs(self._forces, self._commands), bool(self._is_coasting)
+        if self.limit_guard is not None and inputs.forces is None:
+            self.limit_guard.advance((self.model, self._step_model), self.data, inputs, count)
+            return
         for _ in range(count):
             self.impulse_step.step(self._step_model, self.data, inputs, coasts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import structs
 
-from exoskel.formats.saving.format_editor import FormatEditor, without
+from exoskel.formats.interface import FormatEditor
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import derive_moments
 from exoskel.scene.item import Item
@@ -29,7 +29,7 @@ class SkelEditor(FormatEditor):
     def adapt_added(self, item: Item, element: Markup) -> Markup:
         """Remove a moment of inertia that DART derives too: the file does not state what the scene does not state."""
         if isinstance(item, Body) and item.inertia.moment is None and _dart_derives_moment(item):
-            children = [without(c, "moment_of_inertia") if c.tag == "inertia" else c for c in element.children]
+            children = [c.without("moment_of_inertia") if c.tag == "inertia" else c for c in element.children]
             return Markup(element.tag, element.attributes, element.text, children, element.item)
         if element.tag == "skeleton":
             children = [self.adapt_added(c.item, c) if isinstance(c.item, Body) else c for c in element.children]
@@ -49,7 +49,7 @@ class SkelEditor(FormatEditor):
 
 def _without_offset(element: Markup) -> Markup:
     """A body element without its centre of mass, which has not changed."""
-    children = [without(child, "offset") if child.tag == "inertia" else child for child in element.children]
+    children = [child.without("offset") if child.tag == "inertia" else child for child in element.children]
     return Markup(element.tag, element.attributes, element.text, children, element.item)
 
 

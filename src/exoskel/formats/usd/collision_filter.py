@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exoskel.formats.usd.reading.prim_values import targets, value_of
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
@@ -20,9 +20,6 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
-
-if TYPE_CHECKING:
-    from exoskel.formats.usd.reading.bodies import BodyReader
 
 SCOPE = "CollisionGroups"
 FILTERED_PAIRS = "physics:filteredPairs"
@@ -91,22 +88,20 @@ GroupsByPath = dict[str, set[Hashable]]
 
 
 def read_collision_rules(
-    prim: Any, models: dict[str, Model], bodies: BodyReader, shapes: dict[str, Shape], non_colliding: list[Pair]
+    prim: Any, models: dict[str, Model], bodies: dict[str, Body], shapes: dict[str, Shape], pairs: list[Pair]
 ) -> CollisionRules:
-    """The collision rules of a world; `non_colliding` are bodies connected by joints without collision.
+    """The collision rules of a world; `pairs` are bodies that do not collide with each other.
 
-    Models and shapes are keyed by path.
+    Models, bodies and shapes are keyed by path.
     """
     labels = _labels(prim, models)
     paths = {id(shape): path for path, shape in shapes.items()}
     kinds: dict[int, CollisionKind] = {}
-    for path, number in bodies.number.items():
-        body = bodies.bodies[number]
+    for path, body in bodies.items():
         solid = [paths[id(shape)] for shape in body.collisions if shape.collidable]
         if solid:
             above = labels.get(path.rpartition("/")[0], set()) | labels.get(path, set())
             kinds[id(body)] = frozenset(frozenset(above | labels.get(one, set())) for one in solid)
-    pairs = [*non_colliding, *_filtered(bodies)]
     return CollisionRules(kinds, exempt_kinds_by_labels(kinds.values()), pairs, fixed_bodies(models.values()))
 
 
@@ -126,11 +121,3 @@ def _labels(prim: Any, models: dict[str, Model]) -> GroupsByPath:
 
 def _filters_itself(group: Any) -> bool:
     return str(group.path) in targets(group, "physics:filteredGroups")
-
-
-def _filtered(bodies: BodyReader) -> list[Pair]:
-    pairs: list[tuple[Body, Body]] = []
-    for number, others in bodies.filtered.items():
-        known = [bodies.number[path] for path in others if path in bodies.number]
-        pairs += [(bodies.bodies[number], bodies.bodies[other]) for other in known]
-    return pairs

@@ -97,7 +97,8 @@ def _world(prim: Any, shapes: ShapeReader) -> tuple[World, CollisionRules]:
     joints.finish()
     world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
     world.models += models.values()
-    return world, read_collision_rules(prim, models, bodies, shapes.found, joints.non_colliding)
+    pairs = [*joints.non_colliding, *bodies.filtered_pairs()]
+    return world, read_collision_rules(prim, models, bodies.by_path(), shapes.found, pairs)
 
 
 def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeReader) -> Model:

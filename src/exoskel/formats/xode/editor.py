@@ -15,8 +15,8 @@ from math import inf
 from msgspec import structs
 
 from exoskel import spatial
+from exoskel.formats.interface import FormatEditor, Restore
 from exoskel.formats.saving.changes import AddedItem, Changes
-from exoskel.formats.saving.format_editor import FormatEditor, Restore, without
 from exoskel.formats.xode.transform_edits import InitialPoses, Transforms
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.edit_tracking import no_edits
@@ -277,7 +277,7 @@ class XodeEditor(FormatEditor):
             canonical = next((child for child in new.children if child.tag == "mass"), None)
             mass = _adapt_mass(self.elements, source.node, source.inertia, item.inertia, canonical)
         adapted = [
-            _with(without(element, "transform", "mass"), *parts)
+            _with(element.without("transform", "mass"), *parts)
             for element, *parts in zip((old, new), transforms, mass, strict=True)
         ]
         return adapted[0], adapted[1]
@@ -288,7 +288,7 @@ class XodeEditor(FormatEditor):
         transforms: tuple[Markup | None, Markup | None] = (None, None)
         if source.pose != item.pose:
             transforms = self.transforms.adapt(source.node, source.pose, item.pose)
-        adapted = [_with(without(old, "transform"), transforms[0]), _with(without(new, "transform"), transforms[1])]
+        adapted = [_with(old.without("transform"), transforms[0]), _with(new.without("transform"), transforms[1])]
         if self.elements.child(source.node, "capsule") >= 0:
             adapted = [_rename_child(element, "cappedCylinder", "capsule") for element in adapted]
         return adapted[0], adapted[1]
@@ -327,7 +327,7 @@ class XodeEditor(FormatEditor):
         for tag, name in links.items():
             if name is None and _link_nodes(source) == _link_nodes(item):
                 # The link is the body around the joint, or the environment; neither has to be named.
-                old, new = without(old, tag), without(new, tag)
+                old, new = old.without(tag), new.without(tag)
         if self._anchor_moves_with_child(source, item):
             old, new = (_without_anchor(element) for element in (old, new))
         return _round_digits(old), _keep_unmoved(_round_digits(old), _round_digits(new))
@@ -366,7 +366,7 @@ class XodeEditor(FormatEditor):
             return _round_digits(adapted)
         if isinstance(item, Body) and self._has_transform(self._space(item)):
             identity = Markup("transform", {"absolute": "true"})
-            return _with(without(adapted, "transform"), _absolute_transform(element) or identity)
+            return _with(adapted.without("transform"), _absolute_transform(element) or identity)
         return adapted
 
     def container(self, item: Item, owner: Item | None) -> int:
@@ -491,7 +491,7 @@ def _keep_unmoved(old: Markup, new: Markup) -> Markup:
 
 
 def _without_anchor(element: Markup) -> Markup:
-    children = [without(child, "anchor") for child in element.children]
+    children = [child.without("anchor") for child in element.children]
     return Markup(element.tag, element.attributes, element.text, children, element.item)
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from exoskel.diagnostics import Catalogue
-from exoskel.formats.interface import Format, Reader, SourceMapping, WriterCapabilities
+from exoskel.formats.interface import Format, FormatEditor, Reader, SourceMapping, WriterCapabilities
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from exoskel.formats.saving.format_editor import FormatEditor
 
 
 class XodeFormat(Format):

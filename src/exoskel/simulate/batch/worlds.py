@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
 from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
+from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch.state_conversion import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
@@ -58,10 +60,13 @@ class Worlds(CommandedWorlds):
         self._mujoco = mujoco
         self._records_energy = energy
         self.engine = engine
+        self._guard = engine.limit_guard if self.takes_impulse_steps else None
+        self._computes_springs = self.impulse_step is not None and self._guard is None
+        """Whether springs are not among MuJoCo's forces."""
         self.model: Any = copy.copy(engine.model) if energy else engine.model
         if energy:
             self.model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
-            if self.impulse_step is not None:  # it computes the energy of springs
+            if self._computes_springs:
                 self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SPRING)
         self.batch: Any = Batch(self.model, count, threads)
         self.count = count
@@ -231,7 +236,9 @@ class Worlds(CommandedWorlds):
         return None if self.alive.all() else self.alive
 
     def _advance(self, count: int) -> None:
-        if self.impulse_step is not None:
+        if self._guard is not None and not self._forces_rotate:
+            self._advance_within_limits(self._guard, count)
+        elif self.impulse_step is not None:
             self._advance_one_by_one(self.impulse_step, count)
         else:
             try:
@@ -242,20 +249,51 @@ class Worlds(CommandedWorlds):
         self._update_alive()
 
     def _advance_one_by_one(self, impulse_step: ImpulseStep, count: int) -> None:
-        warm_start = self.batch.bind("qacc_warmstart")
         for number in np.flatnonzero(self.alive).tolist():
-            model, values = self._step_models[number % len(self._step_models)]
-            data = self.batch.get_data(number, self._step_data)
+            _, model, values = self._step_models[number % len(self._step_models)]
             inputs = impulse_step.inputs(self._forces[number], self._commands[number])
             coasts = bool(self._is_coasting[number])
-            for _ in range(count):
-                impulse_step.step(model, data, inputs, coasts, values)
-                warnings = [warning.number for warning in data.warning]
-                if any(warnings):
-                    self.batch.warning[number, : len(warnings), 1] = warnings
-                    break
-            self.qpos[number], self.qvel[number], self._clock[number] = data.qpos, data.qvel, data.time
-            warm_start[number] = data.qacc_warmstart
+            with self._data_of(number) as data:
+                for _ in range(count):
+                    impulse_step.step(model, data, inputs, coasts, values)
+                    if data.warning.number.any():
+                        break
+
+    @contextmanager
+    def _data_of(self, number: int) -> Iterator[Any]:
+        """MuJoCo's data of one world, to step it alone."""
+        data = self.batch.get_data(number, self._step_data)
+        yield data
+        self.qpos[number], self.qvel[number], self._clock[number] = data.qpos, data.qvel, data.time
+        self.batch.bind("qacc_warmstart")[number] = data.qacc_warmstart
+        self.batch.warning[number, :, 1] = data.warning.number
+
+    def _advance_within_limits(self, guard: LimitGuard, count: int) -> None:
+        """Let MuJoCo take the steps, and repeat those of worlds in which a limit is passed one by one."""
+        warm_start, states = self.batch.bind("qacc_warmstart"), {"qpos": self.qpos, "qvel": self.qvel}
+        for first in range(0, count, guard.most_steps):
+            steps, running = min(count - first, guard.most_steps), self.alive.copy()
+            before = [array.copy() for array in (self.qpos, self.qvel, self._clock, warm_start)]
+            was_outside = guard.is_outside(self.qpos, self.qvel)[running]
+            found = {name: np.empty((len(was_outside), steps, array.shape[1])) for name, array in states.items()}
+            try:
+                self.batch.rollout(steps, record=tuple(found), ids=self._ids(), out=found)
+            except RuntimeError:  # a world raised; the others went on
+                self.alive &= self.batch.status == 0
+            passes = was_outside | guard.is_outside(found["qpos"], found["qvel"]).any(axis=1)
+            for number in np.flatnonzero(running)[passes & self.alive[running]].tolist():
+                for array, values in zip((self.qpos, self.qvel, self._clock, warm_start), before, strict=True):
+                    array[number] = values[number]
+                self._repeat(guard, number, steps)
+            self._update_alive()
+
+    def _repeat(self, guard: LimitGuard, number: int, count: int) -> None:
+        """Take steps of one world again, from where they began."""
+        self.batch.warning[number] = 0
+        inputs = guard.impulse_step.inputs(self._forces[number], self._commands[number])
+        model, step_model, values = self._step_models[number % len(self._step_models)]
+        with self._data_of(number) as data:
+            guard.advance((model, step_model), data, inputs, count, values)
 
     @cached_property
     def _step_data(self) -> Any:
@@ -269,17 +307,19 @@ class Worlds(CommandedWorlds):
         return self.impulse_step.varied_values(self.joint_friction, found)
 
     @cached_property
-    def _step_models(self) -> list[tuple[Any, JointValues]]:
-        """The model of each world, and its values; a single one if all are equal."""
+    def _step_models(self) -> list[tuple[Any, Any, JointValues]]:
+        """MuJoCo's model of each world, that for `ImpulseStep.step`, and its values; a single one if all are equal."""
         from mujoco.batch import MODEL_FIELDS
 
         assert self.impulse_step is not None
         varies = self.joint_friction.ndim > 1 or any(self.batch.expanded(name) is not None for name in MODEL_FIELDS)
         friction = np.broadcast_to(self.joint_friction, (self.count, self.model.nv))
-        return [
-            (self.impulse_step.prepare(self.batch.get_model(number), friction[number]), self._joint_values.of(number))
-            for number in range(self.count if varies else 1)
-        ]
+        found = []
+        for number in range(self.count if varies else 1):
+            model = self.batch.get_model(number)
+            own = self.impulse_step.prepare(model, friction[number])
+            found.append((model, own, self._joint_values.of(number)))
+        return found
 
     def _update_alive(self) -> None:
         kinds = self._mujoco.mjtWarning
@@ -314,7 +354,8 @@ class Worlds(CommandedWorlds):
         gravity = self._model_field("opt.gravity")
         with np.errstate(over="ignore", invalid="ignore"):  # in worlds that diverged, whose energy is not recorded
             both = mechanical_energy(self.model, potential, **bound, masses=masses, inertias=inertias, gravity=gravity)
-        if self.impulse_step is not None:
+        if self._computes_springs:
+            assert self.impulse_step is not None
             both = both[0], both[1] + self.impulse_step.spring_energy(self.positions, self._joint_values)
         return np.stack(both, axis=-1)
 

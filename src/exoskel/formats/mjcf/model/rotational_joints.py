@@ -16,6 +16,8 @@ from exoskel.spatial import Array, Indices
 Components = tuple[Array, ...]
 Columns = list[slice | Indices]
 _SMALL = 1e-12
+_quiet = np.errstate(over="ignore", invalid="ignore")
+"""The numbers of a motion that diverged are not finite; the engine reports it."""
 
 
 def columns(indices: Indices) -> Columns:
@@ -157,6 +159,7 @@ class RotationalJoints:
     def __len__(self) -> int:
         return len(self.members)
 
+    @_quiet
     def positions(self, qpos: Array, out: Array) -> None:
         """Convert MuJoCo's positions to the scene's, into `out`."""
         own = get_components(qpos, self._qpos)
@@ -202,6 +205,7 @@ class RotationalJoints:
         if self.kind == "inner":
             qpos[..., self.slides] = own[..., 3:] + self._swing(spatial.exp(own[..., :3]))
 
+    @_quiet
     def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
         """Convert MuJoCo's velocities to the scene's, into `out`: the inverse of `velocity_blocks`."""
         if self.kind == "ball":
@@ -230,10 +234,12 @@ class RotationalJoints:
             return spin + speed
         return self._to_joint_frame(spin) + self._to_joint_frame(subtract(speed, cross(self._offset, spin)))
 
+    @_quiet
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
         """Convert the scene's velocities to MuJoCo's, into `qvel`."""
         qvel[..., self.qvel] = _multiply(self.velocity_blocks(qpos), velocities[..., self.scene])
 
+    @_quiet
     def forces(self, qpos: Array, forces: Array, out: Array) -> None:
         """Convert the scene's generalised forces to MuJoCo's that do the same work, into `out`."""
         own, blocks = forces[..., self.scene], self.velocity_blocks(qpos)
@@ -245,6 +251,7 @@ class RotationalJoints:
         torque = _multiply(around, own[..., :3] - _multiply(_transpose(across), push))
         out[..., self.qvel] = np.concatenate([push, torque], axis=-1)
 
+    @_quiet
     def velocity_blocks(self, qpos: Array) -> Array:
         """The matrices from the scene's velocities to MuJoCo's at `qvel`, `(..., n, k, k)`.
 

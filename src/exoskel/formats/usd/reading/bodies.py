@@ -11,6 +11,7 @@ from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
 from exoskel.formats.usd.reading.prim_values import Values, apis, name_of, target, targets, values
 from exoskel.scene.body import Body
+from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector, poses_from_matrices
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Plane, Shape, Sphere, TriMesh
@@ -161,6 +162,20 @@ class BodyReader:
         self.bodies.append(body)
         self._found.append(found)
         return body
+
+    def by_path(self) -> dict[str, Body]:
+        """The bodies by the paths of their prims."""
+        return {path: self.bodies[number] for path, number in self.number.items()}
+
+    def filtered_pairs(self) -> list[Pair]:
+        """The pairs of bodies that do not collide according to one of them."""
+        known = self.by_path()
+        return [
+            (self.bodies[number], known[path])
+            for number, others in self.filtered.items()
+            for path in others
+            if path in known
+        ]
 
     def finish(self) -> None:
         if not self.bodies:
