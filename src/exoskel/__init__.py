@@ -58,6 +58,7 @@ from exoskel.version import XODE_COMPLIANCE, __version__
 
 if TYPE_CHECKING:
     from exoskel.convert.diff import DiffEntry, diff
+    from exoskel.engines.mujoco.live_model import MujocoModel, from_mujoco, to_mujoco
     from exoskel.engines.preflight import NotRunnableError, preflight
     from exoskel.formats.save import save
     from exoskel.simulate import gym
@@ -82,6 +83,9 @@ _LAZY = {
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
     "DivergedError": "exoskel.simulate.run",
+    "MujocoModel": "exoskel.engines.mujoco.live_model",
+    "from_mujoco": "exoskel.engines.mujoco.live_model",
+    "to_mujoco": "exoskel.engines.mujoco.live_model",
     "FileChangedError": "exoskel.source.atomic_write",
     "Trajectory": "exoskel.simulate.trajectory",
     "export": "exoskel.view.export",
@@ -168,6 +172,7 @@ __all__ = [
     "Mesh",
     "Mimic",
     "Model",
+    "MujocoModel",
     "MultiSphere",
     "NodeFate",
     "NotRunnableError",
@@ -200,6 +205,7 @@ __all__ = [
     "convert",
     "diff",
     "export",
+    "from_mujoco",
     "gym",
     "load",
     "merge",
@@ -211,4 +217,5 @@ __all__ = [
     "save",
     "show",
     "summarize",
+    "to_mujoco",
 ]
