@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import exoskel
+from exoskel.source.file_lookup import sample_directory
 from tests.cli.conftest import Command
 from tests.support.places import TESTS
 
@@ -127,3 +129,28 @@ def test_a_symbolic_link_to_a_source_is_not_overwritten_either(tmp_path: Path, e
     before = file.read_bytes()
     assert exoskel_command("convert", str(file), str(link)).code == 2
     assert file.read_bytes() == before
+
+
+def test_names_in_a_report_cannot_break_its_table(tmp_path: Path, exoskel_command: Command) -> None:
+    folder = tmp_path / os.fsdecode(b"models\xff")
+    folder.mkdir()
+    names = [os.fsdecode(b"a\xff.skel"), "b\nc|d\\|e<b>`[x](y).skel", "c\u202e.skel"]
+    for name in names:
+        (folder / name).write_bytes((sample_directory() / "skel" / "pendulum.skel").read_bytes())
+    for report in (tmp_path / "table.md", tmp_path / "table.json"):
+        done = exoskel_command("convert", str(folder), str(tmp_path / "out"), "--to", "sdf", "--report", str(report))
+        assert done.code == 0, done.err
+    table = (tmp_path / "table.md").read_text(encoding="utf-8")
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + len(names)
+    assert rows[3].startswith("| b\\\\u000ac\\|d\\\\\\|e\\<b\\>\\`\\[x\\](y).skel | yes |")
+    assert "\u202e" not in table
+    assert len(json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))) == len(names)
+
+
+def test_a_file_in_place_of_the_output_folder_is_one_error(tmp_path: Path, exoskel_command: Command) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.skel").write_bytes((sample_directory() / "skel" / "pendulum.skel").read_bytes())
+    (tmp_path / "out").write_text("")
+    done = exoskel_command("convert", str(tmp_path / "in"), str(tmp_path / "out"), "--to", "sdf")
+    assert done.code == 2 and done.err.endswith("out' is not a folder\n")

@@ -124,6 +124,7 @@ DELETED = 'mkdir deleted; cd deleted; rmdir ../deleted; "$@"'
         ("check", "-"),
         ("convert", "{file}", "out.sdf"),
         ("convert", "{folder}", "out", "--to", "sdf"),
+        ("convert", ".", "{folder}/out", "--to", "sdf"),
         ("run", "{file}", "--time", "0.01", "--out", "motion.npz"),
         ("render", "{file}", "--out", "scene.png"),
         ("view", "{file}", "--export", "scene.html"),

@@ -55,13 +55,11 @@ def _as_dicts(rows: list[FolderRow]) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, rows: list[FolderRow], title: str) -> None:
-    import msgspec
-
     from exoskel.convert.folder import markdown
     from exoskel.source.atomic_write import write_atomically
 
     is_json = path.suffix.lower() == ".json"
-    data = msgspec.json.format(msgspec.json.encode(_as_dicts(rows))) if is_json else markdown(rows, title).encode()
+    data = terminal.format_json(_as_dicts(rows)) if is_json else markdown(rows, title).encode()
     write_atomically(path, data)
 
 

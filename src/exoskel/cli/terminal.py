@@ -196,12 +196,17 @@ def write_bytes(data: bytes) -> None:
 
 def write_json(value: Any) -> None:
     """Write indented JSON to standard output."""
+    write_bytes(format_json(value))
+
+
+def format_json(value: Any) -> bytes:
+    """Indented JSON, with escapes for characters that could control a terminal and for invalid ones."""
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:  # a file name that is not valid text
         data = msgspec.json.encode(_escape_surrogates(msgspec.to_builtins(value)))
     text = _safe_lines(msgspec.json.format(data, indent=2).decode())  # these escapes are valid in JSON
-    write_bytes(text.encode() + b"\n")
+    return text.encode() + b"\n"
 
 
 def _escape_surrogates(value: Any) -> Any:

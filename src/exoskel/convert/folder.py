@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
@@ -12,12 +13,13 @@ from msgspec import Struct
 
 from exoskel.convert.driver import convert
 from exoskel.convert.report import RefusedError, Report
-from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, pluralize, sort_by_position
+from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, SourceError, pluralize, printable, sort_by_position
 from exoskel.formats import registry
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
 from exoskel.source import root_check
 from exoskel.source.atomic_write import make_folder
+from exoskel.source.file_lookup import NO_WORKING_FOLDER, working_folder_exists
 
 
 class FolderRow(Struct):
@@ -38,7 +40,9 @@ class FolderRow(Struct):
 
 
 def scene_files(folder: Path) -> list[Path]:
-    """All scene files below a folder, sorted by name."""
+    """All scene files below a folder, sorted by name.  Raises SourceError if the folder does not exist."""
+    if not folder.is_absolute() and not working_folder_exists():
+        raise SourceError(f"cannot read {str(folder)!r}: {NO_WORKING_FOLDER}")
     extensions = {extension for one in registry.READABLE for extension in one.extensions}
     # Unlike `rglob`, this skips folders that vanish.
     every = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
@@ -71,6 +75,7 @@ def convert_files(
     if not options.get("to"):
         raise ExoskelError("converting a folder needs a format: use --to FORMAT (to=)")
     target = registry.by_name(options["to"])
+    make_folder(output)
     taken: set[str] = set()
     for file in files:
         below = file.relative_to(folder)
@@ -142,7 +147,7 @@ def _add_report(row: FolderRow, report: Report, place: Path | None) -> None:
 def markdown(rows: list[FolderRow], title: str) -> str:
     """The table of results as Markdown."""
     lines = [
-        f"# {title}",
+        f"# {_as_markdown(title)}",
         "",
         "| file | ok | errors | warnings | losses | certificate | time | problem |",
         "|---|---|---|---|---|---|---|---|",
@@ -158,10 +163,18 @@ def markdown(rows: list[FolderRow], title: str) -> str:
             f"{row.seconds:.2f} s",
             row.problem,
         )
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("<", "\\<") for cell in cells) + " |")
+        lines.append("| " + " | ".join(_as_markdown(str(cell)) for cell in cells) + " |")
     certified = sum(row.certificate is True for row in rows)
     lines += ["", f"{count_converted(rows)}, {certified} certified."]
     return "\n".join(lines) + "\n"
+
+
+_MARKUP = re.compile(r"[\\|<>`*\[\]&]")
+
+
+def _as_markdown(text: str) -> str:
+    """A text that Markdown shows as it is, in one line."""
+    return _MARKUP.sub(r"\\\g<0>", printable(text))
 
 
 def count_converted(rows: list[FolderRow]) -> str:

@@ -34,7 +34,6 @@ CATALOGUE = Catalogue(
                 "the {field} of joint '{joint}' is body '{body}', which is not in model '{model}'",
                 "remove bodies with Model.remove, which removes their joints too",
             ),
-            error("SC103.childless", "joint '{joint}' has no child body", "set its child, or remove the joint"),
             error("SC103.repeated", "model '{model}' lists body '{body}' again", "copy the body"),
             error(
                 "SC103.order",

@@ -6,7 +6,8 @@ engine uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.model import Model
+from exoskel.scene.shape import Shape
 from exoskel.scene.value_checks import POSITIVE, Problem, ValueChecker
 from exoskel.scene.world import SceneLike, World, as_scene
 
@@ -50,6 +52,8 @@ def check(scene: SceneLike) -> list[Diagnostic]:
     return [diagnostic for one in (unplaced, *collectors) for diagnostic in one.diagnostics]
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which no encoding has."""
 _STRUCTURE = ("SC102", "SC103", "SC106")
 """Diagnostics about names and about what joints connect."""
 
@@ -101,6 +105,7 @@ class _Validator:
             self._check_tree()
             self.values.check_bodies(self.bodies)
             self.values.check_joints(self.joints)
+            self._check_texts()
         return self.values.problems
 
     # --- settings and names ---------------------------------------------------------------------------
@@ -145,6 +150,33 @@ class _Validator:
                 described = self.values.describe(owner)
                 self.report("SC102", item, "name", [known[item.name]], owner=described, kind=kind, name=item.name)
 
+    def _check_texts(self) -> None:
+        """Check that names are texts that files can contain: those of Python may have halves of characters."""
+        rows = list(self._texts())
+        try:
+            "".join([text for _, _, text in rows]).encode()
+            return
+        except (TypeError, UnicodeEncodeError):
+            pass
+        for item, field, text in rows:
+            if not isinstance(text, str):
+                if not isinstance(item, Model | Body | Joint):  # reported with the names of its scope
+                    self.values.report_value(item, field, field, text, "a text")
+            elif _SURROGATE.search(text):
+                self.values.report_value(item, field, field, text, "valid characters")
+
+    def _texts(self) -> Iterator[tuple[Item, str, Any]]:
+        """The texts of the world and everything in it, each with its item and field."""
+        yield self.world, "name", self.world.name
+        yield self.world, "collision_detector", self.world.collision_detector
+        yield from ((item, "name", item.name) for items in (self.models, self.bodies, self.joints) for item in items)
+        for body in self.bodies:
+            for one in (*body.visuals, *body.collisions, *body.markers):
+                if isinstance(one, Shape | Marker):
+                    yield one, "name", one.name
+        for joint in self.joints:
+            yield from ((dof, "name", dof.name) for dof in joint._dofs or () if isinstance(dof, Dof))
+
     # --- structure ------------------------------------------------------------------------------------
 
     def _check_tree(self) -> None:
@@ -179,7 +211,7 @@ class _Validator:
                 child: Body | None = joint.child
                 parent = joint.parent
                 if child is None:
-                    self.report("SC103.childless", joint, "child", joint=joint.name)
+                    self.values.report_value(joint, "child", "child", child, "Body")
                 elif child is parent:
                     self.report("SC103.self", joint, "parent", [child], joint=joint.name, body=child.name)
                 elif owner.get(id(child)) is not model or (parent is not None and owner.get(id(parent)) is not model):

@@ -18,6 +18,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import check_writable, open_atomically
 from exoskel.source.file_access import open_referenced
+from exoskel.source.file_lookup import lower_first
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -128,10 +129,10 @@ class Trajectory:
         except ExoskelError:
             raise
         except Exception as error:  # zipfile, zlib, NumPy and json raise many types for a bad file
-            reason = str(error) or type(error).__name__
+            reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
             if isinstance(error, zipfile.BadZipFile):
-                reason = f"expected an .npz file ({reason[:1].lower()}{reason[1:]})"
-            raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {reason}") from None
+                reason = f"expected an .npz file ({lower_first(reason)})"
+            raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {lower_first(reason)}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
         """A table with a row for each sample: time, coordinates, energies, and poses by body."""
