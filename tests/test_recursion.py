@@ -41,6 +41,7 @@ ALLOWED = {
     "exoskel.convert.physics_certificate._WorldCertificate.rows": _OTHER,
     "exoskel.source.flat_tree.Node.stated_fields": _OTHER,
     "exoskel.cli.describe._add_children": _VOCABULARY,
+    "exoskel.formats.urdf.context._elements_of_item": _VOCABULARY,
     "exoskel.source.schema._SchemaWriter._anywhere": _VOCABULARY,
     "exoskel.formats.saving.editor.DocumentEditor._merge": _DEPTH,
     "exoskel.formats.saving.editor._is_same": _DEPTH,
