@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.conftest import Command
@@ -238,6 +240,30 @@ def test_pre_commit_hooks_run(exoskel_command: Command, files: Path) -> None:
     for entry, pattern in zip(entries, patterns, strict=True):
         assert re.search(pattern, "models/robot.skel") and not re.search(pattern, "skel.md")
         assert exoskel_command(*entry.split(), "clean.skel", "warning.skel").code == 0
+
+
+def _yaml_of_the_page(number: int) -> Any:
+    page = (PROJECT / "docs" / "checking.md").read_text(encoding="utf-8")
+    return yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[number])
+
+
+def test_the_hooks_in_the_docs_run_without_an_address(exoskel_command: Command, files: Path) -> None:
+    (repository,) = _yaml_of_the_page(0)["repos"]
+    assert repository["repo"] == "local" and len(repository["hooks"]) == 3
+    for hook in repository["hooks"]:
+        program, *arguments = hook["entry"].split()
+        assert program == "exoskel" and hook["language"] == "system"
+        assert re.search(hook["files"], "models/robot.skel") and not re.search(hook["files"], "skel.md")
+        assert exoskel_command(*arguments, "clean.skel", "warning.skel").code == 0
+
+
+def test_the_job_in_the_docs_fails_for_errors_and_warnings(exoskel_command: Command, files: Path) -> None:
+    steps = _yaml_of_the_page(1)["jobs"]["scenes"]["steps"]
+    lines = [step["run"] for step in steps if step.get("run", "").startswith("exoskel ")]
+    wanted = {"clean.skel": [0, 0], "warning.skel": [0, 1], "error.skel": [1, 1]}
+    for name, codes in wanted.items():
+        commands = [line.partition(" models/")[0].split()[1:] for line in lines]
+        assert [exoskel_command(*command, name).code for command in commands] == codes
 
 
 def test_the_sarif_example_in_the_docs_is_current(exoskel_command: Command, files: Path) -> None:
