@@ -200,3 +200,32 @@ def test_document_names_differ_in_more_than_case(tmp_path: Path) -> None:
     files = [robot(tmp_path / "in" / name) for name in ("Arm.urdf", "arm.urdf")]
     rows = list(convert_files(files, tmp_path / "in", tmp_path / "out", {"to": "sdf"}, {}))
     assert len({row.output.casefold() for row in rows if row.ok}) == 2
+
+
+def collision_robot(path: Path, uri: str, copies: int = 1) -> Path:
+    shape = f'<collision><geometry><mesh filename="{uri}"/></geometry></collision>'
+    path.write_text(f'<robot name="r"><link name="a">{INERTIAL}{shape * copies}</link></robot>', encoding="utf-8")
+    return path
+
+
+def polygon(path: Path, corners: int) -> Path:
+    """An OBJ file with one polygon: two bytes for each triangle."""
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf " + "1 2 3 4 " * (corners // 4) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("corners", "copies"), [(160_000, 1), (100_000, 3)])
+def test_triangles_out_of_proportion_to_the_mesh_file_are_not_written(
+    corners: int, copies: int, tmp_path: Path
+) -> None:
+    polygon(tmp_path / "p.obj", corners)
+    report = exoskel.convert(collision_robot(tmp_path / "r.urdf", "p.obj", copies), tmp_path / "r.xode")
+    (found,) = [one for one in report.diagnostics if one.code == "FM302"]
+    assert "150000" in found.message and str((corners - 2) * min(copies, 2)) in found.message
+    assert report.saved and report.data.count(b"<t ") < 150_000
+
+
+def test_triangles_of_an_ordinary_mesh_are_written_as_often_as_it_is_used(tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "t.obj", 1.0)
+    report = exoskel.convert(collision_robot(tmp_path / "r.urdf", "t.obj", 50), tmp_path / "r.xode")
+    assert report.data.count(b"<t ") == 200 and "FM302" not in [one.code for one in report.diagnostics]

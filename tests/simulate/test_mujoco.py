@@ -9,6 +9,7 @@ import pytest
 
 import exoskel
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from tests.support.findings import load_text
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
@@ -99,3 +100,14 @@ def test_state_is_everything_the_motion_depends_on() -> None:
 def test_an_unknown_integrator_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="unknown integrator 'leapfrog'"):
         MujocoWorld(exoskel.load("dart://sample/skel/pendulum.skel").world, integrator="leapfrog")
+
+
+def test_mujoco_running_out_of_memory_for_contacts_is_our_error() -> None:
+    links = "".join(
+        f'<link name="b{i}"><collision><geometry><box size="1 1 1"/></geometry></collision></link>'
+        f'<joint name="j{i}" type="fixed"><parent link="b"/><child link="b{i}"/></joint>'
+        for i in range(3000)
+    )
+    scene = load_text(f'<robot name="r"><link name="b"/>{links}</robot>')
+    with pytest.raises(exoskel.ExoskelError, match="MuJoCo stopped: mj_stackAlloc: out of memory"):
+        exoskel.run(scene, 0.001)

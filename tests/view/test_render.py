@@ -17,7 +17,7 @@ from exoskel import Scene, World
 from exoskel.diagnostics import ExoskelError
 from exoskel.source.atomic_write import WriteError
 from exoskel.view.camera import look_at
-from exoskel.view.rasterizer import rasterize
+from exoskel.view.rasterizer import OverlapError, rasterize
 from exoskel.view.render import render
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.software_renderer import SoftwareRenderer
@@ -72,6 +72,22 @@ def test_triangles_outside_the_image_or_not_finite_are_ignored() -> None:
     points = np.concatenate([quad(-500, -500, 1000, 1000, 1.0), quad(-9, -9, -5, -5, 2.0), quad(0, 0, np.nan, 5, 3.0)])
     drawn = rasterize(points, np.concatenate([TWO, TWO + 4, TWO + 8]), 50, 40)
     assert np.allclose(drawn.nearness, 1.0)
+
+
+def test_large_triangles_that_overlap_too_often_are_an_error() -> None:
+    points = quad(0.0, 0.0, 1000.0, 1000.0, 1.0)
+    with pytest.raises(OverlapError, match="overlap too often: they cover more than 150025600 pixels"):
+        rasterize(points, np.tile(TWO, (200, 1)), 1000, 1000)
+    assert (rasterize(points, np.tile(TWO, (10, 1)), 1000, 1000).triangle >= 0).all()
+
+
+def test_a_large_mesh_that_is_repeated_too_often_is_an_error(tmp_path: Path) -> None:
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+    (tmp_path / "p.obj").write_text(corners + "f " + "1 2 3 4 " * 20_000 + "\n", encoding="utf-8")
+    shape = '<visual><geometry><mesh filename="p.obj"/></geometry></visual>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{shape * 50}</link></robot>', encoding="utf-8")
+    with pytest.raises(ExoskelError, match="repeated meshes have 3919902 triangles; the limit is 3000000"):
+        render(exoskel.load(tmp_path / "r.urdf"), tmp_path / "r.png", renderer="software")
 
 
 def test_a_sphere_has_a_round_outline() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -220,10 +221,12 @@ def _model_count(scene: Scene) -> int:
 
 
 def _missing_meshes(output: OutputContext, document: Document) -> list[Diagnostic]:
-    """A diagnostic for each mesh that is missing or cannot be copied."""
+    """A diagnostic for each mesh that is missing or cannot be copied or written."""
     collector = Collector(CATALOGUE, document)
     for uri in output.missing:
         collector.report("FM301" if output.meshes == "copy" else "FM301.reference", uri=uri)
+    for path, reason in output.unwritten.items():
+        collector.report("FM302", file=os.path.basename(path), reason=reason)
     return collector.diagnostics
 
 
@@ -269,6 +272,7 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
     for part in parts:
         output.losses += part.output.losses
         output.missing += [uri for uri in part.output.missing if uri not in output.missing]
+        output.unwritten |= part.output.unwritten
         output.companions |= part.output.companions
     found = {key: item for part in parts for key, item in part.counterparts.items()}
     found[id(world)] = first.native.worlds[0]

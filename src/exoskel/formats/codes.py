@@ -37,5 +37,16 @@ CATALOGUE = Catalogue(
             warning("FM301", "mesh '{uri}' cannot be read and is not copied"),
             warning("FM301.reference", "mesh '{uri}' was not found; the output refers to it anyway"),
         ),
+        Topic(
+            "FM302",
+            "Mesh not written",
+            "A format that cannot refer to mesh files contains their triangles. Too many triangles for the size of the "
+            "mesh files are not written: a polygon or a repeated mesh can stand for millions of them.",
+            warning(
+                "FM302",
+                "mesh '{file}' is not written: {reason}",
+                "simplify the mesh, or convert to a format that refers to mesh files",
+            ),
+        ),
     ),
 )

@@ -59,6 +59,14 @@ class MeshMemoryError(MeshError):
     """A mesh needs more memory than there is."""
 
 
+def most_triangles(size: int) -> int:
+    """How many triangles, or vertices, are used of mesh files of some bytes in total.
+
+    Files of ordinary meshes have far fewer: at least eight bytes for each triangle.
+    """
+    return int(150_000 * max(1.0, size / 2**20) ** 2)
+
+
 FORMATS = frozenset({"obj", "stl", "ply", "off", "dae", "glb"})
 """Formats of a single file.  Archives are not supported, because unpacking them is not safe."""
 
@@ -135,6 +143,7 @@ def parse_extent(data: bytes, kind: str) -> Bounds:
 def parse_triangles(data: bytes, kind: str) -> ColoredTriangles:
     """All triangles, as in `meshes.load_colored_triangles`."""
     scene = _parse(data, kind)
+    _check_counts(scene, len(data))
     parts = []
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
@@ -154,6 +163,15 @@ def parse_triangles(data: bytes, kind: str) -> ColoredTriangles:
     colors = np.concatenate([np.tile(plain, (len(v), 1)) if own is None else own for v, _, own in parts])
     # glTF has linear colours, other files sRGB.
     return vertices, faces, linear_to_srgb(colors) if kind == "glb" else colors
+
+
+def _check_counts(scene: Any, size: int) -> None:
+    """Raise MeshError if a file has more triangles or vertices than are used; instances count again."""
+    used = [scene.geometry[scene.graph[node][1]] for node in scene.graph.nodes_geometry]
+    for name, of in (("triangles", "faces"), ("vertices", "vertices")):
+        count = sum(len(getattr(geometry, of)) for geometry in used if len(getattr(geometry, "faces", ())))
+        if count > most_triangles(size):
+            raise MeshError(f"it has {count} {name}; the limit is {most_triangles(size)}")
 
 
 def _replace_unused(vertices: Array, faces: Triangles) -> None:

@@ -6,9 +6,11 @@ Files that expand to far more than they contain are read in a child process with
 from __future__ import annotations
 
 import json
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from math import inf
 from pathlib import Path
@@ -31,6 +33,7 @@ from exoskel.source.mesh_parsing import (
     ColoredTriangles,
     MeshError,
     Triangles,
+    most_triangles,
     parse_extent,
     parse_triangles,
 )
@@ -120,6 +123,25 @@ def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | N
         raise ComplexMeshError(f"it is too complex: {error}") from None
     finally:
         child.close()
+
+
+class TriangleBudget:
+    """How many triangles may be written to one document: a file of a few bytes may be used again and again."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._written = 0
+
+    def spend(self, path: str, count: int) -> None:
+        """Count the triangles of a file that is written.  Raises MeshError if there are too many in total."""
+        if path not in self._sizes:
+            with suppress(OSError):
+                self._sizes[path] = os.path.getsize(path)
+        size = sum(self._sizes.values())
+        if self._written + count > most_triangles(size):
+            total = self._written + count
+            raise MeshError(f"{total} triangles in total; the limit is {most_triangles(size)}")
+        self._written += count
 
 
 class MeshFiles:

@@ -78,10 +78,12 @@ class OutputContext:
         readable: extensions of mesh files that readers support; copies of others are converted to OBJ.
         planned_files: the companions of all documents that are written together.
         missing: references to mesh files that do not exist.
+        unwritten: mesh files whose triangles are not written, with the reasons.
         origin: the folder that these references are relative to.
         confined_to: the folder in which mesh files must be in order to be read; None if they may be anywhere.
         resolves_model_uris: whether readers of the document resolve `model://` URIs.
         extension: that of the document's file, where a format has several.
+        triangles: counts the triangles of mesh files that are written to the document.
         is_part: whether some models of the source are not written to the document.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
     """
@@ -104,8 +106,10 @@ class OutputContext:
         self.losses: list[Loss] = []
         self.rejected: list[Loss] = []
         self.companions: dict[str, bytes] = {}
+        self.triangles = mesh_files.TriangleBudget()
         self.planned_files: PlannedFiles = {}
         self.missing: list[str] = []
+        self.unwritten: dict[str, str] = {}
         self.origin: Path | None = None
         self.confined_to: Path | None = None
         self.resolves_model_uris = True

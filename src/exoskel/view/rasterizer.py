@@ -13,12 +13,20 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from exoskel.diagnostics import ExoskelError
+
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 _TILES = (4, 8, 16, 32)
 """Edges of tiles, in pixels."""
 _MAX_TILE_PIXELS = 2_000_000
 """Tile pixels processed at once, to bound the memory."""
+_MOST_PIXELS, _MOST_LAYERS, _PIXELS_PER_TRIANGLE = 150_000_000, 30, 64
+"""Tile pixels of an image, to bound the time: of an image of any size, of each of its pixels, and of each triangle."""
+
+
+class OverlapError(ExoskelError):
+    """Large triangles of a scene overlap so often that rendering them would take very long."""
 
 
 class Buffers(Struct):
@@ -35,22 +43,26 @@ class Buffers(Struct):
 def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, *, farthest: float = 0.0) -> Buffers:
     """Rasterize triangles whose `points` `(n, 3)` are x and y in pixels and nearness, which must be linear on screen.
 
-    Pixels that are not nearer than `farthest` are not drawn.
+    Pixels that are not nearer than `farthest` are not drawn.  Raises OverlapError.
     """
     count = width * height
+    most = max(_MOST_PIXELS, _MOST_LAYERS * count) + _PIXELS_PER_TRIANGLE * len(triangles)
     out = Buffers(
         np.full(count, -1, dtype=np.int32),
         np.zeros((count, 2), dtype=np.float32),
         np.full(count, farthest, dtype=np.float32),
     )
     corners = points[triangles]
-    for tile, which, left, top in _tiles(corners, width, height):
+    for tile, which, left, top in _tiles(corners, width, height, most):
         _rasterize_tiles(out, corners, tile, which, left, top, width, height)
     return out
 
 
-def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Integers, Integers, Integers]]:
-    """Tiles that cover all triangles: the tile size, and for each tile its triangle and its left and top pixel."""
+def _tiles(corners: Floats, width: int, height: int, most: int) -> Iterator[tuple[int, Integers, Integers, Integers]]:
+    """Tiles that cover all triangles: the tile size, and for each tile its triangle and its left and top pixel.
+
+    Raises OverlapError if they have more than `most` pixels.
+    """
     low = np.clip(np.floor(np.nan_to_num(corners[:, :, :2].min(axis=1), nan=-1.0)), -1, [width, height]).astype(
         np.int64
     )
@@ -61,7 +73,7 @@ def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Inte
     size = high - low
     seen = np.flatnonzero((size > 0).all(axis=1) & np.isfinite(corners).all(axis=(1, 2)))
     largest = size[seen].max(axis=1)
-    before = 0
+    before = pixels = 0
     for tile in _TILES:
         limit = tile if tile != _TILES[-1] else max(width, height)
         own = seen[(largest > before) & (largest <= limit)]
@@ -70,6 +82,9 @@ def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Inte
             continue
         across = -(-size[own] // tile)
         repeats = across[:, 0] * across[:, 1]
+        pixels += tile**2 * int(repeats.sum())
+        if pixels > most:
+            raise OverlapError(f"large triangles overlap too often: they cover more than {most} pixels, the limit")
         which = np.repeat(own, repeats)
         place = np.arange(len(which)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
         columns = np.repeat(across[:, 0], repeats)

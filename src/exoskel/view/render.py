@@ -83,6 +83,7 @@ def render(
     if motion is None and (is_video(path) or time):
         motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
     render_scene = RenderScene(scene.world)
+    _check_copies(render_scene)
     poses = poses_to_draw(render_scene, motion, is_moving=is_video(path), rate=rate)
     width, height = _check_size(size or (VIDEO_SIZE if is_video(path) else IMAGE_SIZE))
     if is_video(path):
@@ -156,6 +157,18 @@ def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], 
         return software.draw(np.concatenate([now[:, :3] - level * shift, now[:, 3:]], axis=1).astype(now.dtype))
 
     return draw
+
+
+_MOST_COPIES, _MANY_TRIANGLES = 3_000_000, 5_000
+"""Triangles of meshes with many of them that are drawn again; their first copies are not limited."""
+
+
+def _check_copies(render_scene: RenderScene) -> None:
+    """Raise ExoskelError if a mesh is repeated so often that its triangles would need too much memory."""
+    sizes = [(len(batch.surface.triangles), len(batch.scales) - 1) for batch in render_scene.batches]
+    count = sum(triangles * copies for triangles, copies in sizes if triangles > _MANY_TRIANGLES)
+    if count > _MOST_COPIES:
+        raise ExoskelError(f"repeated meshes have {count} triangles; the limit is {_MOST_COPIES}")
 
 
 def _check_size(size: tuple[int, int]) -> tuple[int, int]:

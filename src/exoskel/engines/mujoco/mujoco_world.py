@@ -88,7 +88,7 @@ class MujocoWorld(CommandedWorlds):
         self.positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
         self.velocities = np.array([v for j in self._joints for v in j.velocities], dtype=float)
         self.actuation.set_speeds(self.qpos, self.qvel, self._commands, velocities=False)
-        self._mujoco.mj_forward(self.model, self.data)
+        self._forward()
 
     @property
     def time(self) -> float:
@@ -147,11 +147,23 @@ class MujocoWorld(CommandedWorlds):
             mask[...] = bool(flag)
         self._takes_first_step = bool(self._is_first or self._is_coasting)
         self._update_forces_rotate()
-        self._mujoco.mj_forward(self.model, self.data)
+        self._forward()
 
     # --- motion ---------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
+        try:
+            self._step(count)
+        except self._mujoco.FatalError as error:
+            raise _stopped(error) from None
+
+    def _forward(self) -> None:
+        try:
+            self._mujoco.mj_forward(self.model, self.data)
+        except self._mujoco.FatalError as error:
+            raise _stopped(error) from None
+
+    def _step(self, count: int) -> None:
         if count > 0 and self._takes_first_step:
             self._take_first_step()
             self._takes_first_step = False
@@ -179,7 +191,7 @@ class MujocoWorld(CommandedWorlds):
 
     def refresh(self) -> None:
         """Recompute everything that depends on the state."""
-        self._mujoco.mj_forward(self.model, self.data)
+        self._forward()
         self._is_stale = False
 
     @property
@@ -364,3 +376,8 @@ MUJOCO = Engine(
     start=MujocoWorld,
     start_from_layout=MujocoWorld,
 )
+
+
+def _stopped(error: Exception) -> ExoskelError:
+    """What MuJoCo says when it cannot continue: that it lacks memory for contacts, for example."""
+    return ExoskelError(f"MuJoCo stopped: {str(error).partition(chr(10))[0]}")

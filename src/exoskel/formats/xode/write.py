@@ -82,7 +82,7 @@ def geometry_element(shape: Shape, output: OutputContext) -> Markup | None:
         case TriMesh() as mesh:
             return _trimesh(mesh.vertices, mesh.triangles, mesh.remarks)
         case Mesh(path=str(path), extent=extent, scale=scale) if extent is not None:
-            return _mesh_triangles(path, np.array(scale))
+            return _mesh_triangles(path, np.array(scale), output)
         case _:
             return None
 
@@ -97,11 +97,15 @@ def plane_element(plane: Plane, place: Array) -> Markup:
     )
 
 
-def _mesh_triangles(path: str, scale: Array) -> Markup | None:
+def _mesh_triangles(path: str, scale: Array, output: OutputContext) -> Markup | None:
     """The triangles of a mesh file as a `trimesh`."""
+    if path in output.unwritten:
+        return None
     try:
         vertices, triangles = meshes.load_triangles(Path(path))
-    except MeshError:
+        output.triangles.spend(path, max(len(vertices), len(triangles)))
+    except MeshError as error:
+        output.unwritten[path] = str(error)
         return None
     if np.prod(scale) < 0.0:
         triangles = triangles[:, ::-1]
