@@ -221,7 +221,6 @@ EDITS: list[tuple[Callable[[Scene], Any], str]] = [
     (lambda scene: setattr(scene.world, "name", None), "the name of world 'None' is None: expected a text"),
     (lambda scene: setattr(first(scene).joints[0].dofs[0], "name", "\ud800"),
      "the name of dof '\\ud800' is '\\ud800': expected valid characters"),
-    (change(J, "child", None), "the child of joint 'j' is None: expected Body"),
     (with_shape(None), "the visuals of body 'a' is None: expected Shape"),
     (with_shape(Shape(geometry=Box((1, 1, 0)))),
      "the geometry.size of a shape of body 'a' is (1, 1, 0): expected 3 positive numbers"),
