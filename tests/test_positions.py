@@ -65,7 +65,7 @@ def test_a_doctype_is_not_counted_as_an_element() -> None:
 
 
 @pytest.mark.parametrize(("end", "lines"), [("\n", 3), ("\r\n", 3), ("\r", 3)])
-def test_line_ends(end: str, lines: int) -> None:
+def test_every_line_end_starts_a_new_line(end: str, lines: int) -> None:
     doc = document(f"<r>{end}<a/>{end}<b/></r>")
     assert [at(doc, node)[0] for node in (0, 1, 2)] == [1, 2, lines]
     assert doc.line_text(2) == "<a/>"
@@ -85,7 +85,7 @@ def test_line_ends(end: str, lines: int) -> None:
         ("euc-jp", "EUC-JP"),
     ],
 )
-def test_encodings(encoding: str, declared: str) -> None:
+def test_columns_are_characters_in_every_encoding(encoding: str, declared: str) -> None:
     text = HEAD.format(f' encoding="{declared}"') + '\n<skeleton name="表示能十"/><odd/>' + TAIL
     scene = exoskel.load(text.encode(encoding), name="doc.skel")
     assert [m.name for m in scene.world.models] == ["表示能十"]
@@ -96,7 +96,7 @@ def test_encodings(encoding: str, declared: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "windows-1252", "iso-8859-15", "koi8-r"])
-def test_single_byte_encodings(encoding: str) -> None:
+def test_columns_are_characters_in_single_byte_encodings(encoding: str) -> None:
     name = "бу" if encoding == "koi8-r" else "café"
     text = HEAD.format(f' encoding="{encoding}"') + f'<skeleton name="{name}"/><odd/>' + TAIL
     scene = exoskel.load(text.encode(encoding), name="doc.skel")
@@ -111,7 +111,7 @@ def test_invalid_utf8_is_reported_with_its_position() -> None:
     assert "0xE9" in finding.message
 
 
-def test_attributes_and_values() -> None:
+def test_positions_point_at_attributes_and_values() -> None:
     text = "<r>\n  <a  one = 'x' two=\"y > z\" >\n   12 13 <!-- 14 -->\n</a>\n</r>"
     doc = document(text)
     assert at(doc, 1, attribute="two") == (2, 22)
@@ -120,7 +120,7 @@ def test_attributes_and_values() -> None:
     assert at(doc, 1, attribute="none") == (2, 3)
 
 
-def test_paths() -> None:
+def test_paths_name_elements_or_count_them() -> None:
     text = (
         HEAD.format("")
         + '<skeleton name="s"><body name="b"><visualization_shape/><visualization_shape/></body></skeleton>'
@@ -139,7 +139,7 @@ def test_paths() -> None:
     assert doc.path(Place(3, attribute="name")) == "skeleton[s]/body[b]/@name"
 
 
-def test_xpath_style() -> None:
+def test_paths_can_be_written_as_xpath() -> None:
     doc = Document(b"<xode><world><body name='arm'><mass/></body></world><world/></xode>", path_style="xpath")
     assert doc.path(Place(3)) == "/xode/world[1]/body[@name='arm']/mass[1]"
 

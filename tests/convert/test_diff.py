@@ -463,7 +463,7 @@ def test_items_in_only_one_scene() -> None:
     assert set(kinds(diff(b, a))) == mirrored
 
 
-def test_worlds() -> None:
+def test_worlds_on_one_side_only_are_reported() -> None:
     a, b = lab(), lab()
     b.worlds.append(World(name="moon"))
     assert kinds(diff(a, b)) == [("moon", "only in B")]
@@ -518,7 +518,7 @@ def test_names_in_paths_are_escaped() -> None:
 # --- numbers ----------------------------------------------------------------------------------------
 
 
-def test_tolerance() -> None:
+def test_differences_within_the_tolerance_are_ignored() -> None:
     a, b = lab(), lab()
     b.world.gravity = (0.0, 0.0, -9.81 * (1 + 1e-7))
     assert only(diff(a, b)).size == pytest.approx(1e-7)
@@ -541,7 +541,7 @@ def test_an_invalid_tolerance_is_an_error(tolerance: float) -> None:
         diff(lab(), lab(), tolerance=tolerance)
 
 
-def test_lines() -> None:
+def test_differences_have_the_lines_of_both_files() -> None:
     a = exoskel.load(one_body("<inertia><mass>1</mass></inertia>").replace("<body", "\n<body"))
     b = exoskel.load(one_body("<inertia><mass>2</mass></inertia>").replace("<body", "\n\n<body"))
     found = only(diff(a, b))

@@ -184,7 +184,7 @@ def test_a_body_named_world_hides_the_world(reads: Reads) -> None:
 
 @item(40)
 @pytest.mark.parametrize("soft", [False, True])
-def test_markers(reads: Reads, soft: bool) -> None:
+def test_markers_are_read_on_rigid_and_soft_bodies(reads: Reads, soft: bool) -> None:
     skin = (
         "<soft_shape><total_mass>1</total_mass><geometry><box><size>1 1 1</size><frags>3 3 3</frags></box>"
         "</geometry></soft_shape>"
@@ -197,7 +197,7 @@ def test_markers(reads: Reads, soft: bool) -> None:
     assert found == [("tip", (0.0, 0.0, 0.3)), ("origin", (0.0, 0.0, 0.0))]
 
 
-def test_an_unnamed_marker(reads: Reads) -> None:
+def test_an_unnamed_marker_is_reported(reads: Reads) -> None:
     read = reads(one_body("<marker/>"))
     read.expect("SK041.missing", "warning", says="marker")
 

@@ -180,7 +180,7 @@ def test_parallel_plane_axes_are_an_error(reads: Reads) -> None:
 
 @item(57)
 @pytest.mark.parametrize("first", ["", "<translation_axis1/>"])
-def test_missing_plane_axes(reads: Reads, first: str) -> None:
+def test_a_missing_plane_axis_is_replaced_by_its_default(reads: Reads, first: str) -> None:
     second = "<translation_axis2><xyz>0 0 1</xyz></translation_axis2>"
     read = reads(one_body(joint_inner=f'<plane type="arbitrary">{first}{second}</plane>', kind="planar"))
     read.expect("SK079.axis", "error", says="translation_axis1")
@@ -197,7 +197,7 @@ def test_ball_and_free_have_rotation_vectors() -> None:
 
 
 @item(59)
-def test_screw_and_translational2d(reads: Reads) -> None:
+def test_screw_and_translational2d_joints_are_read_although_dart_ignores_them(reads: Reads) -> None:
     read = reads((EXAMPLES / "10_bare.skel").read_text())
     read.expect("SK009", "info")
     read.expect("SK090", "warning", says="screw")
@@ -313,7 +313,7 @@ def test_directions_that_have_no_effect(reads: Reads) -> None:
 
 
 @item(62)
-def test_axis_order(reads: Reads) -> None:
+def test_a_missing_or_unknown_axis_order_is_read_as_xyz(reads: Reads) -> None:
     missing = reads(one_body(kind="euler"))
     missing.expect("SK078.missing", "warning")
     assert missing.joint().order == "xyz"
@@ -485,7 +485,7 @@ def test_names_of_degrees_of_freedom_are_unique(reads: Reads) -> None:
 
 @item(69)
 @pytest.mark.parametrize("word", ["force", "passive", "servo", "acceleration", "velocity", "locked"])
-def test_actuators(reads: Reads, word: str) -> None:
+def test_every_actuator_type_is_read(reads: Reads, word: str) -> None:
     assert reads(one_body(attributes=f' actuator="{word}"')).joint().actuator == word
 
 
@@ -594,7 +594,7 @@ TOPOLOGIES = {
 
 @item(72)
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_topologies(reads: Reads, name: str) -> None:
+def test_bodies_and_joints_of_any_topology_become_a_tree(reads: Reads, name: str) -> None:
     inner, codes, order = TOPOLOGIES[name]
     begin = time.monotonic()
     read = reads(world(skeleton(inner)))
@@ -704,7 +704,7 @@ def test_reversed_limits_are_errors(reads: Reads) -> None:
     assert read.joint().dofs[0].position_limits == (-math.inf, math.inf)
 
 
-def test_infinite_limits(reads: Reads) -> None:
+def test_infinite_limits_are_read(reads: Reads) -> None:
     inner = "<axis><xyz>1 0 0</xyz><limit><lower>-INF</lower><upper>infinity</upper></limit></axis>"
     assert reads(one_body(joint_inner=inner, kind="revolute")).joint().dofs[0].position_limits == (-math.inf, math.inf)
 
@@ -720,11 +720,11 @@ def test_infinite_limits(reads: Reads) -> None:
         ("ball", '<dof local_index="0"><position><lower>1</lower></position></dof>', "SK013.dof_limit"),
     ],
 )
-def test_children_without_effect(reads: Reads, kind: str, inner: str, key: str) -> None:
+def test_children_without_effect_on_the_joint_are_reported(reads: Reads, kind: str, inner: str, key: str) -> None:
     reads(one_body(joint_inner=inner, kind=kind)).expect(key, "warning")
 
 
-def test_joint_names(reads: Reads) -> None:
+def test_unnamed_and_repeated_joint_names_become_unique(reads: Reads) -> None:
     nameless = joint(child="a").replace(' name="j"', "")
     read = reads(world(skeleton(bodies("a", "b", "c") + nameless + joint() + joint(child="c"))))
     read.expect("SK041.missing", "warning", says="'joint'")

@@ -260,7 +260,7 @@ def test_other_keywords_are_not_booleans(reads: Reads, text: str) -> None:
         ("0.0", False, "SK027.number"),
     ],
 )
-def test_collidable(reads: Reads, text: str, value: bool, code: str | None) -> None:
+def test_collidable_accepts_numbers_and_words(reads: Reads, text: str, value: bool, code: str | None) -> None:
     read = reads(one_shape("<box><size>1 1 1</size></box>", beside=f"<collidable>{text}</collidable>"))
     if code:
         read.expect(code, "warning")

@@ -213,7 +213,7 @@ def test_confinement_allows_what_is_inside(reads: Reads, tree: Path, name: str) 
 
 
 @item(100)
-def test_document_locations(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_meshes_are_found_from_any_form_of_a_document_location(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tree / "scene.skel"
     file.write_text(mesh_document("deep/ok.obj"))
     monkeypatch.chdir(tree.parent)

@@ -83,7 +83,7 @@ def test_several_geometries_are_chosen_in_the_order_of_dart(reads: Reads) -> Non
         ("<mesh><scale>1 1 1</scale></mesh>", "file_name"),
     ],
 )
-def test_missing_dimensions(reads: Reads, geometry: str, missing: str) -> None:
+def test_a_shape_without_a_dimension_is_ignored(reads: Reads, geometry: str, missing: str) -> None:
     read = visual(reads, geometry)
     read.expect("SK020", "error", says=f"<{missing}>")
     assert read.body().visuals == []
@@ -134,7 +134,7 @@ def test_an_invalid_dimension_has_no_default(reads: Reads) -> None:
 
 @item(43)
 @pytest.mark.parametrize("kind", ["cylinder", "capsule"])
-def test_length_for_height(reads: Reads, kind: str) -> None:
+def test_length_is_read_as_height(reads: Reads, kind: str) -> None:
     read = visual(reads, f"<{kind}><radius>1</radius><length>4</length></{kind}>")
     read.expect("SK069", "warning")
     assert read.body().visuals[0].geometry == GEOMETRIES[kind][1]
@@ -177,7 +177,7 @@ def test_a_shape_of_zero_size_is_ignored(reads: Reads, geometry: str) -> None:
 
 
 @item(43)
-def test_mesh_scale(reads: Reads, tmp_path: Path) -> None:
+def test_a_mesh_scale_may_mirror_but_not_flatten(reads: Reads, tmp_path: Path) -> None:
     (tmp_path / "t.obj").write_text(TETRA)
     mesh = "<mesh><file_name>t.obj</file_name>{}</mesh>"
     mirrored = visual(reads, mesh.format("<scale>-1 2 3</scale>"), base=tmp_path)
@@ -234,7 +234,7 @@ def test_colours_have_three_or_four_components(reads: Reads, text: str, color: A
 
 
 @item(45)
-def test_the_default_colour() -> None:
+def test_the_default_colour_is_that_of_dart() -> None:
     from exoskel.scene.shape import DEFAULT_COLOR
 
     assert DEFAULT_COLOR == (0.5, 0.5, 1.0, 1.0)
@@ -303,7 +303,9 @@ def folder(tmp_path: Path) -> Path:
         (" foot.obj ", "foot.obj", "SK064.spaces", "warning"),
     ],
 )
-def test_mesh_names(reads: Reads, folder: Path, name: str, found: str | None, key: str | None, severity: str) -> None:
+def test_mesh_names_are_resolved_to_files(
+    reads: Reads, folder: Path, name: str, found: str | None, key: str | None, severity: str
+) -> None:
     read = reads(mesh_document(name.format(here=folder)), base=folder)
     if key:
         read.expect(key, severity)
@@ -485,7 +487,7 @@ def test_colour_inside_of_geometry(reads: Reads) -> None:
         ("collision_shape", "<friction>0.5</friction>", "SK013.contact"),
     ],
 )
-def test_children_without_effect(reads: Reads, where: str, inner: str, key: str) -> None:
+def test_children_without_effect_on_the_shape_are_reported(reads: Reads, where: str, inner: str, key: str) -> None:
     reads(one_shape("<box><size>1 1 1</size></box>", where, inner)).expect(key, "warning")
 
 

@@ -43,7 +43,7 @@ SMALLEST = """<?xml version="1.0"?>
 
 
 @item(20)
-def test_defaults_without_physics(reads: Reads) -> None:
+def test_a_world_without_physics_has_default_settings(reads: Reads) -> None:
     read = reads(world(DROP, physics=None))
     read.expect("SK031", "info")
     assert (read.world.time_step, read.world.gravity) == (0.001, (0.0, 0.0, -9.81))
@@ -141,7 +141,7 @@ def test_the_skeleton_pose_multiplies_from_the_left(reads: Reads) -> None:
 
 @item(26)
 @pytest.mark.parametrize(("text", "static"), [("false", True), ("0", True), ("true", False), ("1", False)])
-def test_mobile(reads: Reads, text: str, static: bool) -> None:
+def test_a_skeleton_that_is_not_mobile_is_static(reads: Reads, text: str, static: bool) -> None:
     read = reads(world(skeleton(f"<mobile>{text}</mobile>" + body() + joint())))
     assert read.model.static is static
 
@@ -170,7 +170,7 @@ def test_duplicate_skeleton_names_get_numbers(reads: Reads) -> None:
 
 
 @item(28)
-def test_an_empty_skeleton(reads: Reads) -> None:
+def test_an_empty_skeleton_is_reported(reads: Reads) -> None:
     read = reads(world('<skeleton name="s"/>'))
     read.expect("SK044.skeleton", "info")
     assert read.model.bodies == []
@@ -189,7 +189,7 @@ def test_a_document_with_nothing_in_it(reads: Reads) -> None:
     assert read.scene.worlds == []
 
 
-def test_version(reads: Reads) -> None:
+def test_a_missing_or_unknown_version_is_reported(reads: Reads) -> None:
     reads(world(DROP).replace(' version="1.0"', "")).expect("SK006.absent", "info")
     other = reads(world(DROP).replace("1.0", "2.0", 1))
     other.expect("SK006.other", "info")

@@ -81,7 +81,9 @@ def test_matrix_is_a_name_of_matrix4f() -> None:
         ({"m33": 0, "m03": 4}, "spec", [4, 0, 0], ["X502.corner"]),
     ],
 )
-def test_matrix_layout(entries: dict[str, float], dialect: str, where: list[float], codes: list[str]) -> None:
+def test_the_translation_of_a_matrix_is_found_in_either_layout(
+    entries: dict[str, float], dialect: str, where: list[float], codes: list[str]
+) -> None:
     found, read = one(transform(matrix(**entries)), dialect=dialect)
     read.expect_all(*codes).assert_clean()
     assert place(found) == where
@@ -212,7 +214,7 @@ def test_the_root_transform_is_applied() -> None:
 
 
 @disagreement(11)
-def test_initial_mass() -> None:
+def test_a_body_without_a_mass_has_1_kg() -> None:
     assert (one("")[0].mass, one("")[0].moment) == (1.0, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     found, read = one(mass(""))
     read.expect("X610", "warning")
@@ -302,7 +304,7 @@ def test_plane_offsets_are_divided_by_the_length_of_the_normal() -> None:
 
 @disagreement(19)
 @pytest.mark.parametrize(("dialect", "offset", "code"), [("spec", 5.0, "X707"), ("pyode", 0.0, "X707.ignored")])
-def test_transforms_of_planes(dialect: str, offset: float, code: str) -> None:
+def test_each_dialect_moves_planes_in_its_own_way(dialect: str, offset: float, code: str) -> None:
     read = load(scene(geom('<plane a="0" b="0" c="1" d="0"/>', before=at(0, 0, 5))), dialect=dialect)
     read.expect(code, "warning")
     assert read.world.models[0].bodies[0].collisions[0].geometry == exoskel.Plane((0.0, 0.0, 1.0), offset)
@@ -310,7 +312,7 @@ def test_transforms_of_planes(dialect: str, offset: float, code: str) -> None:
 
 @disagreement(19)
 @pytest.mark.parametrize(("dialect", "where"), [("spec", (0.0, 0.0, 5.0)), ("pyode", (0.0, 0.0, 0.0))])
-def test_transforms_of_rays(dialect: str, where: tuple[float, ...]) -> None:
+def test_each_dialect_moves_rays_in_its_own_way(dialect: str, where: tuple[float, ...]) -> None:
     read = load(scene(geom('<ray length="1"/>', before=at(0, 0, 5))), dialect=dialect)
     read.expect("X707", "warning")
     assert read.world.models[0].bodies[0].collisions[0].pose.position == where
@@ -367,7 +369,9 @@ def test_a_missing_second_body_is_the_environment() -> None:
         (' absolute="true"', "pyode", (0, 0, 1), None),
     ],
 )
-def test_frames_of_anchors(attribute: str, dialect: str, point: tuple[float, ...], code: str | None) -> None:
+def test_anchors_are_read_in_the_frame_of_their_dialect(
+    attribute: str, dialect: str, point: tuple[float, ...], code: str | None
+) -> None:
     ball = f'<ball><anchor x="0" y="0" z="1"{attribute}/></ball>'
     read = load(scene(body(name="a") + body(at(5, 0, 0) + joint(ball, second=""))), dialect=dialect)
     if code:
@@ -380,7 +384,9 @@ def test_frames_of_anchors(attribute: str, dialect: str, point: tuple[float, ...
 @pytest.mark.parametrize(
     ("attribute", "direction", "code"), [("", (1, 0, 0), "X806"), ('absolute="false"', (0, 1, 0), "X806.relative")]
 )
-def test_frames_of_axes(attribute: str, direction: tuple[float, ...], code: str) -> None:
+def test_axes_are_in_the_root_frame_unless_stated_otherwise(
+    attribute: str, direction: tuple[float, ...], code: str
+) -> None:
     slide = f"<slider>{axis(attribute, x=1, z=0)}</slider>"
     inner = "<group>" + transform(TURN) + body() + joint(slide, first="b", second="") + "</group>"
     read = load(scene(inner))
@@ -497,7 +503,7 @@ def test_links_refer_only_to_bodies() -> None:
 
 
 @disagreement(36)
-def test_enabled_and_gravitymode() -> None:
+def test_enabled_and_gravitymode_are_read_as_attributes() -> None:
     found, read = one("")
     assert (found.gravity, found.state) == (True, None)
     read = load(scene(body(attributes=' enabled="false" gravitymode="0"')))
@@ -516,7 +522,9 @@ def test_enabled_and_gravitymode() -> None:
         ('mode="99"', 0, (0.0, 0.0, 0.0), "X307"),
     ],
 )
-def test_finite_rotation(attributes: str, mode: int, axes: tuple[float, ...], code: str | None) -> None:
+def test_finite_rotations_are_read_with_their_axis(
+    attributes: str, mode: int, axes: tuple[float, ...], code: str | None
+) -> None:
     found, read = one(f"<finiteRotation {attributes}/>")
     if code:
         read.expect(code)
@@ -529,7 +537,7 @@ def test_finite_rotation(attributes: str, mode: int, axes: tuple[float, ...], co
 @pytest.mark.parametrize(
     ("version", "code"), [("1.0r22", None), ("1.0r23", None), ("1.0", None), ("2.0", "X104"), ("draft", "X104")]
 )
-def test_versions(version: str, code: str | None) -> None:
+def test_unknown_versions_are_read_with_a_warning(version: str, code: str | None) -> None:
     read = load(xode(world("<space/>"), f' version="{version}"'))
     if code:
         read.expect(code, "warning")
