@@ -77,7 +77,8 @@ class EnforcedLimits(Struct, frozen=True):
 class _Block(Struct, frozen=True):
     """Some trees: their degrees of freedom, where MuJoCo stores their inertia, and which of them are free.
 
-    `own` are the free ones among all degrees of freedom.
+    `own` are the free ones among all degrees of freedom.  `square`, `free_square` and `coupling` select the rows and
+    columns of matrices: of all degrees of freedom, of the free ones, and of the free ones with the prescribed ones.
     """
 
     dofs: Indices
@@ -87,8 +88,13 @@ class _Block(Struct, frozen=True):
     free: Indices
     prescribed: Indices
     own: Indices
+    square: tuple[Indices, ...]
+    free_square: tuple[Indices, ...]
+    coupling: tuple[Indices, ...]
     is_turning: bool
     is_constrained: bool
+    has_limits: bool
+    has_servos: bool
 
     def inertia(self, data: Any) -> Array:
         """The joint-space inertia."""
@@ -153,6 +159,7 @@ class ImpulseStep:
         """What is off while friction, limits and servos are computed here."""
         self._has_velocity, self._has_locked = bool(self._velocity.any()), bool(self._locked.any())
         self._turning: list[RotationalJoints] = []
+        self._placed: set[int] = set()
         self._blocks: list[_Block] = []
         self._set_blocks(self.values)
 
@@ -203,6 +210,8 @@ class ImpulseStep:
         for one in (values.damping, values.stiffness, values.friction):
             concerned |= _any_world(one)
         self._turning = [group for group in self.compiled.coordinates.rotational if concerned[group.qvel].any()]
+        depends = self._servo | self._limited | _any_world(values.stiffness)
+        self._placed = {id(group) for group in self._turning if depends[group.qvel].any()}
         trees = np.asarray(model.dof_treeid)
         blocks: list[list[int]] = []
         for tree in np.unique(trees[concerned]).tolist():
@@ -227,17 +236,22 @@ class ImpulseStep:
                 columns.append(place[int(model.M_colind[entry])])
                 entries.append(entry)
         prescribed = self._prescribed[dofs]
-        free = np.flatnonzero(~prescribed)
+        free, driven = np.flatnonzero(~prescribed), np.flatnonzero(prescribed)
         return _Block(
             dofs,
             rows=np.array(rows, dtype=np.intp),
             columns=np.array(columns, dtype=np.intp),
             entries=np.array(entries, dtype=np.intp),
             free=free,
-            prescribed=np.flatnonzero(prescribed),
+            prescribed=driven,
             own=dofs[free],
+            square=np.ix_(dofs, dofs),
+            free_square=np.ix_(free, free),
+            coupling=np.ix_(free, driven),
             is_turning=any(bool(np.isin(group.qvel, dofs).any()) for group in self._turning),
             is_constrained=bool(constrained[dofs].any()),
+            has_limits=bool(self._limited[dofs[free]].any()),
+            has_servos=bool(self._servo[dofs[free]].any()),
         )
 
     def varied_values(self, friction: Array, fields: Mapping[str, Array | None]) -> JointValues:
@@ -310,6 +324,8 @@ class ImpulseStep:
             data.qfrc_applied[block.dofs] += self._force(block, data, smooth[block.dofs], state)
         mujoco.mj_step2(model, data)
         data.qfrc_applied[:] = applied
+        if self._has_locked:
+            data.qvel[self._locked] = 0.0  # a rounding error would brake in the next step, too
 
     def _begin(self, model: Any, data: Any) -> bool:
         """Compute what depends on the state; returns whether MuJoCo's solver handles the constraints of this step."""
@@ -371,8 +387,8 @@ class ImpulseStep:
     def _coordinates(self, data: Any) -> tuple[Array, Array, Array | None]:
         """The scene's positions and velocities, and the matrix from these velocities to MuJoCo's, `(nv, nv)`.
 
-        The matrix is None for the identity.  Joints without forces, limits or actuators keep MuJoCo's coordinates, and
-        have no positions.
+        The matrix is None for the identity.  Joints without forces, limits or actuators keep MuJoCo's coordinates.
+        Ball and free joints have positions only if springs, limits or servos depend on them.
         """
         coordinates, qpos, qvel = self.compiled.coordinates, data.qpos, data.qvel
         if len(qpos) == len(qvel):  # neither ball nor free joints
@@ -384,9 +400,10 @@ class ImpulseStep:
         velocities, change = qvel.copy(), np.eye(len(qvel))
         own = np.zeros(coordinates.count)
         for group in self._turning:
-            group.positions(qpos, own)
+            if id(group) in self._placed:
+                group.positions(qpos, own)
+                positions[group.qvel] = own[group.scene]
             blocks = group.velocity_blocks(qpos)
-            positions[group.qvel] = own[group.scene]
             velocities[group.qvel] = group.scene_velocities(blocks, qvel[group.qvel])
             change[group.qvel[:, :, None], group.qvel[:, None, :]] = blocks
         return positions, velocities, change
@@ -397,7 +414,7 @@ class ImpulseStep:
         try:
             if state.change is None or not block.is_turning:
                 return inertia @ self._accelerations(block, inertia, smooth, state) - smooth
-            change = state.change[np.ix_(block.dofs, block.dofs)]
+            change = state.change[block.square]
             wanted = self._accelerations(block, change.T @ inertia @ change, change.T @ smooth, state)
         except np.linalg.LinAlgError:
             return np.full(len(block.dofs), np.nan)
@@ -416,15 +433,15 @@ class ImpulseStep:
         plain = inertia
         if len(block.prescribed):
             felt = state.felt[block.dofs[block.prescribed]]
-            force -= inertia[np.ix_(block.free, block.prescribed)] @ felt
-            plain = inertia[np.ix_(block.free, block.free)]
+            force -= inertia[block.coupling] @ felt
+            plain = inertia[block.free_square]
         implicit = plain.copy()
         implicit.ravel()[:: len(own) + 1] += h * damping + h * h * stiffness
         accelerations = np.linalg.solve(implicit, force)
         for brake in state.braking:
             accelerations += self._braking_acceleration(block, implicit, brake, state.change)
         if block.is_constrained:
-            accelerations += self._velocity_change(own, plain, velocities + h * accelerations, state) / h
+            accelerations += self._velocity_change(block, plain, velocities + h * accelerations, state) / h
         out[block.free] = accelerations
         return out
 
@@ -438,11 +455,12 @@ class ImpulseStep:
 
     # --- impulses -------------------------------------------------------------------------------------
 
-    def _velocity_change(self, own: Indices, inertia: Array, velocities: Array, state: _State) -> Array:
+    def _velocity_change(self, block: _Block, inertia: Array, velocities: Array, state: _State) -> Array:
         """What friction, limits and servos do to velocities: impulses on the plain inertia."""
-        limits = self._limit_rows(own, velocities, state) if self._limited[own].any() else _NO_ROWS
+        own = block.own
+        limits = self._limit_rows(own, velocities, state) if block.has_limits else _NO_ROWS
         rows = [limits, self._friction_rows(own, velocities, state)] if state.with_impulses else []
-        if self._servo[own].any():
+        if block.has_servos:
             rows.append(self._servo_rows(own, velocities, state, limits[0]))
         rows = [row for row in rows if len(row[0])]
         if not rows:
@@ -524,7 +542,8 @@ def solve_boxed_lcp(matrix: Array, wanted: Array, low: Array, high: Array) -> Ar
     if len(wanted) == 1:
         single: Array = np.clip(wanted / matrix[0], low, high)
         return single
-    side = np.zeros(len(wanted), dtype=np.int8)
+    alone = wanted / matrix.diagonal()
+    side = (alone > high).astype(np.int8) - (alone < low)
     fewest, patience = len(wanted) + 1, PATIENCE
     out = np.zeros(len(wanted))
     for _ in range(100 * len(wanted) + 100):
