@@ -16,7 +16,7 @@ from benchmarks.harness import Run, compare, timed
 from benchmarks.other import Other, other
 from benchmarks.table import Row, Table
 from exoskel.engines.dart import dart_world
-from exoskel.formats.mjcf.emitters import to_spec, to_text
+from exoskel.formats.mjcf.tree import to_spec, to_text
 from exoskel.formats.mjcf.write import write
 
 SAMPLES = ("pendulum", "robot_arm", "walker", "hexapod", "chain")

@@ -81,7 +81,7 @@ ALLOWED = {
     "exoskel.formats.sdf.context.Context.value": _OTHER,
     "exoskel.formats.skel.editor.SkelEditor.adapt_added": _OTHER,
     "exoskel.formats.xode.editor.XodeEditor.adapt_added": _OTHER,
-    "exoskel.lsp.problems._quick_fixes": _OTHER,
+    "exoskel.lsp.open_document._quick_fixes": _OTHER,
     "exoskel.scene.pose.Pose.quaternion": _OTHER,
     "exoskel.source.child_process.ChildProcess.close": _OTHER,
     "exoskel.source.embedded_data.EmbeddedReader.apply": _OTHER,

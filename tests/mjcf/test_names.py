@@ -10,9 +10,9 @@ import pytest
 
 import exoskel
 from exoskel import ExoskelError, Ray, Scene, Shape
-from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import INTEGRATORS, write_document
 from exoskel.formats.mjcf.names import shorten_names
+from exoskel.formats.mjcf.tree import to_text
 from exoskel.source.output_context import Target
 from tests.support.scenes import all_files
 

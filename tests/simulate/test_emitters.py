@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.formats.mjcf.emitters import to_spec, to_text
+from exoskel.formats.mjcf.tree import to_spec, to_text
 from exoskel.formats.mjcf.write import write
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of

@@ -18,8 +18,7 @@ from exoskel.convert.physics_certificate import tolerances
 from exoskel.convert.report import Certificate, Check, Report
 from exoskel.convert.selection import unselected_nodes, with_models, with_worlds
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.codes import CATALOGUE
-from exoskel.formats.interface import Format
+from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.write import Written, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes

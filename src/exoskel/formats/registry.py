@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from exoskel.diagnostics import Catalogue, ExoskelError
-from exoskel.formats.codes import CATALOGUE
 from exoskel.formats.gltf.format import GltfFormat
-from exoskel.formats.interface import Format
+from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.mjcf.format import MjcfFormat
 from exoskel.formats.sdf.format import SdfFormat
 from exoskel.formats.skel.format import SkelFormat

@@ -10,8 +10,7 @@ from msgspec import Struct, structs
 
 from exoskel.diagnostics import Collector, ExoskelError, SaveError, Severity
 from exoskel.formats import registry
-from exoskel.formats.codes import CATALOGUE
-from exoskel.formats.interface import Format
+from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.saving.changes import changed_fields
 from exoskel.formats.saving.patch import PatchedDocument, patch_document, unchanged_bytes
 from exoskel.formats.saving.verification import Match, match

@@ -14,7 +14,7 @@ from pygls.uris import to_fs_path
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.formatter import format_file
-from exoskel.lsp import hover_and_completion, problems, symbols
+from exoskel.lsp import hover_and_completion, open_document, symbols
 from exoskel.lsp.open_document import OpenDocument, Settings
 from exoskel.version import __version__
 
@@ -51,7 +51,7 @@ class Server(LanguageServer):
 
     def publish(self, uri: str) -> None:
         version = self.workspace.get_text_document(uri).version
-        found = problems.diagnostics(self.open_document(uri))
+        found = open_document.diagnostics(self.open_document(uri))
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     async def publish_soon(self, uri: str) -> None:
@@ -105,11 +105,11 @@ def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
 
 @server.feature(
     types.TEXT_DOCUMENT_CODE_ACTION,
-    types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, problems.FIX_ALL]),
+    types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, open_document.FIX_ALL]),
 )
 def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     only = None if params.context.only is None else [str(getattr(one, "value", one)) for one in params.context.only]
-    return problems.code_actions(
+    return open_document.code_actions(
         ls.open_document(params.text_document.uri), params.text_document.uri, params.range, only
     )
 
@@ -163,7 +163,7 @@ def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types
         data = format_file(opened.document, opened.format, opened.read)
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
-    return None if data is None else problems.edits_for(opened, data)
+    return None if data is None else open_document.edits_for(opened, data)
 
 
 class _Requests:

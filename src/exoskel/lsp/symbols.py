@@ -10,8 +10,7 @@ from lsprotocol import types
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.save import saved_bytes
 from exoskel.lsp.hover_and_completion import BODY_NAME, CursorContext, OpenElement, context_at, declaration_at
-from exoskel.lsp.open_document import OpenDocument
-from exoskel.lsp.problems import edits_for
+from exoskel.lsp.open_document import OpenDocument, edits_for
 from exoskel.scene.body import Body
 from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item

@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.gltf.animation import Motion
 from exoskel.formats.gltf.codes import catalogue_error
-from exoskel.formats.gltf.write import Shown, write
+from exoskel.formats.gltf.write import Motion, Shown, write
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene, SceneLike, World, as_world
 from exoskel.simulate.trajectory import Trajectory

@@ -11,9 +11,9 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import KEY, write_document
 from exoskel.formats.mjcf.names import shorten_names
+from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.output_context import OutputContext

@@ -9,11 +9,11 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.emitters import to_spec
 from exoskel.formats.mjcf.model.actuation import Actuation, ModelFields, is_prescribed
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name, simulation_layout
+from exoskel.formats.mjcf.tree import to_spec
 from exoskel.formats.mjcf.write import write
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import spring_from_erp_cfm

@@ -1,15 +1,19 @@
-"""A neutral MJCF document: elements with typed values, for the emitters."""
+"""A neutral MJCF document, elements with typed values, and its two outputs: text, and MuJoCo's `MjSpec`.
+
+An `MjSpec` compiles without a parser.  Both result in the same compiled model, field by field.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 
-from exoskel.source.markup import Markup, UnwritableError, format_number, format_numbers
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.source.markup import Markup, UnwritableError, format_number, format_numbers, serialize
 from exoskel.spatial import Array
 
 Value = str | float | int | bool | Sequence[float] | Sequence[int] | Array
@@ -83,3 +87,242 @@ def _text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return " ".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else format_numbers(value)
+
+
+# --- outputs ------------------------------------------------------------------------------------------
+
+
+_TORQUE_SCALE = 10
+"""The index of the weight of rotation against translation in a constraint's data: 1 by default, for all kinds."""
+BATCH = 100
+"""Bodies that are added at a time: MuJoCo traverses all bodies for each one that is added."""
+MAX_UNBATCHED = 400
+"""The number of bodies up to which batches take longer."""
+_SPEC_NAMES = {"solreffriction": "solref_friction", "solreflimit": "solref_limit", "solimplimit": "solimp_limit"}
+"""Attributes with different names in `MjSpec` and MJCF."""
+
+
+def to_text(document: MjcfElement) -> str:
+    """The document as MJCF, numbers in the shortest form that reads back to the same value."""
+    return serialize(markup(document))
+
+
+def to_spec(document: MjcfElement) -> Any:
+    """The document as a `mujoco.MjSpec`."""
+    mujoco = mujoco_import.load()
+    return _Emitter(mujoco).spec(document)
+
+
+class _Emitter:
+    def __init__(self, mujoco: Any) -> None:
+        self.mujoco = mujoco
+        self.enums: dict[str, dict[str, Any]] = {
+            "joint": _numbered(mujoco.mjtJoint, "mjJNT_"),
+            "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
+            "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
+            "cone": _enum(mujoco.mjtCone, "mjCONE_"),
+            "equality": _enum(mujoco.mjtEq, "mjEQ_"),
+            "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
+            "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
+        }
+        self.named: list[tuple[Any, str]] | None = None
+        """Items whose names have to be restored after attaching."""
+        self.meshes: list[tuple[Any, str]] = []
+        self.compiler = MjcfElement("compiler")
+        self.default: MjcfElement | None = None
+        self.sections: dict[str, Callable[[Any, MjcfElement], None]] = {
+            "compiler": self._compiler,
+            "option": self._option,
+            "size": self._size,
+            "default": self._default,
+            "asset": self._asset,
+            "worldbody": self._worldbody,
+            "tendon": self._tendon,
+            "actuator": self._actuator,
+            "equality": self._equality,
+            "contact": self._contact,
+        }
+        self.inside: dict[str, Callable[[Any, MjcfElement], None]] = {
+            "inertial": self._inertial,
+            "joint": self._joint,
+            "geom": self._geom,
+            "site": self._site,
+        }
+
+    def spec(self, document: MjcfElement) -> Any:
+        spec = self.mujoco.MjSpec()
+        spec.copy_during_attach = False
+        self.compiler = document.child("compiler")
+        spec.modelname = document.attributes["model"]
+        for section in document.children:
+            self.sections[section.tag](spec, section)
+        return spec
+
+    # --- settings -------------------------------------------------------------------------------------
+
+    def _compiler(self, spec: Any, element: MjcfElement) -> None:
+        spec.compiler.degree = element.attributes["angle"] == "degree"
+        spec.compiler.autolimits = element.attributes["autolimits"]
+        spec.compiler.inertiafromgeom = self.mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+        spec.compiler.boundmass = element.attributes["boundmass"]
+
+    def _option(self, spec: Any, element: MjcfElement) -> None:
+        for name, value in element.attributes.items():
+            setattr(spec.option, name, self.enums[name][str(value).lower()] if name in self.enums else value)
+
+    def _size(self, spec: Any, element: MjcfElement) -> None:
+        spec.memory = element.attributes["memory"]
+
+    def _default(self, spec: Any, element: MjcfElement) -> None:
+        self.default = element
+        for kind in element.children:
+            for name, value in kind.attributes.items():
+                setattr(getattr(spec.default, kind.tag), name, value)
+
+    def _asset(self, spec: Any, element: MjcfElement) -> None:
+        for mesh in element.children:
+            spec.add_mesh(name=mesh.attributes["name"], uservert=mesh.attributes["vertex"])
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _worldbody(self, spec: Any, element: MjcfElement) -> None:
+        for site in (child for child in element.children if child.tag == "site"):
+            self._site(spec.worldbody, site)
+        bodies = [child for child in element.children if child.tag == "body"]
+        if len(bodies) <= MAX_UNBATCHED:
+            self._bodies(spec.worldbody, bodies)
+            return
+        for first in range(0, len(bodies), BATCH):
+            # A separate spec, attached as a whole: MuJoCo requires a prefix, which is removed afterwards.
+            small = self.mujoco.MjSpec()
+            self._compiler(small, self.compiler)  # a body is compiled with the settings of its own spec
+            if self.default is not None:
+                self._default(small, self.default)
+            self.named = []
+            self.meshes.clear()
+            self._bodies(small.worldbody, bodies[first : first + BATCH])
+            spec.attach(small, frame=spec.worldbody.add_frame(), prefix="|")
+            for item, name in self.named:
+                item.name = name
+            for item, name in self.meshes:
+                item.meshname = name
+        self.named = None
+
+    def _bodies(self, root: Any, elements: Iterable[MjcfElement]) -> None:
+        # Attribute by attribute: MuJoCo takes longer for keyword arguments.
+        inside = self.inside
+        waiting = [(root, element) for element in elements]
+        waiting.reverse()
+        while waiting:
+            parent, element = waiting.pop()
+            body = parent.add_body()
+            self._set(body, element.attributes)
+            inner: list[tuple[Any, MjcfElement]] = []
+            for child in element.children:
+                if child.tag == "body":
+                    inner.append((body, child))
+                else:
+                    inside[child.tag](body, child)
+            if inner:
+                waiting += inner[::-1]
+
+    def _set(self, made: Any, attributes: dict[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(made, name, value)
+        if self.named is not None:
+            self.named.append((made, attributes["name"]))
+
+    def _inertial(self, body: Any, element: MjcfElement) -> None:
+        body.explicitinertial = True
+        given: dict[str, Any] = element.attributes
+        body.ipos, body.mass = given["pos"], given["mass"]
+        if "fullinertia" in given:
+            body.fullinertia = given["fullinertia"]
+        else:
+            body.inertia = given["diaginertia"]
+
+    def _joint(self, body: Any, element: MjcfElement) -> None:
+        if element.attributes["type"] == "free":
+            made = body.add_freejoint()
+            self._set(made, {name: value for name, value in element.attributes.items() if name != "type"})
+            return
+        given: dict[str, Any] = {_SPEC_NAMES.get(name, name): value for name, value in element.attributes.items()}
+        made = body.add_joint()
+        given["type"] = self.enums["joint"][given["type"]]
+        given["limited"] = int(bool(given.get("limited", False)))
+        for name in ("damping", "stiffness"):  # polynomials; the first coefficient is linear
+            if name in given:
+                given[name] = (given[name], 0.0, 0.0)
+        self._set(made, given)
+
+    def _site(self, body: Any, element: MjcfElement) -> None:
+        self._set(body.add_site(), element.attributes)
+
+    def _geom(self, body: Any, element: MjcfElement) -> None:
+        given: dict[str, Any] = element.attributes | {"type": self.enums["geom"][str(element.attributes["type"])]}
+        size = given.get("size")
+        if size is not None and len(size) < 3:
+            given["size"] = _padded(size, 3)
+        made = body.add_geom()
+        if "mesh" in given:
+            given["meshname"] = given.pop("mesh")
+            self.meshes.append((made, given["meshname"]))
+        self._set(made, given)
+
+    # --- tendons, actuators and constraints -----------------------------------------------------------
+
+    def _tendon(self, spec: Any, element: MjcfElement) -> None:
+        for tendon in element.children:
+            given = dict(tendon.attributes)
+            given["solref_friction"] = given.pop("solreffriction")
+            made = spec.add_tendon(**given)
+            for end in tendon.children:
+                made.wrap_joint(end.attributes["joint"], end.attributes["coef"])
+
+    def _actuator(self, spec: Any, element: MjcfElement) -> None:
+        for one in element.children:
+            given: dict[str, Any] = dict(one.attributes)
+            kind = "joint" if "joint" in given else "site"
+            given["target"] = given.pop(kind)
+            given["trntype"] = self.enums["transmission"][kind]
+            given["biastype"] = self.enums["bias"][str(given["biastype"])]
+            given["forcelimited"] = int(bool(given.get("forcelimited", False)))
+            for name in ("gainprm", "biasprm"):
+                given[name] = _padded(given[name], self.mujoco.mjNGAIN)
+            spec.add_actuator(**given)
+
+    def _equality(self, spec: Any, element: MjcfElement) -> None:
+        for one in element.children:
+            made = dict(one.attributes)
+            ends = ("joint1", "joint2") if one.tag == "joint" else ("body1", "body2")
+            kind = self.mujoco.mjtObj.mjOBJ_UNKNOWN if one.tag == "joint" else self.mujoco.mjtObj.mjOBJ_BODY
+            names = {f"name{i + 1}": made.pop(end) for i, end in enumerate(ends) if end in made}
+            data = _equality_data(one, self.mujoco.mjNEQDATA)
+            rest = {name: made[name] for name in ("name", "solref", "solimp") if name in made}
+            spec.add_equality(type=self.enums["equality"][one.tag], objtype=kind, data=data, **names, **rest)
+
+    def _contact(self, spec: Any, element: MjcfElement) -> None:
+        for one in element.children:
+            spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
+
+
+def _equality_data(element: MjcfElement, size: int) -> list[float]:
+    """MuJoCo's data of a constraint: a polynomial, an anchor, or a frame that it computes itself."""
+    given = {"joint": "polycoef", "connect": "anchor"}.get(element.tag)
+    data = _padded(element.attributes[given] if given else (), size)
+    data[_TORQUE_SCALE] = 1.0
+    return data
+
+
+def _padded(values: Any, size: int) -> list[float]:
+    return list(chain(values, [0.0] * (size - len(values))))
+
+
+def _numbered(kind: Any, prefix: str) -> dict[str, int]:
+    """The members as integers, which MuJoCo accepts in less than half the time."""
+    return {name: int(value) for name, value in _enum(kind, prefix).items()}
+
+
+def _enum(kind: Any, prefix: str) -> dict[str, Any]:
+    members: Callable[[], Any] = kind.__members__.items
+    return {name.removeprefix(prefix).lower(): value for name, value in members()}

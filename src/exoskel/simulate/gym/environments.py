@@ -16,8 +16,8 @@ from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
-from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
+from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.batch.worlds import Worlds
 from exoskel.simulate.gym.tasks import EnvironmentState, Task

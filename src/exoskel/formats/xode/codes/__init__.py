@@ -7,7 +7,7 @@ lenient one.
 from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue, Fix
-from exoskel.formats.xode.codes import bodies, document, joints
+from exoskel.formats.xode.codes import bodies, document
 from exoskel.source.embedded_data import embedded_data_topic
 
 EMBEDDED_DATA = "X910"
@@ -46,7 +46,6 @@ CATALOGUE = Catalogue(
     (
         *document.TOPICS,
         *bodies.TOPICS,
-        *joints.TOPICS,
         embedded_data_topic(EMBEDDED_DATA),
     ),
     FIXES,
