@@ -30,6 +30,11 @@ from exoskel.source.child_process import (
 MAX_COST_IN_PROCESS = 4000.0
 """The number of elements, after expansion, from which on a child process compiles: about half a second of work."""
 _MEGABYTE = 1_000_000
+_FREE_JOINT = "<freejoint"
+_FREE_BODIES, _MOST_FREE_BODIES = 1000.0, 3.0
+"""Free bodies that get the time of a megabyte, and how many times that at most: 3,000 take about 8 s."""
+_SECONDS_PER_PAIR = 3e-7
+"""The least processor time for each pair of free bodies; documents that need too much are refused at once."""
 _MEMORY, _MEMORY_PER_BYTE = 1200 * 2**20, 100
 _ARENA = 64 * 2**20
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -106,8 +111,19 @@ def compile_document(text: str, assets: dict[str, bytes], cost: float, seconds: 
         except CompilerError as problem:
             if _ALLOCATION_ERRNO not in str(problem):
                 raise
-    allowed = seconds * max(1.0, len(text) / _MEGABYTE) ** 2
-    return _compile_in_child(_Request(text, assets, int(min(max(allowed, 1.0), _MAX_SECONDS))))
+    allowed = allowed_seconds(text, seconds)
+    if _SECONDS_PER_PAIR * text.count(_FREE_JOINT) ** 2 > allowed:
+        raise CompilerTimeError(f"{allowed} s")
+    return _compile_in_child(_Request(text, assets, allowed))
+
+
+def allowed_seconds(text: str, seconds: float) -> int:
+    """The processor time for a document: more for large ones, and for those that state many free bodies one by one.
+
+    Copies by `<replicate>` do not count: a few bytes can ask for any number of them.
+    """
+    bodies = min(text.count(_FREE_JOINT) / _FREE_BODIES, _MOST_FREE_BODIES)
+    return int(min(max(seconds * max(1.0, len(text) / _MEGABYTE, bodies) ** 2, 1.0), _MAX_SECONDS))
 
 
 def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> CompilerOutput:
