@@ -44,6 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         mass=0.4,
         shapes=[exoskel.Sphere(0.06)],
     )
+    arm.attach(arm.copy("hand"), to="upper_arm", at=(0, 0.2, 0.5), prefix="second_")  # a copy beside it
     exoskel.save(scene)
 
     for line in difflib.unified_diff(

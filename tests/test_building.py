@@ -509,7 +509,7 @@ def test_numbers_that_may_be_infinite_are_accepted() -> None:
 USER_SCRIPT = """
 import numpy as np
 import exoskel
-from exoskel import Body, Box, Euler, Model, Pose, Report, Scene, Shape, Trajectory, World
+from exoskel import Body, Box, Euler, Joint, Model, Pose, Report, Scene, Shape, Sphere, Trajectory, World
 
 world: World = World(name="lab", gravity=(0, 0, -9.81))
 model: Model = world.add_model("arm")
@@ -523,6 +523,19 @@ model.add_body(
 )
 model.add_body("hand", parent="arm", joint="ball", positions=np.zeros(3), limits=[(-1, 1)] * 3, damping=[1, 2, 3])
 derived: tuple[str, ...] = base.inertia.derived
+tool: Model = model.copy("arm", name="tool")
+bodies: list[Body] = model.attach(tool, to=base, at=np.array([0, 1, 0]), prefix="second_", joint="weld")
+twin: Model = world.add(tool, name="twin", at=(3, 0, 0))
+found: list[Body] = world.find("arm/second_*", Body)
+for item in world.find("joint:hand_joint"):
+    world.rename(item, "wrist") if isinstance(item, Joint) else None
+changed: Joint = model.replace(model.joint("wrist"), "universal", axes=[[1, 0, 0], [0, 1, 0]], damping=1)
+same: Body = model.replace(model.body("hand"), Body(name="x"))
+ball: Shape = model.replace(model.body("arm").visuals[0], Sphere(0.1))
+world.replace(twin, tool)
+world.remove("twin")
+model.remove("second_hand")
+html: str = world._repr_html_() + model._repr_html_() + Scene(worlds=[world])._repr_html_()
 scene: Scene = Scene(worlds=[world])
 for source in (scene, world, model):
     exoskel.check(source)
@@ -551,3 +564,74 @@ def test_reports_have_a_short_text_and_tables() -> None:
     assert report._repr_html_().count("<table>") == 2 and "<td>exact</td>" in report._repr_html_()
     failed = exoskel.Certificate.of([exoskel.Check("<mass>", None, 1e-9, False)])
     assert repr(failed) == "Certificate(1 check, failed: <mass>)" and "&lt;mass&gt;" in failed._repr_html_()
+
+
+# --- texts and notebooks -------------------------------------------------------------------------------
+
+
+def public_objects() -> list[Any]:
+    scene = exoskel.load(WALKER)
+    model = scene.world.model("walker")
+    items = [*model.bodies, *model.joints, *(shape for body in model.bodies for shape in body.shapes)]
+    dofs = [dof for joint in model.joints for dof in joint.dofs]
+    poses = [body.pose for body in model.bodies]
+    inertias = [body.inertia for body in model.bodies]
+    return [
+        scene, scene.world, model, *items, *dofs, *poses, *inertias, CUBE, Pose(), exoskel.Marker(name="m"),
+        exoskel.SoftBody(total_mass=1.0), exoskel.BodyState(), exoskel.Drive(velocity=1.0), exoskel.Mimic("a"),
+        exoskel.run(scene, 0.01), exoskel.Simulation(scene), scene.diagnostics[0],
+    ]  # fmt: skip
+
+
+def test_every_object_has_a_short_text() -> None:
+    for item in public_objects():
+        assert type(item).__name__ in repr(item) and " at 0x" not in repr(item) and "frozenset" not in repr(item)
+        assert len(repr(item)) < 300 or isinstance(item, exoskel.Diagnostic), repr(item)
+    assert repr(Pose()) == "Pose()" and repr(CUBE) == "TriMesh(vertices=8, triangles=12)"
+    assert repr(Shape(geometry=Sphere(0.1), name="tip")) == "Shape(geometry=Sphere(radius=0.1), name='tip')"
+
+
+def test_notebooks_show_tables_with_escaped_names() -> None:
+    world = pendulum()
+    world.models[0].rename("bob", "<b>&'")
+    world.rename("pendulum", "<i>")
+    assert "<td>&lt;i&gt;</td>" in world._repr_html_() and "<i>" not in world._repr_html_()
+    html = world.models[0]._repr_html_()
+    assert "<td>&lt;b&gt;&amp;&#x27;</td><td>2</td>" in html and "<td>revolute</td><td>world</td>" in html
+    motion = exoskel.run(world, 0.05)
+    motion.scene = None
+    assert "<th>greatest</th>" in motion._repr_html_() and "<td>bob_joint</td>" in motion._repr_html_()
+    scene = exoskel.load(WALKER)
+    tables = scene._repr_html_()
+    assert "<td>walker</td>" in tables and "<caption>Diagnostics</caption>" in tables and "<iframe" in tables
+
+
+def test_long_tables_end_with_the_number_of_further_rows() -> None:
+    model = Model(name="m")
+    for number in range(150):
+        model.add_body(f"b{number}")
+    assert "and 50 more" in model._repr_html_() and model._repr_html_().count("<tr>") == 102
+
+
+def test_pages_print_nothing_in_notebooks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import rich
+    import rich.jupyter
+
+    displayed: list[Any] = []
+    monkeypatch.setattr(rich.jupyter, "display", lambda *shown: displayed.append(shown))
+    monkeypatch.setattr(rich.get_console(), "is_jupyter", True)
+    pendulum_scene = Scene(worlds=[pendulum()])
+    assert "<iframe" in pendulum_scene._repr_html_()
+    assert not displayed and not capsys.readouterr().out
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in exoskel.__all__:
+        value = getattr(exoskel, name)
+        if callable(value):
+            assert (value.__doc__ or "").strip(), name
+            assert not (value.__doc__ or "").startswith(f"{name}("), name
+        if isinstance(value, type):
+            for method, inner in vars(value).items():
+                if not method.startswith("_") and callable(inner):
+                    assert (getattr(inner, "__doc__", "") or "").strip(), f"{name}.{method}"

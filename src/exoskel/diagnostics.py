@@ -17,6 +17,8 @@ from msgspec.structs import replace
 
 
 class Severity(StrEnum):
+    """How serious a diagnostic is."""
+
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
@@ -213,6 +215,9 @@ class Diagnostic(Struct, frozen=True):
         if position is None:
             return ""
         return caret_excerpt(self.source.line_text(position.line), position)
+
+    def __repr__(self) -> str:
+        return f"Diagnostic({self.code!r}, {self.severity.value}, {self.message!r})"
 
     def as_dict(self) -> dict[str, str | int | None]:
         """One entry of `check --json`."""

@@ -1,11 +1,12 @@
-"""Hooks through which lower layers use the viewer: HTML for notebooks, and rendering without OpenGL.
+"""Tables for notebooks, and hooks through which lower layers use the viewer: its page, and rendering without OpenGL.
 
 Lower layers do not import the viewer; the package sets these functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any
 
 Paint = Callable[[Any], Any]
@@ -24,3 +25,19 @@ render_html: Callable[[Any], str | None] = _no_html
 """Renders a scene or trajectory as HTML; None if the viewer is missing, and notebooks print the object instead."""
 create_painter: Callable[[Any, tuple[int, int]], Paint | None] = _no_painter
 """Creates a function that draws a world on the CPU at a size in pixels (width, height); None without the viewer."""
+
+MAX_ROWS = 100
+"""The most rows of a table for notebooks."""
+
+
+def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table for notebooks, with a title if it is not empty.  Texts are escaped."""
+    lines = [_row("td", row) for row in rows[:MAX_ROWS]]
+    if len(rows) > MAX_ROWS:
+        lines.append(f'<tr><td colspan="{len(head)}">and {len(rows) - MAX_ROWS} more</td></tr>')
+    caption = f"<caption>{escape(title)}</caption>" if title else ""
+    return f"<table>{caption}{_row('th', head)}{''.join(lines)}</table>"
+
+
+def _row(tag: str, cells: Sequence[object]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 from msgspec import Struct, field
 
 from exoskel.convert.selection import NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize, sort_by_position
+from exoskel.display_hooks import html_table
 from exoskel.fates import Fate, NodeFate, count_fates
 
 
@@ -40,7 +39,7 @@ class Certificate(Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         rows = [(c.name, _error(c), f"{c.tolerance:.3g}", "passed" if c.passed else "failed") for c in self.checks]
-        return _html_table(("check", "largest error", "tolerance", "result"), rows)
+        return html_table("", ("check", "largest error", "tolerance", "result"), rows)
 
 
 class Report(Struct):
@@ -81,7 +80,7 @@ class Report(Struct):
 
     def _repr_html_(self) -> str:
         rows = [(fate, str(count)) for fate, count in self.fates.items()]
-        return _html_table(("fate", "nodes"), rows) + self.certificate._repr_html_()
+        return html_table("", ("fate", "nodes"), rows) + self.certificate._repr_html_()
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `convert --json` prints it."""
@@ -143,9 +142,3 @@ class RefusedError(ExoskelError):
 
 def _error(check: Check) -> str:
     return "none" if check.max_error is None else f"{check.max_error:.3g}"
-
-
-def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for notebooks."""
-    lines = [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows]
-    return f"<table><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>{''.join(lines)}</table>"

@@ -68,7 +68,7 @@ def checks_values() -> bool:
     return not _SUSPENDED.depth
 
 
-class Value(Struct, frozen=True):
+class Value(Struct, frozen=True, repr_omit_defaults=True):
     """An object that cannot be edited.  Its numbers are checked, except within `no_edits`."""
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class Value(Struct, frozen=True):
             check_fields(self)
 
 
-class Tracked(Struct):
+class Tracked(Struct, repr_omit_defaults=True):
     """An object whose edits advance the clock.  Creating one does not.
 
     Numbers are checked where they are set, except within `no_edits`: files may contain others, and are validated.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
+from msgspec import structs
+
 from exoskel.diagnostics import ExoskelError, closest_name, printable
 from exoskel.scene.edit_tracking import Tracked
 
@@ -29,6 +31,15 @@ class Item(Tracked, eq=False, kw_only=True):
         if field in self.repaired:
             return "repaired"
         return "explicit" if field in self.given else "default"
+
+    def __repr__(self) -> str:
+        """The values that are not defaults, without where they come from."""
+        shown = [
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in structs.fields(self)
+            if one.name not in Item.__struct_fields__ and getattr(self, one.name) != one.default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class UnknownNameError(ExoskelError, KeyError):

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack, overload
 from msgspec import Struct, field, structs
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body
 from exoskel.scene.building import JointOptions, as_pose, create_body, create_joint
 from exoskel.scene.edit_tracking import TrackedList, checks_values, no_edits
@@ -80,9 +81,11 @@ class Model(Item):
         return found
 
     def body(self, name: str) -> Body:
+        """The body of that name.  Raises UnknownNameError."""
         return self.bodies[require_index(self.index.bodies, self.bodies, name, "body", f"model {self.name!r}")]
 
     def joint(self, name: str) -> Joint:
+        """The joint of that name.  Raises UnknownNameError."""
         return self.joints[require_index(self.index.joints, self.joints, name, "joint", f"model {self.name!r}")]
 
     @property
@@ -423,3 +426,17 @@ class Model(Item):
 
     def __repr__(self) -> str:
         return f"Model({self.name!r}, bodies={len(self.bodies)}, joints={len(self.joints)})"
+
+    def _repr_html_(self) -> str:
+        """The bodies with their joints, for notebooks."""
+        joints = {id(joint.child): joint for joint in self.joints if not joint.loop}
+        rows = [
+            (body.name, f"{body.mass:g}", len(body.shapes), *_joint_cells(joints.get(id(body)))) for body in self.bodies
+        ]
+        return html_table(repr(self), ("body", "mass (kg)", "shapes", "joint", "kind", "parent"), rows)
+
+
+def _joint_cells(joint: Joint | None) -> tuple[str, str, str]:
+    if joint is None:
+        return ("", "", "")
+    return (joint.name, joint.kind, "world" if joint.parent is None else joint.parent.name)

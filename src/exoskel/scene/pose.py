@@ -29,6 +29,7 @@ class Euler(Value, frozen=True, gc=False, tag="euler"):
     degrees: bool = False
 
     def matrix(self) -> Array:
+        """The rotation matrix, `(3, 3)`."""
         return spatial.euler_matrix(self.in_radians, self.order)
 
     @property
@@ -45,6 +46,7 @@ class Quaternion(Value, frozen=True, gc=False, tag="quaternion"):
     wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
     def matrix(self) -> Array:
+        """The rotation matrix, `(3, 3)`."""
         return spatial.quaternion_matrix(self.wxyz)
 
 
@@ -56,6 +58,7 @@ class AxisAngle(Value, frozen=True, gc=False, tag="axis_angle"):
     degrees: bool = False
 
     def matrix(self) -> Array:
+        """The rotation matrix, `(3, 3)`."""
         angle = radians(self.angle) if self.degrees else self.angle
         return spatial.axis_angle_matrix(self.axis, angle)
 
@@ -66,6 +69,7 @@ class Matrix(Value, frozen=True, gc=False, tag="matrix"):
     rows: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
     def matrix(self) -> Array:
+        """The rotation matrix, `(3, 3)`."""
         return np.array(self.rows)
 
 

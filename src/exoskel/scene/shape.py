@@ -23,13 +23,17 @@ class Box(Value, frozen=True, gc=False, tag="box"):
     size: Vector
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return _around(*self.size)
 
 
 class Sphere(Value, frozen=True, gc=False, tag="sphere"):
+    """A sphere; `radius` in m."""
+
     radius: float
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return _around(2 * self.radius, 2 * self.radius, 2 * self.radius)
 
 
@@ -39,6 +43,7 @@ class Ellipsoid(Value, frozen=True, gc=False, tag="ellipsoid"):
     size: Vector
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return _around(*self.size)
 
 
@@ -49,6 +54,7 @@ class Cylinder(Value, frozen=True, gc=False, tag="cylinder"):
     height: float
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return _around(2 * self.radius, 2 * self.radius, self.height)
 
 
@@ -59,6 +65,7 @@ class Capsule(Value, frozen=True, gc=False, tag="capsule"):
     height: float
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return _around(2 * self.radius, 2 * self.radius, self.height + 2 * self.radius)
 
 
@@ -70,6 +77,7 @@ class Cone(Value, frozen=True, gc=False, tag="cone"):
     centred: bool = True
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         base = -self.height / 2 if self.centred else 0.0
         return ((-self.radius, -self.radius, base), (self.radius, self.radius, base + self.height))
 
@@ -82,6 +90,7 @@ class Pyramid(Value, frozen=True, gc=False, tag="pyramid"):
     height: float
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return _around(self.width, self.depth, self.height)
 
 
@@ -92,6 +101,7 @@ class Plane(Value, frozen=True, gc=False, tag="plane"):
     offset: float = 0.0
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return ((-inf, -inf, -inf), (inf, inf, inf))
 
 
@@ -108,6 +118,7 @@ class MultiSphere(Value, frozen=True, gc=False, tag="multi_sphere"):
     spheres: tuple[Ball, ...]
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         if not self.spheres:
             return (ZERO, ZERO)
         low = [min(s.position[i] - s.radius for s in self.spheres) for i in range(3)]
@@ -129,6 +140,7 @@ class Mesh(Value, frozen=True, gc=False, tag="mesh"):
     extent: Bounds | None = None
 
     def bounds(self) -> Bounds | None:
+        """The lowest and highest corner of the bounding box, in m."""
         if self.extent is None:
             return None
         corners = [sorted((lo * s, hi * s)) for lo, hi, s in zip(*self.extent, self.scale, strict=True)]
@@ -148,8 +160,12 @@ class TriMesh(Value, frozen=True, eq=False, tag="trimesh"):
     remarks: dict[int, str] = field(default_factory=dict)
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         (x0, y0, z0), (x1, y1, z1) = self.vertices.min(axis=0).tolist(), self.vertices.max(axis=0).tolist()
         return ((x0, y0, z0), (x1, y1, z1))
+
+    def __repr__(self) -> str:
+        return f"TriMesh(vertices={len(self.vertices)}, triangles={len(self.triangles)})"
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -169,6 +185,7 @@ class Ray(Value, frozen=True, gc=False, tag="ray"):
     length: float
 
     def bounds(self) -> Bounds:
+        """The lowest and highest corner of the bounding box, in m."""
         return ((0.0, 0.0, 0.0), (0.0, 0.0, self.length))
 
 

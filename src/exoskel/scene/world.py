@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
+from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.building import as_pose
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
@@ -49,6 +50,7 @@ class World(Item):
     """The value of the edit clock when the world was last known to be valid."""
 
     def model(self, name: str) -> Model:
+        """The model of that name.  Raises UnknownNameError."""
         return self.models[require_index(self._index, self.models, name, "model", f"world {self.name!r}")]
 
     def add_model(self, name: str, *, pose: Pose | NumberSequence | None = None, static: bool = False) -> Model:
@@ -230,6 +232,14 @@ class World(Item):
     def __repr__(self) -> str:
         return f"World({self.name!r}, models={len(self.models)}, dofs={self.dof_count})"
 
+    def _repr_html_(self) -> str:
+        """The models, for notebooks."""
+        rows = [
+            (model.name, len(model.bodies), len(model.joints), model.dof_count, f"{model.mass:g}", model.static)
+            for model in self.models
+        ]
+        return html_table(repr(self), ("model", "bodies", "joints", "dofs", "mass (kg)", "static"), rows)
+
 
 _KINDS: dict[str, type[Item]] = {"model": Model, "body": Body, "joint": Joint, "shape": Shape, "marker": Marker}
 """The prefixes of paths."""
@@ -266,8 +276,13 @@ class Scene(Tracked, eq=False):
     options: Any = None
     """The options it was read with, for reading it again."""
 
-    def _repr_html_(self) -> str | None:
-        return display_hooks.render_html(self)
+    def _repr_html_(self) -> str:
+        """The worlds and the viewer's page, if the viewer is installed, for notebooks."""
+        tables = "".join(world._repr_html_() for world in self.worlds)
+        if self.diagnostics:
+            rows = [(one.severity.value, one.code, one.line or "", one.message) for one in self.diagnostics]
+            tables += html_table("Diagnostics", ("severity", "code", "line", "message"), rows)
+        return (display_hooks.render_html(self) or "") + tables
 
     stamp: int = -1
     """The value of the edit clock when it was last read or saved; -1 if never."""

@@ -182,6 +182,9 @@ class Simulation:
         """End the process of the engine, if it has one."""
         self.engine.close()
 
+    def __repr__(self) -> str:
+        return f"Simulation({self.world.name!r}, {self.name}, {len(self.bodies)} bodies, {len(self.dof_names)} dofs)"
+
     def __enter__(self) -> Simulation:
         return self
 

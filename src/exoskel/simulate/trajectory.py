@@ -59,8 +59,15 @@ class Trajectory:
         self.scene: Scene | None = None
         """The scene that moves, after a run; files do not store it."""
 
-    def _repr_html_(self) -> str | None:
-        return display_hooks.render_html(self)
+    def _repr_html_(self) -> str:
+        """The ranges of the coordinates and the viewer's page, if the viewer is installed, for notebooks."""
+        rows = [
+            (name, *(f"{value:.4g}" for value in (column[0], column.min(), column.max(), column[-1])))
+            for name, column in zip(self.dof_names, self.positions.T, strict=True)
+            if len(column)
+        ]
+        table = display_hooks.html_table(repr(self), ("position", "first", "least", "greatest", "last"), rows)
+        return (display_hooks.render_html(self) or "") + table
 
     def __len__(self) -> int:
         return len(self.time)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import logging
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from threading import Lock
@@ -35,8 +36,8 @@ class Page:
         viser = _import_viser()
         if not 0 <= port <= _LAST_PORT:
             raise ExoskelError(f"invalid port {port}: expected a number from 0 to {_LAST_PORT}")
-        # viser prints its address on standard output; the command line prints its own message.
-        with _START_LOCK, _check_origins(), redirect_stdout(io.StringIO()):
+        # viser prints its address; the command line prints its own message.
+        with _START_LOCK, _check_origins(), _silenced():
             self.server: ViserServer = viser.ViserServer(host=_LOOPBACK, port=port, label=title, verbose=False)
         self._disable_sharing()
         self.set_dark(dark)
@@ -58,7 +59,7 @@ class Page:
     def close(self) -> None:
         """Stop serving."""
         atexit.unregister(self.close)
-        with redirect_stdout(io.StringIO()), suppress(RuntimeError, AssertionError):
+        with _silenced(), suppress(RuntimeError, AssertionError):
             self.server.stop()
 
     def _disable_sharing(self) -> None:
@@ -67,6 +68,18 @@ class Page:
 
         for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
             self.server._websock_server.unregister_handler(message)
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Print nothing in the block.  In notebooks, rich does not print on standard output, but displays."""
+    console = sys.modules["rich"].get_console()  # viser prints with rich, and has imported it
+    before, console.quiet = console.quiet, True
+    try:
+        with redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        console.quiet = before
 
 
 def _import_viser() -> Any:
