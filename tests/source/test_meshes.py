@@ -116,13 +116,13 @@ def test_randomly_changed_files_are_read_or_rejected(kind: str, tmp_path: Path) 
     assert 0 < drawn < 300
 
 
-@pytest.mark.parametrize("kind", ["3ds", "ac", "x3d", "3mf", "gltf"])
+@pytest.mark.parametrize("kind", ["3ds", "ac", "x3d", "blend"])
 def test_a_mesh_that_is_not_supported_names_a_program_that_converts_it(kind: str, tmp_path: Path) -> None:
     (tmp_path / f"part.{kind}").write_bytes(b"anything")
     geometry = f"<mesh><file_name>part.{kind}</file_name><scale>1 1 1</scale></mesh>"
     scene = exoskel.load(one_shape(geometry).encode(), base=tmp_path)
     (found,) = [d for d in scene.diagnostics if d.code == "SK063"]
-    assert "Assimp converts it" in found.message
+    assert re.search("(Assimp|Blender) converts it", found.message)
 
 
 @pytest.mark.parametrize(

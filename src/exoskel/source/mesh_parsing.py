@@ -68,7 +68,7 @@ def most_triangles(size: int) -> int:
 
 
 FORMATS = frozenset({"obj", "stl", "ply", "off", "dae", "glb"})
-"""Formats of a single file.  Archives are not supported, because unpacking them is not safe."""
+"""Formats of a single file; `mesh_packages` has the others."""
 
 
 def _parse(data: bytes, kind: str) -> Any:

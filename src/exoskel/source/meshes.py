@@ -28,6 +28,7 @@ from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.mesh_packages import GLB, PACKAGES, glb_of
 from exoskel.source.mesh_parsing import (
     FORMATS,
     ColoredTriangles,
@@ -40,7 +41,7 @@ from exoskel.source.mesh_parsing import (
 from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
-__all__ = ["MeshError", "Triangles"]
+__all__ = ["GLB", "PACKAGES", "MeshError", "Triangles"]
 
 T = TypeVar("T")
 
@@ -86,14 +87,14 @@ def load_colored_triangles(path: Path, limits: Limits = DEFAULT_LIMITS, within: 
 
 
 def read_mesh_file(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> bytes:
-    """The bytes of a file; raises MeshError if it is not a mesh with triangles."""
+    """The bytes of a file, of a GLB file for packages; raises MeshError if it is not a mesh with triangles."""
     data, kind = _read(path, limits, within)
     _extent(data, kind)
     return data
 
 
 def _read(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, str]:
-    """The content of a file, and its extension without the dot."""
+    """The content of a file, and the extension of its format without the dot; a package becomes GLB."""
     try:
         data = read_referenced(path, limits.mesh_bytes, within)
     except (OSError, ValueError) as error:
@@ -101,15 +102,17 @@ def _read(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, str]:
     if len(data) > limits.mesh_bytes:
         raise MeshError(f"it exceeds the limit of {limits.mesh_bytes} bytes")
     kind = path.suffix.lower().lstrip(".")
+    if kind in PACKAGES:
+        return glb_of(data, kind, path.parent, limits, within), GLB
     if kind not in FORMATS:
-        if kind in _READ_BY_ASSIMP:
-            raise MeshError(f"'{kind}' is not supported; Assimp converts it")
+        if kind in _CONVERTERS:
+            raise MeshError(f"'{kind}' is not read; {_CONVERTERS[kind]} converts it")
         raise MeshError(f"'{printable(kind)}' files are not supported")
     return data, kind
 
 
-_READ_BY_ASSIMP = frozenset({"3ds", "ac", "x3d", "gltf", "3mf", "blend"})
-"""Extensions of meshes that DART reads through Assimp, and Exoskel does not read."""
+_CONVERTERS = {"3ds": "Assimp", "ac": "Assimp", "x3d": "Blender", "blend": "Blender"}
+"""Extensions of meshes that DART reads through Assimp, and Exoskel does not read, with programs that convert them."""
 
 
 def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | None]) -> T:

@@ -208,6 +208,8 @@ class OutputContext:
 
     def _add(self, source: Path, is_readable: bool | None) -> str:
         extension = source.suffix.lower()
+        if extension.lstrip(".") in mesh_files.PACKAGES:  # copied as one file
+            extension = f".{mesh_files.GLB}"
         can_copy = is_readable if is_readable is not None else not self.readable or extension in self.readable
         within = self.confined_to
         data = mesh_files.read_mesh_file(source, within=within) if can_copy else _as_obj(source, within)

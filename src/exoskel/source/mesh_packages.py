@@ -1,0 +1,277 @@
+"""Meshes of several files: text glTF with its buffers, and 3MF archives, as one binary glTF file (GLB).
+
+What is read then has the limits of GLB.  Buffers are files that the document names: they are opened and confined like
+any other.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from math import isfinite
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from exoskel.source.document import Document
+from exoskel.source.file_access import read_referenced
+from exoskel.source.limits import Limits
+from exoskel.source.mesh_parsing import MeshError
+from exoskel.source.well_formedness import MalformedError
+from exoskel.spatial import Array
+
+GLB = "glb"
+
+
+def glb_of(data: bytes, kind: str, folder: Path, limits: Limits, within: Path | None) -> bytes:
+    """The GLB file with the same triangles as a file of one of the `PACKAGES`, which is in `folder`."""
+    return PACKAGES[kind](data, folder, limits, within)
+
+
+def _glb(header: dict[str, Any], binary: bytes) -> bytes:
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 4)
+    binary += b"\0" * (-len(binary) % 4)
+    chunks = _chunk(b"JSON", text) + _chunk(b"BIN\0", binary)
+    return b"glTF" + (2).to_bytes(4, "little") + (12 + len(chunks)).to_bytes(4, "little") + chunks
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    return len(content).to_bytes(4, "little") + name + content
+
+
+# --- text glTF ----------------------------------------------------------------------------------------
+
+
+_MAX_BUFFERS = 1000
+
+
+def _gltf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None) -> bytes:
+    """Join all buffers; textures have no effect on triangles and are not read."""
+    try:
+        header = json.loads(data)
+    except (ValueError, RecursionError):
+        raise MeshError("it is malformed: it is not JSON") from None
+    if not isinstance(header, dict):
+        raise MeshError("it is malformed: it is not a JSON object")
+    for name in ("images", "textures", "samplers"):
+        header.pop(name, None)
+    for material in _rows(header, "materials"):
+        inner = material.get("pbrMetallicRoughness")
+        for owner in (material, inner if isinstance(inner, dict) else {}):
+            for name in [name for name in owner if name.endswith("Texture")]:
+                del owner[name]
+    joined = _join_buffers(header, folder, limits, within)
+    header["buffers"] = [{"byteLength": len(joined)}]
+    return _glb(header, joined)
+
+
+def _rows(owner: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = owner.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _join_buffers(header: dict[str, Any], folder: Path, limits: Limits, within: Path | None) -> bytes:
+    """The bytes of all buffers; views refer to the joined buffer afterwards."""
+    buffers = _rows(header, "buffers")
+    if len(buffers) > _MAX_BUFFERS:
+        raise MeshError(f"it has {len(buffers)} buffers; the limit is {_MAX_BUFFERS}")
+    starts: list[int] = []
+    joined = bytearray()
+    for buffer in buffers:
+        starts.append(len(joined))
+        joined += _buffer(buffer, folder, limits.mesh_bytes - len(joined), within)
+        joined += b"\0" * (-len(joined) % 4)
+    for view in _rows(header, "bufferViews"):
+        number, offset = view.get("buffer"), view.get("byteOffset", 0)
+        if type(number) is not int or not 0 <= number < len(starts) or type(offset) is not int or offset < 0:
+            raise MeshError("it is malformed: a view refers to a missing buffer")
+        view |= {"buffer": 0, "byteOffset": starts[number] + offset}
+    return bytes(joined)
+
+
+def _buffer(buffer: dict[str, Any], folder: Path, most: int, within: Path | None) -> bytes:
+    uri = buffer.get("uri")
+    if not isinstance(uri, str):
+        raise MeshError("it is malformed: a buffer has no uri")
+    if uri.startswith("data:"):
+        data = _data_of(uri)
+    elif "://" in uri or uri.startswith("file:"):
+        raise MeshError("a buffer is not a file beside it")
+    else:
+        try:
+            data = read_referenced(folder / unquote(uri), max(most, 0), within or folder)
+        except (OSError, ValueError) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or str(error)
+            raise MeshError(f"a buffer cannot be read: {reason}") from None
+    if len(data) > most:
+        raise MeshError("its buffers exceed the limit of mesh_bytes")
+    return data
+
+
+def _data_of(uri: str) -> bytes:
+    head, _, text = uri.partition(",")
+    if not head.endswith(";base64"):
+        raise MeshError("it is malformed: a data URI is not in base64")
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise MeshError("it is malformed: a data URI is not in base64") from None
+
+
+# --- 3MF ----------------------------------------------------------------------------------------------
+
+
+_MAX_UNPACKED, _MAX_RATIO = 32 * 2**20, 8
+"""The model of an archive may have this number of bytes, and in addition this number for each byte of the archive."""
+_PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_METRES = {"micron": 1e-6, "millimeter": 1e-3, "centimeter": 1e-2, "inch": 0.0254, "foot": 0.3048, "meter": 1.0}
+_MAX_NODES, _MAX_NESTING = 100_000, 50
+_FLOAT, _UNSIGNED = 5126, 5125
+
+
+def _3mf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None) -> bytes:
+    try:
+        root = Document(_unpacked_model(data, limits)).parse()
+    except MalformedError as problem:
+        raise MeshError(f"it is malformed: {problem.located_reason}") from None
+    return _Model(root).glb()
+
+
+def _unpacked_model(data: bytes, limits: Limits) -> bytes:
+    """The bytes of the model in an archive; not more are unpacked than the limit."""
+    most = min(limits.mesh_bytes, _MAX_UNPACKED + _MAX_RATIO * len(data))
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            found = [one for one in archive.infolist() if one.filename.lower().endswith(".model")]
+            found.sort(key=lambda one: one.filename.lower().lstrip("/") != "3d/3dmodel.model")
+            if not found:
+                raise MeshError("it has no model")
+            if found[0].compress_type not in _PLAIN or found[0].flag_bits & 1:
+                raise MeshError("it is compressed or encrypted in a way that is not supported")
+            with archive.open(found[0]) as model:
+                unpacked = model.read(most + 1)
+    except MeshError:
+        raise
+    except Exception:  # zipfile raises many kinds
+        raise MeshError("it is malformed: it is not a zip archive") from None
+    if len(unpacked) > most:
+        raise MeshError(f"its model has more than {most} bytes")
+    return unpacked
+
+
+class _Model:
+    """The objects of a 3MF model, which are placed by its build items and by components of each other."""
+
+    def __init__(self, root: Any) -> None:
+        self._objects = {one.get("id", ""): one for one in root.iter("{*}object")}
+        self._items = list(root.iter("{*}item"))
+        unit = root.get("unit", "millimeter")
+        if unit not in _METRES:
+            raise MeshError("its unit is invalid")
+        self._scale = _METRES[unit]
+        self._binary = bytearray()
+        self._views: list[dict[str, Any]] = []
+        self._accessors: list[dict[str, Any]] = []
+        self._meshes: list[dict[str, Any]] = []
+        self._numbers: dict[str, int | None] = {}
+        self._nodes: list[dict[str, Any]] = []
+
+    def glb(self) -> bytes:
+        top = {"scale": [self._scale] * 3, "children": [self._place(item, 0) for item in self._items]}
+        if not top["children"]:
+            raise MeshError("it has no triangles")
+        self._nodes.append(top)
+        header = {
+            "asset": {"version": "2.0"},
+            "buffers": [{"byteLength": len(self._binary)}],
+            "bufferViews": self._views,
+            "accessors": self._accessors,
+            "meshes": self._meshes,
+            "nodes": self._nodes,
+            "scenes": [{"nodes": [len(self._nodes) - 1]}],
+            "scene": 0,
+        }
+        return _glb(header, bytes(self._binary))
+
+    def _place(self, use: Any, depth: int) -> int:
+        """The number of a new node for an object where a build item or a component puts it."""
+        if depth > _MAX_NESTING:
+            raise MeshError(f"its components contain themselves, or are nested deeper than {_MAX_NESTING} levels")
+        if len(self._nodes) >= _MAX_NODES:
+            raise MeshError(f"it expands to more than {_MAX_NODES} parts")
+        name = use.get("objectid", "")
+        if name not in self._objects:
+            raise MeshError("a part refers to a missing object")
+        node: dict[str, Any] = {}
+        number = len(self._nodes)
+        self._nodes.append(node)
+        if use.get("transform"):
+            node["matrix"] = _matrix(use.get("transform"))
+        mesh = self._mesh(name)
+        if mesh is not None:
+            node["mesh"] = mesh
+        children = [self._place(one, depth + 1) for one in self._objects[name].iterfind("{*}components/{*}component")]
+        if children:
+            node["children"] = children
+        return number
+
+    def _mesh(self, name: str) -> int | None:
+        """The number of the mesh of an object; None if it has no triangles."""
+        if name not in self._numbers:
+            self._numbers[name] = self._add_mesh(self._objects[name])
+        return self._numbers[name]
+
+    def _add_mesh(self, owner: Any) -> int | None:
+        points = _table(owner.iterfind("{*}mesh/{*}vertices/{*}vertex"), ("x", "y", "z"))
+        corners = _table(owner.iterfind("{*}mesh/{*}triangles/{*}triangle"), ("v1", "v2", "v3"))
+        if not len(corners):
+            return None
+        if not np.isfinite(points).all():
+            raise MeshError("it has vertices that are not finite")
+        if corners.min() < 0 or corners.max() >= len(points) or not (corners == np.floor(corners)).all():
+            raise MeshError("a triangle refers to a missing vertex")
+        position = self._add(points.astype("<f4"), _FLOAT, "VEC3")
+        indices = self._add(corners.astype("<u4").reshape(-1), _UNSIGNED, "SCALAR")
+        self._meshes.append({"primitives": [{"attributes": {"POSITION": position}, "indices": indices}]})
+        return len(self._meshes) - 1
+
+    def _add(self, values: Any, component: int, kind: str) -> int:
+        content = values.tobytes()
+        self._views.append({"buffer": 0, "byteOffset": len(self._binary), "byteLength": len(content)})
+        self._binary += content
+        made = {"bufferView": len(self._views) - 1, "componentType": component, "count": len(values), "type": kind}
+        self._accessors.append(made)
+        return len(self._accessors) - 1
+
+
+def _table(elements: Any, names: tuple[str, str, str]) -> Array:
+    """The numbers in three attributes of each element."""
+    a, b, c = names
+    try:
+        rows = [(float(one.get(a, "")), float(one.get(b, "")), float(one.get(c, ""))) for one in elements]
+    except ValueError:
+        raise MeshError("it is malformed: a coordinate is not a number") from None
+    return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+
+def _matrix(text: str) -> list[float]:
+    """The matrix of glTF, column by column, which has the order of the numbers in 3MF, row by row."""
+    try:
+        numbers = [float(one) for one in text.split()]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 12 or not all(map(isfinite, numbers)):
+        raise MeshError("a transform is invalid")
+    rows = [numbers[3 * i : 3 * i + 3] for i in range(4)]
+    return [*rows[0], 0.0, *rows[1], 0.0, *rows[2], 0.0, *rows[3], 1.0]
+
+
+PACKAGES: dict[str, Callable[[bytes, Path, Limits, Path | None], bytes]] = {"gltf": _gltf_as_glb, "3mf": _3mf_as_glb}
+"""How the formats of several files become GLB, by extension."""
