@@ -64,3 +64,14 @@ def test_names_and_whole_numbers_are_not_rounded() -> None:
     root = Markup("a", {"size": "123456789012345678"}, "0.3000000000000001 1.0000000000000002")
     settle_markup(root, given_numbers([Document(b"<a>0.3000000000000001</a>")]))
     assert (root.attributes["size"], root.text) == ("123456789012345678", "0.3000000000000001 1")
+
+
+@pytest.mark.parametrize("to", ["skel", "xode"])
+def test_rounded_numbers_are_not_embedded(to: str) -> None:
+    source = """<mujoco><worldbody><body euler="10 20 30" pos="0.1 0.2 0.3">
+    <joint type="hinge" axis="1 2 3" limited="true" range="-10 20" damping="0.1"/>
+    <geom type="box" size="0.1 0.2 0.3" euler="5 6 7"/></body></worldbody></mujoco>"""
+    report = exoskel.convert(source, None, to=to)
+    assert report.certificate.passed
+    assert "-0.1745329251994" in report.data.decode()
+    assert to == "xode" or 'field="dofs"' not in report.data.decode()

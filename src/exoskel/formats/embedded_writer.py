@@ -175,13 +175,15 @@ class EmbeddedWriter:
 
     def _must_be_exact(self, found: Difference) -> bool:
         """Whether a small difference is more than another form, or would grow with every round trip."""
-        if found.field not in _FIELDS_WITH_FORMS or (type(found.one), found.field) in self.embedding.exact_fields:
-            return True
         if found.field == "pose" and id(found.one) in self.moved:
             return True  # the next round trip would move it again
-        if found.field != "pose" or self.output.given_numbers is not None:
-            return False  # positions that were rounded once do not change again
-        return bool(found.one.pose.position != found.other.pose.position)  # type: ignore[attr-defined]
+        if (type(found.one), found.field) in self.embedding.exact_fields:
+            return True
+        if self.output.given_numbers is not None:
+            return False  # numbers that were rounded once do not change again
+        if found.field not in _FIELDS_WITH_FORMS:
+            return True
+        return found.field == "pose" and found.one.pose.position != found.other.pose.position  # type: ignore[attr-defined]
 
     def _embed_item(self, item: Item, container: Item, name: str) -> None:
         owner = self.items.elements.get(id(container))
