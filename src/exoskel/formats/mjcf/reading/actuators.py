@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -226,8 +226,13 @@ class ActuatorReader:
 
 
 def _set_drives(joint: Joint, motors: dict[int, Motor]) -> None:
-    """Set a servo if all coordinates are driven and none has a target velocity; otherwise ODE motors."""
-    if len(motors) == len(joint.motion) and not any(motor.velocity for motor in motors.values()):
+    """Set a servo if all coordinates are driven and none has a target velocity; otherwise ODE motors.
+
+    The rotation of a free joint is a ball, which has no motor, and the force of ODE motors is finite.
+    """
+    is_whole = len(motors) == len(joint.motion) or joint.kind == "free"
+    is_whole = is_whole or any(not all(map(isfinite, motor.force)) for motor in motors.values())
+    if is_whole and not any(motor.velocity for motor in motors.values()):
         joint.actuator = "servo"
         for place, motor in motors.items():
             joint.dofs[place].force_limits = motor.force
