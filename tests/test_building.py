@@ -40,7 +40,7 @@ def sources() -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", sources())
 class TestEveryFunctionTakesScenesWorldsAndModels:
-    def test_save(self, kind: str, tmp_path: Path) -> None:
+    def test_it_can_be_saved_in_every_format(self, kind: str, tmp_path: Path) -> None:
         source = sources()[kind]
         for extension in ("skel", "xode", "sdf", "xml"):
             exoskel.save(source, tmp_path / f"saved.{extension}")
@@ -50,26 +50,26 @@ class TestEveryFunctionTakesScenesWorldsAndModels:
             )
 
     @pytest.mark.parametrize("extension", ["skel", "xode", "sdf", "urdf", "xml", "glb"])
-    def test_convert(self, kind: str, extension: str, tmp_path: Path) -> None:
+    def test_it_can_be_converted_to_every_format(self, kind: str, extension: str, tmp_path: Path) -> None:
         source = sources()[kind]
         report = exoskel.convert(
             source, tmp_path / f"out.{extension}", model="walker" if "loaded" in kind and extension == "urdf" else None
         )
         assert report.certificate.passed and report.saved and report.nodes
 
-    def test_check_summarize_diff(self, kind: str) -> None:
+    def test_it_can_be_checked_summarized_and_compared(self, kind: str) -> None:
         source = sources()[kind]
         assert exoskel.check(source) == []
         assert exoskel.summarize(source)["totals"]["worlds"] == 1
         assert exoskel.diff(source, sources()[kind]) == []
 
-    def test_simulate(self, kind: str) -> None:
+    def test_it_can_be_simulated(self, kind: str) -> None:
         source = sources()[kind]
         assert len(exoskel.run(source, 0.05)) == 6
         assert exoskel.rollout(source, worlds=2, steps=3).positions.shape[0] == 2
         assert exoskel.preflight(source) is not None
 
-    def test_show_and_render(self, kind: str, tmp_path: Path) -> None:
+    def test_it_can_be_shown_and_rendered(self, kind: str, tmp_path: Path) -> None:
         source = sources()[kind]
         exoskel.render(source, tmp_path / "a.png", renderer="software", size=(64, 48))
         exoskel.export(source, tmp_path / "a.html")
@@ -78,7 +78,7 @@ class TestEveryFunctionTakesScenesWorldsAndModels:
         handle = exoskel.show(exoskel.run(source, 0.02), port=0, browser=False)
         handle.close()
 
-    def test_merge(self, kind: str) -> None:
+    def test_it_can_be_merged(self, kind: str) -> None:
         assert len(exoskel.merge(sources()[kind], pendulum()).world.models) >= 2
 
 

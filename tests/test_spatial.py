@@ -31,7 +31,7 @@ def test_composition_is_associative(a: spatial.Array, b: spatial.Array, c: spati
 
 
 @given(transforms())
-def test_inverse_and_identity(t: spatial.Array) -> None:
+def test_the_inverse_undoes_a_transform(t: spatial.Array) -> None:
     identity = spatial.identity(len(t))
     assert np.allclose(t @ spatial.inverse(t), identity, atol=1e-12)
     assert np.allclose(spatial.inverse(t) @ t, identity, atol=1e-12)
@@ -96,7 +96,7 @@ def test_euler_orders_are_products_of_elementary_rotations(a: spatial.Array) -> 
 
 
 @given(vectors, vectors)
-def test_cross_matrix(v: spatial.Array, w: spatial.Array) -> None:
+def test_the_cross_matrix_computes_the_cross_product(v: spatial.Array, w: spatial.Array) -> None:
     assert np.allclose((spatial.cross_matrix(v) @ w[..., None])[..., 0], np.cross(v, w), atol=1e-12)
 
 

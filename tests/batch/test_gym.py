@@ -167,7 +167,7 @@ for _ in range(2):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_custom_task() -> None:
+def test_a_custom_task_defines_observation_reward_and_end() -> None:
     task = exoskel.gym.Task(
         observe=lambda now: now.positions,
         reward=lambda before, now, action, seconds: -np.abs(now.positions).sum(axis=-1),

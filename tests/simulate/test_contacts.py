@@ -202,7 +202,7 @@ def test_a_ball_rolls_into_a_static_bowl() -> None:
     assert np.hypot(*rest[:2]) < 0.3 and rest[2] < 0.5
 
 
-def test_is_convex() -> None:
+def test_is_convex_recognises_convex_meshes() -> None:
     from exoskel.formats.mjcf.geoms import is_convex
 
     corners = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])

@@ -90,7 +90,7 @@ def test_a_stop_returns_the_stated_share_of_the_speed() -> None:
 
 
 @pytest.mark.parametrize("name", ["spring that turns", "spring that slides"])
-def test_springs_and_dampers(name: str) -> None:
+def test_springs_and_dampers_follow_the_exact_solution(name: str) -> None:
     """Within what an implicit step of 1 ms leaves."""
     rate, frequency = 0.5, sqrt(25.0 - 0.25)
     for row in RECORDED[name]:

@@ -20,7 +20,7 @@ def ball(one: exoskel.World, **options: object) -> exoskel.Model:
     return model
 
 
-def test_free_fall() -> None:
+def test_a_body_falls_as_far_as_gravity_moves_it() -> None:
     one = world()
     ball(one, pose=exoskel.Pose((0.0, 0.0, 100.0)))
     motion = exoskel.run(one, 1.0)
@@ -29,7 +29,7 @@ def test_free_fall() -> None:
     assert motion.velocities[-1, 5] == pytest.approx(-9.81, abs=1e-9)
 
 
-def test_pendulum_period() -> None:
+def test_a_pendulum_swings_with_its_known_period() -> None:
     one = world(1e-4)
     model = one.add_model("m")
     model.add_body(
@@ -43,7 +43,7 @@ def test_pendulum_period() -> None:
     assert np.diff(crossings)[0] == pytest.approx(2 * pi / sqrt(9.81), rel=2e-4)
 
 
-def test_spring_and_damper() -> None:
+def test_a_damped_spring_follows_the_exact_solution() -> None:
     one = world(1e-5, (0.0, 0.0, 0.0))
     model = ball(one, joint="prismatic", axes=((1, 0, 0),), positions=(1.0,))
     dof = model.joints[0].dofs[0]

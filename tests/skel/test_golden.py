@@ -20,7 +20,7 @@ DART_FAILS = {
 
 
 @pytest.mark.parametrize(("name", "file"), golden_files().items(), ids=golden_files())
-def test_recorded_values(name: str, file: Path) -> None:
+def test_values_agree_with_those_recorded_from_dart(name: str, file: Path) -> None:
     recorded = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     scene = exoskel.load(file, semantics="dart")
     if name in DART_FAILS:

@@ -309,13 +309,13 @@ ACCENTED = '<skel version="1.0"><skeleton name="s\xfc\xdf"><!-- \xe9 -->\n<mobil
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le"])
 @pytest.mark.parametrize("mark", ["\ufeff", ""])
-def test_wide_encodings(codec: str, mark: str) -> None:
+def test_formatting_preserves_wide_encodings(codec: str, mark: str) -> None:
     result = formatted((mark + ACCENTED).encode(codec))
     assert result.decode(codec) == mark + fmt(ACCENTED)
 
 
 @pytest.mark.parametrize("codec", ["iso-8859-1", "windows-1252", "utf-8", "iso-8859-15"])
-def test_declared_encodings(codec: str) -> None:
+def test_formatting_preserves_declared_encodings(codec: str) -> None:
     text = f'<?xml version="1.0" encoding="{codec}"?>\n{ACCENTED}'
     assert formatted(text.encode(codec)).decode(codec) == fmt(text.replace(codec, "utf-8")).replace("utf-8", codec)
 
@@ -396,7 +396,7 @@ BASE = '<skel version="1.0"><skeleton name="s"><!-- c --><body name="a"/><mobile
         ('version="1.0"', 'version="1.01"', False),
     ],
 )
-def test_same_markup(old: str, new: str, same: bool) -> None:
+def test_same_markup_ignores_only_the_layout(old: str, new: str, same: bool) -> None:
     other = BASE.replace(old, new)
     assert other != BASE
     assert same_markup(Document(BASE.encode()), Document(other.encode())) is same

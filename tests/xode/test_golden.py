@@ -38,7 +38,7 @@ def test_pyode_reads_some_of_our_samples() -> None:
 
 
 @pytest.mark.parametrize("name", MASSES)
-def test_masses(name: str) -> None:
+def test_masses_agree_with_those_recorded_from_ode(name: str) -> None:
     (found,) = exoskel.load(scene(body(MASSES[name].element)), dialect="spec").world.models[0].bodies
     assert pyode.mass_differences(name, spatial_inertia(found), recorded("masses")[name]) == []
 

@@ -14,7 +14,7 @@ from tests.xode.probes import MASSES
 pytestmark = pytest.mark.skipif(not pyode.python(), reason="no Python with PyODE")
 
 
-def test_files() -> None:
+def test_files_agree_with_pyode() -> None:
     files = golden_files()
     answers = pyode.ask([{"file": str(path)} for path in files.values()])
     for (name, path), answer in zip(files.items(), answers, strict=True):
@@ -22,7 +22,7 @@ def test_files() -> None:
             assert pyode.differences(exoskel.load(path, dialect="pyode"), answer) == [], name
 
 
-def test_masses() -> None:
+def test_masses_agree_with_pyode() -> None:
     answers = pyode.ask([{"mass": weighed.steps} for weighed in MASSES.values()])
     for (name, weighed), answer in zip(MASSES.items(), answers, strict=True):
         (found,) = exoskel.load(scene(body(weighed.element)), dialect="spec").world.models[0].bodies
