@@ -96,8 +96,8 @@ def test_edits_of_the_scene_do_not_change_earlier_results() -> None:
     early, late = (exoskel.rollout(scene, 1, 20, stride=1) for _ in range(2))
     expected = early.positions
     body = scene.world.models[1].bodies[0]
-    body.pose = exoskel.Pose((1.0, 2.0, 3.0), (0.1, 0.2, 0.3))
-    scene.world.models[1].joints[0].pose = exoskel.Pose((0.1, 0.0, 0.0), (0.5, 0.0, 0.0))
+    body.pose = exoskel.Pose((1.0, 2.0, 3.0), exoskel.Euler((0.1, 0.2, 0.3)))
+    scene.world.models[1].joints[0].pose = exoskel.Pose((0.1, 0.0, 0.0), exoskel.Euler((0.5, 0.0, 0.0)))
     np.testing.assert_array_equal(late.positions, expected)
 
 

@@ -103,6 +103,8 @@ KNOWN_MESSAGES = (
     KnownMessage("drake", "mjcf", "collision filter groups are not yet implemented"),
     KnownMessage("drake", "mjcf", "did not specify a 'file' attribute"),
     KnownMessage("drake", "mjcf", "specified unknown mesh"),
+    KnownMessage("drake", "mjcf", "camera element ignored"),
+    KnownMessage("drake", "mjcf", "The texture element is not supported"),
     KnownMessage("drake", "sdf", "Ignoring unsupported SDFormat element"),
     KnownMessage("drake", "sdf", "Unsupported value for SDFormat element gravity"),
     KnownMessage("drake", "sdf", "Actuation (via non-zero effort limits) for"),

@@ -17,7 +17,7 @@ from exoskel import Scene, World
 from exoskel.diagnostics import ExoskelError
 from exoskel.source.atomic_write import WriteError
 from exoskel.view.camera import look_at
-from exoskel.view.rasterizer import OverlapError, rasterize
+from exoskel.view.rasterizer import TooManyPixelsError, rasterize
 from exoskel.view.render import render
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.software_renderer import SoftwareRenderer
@@ -76,7 +76,7 @@ def test_triangles_outside_the_image_or_not_finite_are_ignored() -> None:
 
 def test_large_triangles_that_overlap_too_often_are_an_error() -> None:
     points = quad(0.0, 0.0, 1000.0, 1000.0, 1.0)
-    with pytest.raises(OverlapError, match="overlap too often: they cover more than 150025600 pixels"):
+    with pytest.raises(TooManyPixelsError, match="overlap too often: they cover more than 150025600 pixels"):
         rasterize(points, np.tile(TWO, (200, 1)), 1000, 1000)
     assert (rasterize(points, np.tile(TWO, (10, 1)), 1000, 1000).triangle >= 0).all()
 

@@ -11,7 +11,7 @@ from lxml import etree
 import exoskel
 from exoskel import Kinematics
 from exoskel.formats.xode.transform_elements import ROTATIONS
-from exoskel.formats.xode.vocabulary import JOINT_TYPES, MASS_SHAPES, SHAPES, XODE
+from exoskel.formats.xode.vocabulary import JOINT_KINDS, MASS_SHAPES, SHAPES, XODE
 from exoskel.samples import Sample, samples
 
 SAMPLES = [sample for sample in samples() if sample.path.suffix == ".xode"]
@@ -117,7 +117,7 @@ def test_every_shape_is_shown() -> None:
 
 
 def test_every_joint_type_is_shown() -> None:
-    assert used("//joint/*") & set(JOINT_TYPES) == set(JOINT_TYPES)
+    assert used("//joint/*") & set(JOINT_KINDS) == set(JOINT_KINDS)
 
 
 def test_every_rotation_form_is_shown() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.edit_tracking import Tracked, TrackedList, Value, checks_values
+from exoskel.scene.edit_tracking import CheckedValue, Tracked, TrackedList, checks_values
 from exoskel.scene.field_checks import FieldError, NumberSequence, check_fields, number, numbers
 from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
@@ -26,7 +26,7 @@ class Marker(Item):
     offset: Vector = ZERO
 
 
-class Tessellation(Value, frozen=True, gc=False):
+class Tessellation(CheckedValue, frozen=True, gc=False):
     """The resolution of a soft skin: vertices along the edges for a box, slices for other shapes."""
 
     fragments: tuple[int, int, int] = (3, 3, 3)
@@ -65,7 +65,7 @@ class SoftBody(Item):
                 return 0
 
 
-class FiniteRotation(Value, frozen=True, gc=False):
+class FiniteRotation(CheckedValue, frozen=True, gc=False):
     """How ODE integrates a body's rotation: with `mode` 1 exactly, about `axis` only unless that is zero."""
 
     mode: int = 0

@@ -68,7 +68,7 @@ def checks_values() -> bool:
     return not _SUSPENDED.depth
 
 
-class Value(Struct, frozen=True, repr_omit_defaults=True):
+class CheckedValue(Struct, frozen=True, repr_omit_defaults=True):
     """An object that cannot be edited.  Its numbers are checked, except within `no_edits`."""
 
     def __post_init__(self) -> None:

@@ -45,7 +45,7 @@ def copy_joint(joint: Joint, bodies: dict[int, Body]) -> Joint:
     return new
 
 
-class Parts:
+class CopiedParts:
     """Copies of some bodies and of the joints between them, which belong to no file."""
 
     def __init__(self, bodies: Sequence[Body], joints: Sequence[Joint]) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.edit_tracking import Value, checks_values, no_edits
+from exoskel.scene.edit_tracking import CheckedValue, checks_values, no_edits
 from exoskel.scene.field_checks import FieldError, NumberSequence, numbers
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
@@ -75,7 +75,7 @@ TRAITS: dict[str, Traits] = {
 drives rotations and constrains nothing: its bodies move freely."""
 
 
-class Drive(Value, frozen=True, gc=False):
+class Drive(CheckedValue, frozen=True, gc=False):
     """ODE's parameters of one axis; None where the source states none and ODE's default applies.
 
     Stops in rad or m, `velocity` in rad/s or m/s, reached with at most `max_force` N·m or N (0: no motor).
@@ -96,7 +96,7 @@ class Drive(Value, frozen=True, gc=False):
     suspension_cfm: float | None = None
 
 
-class Mimic(Value, frozen=True, gc=False):
+class Mimic(CheckedValue, frozen=True, gc=False):
     """Follow another joint of the model: a position is `multiplier` times that of `joint`, plus `offset` (rad or m)."""
 
     joint: str

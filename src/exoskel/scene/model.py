@@ -13,7 +13,7 @@ from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body
 from exoskel.scene.building import JointOptions, as_pose, create_body, create_joint
 from exoskel.scene.edit_tracking import TrackedList, checks_values, no_edits
-from exoskel.scene.editing import Parts, bodies_below, relative_rotation, replace_fields
+from exoskel.scene.editing import CopiedParts, bodies_below, relative_rotation, replace_fields
 from exoskel.scene.field_checks import NumberSequence, check_fields
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
 from exoskel.scene.joint import Joint, JointKind
@@ -228,11 +228,11 @@ class Model(Item):
         that mimic a joint outside of the copy become independent, and loops to other bodies are omitted.
         """
         if body is None:
-            parts, pose = Parts(self.bodies, self.joints), self.pose
+            parts, pose = CopiedParts(self.bodies, self.joints), self.pose
         else:
             root = self.body(body) if isinstance(body, str) else body
             self._own(root)
-            parts, pose = Parts(bodies_below(self.joints, root), self.joints), self.pose @ root.pose
+            parts, pose = CopiedParts(bodies_below(self.joints, root), self.joints), self.pose @ root.pose
             parts.move(root.pose.inverse())
             with no_edits():
                 parts.bodies[0].pose = IDENTITY  # without rounding errors
@@ -267,7 +267,7 @@ class Model(Item):
         if other.static and not self.static:
             raise ExoskelError(f"model {other.name!r} is static; set static to False before you attach it")
         place = IDENTITY if at is None else as_pose(at, "model", other.name)
-        parts = Parts(other.bodies, other.joints)
+        parts = CopiedParts(other.bodies, other.joints)
         with no_edits():  # nothing is in the model yet
             parts.add_prefix(prefix)
             hint = f"attach it with prefix={f'{other.name}_'!r}"
@@ -375,7 +375,7 @@ class Model(Item):
         if isinstance(found, Joint):
             self._replace_joint(found, new, at, relative_to, options)
         elif isinstance(found, Body) and isinstance(new, Body):
-            (copied,) = Parts([new], ()).bodies
+            (copied,) = CopiedParts([new], ()).bodies
             replace_fields(found, copied, ("name", "pose"))
         elif isinstance(found, Shape) and isinstance(new, Shape):
             replace_fields(found, new, ())

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.edit_tracking import Value
+from exoskel.scene.edit_tracking import CheckedValue
 from exoskel.spatial import Array
 
 Vector = tuple[float, float, float]
 ZERO: Vector = (0.0, 0.0, 0.0)
 
 
-class Euler(Value, frozen=True, gc=False, tag="euler"):
+class Euler(CheckedValue, frozen=True, gc=False, tag="euler"):
     """Intrinsic Euler angles about the axes in `order`."""
 
     angles: Vector = ZERO
@@ -40,7 +40,7 @@ class Euler(Value, frozen=True, gc=False, tag="euler"):
         return (radians(a), radians(b), radians(c))
 
 
-class Quaternion(Value, frozen=True, gc=False, tag="quaternion"):
+class Quaternion(CheckedValue, frozen=True, gc=False, tag="quaternion"):
     """A quaternion as written; it is normalised when used."""
 
     wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
@@ -50,7 +50,7 @@ class Quaternion(Value, frozen=True, gc=False, tag="quaternion"):
         return spatial.quaternion_matrix(self.wxyz)
 
 
-class AxisAngle(Value, frozen=True, gc=False, tag="axis_angle"):
+class AxisAngle(CheckedValue, frozen=True, gc=False, tag="axis_angle"):
     """A right-handed rotation about an axis that need not be unit."""
 
     axis: Vector = (0.0, 0.0, 1.0)
@@ -63,7 +63,7 @@ class AxisAngle(Value, frozen=True, gc=False, tag="axis_angle"):
         return spatial.axis_angle_matrix(self.axis, angle)
 
 
-class Matrix(Value, frozen=True, gc=False, tag="matrix"):
+class Matrix(CheckedValue, frozen=True, gc=False, tag="matrix"):
     """A rotation matrix, row by row."""
 
     rows: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -77,7 +77,7 @@ Rotation = Euler | Quaternion | AxisAngle | Matrix
 NO_ROTATION = Euler()
 
 
-class Pose(Value, frozen=True, gc=False):
+class Pose(CheckedValue, frozen=True, gc=False):
     """A position in metres and a rotation: the pose of one frame in another."""
 
     position: Vector = ZERO

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import field
 from numpy.typing import NDArray
 
-from exoskel.scene.edit_tracking import Value
+from exoskel.scene.edit_tracking import CheckedValue
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 
@@ -17,7 +17,7 @@ Bounds = tuple[Vector, Vector]
 DEFAULT_COLOR: Color = (0.5, 0.5, 1.0, 1.0)
 
 
-class Box(Value, frozen=True, gc=False, tag="box"):
+class Box(CheckedValue, frozen=True, gc=False, tag="box"):
     """Full edge lengths along x, y, z."""
 
     size: Vector
@@ -27,7 +27,7 @@ class Box(Value, frozen=True, gc=False, tag="box"):
         return _around(*self.size)
 
 
-class Sphere(Value, frozen=True, gc=False, tag="sphere"):
+class Sphere(CheckedValue, frozen=True, gc=False, tag="sphere"):
     """A sphere; `radius` in m."""
 
     radius: float
@@ -37,7 +37,7 @@ class Sphere(Value, frozen=True, gc=False, tag="sphere"):
         return _around(2 * self.radius, 2 * self.radius, 2 * self.radius)
 
 
-class Ellipsoid(Value, frozen=True, gc=False, tag="ellipsoid"):
+class Ellipsoid(CheckedValue, frozen=True, gc=False, tag="ellipsoid"):
     """Full diameters along x, y, z."""
 
     size: Vector
@@ -47,7 +47,7 @@ class Ellipsoid(Value, frozen=True, gc=False, tag="ellipsoid"):
         return _around(*self.size)
 
 
-class Cylinder(Value, frozen=True, gc=False, tag="cylinder"):
+class Cylinder(CheckedValue, frozen=True, gc=False, tag="cylinder"):
     """Axis along z."""
 
     radius: float
@@ -58,7 +58,7 @@ class Cylinder(Value, frozen=True, gc=False, tag="cylinder"):
         return _around(2 * self.radius, 2 * self.radius, self.height)
 
 
-class Capsule(Value, frozen=True, gc=False, tag="capsule"):
+class Capsule(CheckedValue, frozen=True, gc=False, tag="capsule"):
     """Axis along z; `height` is the cylindrical part, without the two caps."""
 
     radius: float
@@ -69,7 +69,7 @@ class Capsule(Value, frozen=True, gc=False, tag="capsule"):
         return _around(2 * self.radius, 2 * self.radius, self.height + 2 * self.radius)
 
 
-class Cone(Value, frozen=True, gc=False, tag="cone"):
+class Cone(CheckedValue, frozen=True, gc=False, tag="cone"):
     """Axis along z; base at -height/2 and apex at +height/2, or, if not `centred`, at 0 and +height."""
 
     radius: float
@@ -82,7 +82,7 @@ class Cone(Value, frozen=True, gc=False, tag="cone"):
         return ((-self.radius, -self.radius, base), (self.radius, self.radius, base + self.height))
 
 
-class Pyramid(Value, frozen=True, gc=False, tag="pyramid"):
+class Pyramid(CheckedValue, frozen=True, gc=False, tag="pyramid"):
     """Base rectangle `width` (x) by `depth` (y) at -height/2, apex at +height/2 on the z axis."""
 
     width: float
@@ -94,7 +94,7 @@ class Pyramid(Value, frozen=True, gc=False, tag="pyramid"):
         return _around(self.width, self.depth, self.height)
 
 
-class Plane(Value, frozen=True, gc=False, tag="plane"):
+class Plane(CheckedValue, frozen=True, gc=False, tag="plane"):
     """A half-space, solid where normal · x < offset.  `normal` is unit."""
 
     normal: Vector
@@ -105,14 +105,14 @@ class Plane(Value, frozen=True, gc=False, tag="plane"):
         return ((-inf, -inf, -inf), (inf, inf, inf))
 
 
-class Ball(Value, frozen=True, gc=False):
+class Ball(CheckedValue, frozen=True, gc=False):
     """One sphere of a multi-sphere."""
 
     radius: float
     position: Vector
 
 
-class MultiSphere(Value, frozen=True, gc=False, tag="multi_sphere"):
+class MultiSphere(CheckedValue, frozen=True, gc=False, tag="multi_sphere"):
     """The convex hull of some spheres."""
 
     spheres: tuple[Ball, ...]
@@ -126,7 +126,7 @@ class MultiSphere(Value, frozen=True, gc=False, tag="multi_sphere"):
         return ((low[0], low[1], low[2]), (high[0], high[1], high[2]))
 
 
-class Mesh(Value, frozen=True, gc=False, tag="mesh"):
+class Mesh(CheckedValue, frozen=True, gc=False, tag="mesh"):
     """Triangles in a file.
 
     `uri` is the reference as written, `path` the file it was found at (None: not found), `extent` the
@@ -148,7 +148,7 @@ class Mesh(Value, frozen=True, gc=False, tag="mesh"):
         return ((x0, y0, z0), (x1, y1, z1))
 
 
-class TriMesh(Value, frozen=True, eq=False, tag="trimesh"):
+class TriMesh(CheckedValue, frozen=True, eq=False, tag="trimesh"):
     """Triangles in the scene itself: `vertices` (n, 3) in m, `triangles` (m, 3) vertex numbers from 0.
 
     Triangles run counter-clockwise seen from outside.  `remarks` are comments on vertices in the source, by vertex
@@ -179,7 +179,7 @@ class TriMesh(Value, frozen=True, eq=False, tag="trimesh"):
         return hash((self.vertices.tobytes(), self.triangles.tobytes()))
 
 
-class Ray(Value, frozen=True, gc=False, tag="ray"):
+class Ray(CheckedValue, frozen=True, gc=False, tag="ray"):
     """From the origin along +z; not solid."""
 
     length: float

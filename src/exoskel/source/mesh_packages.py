@@ -141,7 +141,7 @@ def _3mf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None) 
         root = Document(_unpacked_model(data, limits)).parse()
     except MalformedError as problem:
         raise MeshError(f"it is malformed: {problem.located_reason}") from None
-    return _Model(root).glb()
+    return _Package3mf(root).glb()
 
 
 def _unpacked_model(data: bytes, limits: Limits) -> bytes:
@@ -166,7 +166,7 @@ def _unpacked_model(data: bytes, limits: Limits) -> bytes:
     return unpacked
 
 
-class _Model:
+class _Package3mf:
     """The objects of a 3MF model, which are placed by its build items and by components of each other."""
 
     def __init__(self, root: Any) -> None:

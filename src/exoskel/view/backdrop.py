@@ -16,7 +16,7 @@ from exoskel import spatial
 from exoskel.spatial import Array
 from exoskel.view.camera import Camera
 from exoskel.view.lighting import Lighting, srgb_to_linear
-from exoskel.view.rasterizer import Floats, OverlapError, rasterize
+from exoskel.view.rasterizer import Floats, TooManyPixelsError, rasterize
 from exoskel.view.render_scene import RenderScene, grid_cell
 
 # --- shadows ------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ class ShadowProjection:
         """Render the shadow map of triangles; it has no shadows if they overlap too often."""
         try:
             highest = rasterize(self.project(points), triangles, SIZE, SIZE, farthest=-np.inf).nearness
-        except OverlapError:
+        except TooManyPixelsError:
             highest = np.full(SIZE * SIZE, -np.inf, dtype=np.float32)
         return ShadowMap(highest.reshape(SIZE, SIZE), self.bias)
 

@@ -25,7 +25,7 @@ _MOST_PIXELS, _MOST_LAYERS, _PIXELS_PER_TRIANGLE = 150_000_000, 30, 64
 """Tile pixels of an image, to bound the time: of an image of any size, of each of its pixels, and of each triangle."""
 
 
-class OverlapError(ExoskelError):
+class TooManyPixelsError(ExoskelError):
     """Large triangles of a scene overlap so often that rendering them would take very long."""
 
 
@@ -43,7 +43,7 @@ class Buffers(Struct):
 def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, *, farthest: float = 0.0) -> Buffers:
     """Rasterize triangles whose `points` `(n, 3)` are x and y in pixels and nearness, which must be linear on screen.
 
-    Pixels that are not nearer than `farthest` are not drawn.  Raises OverlapError.
+    Pixels that are not nearer than `farthest` are not drawn.  Raises TooManyPixelsError.
     """
     count = width * height
     most = max(_MOST_PIXELS, _MOST_LAYERS * count) + _PIXELS_PER_TRIANGLE * len(triangles)
@@ -61,7 +61,7 @@ def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, 
 def _tiles(corners: Floats, width: int, height: int, most: int) -> Iterator[tuple[int, Integers, Integers, Integers]]:
     """Tiles that cover all triangles: the tile size, and for each tile its triangle and its left and top pixel.
 
-    Raises OverlapError if they have more than `most` pixels.
+    Raises TooManyPixelsError if they have more than `most` pixels.
     """
     low = np.clip(np.floor(np.nan_to_num(corners[:, :, :2].min(axis=1), nan=-1.0)), -1, [width, height]).astype(
         np.int64
@@ -84,7 +84,9 @@ def _tiles(corners: Floats, width: int, height: int, most: int) -> Iterator[tupl
         repeats = across[:, 0] * across[:, 1]
         pixels += tile**2 * int(repeats.sum())
         if pixels > most:
-            raise OverlapError(f"large triangles overlap too often: they cover more than {most} pixels, the limit")
+            raise TooManyPixelsError(
+                f"large triangles overlap too often: they cover more than {most} pixels, the limit"
+            )
         which = np.repeat(own, repeats)
         place = np.arange(len(which)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
         columns = np.repeat(across[:, 0], repeats)
