@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,11 @@ def test_documents_that_stop_dart_get_a_diagnostic(name: str, tmp_path: Path) ->
     assert read.world.models[0].bodies
 
 
+REFUSED_FROM_6_20_3 = {
+    "short transformation",
+    "commas in a transformation",
+    "commas and spaces in a transformation",
+}
 DART_LOADS = sorted(ROWS.keys() - {"missing names: body", "spaces: body name", "value split by a comment"})
 
 
@@ -91,6 +97,9 @@ def test_reading_dart_gives_the_values_of_dart(name: str, tmp_path: Path) -> Non
     file = tmp_path / "row.skel"
     file.write_text(ROWS[name].document)
     answer = dart.ask(file)
+    if name in REFUSED_FROM_6_20_3 and tuple(map(int, version("dartpy").split(".")[:3])) >= (6, 20, 3):
+        assert "must contain exactly 6 elements" in answer["failed"]
+        return
     assert "failed" not in answer
     assert dart.differences(exoskel.load(file, semantics="dart"), answer) == []
 

@@ -231,7 +231,8 @@ TOPICS = (
         "SK024",
         "Wrong number of values",
         "A vector has a fixed number of components. A `transformation` with three numbers is read as a "
-        "translation. With any other wrong number, the value counts as absent.",
+        "translation. With any other wrong number, the value counts as absent. DART 6.20.3 refuses a file with such a "
+        "`transformation`.",
         error("SK024", "expected {expected} numbers, found {found}", "", "reads or writes memory out of bounds"),
         warning(
             "SK024.translation",
@@ -243,7 +244,8 @@ TOPICS = (
     Topic(
         "SK025",
         "Commas between numbers",
-        "Numbers are separated by spaces. Commas are accepted if the count is right.",
+        "Numbers are separated by spaces. Commas are accepted if the count is right. DART 6.20.3 refuses a file with "
+        "commas in a `transformation`.",
         warning(
             "SK025", "the numbers are separated by commas", "separate them with spaces", "silently reads wrong numbers"
         ),
