@@ -6,6 +6,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 import exoskel
 from exoskel.source.file_lookup import sample_directory
 from tests.cli.conftest import Command
@@ -108,6 +110,56 @@ def test_a_conversion_never_overwrites_a_mesh_of_its_source(tmp_path: Path, exos
         assert mesh.read_bytes() == before
     assert exoskel_command("convert", str(robot), str(mesh), "--overwrite").code == 0
     assert mesh.read_bytes() != before
+
+
+MESH_OF_ANOTHER = """<robot name="z"><link name="l"><visual><geometry><mesh filename="base.glb"/></geometry></visual></link></robot>"""
+INCLUDING = """<mujoco><include file="base.xml"/></mujoco>"""
+INCLUDED = """<mujocoinclude><worldbody><geom size="1"/></worldbody></mujocoinclude>"""
+
+
+@pytest.mark.parametrize("user", ["a", "z"])  # read before and after the file that is converted
+@pytest.mark.parametrize(
+    ("text", "extension", "used", "to"),
+    [(MESH_OF_ANOTHER, ".urdf", "base.glb", "gltf"), (INCLUDING, ".xml", "base.xml", "mjcf")],
+    ids=["mesh", "included"],
+)
+def test_converting_a_folder_into_itself_never_overwrites_what_another_source_uses(
+    tmp_path: Path, exoskel_command: Command, user: str, text: str, extension: str, used: str, to: str
+) -> None:
+    import trimesh
+
+    file = tmp_path / used
+    file.write_bytes(trimesh.creation.box().export(file_type="glb") if to == "gltf" else INCLUDED.encode())
+    before = file.read_bytes()
+    (tmp_path / "base.urdf").write_text(ROBOT.format("r", "l"), encoding="utf-8")
+    (tmp_path / f"{user}{extension}").write_text(text, encoding="utf-8")
+    table = tmp_path / "table.json"
+    arguments = ("convert", str(tmp_path), str(tmp_path), "--to", to, "--report", str(table))
+    assert exoskel_command(*arguments).code == 1
+    problems = {row["file"]: row["problem"] for row in json.loads(table.read_text())}
+    assert f"would overwrite its input {str(file)!r}" in problems["base.urdf"]
+    assert file.read_bytes() == before
+    exoskel_command(*arguments, "--overwrite")
+    assert file.read_bytes() != before
+
+
+def test_copies_of_meshes_do_not_overwrite_a_mesh_that_another_source_uses(
+    tmp_path: Path, exoskel_command: Command
+) -> None:
+    import trimesh
+
+    meshes, other = tmp_path / "meshes", tmp_path / "other"
+    for folder, size in ((meshes, 1.0), (other, 2.0)):
+        folder.mkdir()
+        trimesh.creation.box([size] * 3).export(folder / "arm.obj")
+    before = (meshes / "arm.obj").read_bytes()
+    for name in ("other", "meshes"):
+        text = MESH_OF_ANOTHER.replace("base.glb", f"{name}/arm.obj")
+        (tmp_path / f"{name}.urdf").write_text(text, encoding="utf-8")
+    done = exoskel_command("convert", str(tmp_path), str(tmp_path), "--to", "sdf", "--meshes", "copy")
+    assert done.code == 0, done.out
+    assert (meshes / "arm.obj").read_bytes() == before
+    assert (meshes / "arm_2.obj").read_bytes() == (other / "arm.obj").read_bytes()
 
 
 def test_converting_a_folder_into_itself_never_overwrites_a_source(tmp_path: Path, exoskel_command: Command) -> None:

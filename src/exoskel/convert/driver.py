@@ -85,7 +85,7 @@ def convert(
         report = conversion.report(selected, whole)
     _raise_if_refused(report, format, strict=strict, approximate=approximate)
     if not overwrite:
-        _check_overwriting(documents, [*_source_files(scene), *protected])
+        _check_overwriting(documents, [*source_files(scene), *protected])
     if path is not None and report.certificate.passed:
         if is_split:
             make_folder(path)
@@ -133,7 +133,7 @@ _NO_FILE = "<scene>"
 """The name of the document that a scene without a file is written as."""
 
 
-def _source_files(scene: Scene) -> list[Path]:
+def source_files(scene: Scene) -> list[Path]:
     """The files that a scene was read from, with the files they include and the meshes they use."""
     locations = [document.location for document in scene.documents if isinstance(document, Document)]
     files = [location.path for location in locations if location.path and not location.is_base]

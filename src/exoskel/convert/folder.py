@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
 
-from exoskel.convert.driver import convert
+from exoskel.convert.driver import convert, source_files
 from exoskel.convert.report import RefusedError, Report
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, SourceError, pluralize, printable, sort_by_position
 from exoskel.formats import registry
@@ -74,18 +75,44 @@ def convert_files(
     """
     if not options.get("to"):
         raise ExoskelError("converting a folder needs a format: use --to FORMAT (to=)")
-    target = registry.by_name(options["to"])
     make_folder(output)
-    taken: set[str] = set()
+    extension = registry.by_name(options["to"]).extensions[0]
+    outputs = _plan_outputs([file.relative_to(folder) for file in files], output, extension)
+    protected = set(files)
+    if not options.get("overwrite") and any(map(_may_overwrite, outputs)):
+        protected |= _used_files(files, reading)
+    for file, path in zip(files, outputs, strict=True):
+        yield _convert_file(file, file.relative_to(folder), path, {**options, "protected": protected}, reading)
+
+
+def _plan_outputs(files: list[Path], output: Path, extension: str) -> list[Path]:
+    """A path in `output` for each file, all different."""
+    found: dict[str, Path] = {}
     for file in files:
-        below = file.relative_to(folder)
-        path = output / below.with_suffix(target.extensions[0])
-        if _case_key(path) in taken:  # the same name in another format
-            path = output / below.with_name(below.name.replace(".", "_") + target.extensions[0])
-        while _case_key(path) in taken:  # or in another case, which some systems do not distinguish
+        path = output / file.with_suffix(extension)
+        if _case_key(path) in found:  # the same name in another format
+            path = output / file.with_name(file.name.replace(".", "_") + extension)
+        while _case_key(path) in found:  # or in another case, which some systems do not distinguish
             path = path.with_stem(path.stem + "_")
-        taken.add(_case_key(path))
-        yield _convert_file(file, below, path, {**options, "protected": files}, reading)
+        found[_case_key(path)] = path
+    return list(found.values())
+
+
+def _may_overwrite(path: Path) -> bool:
+    """Whether an output exists, or the folder of its documents if each model becomes one.
+
+    Copies of meshes have names that no other file has.
+    """
+    return path.exists() or path.with_suffix("").is_dir()
+
+
+def _used_files(files: list[Path], reading: dict[str, Any]) -> set[Path]:
+    """The meshes that any of the files use, and the files they include."""
+    found: set[Path] = set()
+    for file in files:
+        with suppress(ExoskelError, OSError):  # reported when it is converted
+            found.update(source_files(load(file, **reading)))
+    return found
 
 
 def _case_key(path: Path) -> str:
