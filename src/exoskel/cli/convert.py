@@ -93,7 +93,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
 # --- one file ------------------------------------------------------------------------------------------
 
 
-_UP = "Rotate the world so that this axis points up; if it has no gravity, use `y-to-z` or `z-to-y`."
+_UP = "Rotate the world so that this axis points up; use `y-to-z` or `z-to-y` if the current one is unknown."
 _MAX_LISTED = 20
 _MAX_PER_CAUSE = 5
 _STYLES = {

@@ -100,13 +100,13 @@ TOPICS = (
         "EN009",
         "Limits of velocities and positions",
         "DART stops a joint at the limits of position and velocity, where limits are enforced. So does the mujoco "
-        "engine. In steps with contacts, it enforces no velocity limits. MuJoCo Warp, integrators other than "
-        "`discrete`, and ODE enforce none at all, and a joint passes the limits of its position for a few steps.",
+        "engine, but without velocity limits in steps with contacts. MuJoCo Warp, integrators other than `discrete`, "
+        "and ODE never enforce velocity limits. There, a joint exceeds its position limits for a few steps.",
         warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),
         warning(
             "EN009.contacts", "in steps with contacts, {engine} does not enforce the velocity limits of joint '{joint}'"
         ),
-        info("EN009.soft", "joint '{joint}' passes its limits for a few steps in {engine}; in DART it stops at them"),
+        info("EN009.soft", "joint '{joint}' exceeds its limits for a few steps in {engine}; in DART it stops at them"),
     ),
     Topic(
         "EN010",
@@ -193,8 +193,7 @@ TOPICS = (
         "EN019",
         "Joint axis without direction",
         "In a file that is read as DART reads it, an axis may be zero, or the two axes of a plane parallel. DART runs "
-        "such a joint: it does not move along that axis. The axes of a universal joint may have any length, by which "
-        "DART does not divide.",
+        "such a joint: it does not move along that axis. DART does not normalise the axes of a universal joint.",
         error(
             "EN019",
             "an axis of joint '{joint}' has no direction; {engine} does not support it",

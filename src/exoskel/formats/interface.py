@@ -415,8 +415,8 @@ CATALOGUE = Catalogue(
         Topic(
             "FM302",
             "Mesh not written",
-            "A format that cannot refer to mesh files contains their triangles. Too many triangles for the size of the "
-            "mesh files are not written: a polygon or a repeated mesh can stand for millions of them.",
+            "A format that cannot refer to mesh files contains their triangles. A small mesh file can expand to "
+            "millions of triangles, by polygons or repeated meshes. Such a mesh is not written.",
             warning(
                 "FM302",
                 "mesh '{file}' is not written: {reason}",

@@ -128,7 +128,7 @@ def _per_dof(joint: Joint, key: str, value: Any) -> Sequence[Any]:
         else:
             row = numbers([value] * count)
     except FieldError as error:
-        raise ExoskelError(f"the {key.replace('_', ' ')} of joint {joint.name!r} {error}") from None
+        raise ExoskelError(f"{key!r} of joint {joint.name!r} {error}") from None
     if len(row) != count:
         raise ExoskelError(wrong_count(key.replace("_", " "), joint, count, len(row)))
     return row

@@ -320,7 +320,10 @@ class Model(Item):
         below = bodies_below(self.joints, found)
         if len(below) > 1 and not subtree:
             names = ", ".join(repr(body.name) for body in below[1:4])
-            raise ExoskelError(f"{names} would lose their parent body; remove(..., subtree=True) removes them too")
+            more = ", …" if len(below) > 4 else ""
+            raise ExoskelError(
+                f"body {found.name!r} has bodies below it ({names}{more}); use subtree=True to remove them too"
+            )
         gone = set(map(id, below))
         removed = [j for j in self.joints if id(j.child) in gone or id(j.parent) in gone]
         remaining = [j for j in self.joints if id(j.child) not in gone and id(j.parent) not in gone]
@@ -382,7 +385,7 @@ class Model(Item):
         elif isinstance(found, Shape):
             found.geometry = new
         else:
-            raise ExoskelError(f"body {found.name!r} is replaced by a Body, not by {new!r}")
+            raise ExoskelError(f"body {found.name!r} cannot be replaced by {new!r}; use a Body")
         return found
 
     def _replace_joint(

@@ -145,8 +145,8 @@ class World(Item):
             self.collision_exempt_groups = groups
             model.rename(found, old)
             raise ExoskelError(
-                f"with the name {name!r} instead of {old!r}, other bodies collide: collision_exempt_groups of world "
-                f"{self.name!r} contain parts of names; change them first"
+                f"cannot rename {old!r} to {name!r}: other bodies would collide, because collision_exempt_groups of "
+                f"world {self.name!r} match parts of names; change these groups first"
             )
 
     def _exempt_labels(self) -> list[set[int]]:
@@ -187,7 +187,7 @@ class World(Item):
             matching = [one for one in self.find(item) if not isinstance(one, Marker)]
             if len(matching) != 1:
                 found = f"{len(matching)} items match" if matching else "no item matches"
-                raise UnknownNameError(f"{found} {item!r} in world {self.name!r}; a path names one item")
+                raise UnknownNameError(f"{found} {item!r} in world {self.name!r}; use a path that matches one item")
             item = matching[0]
         for model in self.models:
             if item is model or any(

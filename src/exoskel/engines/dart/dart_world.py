@@ -16,6 +16,8 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.temporary_files import TemporaryFolder
 from exoskel.spatial import Array
 
+_INSTALL = "pip install 'exoskel[dart]' (on macOS and Windows: Python 3.12 or later)"
+
 
 def available() -> bool:
     return importlib.util.find_spec("dartpy") is not None
@@ -39,7 +41,7 @@ class DartWorld:
         friction: float | None = None,
     ) -> None:
         if not available():
-            raise ExoskelError("DART is not installed: pip install 'exoskel[dart]' (Python 3.11, Linux)")
+            raise ExoskelError(f"DART is not installed: {_INSTALL}")
         self.world = world
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         self.dof_names = [name for m in world.models for name in m.dof_names]
@@ -198,7 +200,7 @@ DART = Engine(
     "dart",
     "DART",
     package="dartpy",
-    install="pip install 'exoskel[dart]' (Python 3.11, Linux)",
+    install=_INSTALL,
     cannot="screw, translational2d, hinge2 and amotor joints; loops; runs in its own process",
     capabilities=EngineCapabilities(
         unsupported_joints=frozenset({"screw", "translational2d", "hinge2", "amotor"}),
