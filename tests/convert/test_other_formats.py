@@ -12,6 +12,7 @@ import trimesh
 import exoskel
 from exoskel import Kinematics
 from exoskel.fates import Fate
+from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import nearest_up_axis, up_axis
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
@@ -348,3 +349,15 @@ def test_a_static_plane_says_where_up_is_without_gravity() -> None:
     world.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)], joint="free")
     report = exoskel.convert(exoskel.Scene(worlds=[world]), None, to="sdf", up="z")
     assert up_axis(exoskel.load(report.data).world) == "z"
+
+
+@pytest.mark.parametrize("format", ["mjcf", "sdf", "xode", "skel", "gltf"])
+def test_an_output_folder_gets_a_file_with_the_name_of_the_input(tmp_path: Path, format: str) -> None:
+    extension = registry.by_name(format).extensions[0]
+    for folder in (f"{tmp_path}/new/", str(tmp_path)):
+        report = exoskel.convert("dart://sample/skel/cart_pole.skel", folder, to=format)
+        assert report.saved
+        assert exoskel.load(f"{folder}/cart_pole{extension}").worlds if format != "gltf" else True
+        assert (Path(folder) / f"cart_pole{extension}").is_file()
+    with pytest.raises(exoskel.ExoskelError):
+        exoskel.convert("dart://sample/skel/cart_pole.skel", tmp_path / "missing" / "out.xml", to=format)

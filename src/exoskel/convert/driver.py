@@ -54,6 +54,7 @@ def convert(
     - `target` writes for one program.  `pyode` is XODE that PyODE's own reader understands; `approximate` allows
       masses there that it cannot express exactly.  `mujoco4`, `mujoco3`, `newton`, `dm_control`, `dart` and `isaac`
       are MJCF.
+    - An `output` that is a folder, or ends with a slash, gets a file with the name of the input.
     - `world` and `model` choose one of several.  A URDF file contains one model: a scene with several becomes
       one document per model in the folder `output`.
     - `up` rotates the whole world so that y or z points up.
@@ -70,6 +71,9 @@ def convert(
     scene, document = _document_to_convert(source, options)
     path = None if output is None else Path(output)
     format = registry.by_name(to) if to else registry.for_output(str(path or ""))
+    folder = path if not format.holds_one_model and _names_folder(os.fspath(output or "")) else None
+    if folder is not None:
+        path = folder / f"{Path(document.name).name.split('.')[0] or 'scene'}{format.extensions[0]}"
     _check_target(target, format)
     selected = select_world(scene, world, format)
     if model is not None:
@@ -87,8 +91,8 @@ def convert(
     if not overwrite:
         _check_overwriting(documents, [*source_files(scene), *protected])
     if path is not None and report.certificate.passed:
-        if is_split:
-            make_folder(path)
+        if is_split or folder is not None:
+            make_folder(folder or path)
         for one in documents:
             _save(one)
         report.saved = True
@@ -151,6 +155,11 @@ def _check_overwriting(documents: list[ConvertedDocument], sources: list[Path]) 
                 f"the output would overwrite its input {str(source)!r}; "
                 "choose another file, or use --overwrite (overwrite=True)"
             )
+
+
+def _names_folder(output: str) -> bool:
+    """Whether the output is a folder for a file of its own: one that exists, or a name that ends with a slash."""
+    return output.endswith(("/", os.sep)) or os.path.isdir(output)
 
 
 def _is_folder(path: Path | None) -> bool:
