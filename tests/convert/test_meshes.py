@@ -10,7 +10,9 @@ import pytest
 import exoskel
 from exoskel.convert.folder import convert_files
 from exoskel.convert.selection import file_names
+from exoskel.formats.mjcf import file_writer
 from exoskel.scene.shape import Mesh
+from exoskel.source.meshes import MeshFiles
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
@@ -229,3 +231,27 @@ def test_triangles_of_an_ordinary_mesh_are_written_as_often_as_it_is_used(tmp_pa
     tetrahedron(tmp_path / "t.obj", 1.0)
     report = exoskel.convert(collision_robot(tmp_path / "r.urdf", "t.obj", 50), tmp_path / "r.xode")
     assert report.data.count(b"<t ") == 200 and "FM302" not in [one.code for one in report.diagnostics]
+
+
+def test_a_mesh_that_many_shapes_share_is_examined_once_for_mjcf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tetrahedron(tmp_path / "part.obj", 1.0)
+    file = robot(tmp_path / "r.urdf", *["part.obj"] * 20)
+    seen = []
+    monkeypatch.setattr(file_writer, "is_flat", lambda vertices: bool(seen.append(vertices)))
+    report = exoskel.convert(file, tmp_path / "r.xml")
+    assert report.saved and report.certificate.passed
+    assert len(seen) == 1
+    assert len(meshes(tmp_path / "r.xml")) == 20
+
+
+def test_a_mesh_file_is_scaled_for_each_shape(tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "part.obj", 1.0)
+    file = robot(tmp_path / "r.urdf", *[f'part.obj" scale="{scale} 1 1' for scale in (2, 3, 3, -2, 2)])
+    read = MeshFiles()
+    found = [read.triangles(mesh) for mesh in meshes(file)]
+    assert [one[0][1].tolist() for one in found if one is not None] == [[x, 0.0, 0.0] for x in (2, 3, 3, -2, 2)]
+    assert [one[1][0].tolist() for one in found if one is not None] == [
+        [1, 2, 0] if mirrored else [0, 2, 1] for mirrored in (False, False, False, True, False)
+    ]

@@ -21,6 +21,7 @@ from lxml import etree
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import printable
+from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Bounds, Geometry, Mesh, TriMesh, kind_of
 from exoskel.source import file_lookup, mesh_parsing
 from exoskel.source.child_process import ChildFailedError, ChildProcess
@@ -154,6 +155,8 @@ class MeshFiles:
         self._limits = limits
         self._within = within
         self._read: dict[str, ColoredTriangles | MeshError] = {}
+        self._scaled: dict[str, tuple[Vector, ColoredTriangles]] = {}
+        """Each file at the scale that was asked for last."""
 
     def triangles(self, geometry: Geometry) -> tuple[Array, Triangles] | None:
         """Scaled vertices and counter-clockwise faces; None if it is not a mesh or cannot be read."""
@@ -169,13 +172,19 @@ class MeshFiles:
             case TriMesh(vertices=vertices, triangles=faces):
                 return vertices, faces, None
             case Mesh(path=str(path), scale=scale):
-                vertices, faces, colors = self._file(path)
-                # Mirroring reverses the orientation of triangles.
-                return vertices * np.array(scale), faces[:, ::-1] if np.prod(scale) < 0.0 else faces, colors
+                return self._scaled_file(path, scale)
             case Mesh(uri=uri):
                 raise MeshError(f"the file '{printable(uri)}' was not found")
             case _:
                 raise MeshError(f"a {kind_of(geometry)} is not a mesh")
+
+    def _scaled_file(self, path: str, scale: Vector) -> ColoredTriangles:
+        if path not in self._scaled or self._scaled[path][0] != scale:
+            vertices, faces, colors = self._file(path)
+            # Mirroring reverses the orientation of triangles.
+            oriented = faces[:, ::-1] if np.prod(scale) < 0.0 else faces
+            self._scaled[path] = scale, (vertices * np.array(scale), oriented, colors)
+        return self._scaled[path][1]
 
     def _file(self, path: str) -> ColoredTriangles:
         if path not in self._read:

@@ -32,7 +32,7 @@ from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Color, Mesh, Plane, Ray, Shape
+from exoskel.scene.shape import Color, Geometry, Mesh, Plane, Ray, Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
@@ -62,6 +62,9 @@ class MeshAssetWriter(GeomWriter):
         self.output = output
         self._names: set[str] = set()
         self._files: dict[tuple[str, Vector], str] = {}
+        self._flat: dict[tuple[str, Vector], bool] = {}
+        """Whether a mesh file is flat at a scale: many shapes may share a large one."""
+        self._colors: dict[str, Color | None] = {}
 
     def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         before = len(body.children)
@@ -77,8 +80,14 @@ class MeshAssetWriter(GeomWriter):
         """The most frequent colour in a mesh file, if the scene states none: MuJoCo does not read it."""
         if shape.color is not None or not isinstance(shape.geometry, Mesh) or shape.geometry.path is None:
             return None
+        path = shape.geometry.path
+        if path not in self._colors:
+            self._colors[path] = self._most_frequent_color(shape.geometry)
+        return self._colors[path]
+
+    def _most_frequent_color(self, mesh: Mesh) -> Color | None:
         try:
-            _, _, colors = self._meshes.colored_triangles(shape.geometry)
+            _, _, colors = self._meshes.colored_triangles(mesh)
         except MeshError:
             return None
         if colors is None:
@@ -99,13 +108,21 @@ class MeshAssetWriter(GeomWriter):
         found = self.triangles(shape)
         if found is None:
             return super()._mesh(shape, name)
-        if len(found[0]) >= MIN_VERTICES and is_flat(found[0]):
+        if len(found[0]) >= MIN_VERTICES and self._is_flat(shape.geometry, found[0]):
             return super()._mesh(shape, name)
         if len(found[0]) < MIN_VERTICES or not len(found[1]):
             return None
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
         called = self._file_asset(shape.geometry, reference, *found) if reference else self._inlined(name, *found)
         return MjcfElement("geom", {"type": "mesh", "mesh": called})
+
+    def _is_flat(self, geometry: Geometry, vertices: Array) -> bool:
+        if not isinstance(geometry, Mesh) or geometry.path is None:
+            return is_flat(vertices)
+        key = (geometry.path, geometry.scale)
+        if key not in self._flat:
+            self._flat[key] = is_flat(vertices)
+        return self._flat[key]
 
     def _inlined(self, name: str, vertices: Array, triangles: Triangles) -> str:
         self._names.add(name)
