@@ -41,7 +41,7 @@ def _mock_pip_audit(
         (None, False, True, 1),
     ],
 )
-def test_exit_codes(
+def test_the_exit_code_is_1_for_vulnerable_packages_and_3_if_nothing_is_audited(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     packages: list[dict[str, Any]] | None,

@@ -25,7 +25,7 @@ def at(doc: Document, node: int, **place: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("line", [70_000, 200_000])
-def test_positions_beyond_line_65535(line: int) -> None:
+def test_positions_are_exact_beyond_line_65535(line: int) -> None:
     blank = "\n" * (line - 2)
     text = HEAD.format("") + blank + '<odd/><!-- <not this="one"/> --><odd hue="red"></odd>' + TAIL
     doc = document(text)
@@ -37,7 +37,7 @@ def test_positions_beyond_line_65535(line: int) -> None:
 
 
 @pytest.mark.parametrize("line", [70_000, 200_000])
-def test_syntax_errors_beyond_line_65535(line: int) -> None:
+def test_syntax_errors_have_exact_lines_beyond_line_65535(line: int) -> None:
     text = "<skel>" + "\n" * (line - 1) + '<world a="1" a="2"/></skel>'
     (finding,) = load_text(text).diagnostics
     assert (finding.code, finding.line) == ("SK001", line)
@@ -144,7 +144,7 @@ def test_paths_can_be_written_as_xpath() -> None:
     assert doc.path(Place(3)) == "/xode/world[1]/body[@name='arm']/mass[1]"
 
 
-def test_lines_of_many_elements_at_once() -> None:
+def test_lines_of_many_elements_are_found_at_once() -> None:
     text = "<r>" + "\n<a/>" * 1000 + "</r>"
     doc = document(text)
     assert doc.lines(range(1, 1001)) == list(range(2, 1002))

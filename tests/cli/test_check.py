@@ -51,13 +51,17 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["clean.skel", "--semantics", "odd"], 2),
     ],
 )
-def test_exit_codes(exoskel_command: Command, files: Path, arguments: list[str], code: int) -> None:
+def test_the_exit_code_is_1_for_problems_and_2_for_files_and_options_that_cannot_be_used(
+    exoskel_command: Command, files: Path, arguments: list[str], code: int
+) -> None:
     ran = exoskel_command("check", *arguments)
     assert ran.code == code
     assert "Traceback" not in ran.out + ran.err
 
 
-def test_text_output(exoskel_command: Command, files: Path, snapshot: SnapshotAssertion) -> None:
+def test_check_prints_each_problem_with_its_excerpt(
+    exoskel_command: Command, files: Path, snapshot: SnapshotAssertion
+) -> None:
     ran = exoskel_command("check", "clean.skel", "warning.skel", "error.skel")
     assert ran.out == snapshot
     assert ran.err == ""
@@ -113,7 +117,7 @@ def test_standard_input_is_checked(exoskel_command: Command, files: Path) -> Non
     assert ran.out.startswith("<stdin>:2:23: error[SK022]")
 
 
-def test_samples_by_uri(exoskel_command: Command) -> None:
+def test_samples_are_checked_by_their_uri(exoskel_command: Command) -> None:
     assert exoskel_command("check", "dart://sample/skel/pendulum.skel").code == 0
 
 

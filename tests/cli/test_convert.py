@@ -49,7 +49,7 @@ def lossy(tmp_path: Path) -> Path:
     return path
 
 
-def test_text_output(
+def test_convert_prints_fates_and_the_certificate(
     file: Path, exoskel_command: Command, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -61,7 +61,7 @@ def test_text_output(
     assert (file.parent / "arm.xode").exists()
 
 
-def test_text_output_with_lowered_joints(
+def test_convert_prints_lowered_joints(
     file: Path, exoskel_command: Command, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -113,7 +113,9 @@ def test_every_node_can_be_listed(file: Path, exoskel_command: Command) -> None:
     assert "joint[shoulder]/axis/dynamics/damping" in done.out
 
 
-def test_for_pyode(file: Path, tmp_path: Path, exoskel_command: Command) -> None:
+def test_for_pyode_refuses_masses_that_pyode_cannot_represent(
+    file: Path, tmp_path: Path, exoskel_command: Command
+) -> None:
     output = tmp_path / "plain.xode"
     assert exoskel_command("convert", str(file), str(output), "--for", "pyode").code == 0
     assert b"<ext" not in output.read_bytes() and b"quaternion" not in output.read_bytes()
@@ -126,7 +128,7 @@ def test_for_pyode(file: Path, tmp_path: Path, exoskel_command: Command) -> None
     )
 
 
-def test_several_worlds(tmp_path: Path, exoskel_command: Command) -> None:
+def test_one_of_several_worlds_must_be_chosen(tmp_path: Path, exoskel_command: Command) -> None:
     space = "<space><body name='{}'/></space>"
     worlds = "".join(f"<world name='{n}'>{space.format(n + 'body')}</world>" for n in ("left", "right"))
     file = tmp_path / "two.xode"

@@ -70,7 +70,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_text_output(exoskel_command: Command, folder: Path, snapshot: SnapshotAssertion) -> None:
+def test_diff_prints_what_differs(exoskel_command: Command, folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = exoskel_command("diff", "before.skel", "after.skel")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out == snapshot

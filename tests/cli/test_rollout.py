@@ -126,7 +126,7 @@ def test_ctrl_c_during_an_import_is_an_interruption(monkeypatch: pytest.MonkeyPa
         ("a=b", None),
     ],
 )
-def test_forms_of_vary(text: str, expected: object) -> None:
+def test_vary_accepts_ranges_lists_and_distributions(text: str, expected: object) -> None:
     if expected is None:
         with pytest.raises(exoskel.ExoskelError, match="invalid --vary"):
             parse_variation(text)

@@ -22,7 +22,7 @@ from tests.support.xml import one_body
 
 
 @pytest.mark.parametrize("example", ["02_frames", "07_soft", "08_topology", "10_bare"])
-def test_info_text_output(
+def test_info_prints_the_content_of_a_file(
     exoskel_command: Command, example: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(EXAMPLES)
@@ -37,7 +37,7 @@ def test_info_json_is_the_summary(exoskel_command: Command) -> None:
     assert json.loads(ran.out) == json.loads(json.dumps(exoskel.summarize(exoskel.load(file))))
 
 
-def test_info_of_a_file_with_errors(exoskel_command: Command, tmp_path: Path) -> None:
+def test_info_counts_the_errors_of_a_file(exoskel_command: Command, tmp_path: Path) -> None:
     file = tmp_path / "bad.skel"
     file.write_text(one_body("<inertia><mass>x</mass></inertia>"))
     ran = exoskel_command("info", file)
@@ -48,7 +48,7 @@ def test_info_of_a_file_with_errors(exoskel_command: Command, tmp_path: Path) ->
     assert json.loads(exoskel_command("info", file, "--json").out)["worlds"] == []
 
 
-def test_info_of_a_missing_file(exoskel_command: Command) -> None:
+def test_info_reports_a_missing_file(exoskel_command: Command) -> None:
     ran = exoskel_command("info", "none.skel")
     assert (ran.code, ran.err) == (2, "exoskel: cannot read 'none.skel': no such file or directory\n")
 
@@ -59,7 +59,7 @@ def test_info_reads_standard_input(exoskel_command: Command) -> None:
 
 
 @pytest.mark.parametrize("name", ["inertia", "body/gravity", "sphere", "plane", "joint"])
-def test_describe_text_output(exoskel_command: Command, name: str, snapshot: SnapshotAssertion) -> None:
+def test_describe_prints_an_element(exoskel_command: Command, name: str, snapshot: SnapshotAssertion) -> None:
     ran = exoskel_command("describe", name)
     assert ran.code == 0
     assert ran.out == snapshot
@@ -73,13 +73,13 @@ def test_describe_covers_every_element(exoskel_command: Command) -> None:
         assert row["name"] == name and row["meaning"]
 
 
-def test_describe_an_unknown_element(exoskel_command: Command) -> None:
+def test_describe_suggests_a_name_for_an_unknown_element(exoskel_command: Command) -> None:
     ran = exoskel_command("describe", "jont")
     assert (ran.code, ran.err) == (2, "exoskel: unknown element 'jont'; did you mean 'joint'?\n")
 
 
 @pytest.mark.parametrize("code", ["SK024", "sk054", "MG001"])
-def test_explain_text_output(exoskel_command: Command, code: str, snapshot: SnapshotAssertion) -> None:
+def test_explain_prints_a_code(exoskel_command: Command, code: str, snapshot: SnapshotAssertion) -> None:
     ran = exoskel_command("explain", code)
     assert ran.code == 0
     assert ran.out == snapshot
@@ -93,7 +93,7 @@ def test_explain_covers_every_code(exoskel_command: Command) -> None:
         assert json.loads(exoskel_command("explain", topic.code, "--json").out)["title"] == topic.title
 
 
-def test_explain_an_unknown_code(exoskel_command: Command) -> None:
+def test_explain_reports_an_unknown_code(exoskel_command: Command) -> None:
     ran = exoskel_command("explain", "SK02")
     assert ran.code == 2 and "unknown code 'SK02'" in ran.err
 

@@ -257,7 +257,7 @@ def test_a_copy_of_a_folder_means_the_same(tmp_path: Path) -> None:
     assert diff(exoskel.load(sample.path), exoskel.load(tmp_path / "skel" / "car.skel")) == []
 
 
-def test_meshes_in_the_scene_itself() -> None:
+def test_meshes_in_the_scene_itself_are_compared() -> None:
     def scene(*heights: float) -> Scene:
         found = lab()
         vertices = np.array([(0.0, float(number), height) for number, height in enumerate(heights)])
@@ -443,7 +443,7 @@ def test_the_last_unmatched_item_is_renamed_even_if_it_changed() -> None:
     assert kinds(one_and(edit)) == [("lab/crate", "renamed"), ("lab/crate/static", "changed")]
 
 
-def test_items_in_only_one_scene() -> None:
+def test_items_in_only_one_scene_are_listed() -> None:
     a, b = lab(), lab()
     b.world.models[0].remove("cross")
     b.world.models[0].body("hand").markers.clear()

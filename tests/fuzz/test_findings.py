@@ -17,7 +17,7 @@ COLOR = "<sphere><radius>1</radius></sphere>"
 
 @pytest.mark.parametrize("semantics", ["written", "dart"])
 @pytest.mark.parametrize("color", ["1,1,3", "1,1,1,3", "0.1, 7 ,0.2", "1 1,-1"])
-def test_a_colour_out_of_range_between_commas(color: str, semantics: str) -> None:
+def test_a_colour_out_of_range_between_commas_is_reported(color: str, semantics: str) -> None:
     """The invalid number was looked up among the tokens between spaces, which are fewer."""
     text = one_shape(COLOR, "visualization_shape", f"<color>{color}</color>")
     found = [finding.key for finding in exoskel.load(text.encode(), semantics=semantics).diagnostics]  # type: ignore[arg-type]
@@ -54,21 +54,21 @@ def _motion(path: Path, **others: np.ndarray) -> exoskel.Trajectory:
 
 
 @pytest.mark.parametrize("pairs", ["5", "[1, 2]", '[["a"], ["b"]]', '[["m", "j"]]', '{"a": 1}', '"ab"'])
-def test_a_trajectory_that_names_its_coordinates_oddly(tmp_path: Path, pairs: str) -> None:
+def test_a_trajectory_with_invalid_names_of_coordinates_gets_numbered_columns(tmp_path: Path, pairs: str) -> None:
     """A table of it raised ValueError or TypeError."""
     motion = _motion(tmp_path / "a.npz", meta=np.array(f'{{"dof_pairs": {pairs}}}'))
     assert [column for column in motion.to_pandas() if column.startswith("q:")] == ["q:0/j", "q:1/j"]
 
 
 @pytest.mark.parametrize("last", [-1e308, -1.0])
-def test_a_trajectory_that_runs_backwards(tmp_path: Path, last: float) -> None:
+def test_a_trajectory_that_runs_backwards_is_refused(tmp_path: Path, last: float) -> None:
     """It could not be resampled, and a page could not be made of it: IndexError."""
     with pytest.raises(exoskel.ExoskelError, match="its times decrease"):
         _motion(tmp_path / "a.npz", time=np.array([0.0, last]))
 
 
 @pytest.mark.parametrize("last", [1e308, np.nan, np.inf, 1e15])
-def test_a_trajectory_of_infinite_time(tmp_path: Path, last: float) -> None:
+def test_a_trajectory_of_infinite_time_is_not_resampled(tmp_path: Path, last: float) -> None:
     """Even times of it raised ValueError, or took all memory."""
     motion = _motion(tmp_path / "a.npz", time=np.array([0.0, last]))
     with pytest.raises(exoskel.ExoskelError, match="too many steps"):
@@ -86,13 +86,13 @@ def test_a_trajectory_of_infinite_time(tmp_path: Path, last: float) -> None:
     ],
     ids=["times in a table", "times in words", "complex times", "names in a table", "a list of meta"],
 )
-def test_a_trajectory_with_arrays_of_the_wrong_kind(tmp_path: Path, others: dict[str, np.ndarray]) -> None:
+def test_a_trajectory_with_arrays_of_the_wrong_kind_is_refused(tmp_path: Path, others: dict[str, np.ndarray]) -> None:
     """It was taken, and could not even be shown."""
     with pytest.raises(exoskel.ExoskelError, match="is not a trajectory"):
         _motion(tmp_path / "a.npz", **others)
 
 
-def test_an_equality_constraint_on_a_placeholder_body() -> None:
+def test_an_equality_constraint_on_a_placeholder_body_is_handled() -> None:
     """Placeholder bodies are not part of the scene; a constraint on one raised KeyError."""
     inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     text = f"""<mujoco><worldbody><body name="a/a"><freejoint name="a/a_root"/>{inertial}
@@ -117,7 +117,7 @@ def test_a_suspension_without_a_spring_is_read(spring: str) -> None:
 
 @pytest.mark.parametrize("inner", ["n::b", "n:", "n::", "::n"])
 @pytest.mark.parametrize("beside", ["", '<model name="n"><link name="x"/></model>'])
-def test_a_nested_model_with_the_separator_in_its_name(inner: str, beside: str) -> None:
+def test_a_nested_model_with_the_separator_in_its_name_is_found(inner: str, beside: str) -> None:
     """What leads to its links was taken apart at the wrong place, and an AssertionError came of it (SDFormat)."""
     text = f"""<sdf version="1.11"><model name="m"><link name="a"/>{beside}<model name="{inner}"><pose>0 0 2 0 0 0</pose>
     <link name="b"><pose>0 1 0 0 0 0</pose></link></model>
@@ -148,7 +148,7 @@ print("done")
 """
 
 
-def test_a_warning_after_mujoco_ran_out_of_memory() -> None:
+def test_a_warning_after_mujoco_ran_out_of_memory_does_not_hang() -> None:
     """MuJoCo left a handler that passed the next warning to itself forever, so every later file hung."""
     command = [sys.executable, "-c", _AFTERWARDS]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
@@ -156,7 +156,7 @@ def test_a_warning_after_mujoco_ran_out_of_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["nkey", "nuserdata", "nuser_body", "nuser_geom"])
-def test_sizes_larger_than_any_scene(name: str) -> None:
+def test_sizes_larger_than_any_scene_are_not_allocated(name: str) -> None:
     """MuJoCo allocated this size: keyframes took minutes, the others all memory."""
     text = f'<mujoco><size {name}="2000000000"/><worldbody><geom size="1"/></worldbody></mujoco>'
     assert exoskel.load(text.encode(), format="mjcf").worlds
@@ -175,7 +175,7 @@ def test_small_assets_that_need_all_memory(asset: str) -> None:
     assert [diagnostic.key for diagnostic in scene.diagnostics] == ["MJ101.limit"]
 
 
-def test_a_height_field_that_unpacks_to_all_memory(tmp_path: Path) -> None:
+def test_a_height_field_that_unpacks_to_all_memory_is_refused(tmp_path: Path) -> None:
     """An image of a few bytes declares billions of pixels."""
     header = b"IHDR" + (60000).to_bytes(4, "big") * 2 + b"\x08\0\0\0\0"
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\x0d" + header + b"\0\0\0\0")
@@ -187,7 +187,7 @@ def test_a_height_field_that_unpacks_to_all_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tag", ["general", "motor"])
-def test_actuators_whose_history_needs_all_memory(tag: str) -> None:
+def test_actuators_whose_history_needs_all_memory_are_read_without_it(tag: str) -> None:
     """A default class made MuJoCo allocate gigabytes for delays, and the delay was not reported."""
     bodies = "".join(f'<body><joint name="j{i}"/><geom size="1"/></body>' for i in range(200))
     driven = "".join(f'<motor joint="j{i}" ctrlrange="-1 1"/>' for i in range(200))
@@ -201,7 +201,7 @@ def test_actuators_whose_history_needs_all_memory(tag: str) -> None:
     ]
 
 
-def test_actuators_with_very_many_states() -> None:
+def test_actuators_with_very_many_states_are_refused() -> None:
     text = '<mujoco><default><general dyntype="user" actdim="10000000"/></default></mujoco>'
     assert [d.key for d in exoskel.load(text.encode(), format="mjcf").diagnostics] == ["MJ101.limit"]
 

@@ -75,7 +75,7 @@ def test_an_edited_value_changes_only_its_own_bytes(name: str) -> None:
     assert saved == SKEL.encode()[:place] + new + SKEL.encode()[place + len(old) :]
 
 
-def test_a_mass_in_a_long_file_with_comments() -> None:
+def test_a_mass_is_edited_in_a_long_file_with_comments() -> None:
     filler = "".join(f"    <!-- remark {i}: {'x' * 60} -->\n" for i in range(500))
     text = SKEL.replace('    <skeleton name="arm">\n', filler + '    <skeleton name="arm">\n')
     assert len(text) > 40_000

@@ -57,7 +57,7 @@ def after(steps: int, **commands: float) -> tuple[float, float]:
         ("locked", 0.0, 0.0),
     ],
 )
-def test_without_commands(actuator: str, angle: float, speed: float) -> None:
+def test_each_actuator_moves_as_documented_without_commands(actuator: str, angle: float, speed: float) -> None:
     axle(actuator)
     # A servo without bounds stops within two steps: 1e-4 of the speed is left after the first.
     found = after(100)

@@ -99,7 +99,7 @@ def test_springs_and_dampers_follow_the_exact_solution(name: str) -> None:
         assert row["positions"][0] == pytest.approx(wanted, abs=0.01)
 
 
-def test_friction_of_a_joint() -> None:
+def test_friction_stops_a_joint() -> None:
     assert RECORDED["friction"][-1]["positions"][0] == pytest.approx(0.25, abs=1e-3)
     assert RECORDED["friction"][-1]["velocities"][0] == pytest.approx(0.0, abs=1e-6)
 

@@ -30,7 +30,7 @@ def test_npz_round_trips_without_pickles(motion: exoskel.Trajectory, tmp_path: P
     assert np.array_equal(again.positions, motion.positions) and again.dof_names == motion.dof_names
 
 
-def test_csv_and_parquet(motion: exoskel.Trajectory, tmp_path: Path) -> None:
+def test_trajectories_are_saved_as_csv_and_parquet(motion: exoskel.Trajectory, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     motion.save(tmp_path / "m.csv")
     table = pandas.read_csv(tmp_path / "m.csv")

@@ -32,7 +32,7 @@ def test_without_inertia_shapes_do_not_count(reads: Reads) -> None:
 
 
 @item(30)
-def test_moment_from_every_geometry() -> None:
+def test_a_moment_is_derived_from_every_geometry() -> None:
     scene = exoskel.load(EXAMPLES / "04_geometry.skel")
     many = scene.world.model("shapes").body("many")
     assert np.allclose(many.moment[:3], (1.25488505, 26.65449787, 26.53454603), atol=1e-8)
@@ -231,7 +231,7 @@ def test_derived_moments_are_reported(reads: Reads) -> None:
         ("<pyramid><base_width>1</base_width><base_depth>1</base_depth><height>1</height></pyramid>", "SK055.pyramid"),
     ],
 )
-def test_geometries_without_a_moment(reads: Reads, geometry: str, key: str) -> None:
+def test_geometries_without_a_moment_are_warnings(reads: Reads, geometry: str, key: str) -> None:
     shape = f"<visualization_shape><geometry>{geometry}</geometry></visualization_shape>"
     reads(one_body(inertia("<mass>1</mass>") + shape)).expect(key, "warning")
 

@@ -25,7 +25,7 @@ def dart_says(file: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 @pytest.mark.parametrize("semantics", ["written", "dart"])
-def test_loads_without_errors(file: Path, semantics: str) -> None:
+def test_corpus_files_load_without_errors(file: Path, semantics: str) -> None:
     scene = exoskel.load(file, semantics=semantics)
     assert [str(d) for d in scene.diagnostics if d.severity == "error"] == []
     assert scene.world.name
@@ -33,7 +33,7 @@ def test_loads_without_errors(file: Path, semantics: str) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_every_finding_has_its_place(file: Path) -> None:
+def test_every_diagnostic_has_a_position(file: Path) -> None:
     for finding in sort_by_position(exoskel.load(file).diagnostics):
         assert finding.line and finding.column and finding.path
         assert finding.excerpt.count("\n") == 1
@@ -41,7 +41,7 @@ def test_every_finding_has_its_place(file: Path) -> None:
 
 @pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_agrees_with_dart(file: Path) -> None:
+def test_corpus_files_agree_with_dart(file: Path) -> None:
     answer = dart_says(file)
     scene = exoskel.load(file, semantics="dart")
     if "failed" in answer:

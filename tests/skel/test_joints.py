@@ -129,7 +129,7 @@ _ZOO = {
 
 @item(54)
 @pytest.mark.parametrize(("file", "expected"), [("02_frames", _FRAMES), ("03_joints", _ZOO)])
-def test_poses_of_the_examples(file: str, expected: dict[str, list[list[float]]]) -> None:
+def test_the_examples_have_the_expected_poses(file: str, expected: dict[str, list[list[float]]]) -> None:
     loaded = exoskel.load(EXAMPLES / f"{file}.skel").world
     found = {b.name: pose for b, pose in zip(loaded.bodies(), Kinematics(loaded.models).poses(), strict=True)}
     assert found.keys() == expected.keys()

@@ -277,7 +277,7 @@ def test_collidable_zero_has_no_effect_in_the_reading_dart() -> None:
 
 
 @item(16)
-def test_collidable_that_is_neither(reads: Reads) -> None:
+def test_a_collidable_that_is_not_a_boolean_is_an_error(reads: Reads) -> None:
     read = reads(one_shape("<box><size>1 1 1</size></box>", beside="<collidable>maybe</collidable>"))
     read.expect("SK027", "error")
     assert read.body().collisions[0].collidable is True

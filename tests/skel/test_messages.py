@@ -25,7 +25,7 @@ def test_every_message_has_a_case() -> None:
 
 @item(96, 104)
 @pytest.mark.parametrize("key", CASES)
-def test_message_texts(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
+def test_every_message_is_reported_as_recorded(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     scene = load_case(CASES[key], folder, "doc.skel")
     assert key in [finding.key for finding in scene.diagnostics]
     assert shown(scene, CATALOGUE.engine) == snapshot

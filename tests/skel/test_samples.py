@@ -24,7 +24,7 @@ def test_there_are_enough_samples() -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
-def test_sample_is_clean(sample: Sample) -> None:
+def test_a_sample_has_only_the_intended_diagnostics(sample: Sample) -> None:
     scene = exoskel.load(sample.uri)
     assert {d.code for d in scene.diagnostics} <= ALLOWED.keys(), [str(d) for d in scene.diagnostics]
     assert 10 <= len(sample.title) <= 75
@@ -32,7 +32,7 @@ def test_sample_is_clean(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
-def test_sample_is_coloured(sample: Sample) -> None:
+def test_every_visual_of_a_sample_has_a_colour(sample: Sample) -> None:
     visuals = [shape for body in exoskel.load(sample.uri).world.bodies() for shape in body.visuals]
     assert visuals and all(shape.color is not None for shape in visuals)
 

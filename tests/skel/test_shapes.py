@@ -332,7 +332,9 @@ def test_a_caller_may_resolve_references_itself(reads: Reads, folder: Path) -> N
 
 
 @item(48)
-def test_sample_data_of_dart(reads: Reads, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_data_of_dart_is_found_by_dart_data_path(
+    reads: Reads, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DART_DATA_PATH", str(folder.parent))
     read = reads(mesh_document("dart://sample/obj/foot.obj"), base=folder)
     assert read.body().visuals[0].geometry.path == str(folder.parent / "obj" / "foot.obj")
@@ -472,7 +474,7 @@ def test_the_transformation_of_a_soft_sphere_is_not_applied(reads: Reads) -> Non
     assert skin is not None and skin.pose.is_identity
 
 
-def test_colour_inside_of_geometry(reads: Reads) -> None:
+def test_a_colour_inside_a_geometry_is_read_with_a_warning(reads: Reads) -> None:
     read = visual(reads, "<box><size>1 1 1</size></box><color>1 0 0</color>")
     read.expect("SK013.geometry_color", "warning")
     assert read.body().visuals[0].color == (1.0, 0.0, 0.0, 1.0)

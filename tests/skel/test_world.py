@@ -177,13 +177,13 @@ def test_an_empty_skeleton_is_reported(reads: Reads) -> None:
 
 
 @item(28)
-def test_a_world_without_skeletons(reads: Reads) -> None:
+def test_a_world_without_skeletons_is_reported(reads: Reads) -> None:
     read = reads(world())
     read.expect("SK044.world", "info")
     assert read.world.models == []
 
 
-def test_a_document_with_nothing_in_it(reads: Reads) -> None:
+def test_a_document_with_nothing_in_it_is_an_error(reads: Reads) -> None:
     read = reads("<skel version='1.0'/>")
     read.expect("SK004", "error")
     assert read.scene.worlds == []

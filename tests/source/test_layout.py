@@ -125,7 +125,7 @@ MESSY = """\
 </skel><!-- end --> <?done?>"""
 
 
-def test_a_messy_document(snapshot: SnapshotAssertion) -> None:
+def test_a_messy_document_gets_the_canonical_layout(snapshot: SnapshotAssertion) -> None:
     assert fmt(MESSY) == snapshot
     assert fmt(MESSY, numbers=True) == snapshot
 
@@ -275,7 +275,7 @@ def test_values_and_mixed_content_are_not_changed(content: str) -> None:
         ('<body\n  name = "&lt;&#10;\'"\n/>', '<body name="&lt;&#10;\'"/>'),
     ],
 )
-def test_layout_of_one_element(written: str, expected: str) -> None:
+def test_each_element_gets_the_canonical_layout(written: str, expected: str) -> None:
     assert inner(fmt(skeleton(written))) == [expected]
 
 

@@ -56,7 +56,7 @@ def test_a_four_bar_linkage_has_one_loop_joint() -> None:
     assert model.dof_count == 3
 
 
-def test_breadth_before_depth() -> None:
+def test_joints_are_found_breadth_first() -> None:
     joints = (
         joint(hinge(), "1", "a", "b")
         + joint(hinge(), "2", "b", "d")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not FILES, reason="no corpus beside the project"
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 @pytest.mark.parametrize("dialect", ["auto", "spec", "pyode"])
-def test_loads_without_errors(file: Path, dialect: str) -> None:
+def test_corpus_files_load_without_errors(file: Path, dialect: str) -> None:
     loaded = exoskel.load(file, dialect=dialect)
     assert [str(d) for d in loaded.diagnostics if d.severity == "error"] == []
     assert loaded.world.models
@@ -33,14 +33,14 @@ def test_pybrain_files_are_recognised(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_the_schema_accepts_samples(file: Path) -> None:
+def test_the_schema_accepts_corpus_files(file: Path) -> None:
     validator = etree.XMLSchema(etree.fromstring(build_schema(XODE)))
     assert validator.validate(etree.parse(file)), validator.error_log
 
 
 @pytest.mark.skipif(not pyode.python(), reason="no Python with PyODE")
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_agrees_with_pyode(file: Path) -> None:
+def test_corpus_files_agree_with_pyode(file: Path) -> None:
     (answer,) = pyode.ask([{"file": str(file)}])
     loaded = exoskel.load(file, dialect="pyode")
     if "failed" in answer:

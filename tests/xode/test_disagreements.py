@@ -123,7 +123,7 @@ def test_dialect_auto_depends_on_the_document(document: str, chosen: str) -> Non
 
 
 @disagreement(4)
-def test_rotations_without_their_wrapper() -> None:
+def test_rotations_without_their_wrapper_are_read_with_a_warning() -> None:
     loose = '<axisangle x="0" y="0" z="1" angle="90" aformat="degrees"/>'
     found, read = one(transform(loose))
     read.expect("X506", "warning")
@@ -132,7 +132,7 @@ def test_rotations_without_their_wrapper() -> None:
 
 @disagreement(5)
 @pytest.mark.parametrize("word", ["degrees", "DEGREES", "Degrees"])
-def test_angle_format_in_any_case(word: str) -> None:
+def test_the_angle_format_is_read_in_any_case(word: str) -> None:
     assert turn(one(transform(EULER.replace("degrees", word)))[0]).tolist() == QUARTER
 
 
@@ -250,7 +250,7 @@ def test_adjust_from_moved_geoms_and_when_nested() -> None:
 
 
 @disagreement(12)
-def test_mass_shape_by_total() -> None:
+def test_a_mass_shape_may_state_its_total() -> None:
     found, read = one(mass(mass_shape('<sphere radius="0.5"/>', ' total="3"')))
     read.assert_clean()
     assert found.mass == 3.0 and np.allclose(found.moment[:3], 0.3)
@@ -449,7 +449,7 @@ def test_reversed_stops_are_disabled() -> None:
     ("kind", "code"),
     [("slider", "X803"), ("fixed", "X803"), ("amotor", "X803.amotor"), ("universal", None), ("ball", None)],
 )
-def test_anchors_on_all_types(kind: str, code: str | None) -> None:
+def test_anchors_are_accepted_on_all_types(kind: str, code: str | None) -> None:
     axes = {"slider": 1, "amotor": 3, "universal": 2}.get(kind, 0)
     directions = "".join([axis(x=1, z=0), axis(y=1, z=0), axis()][:axes])
     read = load(two(f"<{kind}>{ANCHOR}{directions}</{kind}>"))
@@ -459,7 +459,7 @@ def test_anchors_on_all_types(kind: str, code: str | None) -> None:
 
 
 @disagreement(32)
-def test_both_names_of_an_extension() -> None:
+def test_an_extension_may_state_its_name_in_two_ways() -> None:
     read = load(scene('<ext name="a"/><ext ename="b"/><ext ename="c" name="c"/>'))
     read.assert_clean()
     assert [extension.name for extension in read.scene.extensions] == ["a", "b", "c"]

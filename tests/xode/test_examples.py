@@ -37,7 +37,7 @@ def codes(loaded: Scene) -> list[str]:
     return sorted(d.code for d in loaded.diagnostics)
 
 
-def test_example_1_smallest_scene() -> None:
+def test_example_1_the_smallest_scene_is_read() -> None:
     loaded = example(1)
     assert codes(loaded) == [] == codes(example(1, dialect="auto")) == codes(example(1, strict=True))
     ball = find_body(loaded.world, "ball")
@@ -63,7 +63,7 @@ _POSES = {
 
 
 @rule(15, 17, 21)
-def test_example_2_transforms() -> None:
+def test_example_2_transforms_give_the_expected_poses() -> None:
     loaded = example(2)
     assert codes(loaded) == ["X509"]
     assert codes(example(2, dialect="auto")) == ["X509", "X517", "X901"]
@@ -75,7 +75,7 @@ def test_example_2_transforms() -> None:
 
 
 @rule(18, 19, 24)
-def test_example_3_geoms_inside_a_body() -> None:
+def test_example_3_geoms_are_placed_inside_their_body() -> None:
     loaded = example(3)
     assert codes(loaded) == ["X512"]
     assert codes(example(3, dialect="auto")) == ["X512", "X517", "X901"]
@@ -98,7 +98,7 @@ def test_example_3_geoms_inside_a_body() -> None:
 
 
 @rule(13, 14)
-def test_example_4_masses() -> None:
+def test_example_4_masses_have_the_expected_centres_and_moments() -> None:
     loaded = example(4)
     assert codes(loaded) == ["X603", "X604", "X608"]
     assert codes(example(4, dialect="auto")) == ["X517", "X603", "X604", "X608", "X901"]
@@ -122,7 +122,7 @@ def test_example_4_masses() -> None:
 
 
 @rule(29)
-def test_example_5_shapes() -> None:
+def test_example_5_shapes_are_read_with_their_poses() -> None:
     loaded = example(5)
     assert codes(loaded) == ["X705", "X708"]
     shapes = {shape.name: shape for shape in loaded.world.model("environment").bodies[0].collisions}
@@ -138,7 +138,7 @@ def test_example_5_shapes() -> None:
 
 
 @rule(26, 28)
-def test_example_6_joints() -> None:
+def test_example_6_joints_connect_the_expected_bodies() -> None:
     loaded = example(6)
     assert codes(loaded) == ["X805"]
     assert codes(example(6, dialect="auto")) == ["X805", "X901"]
@@ -176,7 +176,7 @@ def anchor(model: Model, name: str) -> np.ndarray:
 
 
 @rule(16, 20, 25, 27)
-def test_example_7_links() -> None:
+def test_example_7_omitted_links_are_completed() -> None:
     loaded = example(7)
     assert codes(loaded) == ["X805", "X805"]
     assert codes(example(7, dialect="auto")) == ["X805", "X805", "X901"]
@@ -196,7 +196,7 @@ def test_example_7_links() -> None:
 
 
 @rule(32)
-def test_example_8_state_and_extensions() -> None:
+def test_example_8_states_and_extensions_are_read() -> None:
     loaded = example(8)
     assert codes(loaded) == [] == codes(example(8, dialect="auto"))
     spinner = find_body(loaded.world, "spinner")
@@ -224,7 +224,7 @@ def test_example_8_state_and_extensions() -> None:
     assert loaded.world.models[0].joint("spinner_root").velocities == (0.0, 0.0, 30.0, 0.1, 0.0, 0.0)
 
 
-def test_example_9_dialect() -> None:
+def test_example_9_is_recognised_as_pyode() -> None:
     loaded = example(9, dialect="auto")
     assert codes(loaded) == ["X103", "X208", "X504", "X705", "X805", "X901"]
     assert loaded.reading.semantics == "pyode"
@@ -280,12 +280,12 @@ def euler(x: float, y: float, z: float, extra: str = "") -> str:
         ),
     ],
 )
-def test_vector_euler_in_both_dialects(dialect: str, rows: list[tuple[float, ...]]) -> None:
+def test_euler_angles_differ_between_the_dialects(dialect: str, rows: list[tuple[float, ...]]) -> None:
     found = one(euler(0.1, 0.2, 0.3), dialect=dialect)
     assert np.allclose(pose(found)[1], rows, atol=1e-9)
 
 
-def test_vector_quaternion_of_a_rotation() -> None:
+def test_euler_angles_give_the_expected_quaternion() -> None:
     w, x, y, z = one(euler(0.1, 0.2, 0.3)).pose.quaternion
     assert np.allclose((x, y, z, w), (0.064071348, 0.091157549, 0.153439302, 0.981856173), atol=1e-9)
 
@@ -298,7 +298,9 @@ def test_vector_quaternion_of_a_rotation() -> None:
         ((90, 90, 0), [(0, 0, 1), (1, 0, 0), (0, 1, 0)]),
     ],
 )
-def test_vector_euler_in_degrees(angles: tuple[float, float, float], rows: list[tuple[float, ...]]) -> None:
+def test_euler_angles_in_degrees_equal_those_in_radians(
+    angles: tuple[float, float, float], rows: list[tuple[float, ...]]
+) -> None:
     in_degrees = one(euler(*angles, 'aformat="degrees"'))
     in_radians = one(euler(*map(math.radians, angles)))
     assert np.allclose(pose(in_degrees)[1], rows, atol=1e-12)
@@ -330,7 +332,9 @@ def test_vector_euler_in_degrees(angles: tuple[float, float, float], rows: list[
         ),
     ],
 )
-def test_vector_shape_masses(shape: str, total: float, dense: tuple[float, ...], light: tuple[float, ...]) -> None:
+def test_the_mass_of_a_shape_follows_from_density_or_total(
+    shape: str, total: float, dense: tuple[float, ...], light: tuple[float, ...]
+) -> None:
     by_density = one(mass(mass_shape(shape, ' density="1000"')))
     by_total = one(mass(mass_shape(shape, ' total="3"')))
     assert by_density.mass == pytest.approx(total, abs=1e-6)
@@ -339,7 +343,7 @@ def test_vector_shape_masses(shape: str, total: float, dense: tuple[float, ...],
     assert np.allclose(by_total.moment[:3], light, atol=1e-6)
 
 
-def test_vector_composition() -> None:
+def test_the_transform_of_a_group_moves_its_bodies() -> None:
     parent = transform(
         '<position x="1" y="2" z="3"/><rotation><euler x="0" y="0" z="90" aformat="degrees"/></rotation>'
     )
@@ -347,7 +351,7 @@ def test_vector_composition() -> None:
     assert np.allclose(pose(find_body(loaded.world, "b"))[0], (1, 3, 3), atol=1e-12)
 
 
-def test_vector_moved_plane() -> None:
+def test_the_transform_of_a_plane_moves_its_equation() -> None:
     loaded = exoskel.load(scene(geom('<plane a="0" b="0" c="2" d="-1"/>', before=at(0, 0, 5))), dialect="spec")
     (plane,) = loaded.world.model("environment").bodies[0].collisions
     assert plane.geometry == exoskel.Plane((0.0, 0.0, 1.0), 4.5)
@@ -363,7 +367,9 @@ def test_vector_moved_plane() -> None:
         ([(0, 1, 4)], None, ["X701"]),
     ],
 )
-def test_vector_index_base(triangles: list[tuple[int, int, int]], base: int | None, expected: list[str]) -> None:
+def test_triangle_indices_may_start_at_0_or_1(
+    triangles: list[tuple[int, int, int]], base: int | None, expected: list[str]
+) -> None:
     read = Read(exoskel.load(scene(geom(trimesh(4, triangles))), dialect="spec"))
     read.expect_all(*expected).assert_clean()
     if base is not None:
@@ -372,7 +378,7 @@ def test_vector_index_base(triangles: list[tuple[int, int, int]], base: int | No
         assert shape.geometry.triangles.tolist() == [[i - base for i in t] for t in triangles]
 
 
-def test_vector_springy_stops() -> None:
+def test_stiffness_and_damping_convert_to_erp_and_cfm_and_back() -> None:
     from exoskel.scene.joint import erp_cfm_from_spring, spring_from_erp_cfm
 
     erp, cfm = erp_cfm_from_spring(stiffness=10.0, damping=4.5, step=0.02)

@@ -27,7 +27,7 @@ ACCEPTED = [name for name, answer in recorded("files").items() if "failed" not i
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_files_that_pyode_reads(name: str) -> None:
+def test_files_that_pyode_reads_agree_with_its_records(name: str) -> None:
     scene_read = exoskel.load(FILES[name], dialect="pyode")
     assert pyode.differences(scene_read, recorded("files")[name]) == []
 

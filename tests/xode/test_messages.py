@@ -22,7 +22,7 @@ def test_every_message_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_message_texts(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
+def test_every_message_is_reported_as_recorded(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     scene = load_case(CASES[key], folder, "doc.xode")
     assert key in [finding.key for finding in scene.diagnostics]
     assert shown(scene, CATALOGUE.engine) == snapshot
@@ -42,7 +42,7 @@ def test_templates_are_filled(folder: Path) -> None:
                 assert "{" not in text, key
 
 
-def test_strict_and_lenient_severities(folder: Path) -> None:
+def test_every_message_has_its_strict_and_lenient_severity(folder: Path) -> None:
     """Both columns of section 14, for every message with an example document."""
     for key, case in CASES.items():
         message = CATALOGUE[key]

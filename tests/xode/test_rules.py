@@ -150,7 +150,7 @@ def test_a_mass_struct_is_complete(lost: str, code: str) -> None:
 @pytest.mark.parametrize(
     "shape", ['<cone radius="1" length="1"/>', '<plane a="0" b="0" c="1" d="0"/>', '<ray length="1"/>']
 )
-def test_mass_shapes(shape: str) -> None:
+def test_cones_planes_and_rays_are_refused_as_mass_shapes(shape: str) -> None:
     load(scene(body(mass(mass_shape(shape))))).expect("X609", "error")
 
 

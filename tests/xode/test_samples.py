@@ -48,25 +48,25 @@ def test_there_are_enough_samples() -> None:
     assert {sample.name for sample in SAMPLES} >= REQUIRED
 
 
-def test_names_are_unique() -> None:
+def test_samples_have_unique_names() -> None:
     assert all(one.name < other.name for one, other in pairwise(SAMPLES))
 
 
 @each
-def test_sample_is_clean(sample: Sample) -> None:
+def test_a_sample_has_only_the_intended_diagnostics(sample: Sample) -> None:
     scene = exoskel.load(sample.uri)
     assert {d.code for d in scene.diagnostics} == MEANT.get(sample.name, {}).keys(), [*map(str, scene.diagnostics)]
     assert scene.world.models
 
 
 @each
-def test_sample_is_found_by_name(sample: Sample) -> None:
+def test_a_sample_is_found_by_its_name(sample: Sample) -> None:
     assert sample.uri == f"dart://sample/xode/{sample.name}.xode"
     assert tree(sample).get("name") == sample.name
 
 
 @each
-def test_sample_has_a_title(sample: Sample) -> None:
+def test_a_sample_begins_with_its_title(sample: Sample) -> None:
     first = next(tree(sample).itersiblings(preceding=True))
     assert isinstance(first, etree._Comment)
     assert 10 <= len(sample.title) <= 90
@@ -74,7 +74,7 @@ def test_sample_has_a_title(sample: Sample) -> None:
 
 
 @each
-def test_sample_is_coloured(sample: Sample) -> None:
+def test_every_geom_of_a_sample_has_a_colour(sample: Sample) -> None:
     geoms = tree(sample).xpath("//geom")
     assert geoms and all(len(geom.xpath("ext[@ename='colour']")) == 1 for geom in geoms)
 
