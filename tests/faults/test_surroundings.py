@@ -193,11 +193,18 @@ INVALID = ("inf", "nan", "-1", "0", "many", "1e400")
 
 @pytest.mark.parametrize(
     ("variable", "text"),
-    [(SECONDS, "1e10"), (BYTES, "1e20"), *((one, text) for one in (SECONDS, BYTES) for text in INVALID)],
+    [
+        (SECONDS, "1e10"),
+        (BYTES, "1e20"),
+        (BYTES, "5"),
+        (BYTES, "4.9e8"),
+        *((one, text) for one in (SECONDS, BYTES) for text in INVALID),
+    ],
 )
 def test_a_limit_in_the_environment_is_checked(monkeypatch: pytest.MonkeyPatch, variable: str, text: str) -> None:
     monkeypatch.setenv(variable, text)
-    with pytest.raises(exoskel.ExoskelError, match=f"invalid {variable} '{text}': expected a number from 1 to"):
+    least = "1" if variable == SECONDS else r"5e\+08"  # engines cannot start with less memory
+    with pytest.raises(exoskel.ExoskelError, match=f"invalid {variable} '{text}': expected a number from {least} to"):
         EngineProcess("ODE", "exoskel.engines.ode.worker")
 
 

@@ -25,10 +25,11 @@ SECONDS_VARIABLE = "EXOSKEL_ENGINE_SECONDS"
 BYTES_VARIABLE = "EXOSKEL_ENGINE_BYTES"
 """The memory limit of an engine."""
 _SECONDS = 3600.0
-_MAX_SECONDS = 1e9
+_MIN_SECONDS, _MAX_SECONDS = 1.0, 1e9
 """Timers of Python are limited to 292 years."""
 _BYTES = 32.0 * 2**30
-_MAX_BYTES = 2.0**60
+_MIN_BYTES, _MAX_BYTES = 5e8, 2.0**60
+"""Engines need more than 130 MB of address space to start; with less, their messages do not name the reason."""
 
 
 class EngineProcess:
@@ -67,15 +68,15 @@ def _receive(stream: IO[bytes]) -> JsonObject | None:
 
 
 def _seconds() -> float:
-    return _setting(SECONDS_VARIABLE, _SECONDS, _MAX_SECONDS)
+    return _setting(SECONDS_VARIABLE, _SECONDS, _MIN_SECONDS, _MAX_SECONDS)
 
 
 def _bytes() -> int:
-    return int(_setting(BYTES_VARIABLE, _BYTES, _MAX_BYTES))
+    return int(_setting(BYTES_VARIABLE, _BYTES, _MIN_BYTES, _MAX_BYTES))
 
 
-def _setting(variable: str, default: float, most: float) -> float:
-    """A limit from the environment, or the default.  Raises ExoskelError unless it is a number from 1 to `most`."""
+def _setting(variable: str, default: float, least: float, most: float) -> float:
+    """A limit from the environment, or the default; raises ExoskelError unless it is from `least` to `most`."""
     text = os.environ.get(variable, "").strip()
     if not text:
         return default
@@ -83,8 +84,8 @@ def _setting(variable: str, default: float, most: float) -> float:
         value = float(text)
     except ValueError:
         value = nan
-    if not 1.0 <= value <= most:
-        raise ExoskelError(f"invalid {variable} {text!r}: expected a number from 1 to {most:g}")
+    if not least <= value <= most:
+        raise ExoskelError(f"invalid {variable} {text!r}: expected a number from {least:g} to {most:g}")
     return value
 
 
