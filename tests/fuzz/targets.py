@@ -76,7 +76,7 @@ def is_sampled(data: bytes, every: int) -> bool:
 def _scene_runner(format: str) -> Callable[[bytes], int]:
     """Returns a function that reads a document and formats its diagnostics; nothing may raise."""
     from exoskel.formats.interface import ReadOptions
-    from exoskel.scene.edit_tracking import CLOCK
+    from exoskel.scene.edit_tracking import CLOCK, no_edits
     from exoskel.scene.summary import summarize
     from exoskel.scene.validation import mark_valid
     from exoskel.source.document import Document
@@ -95,7 +95,8 @@ def _scene_runner(format: str) -> Callable[[bytes], int]:
     place = Location(path=str(REFERENCED_FILES / f"document.{format}"))
 
     def run(data: bytes) -> int:
-        scene = read(Document(data, "document", place), options[len(data) % len(options)])
+        with no_edits():  # as `load` does
+            scene = read(Document(data, "document", place), options[len(data) % len(options)])
         if is_sampled(data, 4):
             for finding in scene.diagnostics[:50]:
                 assert str(finding) and finding.excerpt is not None and finding.path is not None

@@ -450,7 +450,7 @@ MESHES = {
         lambda folder: _mesh("dart://sample/../../../../../etc/passwd"), ("SK064.scheme",), loads=True
     ),
     "a package URI with .., confined": Hostile(
-        lambda folder: _mesh("package://../../../../etc/passwd"), ("SK064.outside",), loads=True,
+        lambda folder: _mesh("package://arm/../../../../etc/passwd"), ("SK064.outside",), loads=True,
         options={"confine": True, "package_path": ["."]},
     ),
     "a file name with a NUL": Hostile(lambda folder: _mesh("a%00.obj"), UNREADABLE, loads=True),

@@ -13,6 +13,7 @@ from exoskel.formats.comments_and_extensions import PreservedData, preserve, pre
 from exoskel.formats.embedded_writer import EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.interface import Dialect, ReadOptions
 from exoskel.scene.copies import copy_scene
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene
@@ -190,4 +191,5 @@ def reread(data: bytes, format: str, folder: Path | None, target: Target = "port
     location = Location(path=str(folder / f"scene.{format}")) if folder is not None else Location()
     document = Document(data, f"<{format}>", location)
     dialect: Dialect = "pyode" if target == "pyode" else "spec"
-    return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, limits=_OWN_LIMITS, **options))
+    with no_edits():  # reading is not an edit, and accepts any number
+        return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, limits=_OWN_LIMITS, **options))

@@ -331,7 +331,8 @@ class _Patcher:
     def read(self, data: bytes, *, native: bool = False) -> Scene:
         """Read the bytes of the document in the way the scene was read; `native` ignores embedded data."""
         options = structs.replace(self.options, apply_embedded_data=False) if native else self.options
-        return self.format.reader()(self._document(data), options)
+        with no_edits():  # reading is not an edit, and accepts any number
+            return self.format.reader()(self._document(data), options)
 
     def _document(self, data: bytes) -> Document:
         return Document(data, self.document.name, self.document.location, self.document.path_style)
