@@ -285,3 +285,13 @@ def test_every_listed_skip_names_an_existing_test() -> None:
         assert not test or any(fnmatch(function, prefix) or fnmatch(f"{function}[", test) for function in functions), (
             pattern
         )
+
+
+def test_the_recipe_for_a_joint_kind_names_every_module_that_lists_kinds() -> None:
+    recipe = (PROJECT / "CONTRIBUTING.md").read_text().partition("## Add a joint kind")[2].partition("\n## ")[0]
+    source = PROJECT / "src" / "exoskel"
+    listing = {path for path in source.rglob("*.py") if "translational2d" in path.read_text()}
+    outside = {path.relative_to(PROJECT).as_posix() for path in listing if path.parts[len(source.parts)] != "formats"}
+    assert outside <= set(re.findall(r"`(src/[^`]+)`", recipe))
+    named = set(re.findall(r"`(src/[^`]+\.py)`", recipe.partition("5. ")[2].partition("6. ")[0]))
+    assert named <= outside

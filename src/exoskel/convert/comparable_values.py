@@ -181,20 +181,20 @@ def _half_space_difference(a: np.ndarray, one: Plane, b: np.ndarray, other: Plan
     return max(float(np.linalg.norm(normals[0] - normals[1])), relative_difference(*offsets))
 
 
-def _symmetry(geometry: Geometry, turned: np.ndarray) -> np.ndarray:
-    """The rotation that leaves a geometry unchanged and comes closest to undoing the rotation `turned`."""
+def _symmetry(geometry: Geometry, rotation: np.ndarray) -> np.ndarray:
+    """The rotation that leaves a geometry unchanged and comes closest to undoing `rotation`."""
     found = np.eye(4)
     if isinstance(geometry, Sphere) or (isinstance(geometry, Ellipsoid) and len({*geometry.size}) == 1):
-        found[:3, :3] = turned.T
+        found[:3, :3] = rotation.T
     elif isinstance(geometry, Box | Ellipsoid):
-        steps = np.rint(turned)  # quarter and half turns
-        is_turn = np.array_equal(steps @ steps.T, np.eye(3))
-        if is_turn and np.array_equal(np.abs(steps) @ geometry.size, geometry.size):
+        steps = np.rint(rotation)  # quarter and half turns
+        is_quarter_turn = np.array_equal(steps @ steps.T, np.eye(3))
+        if is_quarter_turn and np.array_equal(np.abs(steps) @ geometry.size, geometry.size):
             found[:3, :3] = steps.T
     elif isinstance(geometry, Cylinder | Capsule | Cone | Ray):
-        is_flipped = turned[2, 2] < 0.0 and isinstance(geometry, Cylinder | Capsule)
+        is_flipped = rotation[2, 2] < 0.0 and isinstance(geometry, Cylinder | Capsule)
         flip = np.diag([1.0, -1.0, -1.0]) if is_flipped else np.eye(3)
-        upright = turned @ flip
+        upright = rotation @ flip
         angle = np.arctan2(upright[1, 0] - upright[0, 1], upright[0, 0] + upright[1, 1])
         found[:3, :3] = flip @ spatial.exp(np.array([0.0, 0.0, -angle]))
     return found

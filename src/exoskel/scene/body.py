@@ -127,7 +127,7 @@ class Body(Item):
 
     def collision_name(self, shape: Shape) -> str:
         """The name of a collision shape for `World.collision_exempt_groups`: that of the body for the first one."""
-        return self.name if self.collisions[0] is shape else shape.name
+        return self.name if self.collisions and self.collisions[0] is shape else shape.name
 
     @property
     def mass(self) -> float:

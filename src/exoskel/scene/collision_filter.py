@@ -86,14 +86,14 @@ def collision_rules(
     """
     if self_colliding is None:
         self_colliding = {id(model) for model in world.models} if world.self_collision else ()
-    groups = world.collision_exempt_groups if exempt_groups else ()
+    exempting = world if exempt_groups and world.collision_exempt_groups else None
     kinds: dict[int, CollisionKind] = {}
     for model in world.models:
         own = () if id(model) in self_colliding or model.static else (id(model),)
         for body in model.bodies:
             solid = [shape for shape in body.collisions if shape.collidable]
             if solid:
-                kinds[id(body)] = frozenset(_shape_labels(body, shape, own, groups) for shape in solid)
+                kinds[id(body)] = frozenset(_shape_labels(exempting, body, shape, own) for shape in solid)
     pairs = [
         (parent, child)
         for model in world.models
@@ -104,11 +104,10 @@ def collision_rules(
     return CollisionRules(kinds, exempt_kinds_by_labels(kinds.values()), pairs, fixed_bodies(world.models))
 
 
-def _shape_labels(body: Body, shape: Shape, own: Iterable[int], groups: Iterable[tuple[str, ...]]) -> Labels:
-    if not groups:
+def _shape_labels(exempting: World | None, body: Body, shape: Shape, own: Iterable[int]) -> Labels:
+    if exempting is None:
         return frozenset(own)
-    name = body.collision_name(shape)
-    shared = (f"exempt group {i}" for i, parts in enumerate(groups) if any(part in name for part in parts))
+    shared = (f"exempt group {number}" for number in exempting.exempt_groups_of(body.collision_name(shape)))
     return frozenset([*own, *shared])
 
 

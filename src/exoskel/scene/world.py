@@ -153,9 +153,13 @@ class World(Item):
         """The ids of the shapes of each of the exempt groups."""
         shapes = [(body.collision_name(one), one) for body in self.bodies() for one in body.collisions]
         return [
-            {id(shape) for name, shape in shapes if any(part in name for part in parts)}
-            for parts in self.collision_exempt_groups
+            {id(shape) for name, shape in shapes if number in self.exempt_groups_of(name)}
+            for number in range(len(self.collision_exempt_groups))
         ]
+
+    def exempt_groups_of(self, name: str) -> list[int]:
+        """The numbers of the exempt groups of a shape with this name: those with a part that the name contains."""
+        return [i for i, parts in enumerate(self.collision_exempt_groups) if any(part in name for part in parts)]
 
     def remove(self, item: Model | Body | Joint | Shape | str, *, subtree: bool = False) -> None:
         """Remove a model, body, joint or shape, or the one with that path; see `Model.remove`."""

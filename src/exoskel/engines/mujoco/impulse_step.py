@@ -91,7 +91,7 @@ class _Block(Struct, frozen=True):
     square: tuple[Indices, ...]
     free_square: tuple[Indices, ...]
     coupling: tuple[Indices, ...]
-    is_turning: bool
+    is_rotational: bool
     is_constrained: bool
     has_limits: bool
     has_servos: bool
@@ -148,17 +148,17 @@ class ImpulseStep:
         self._read_joints(limits)
         self._velocity = self._to_mujoco(compiled.actuation.velocity)
         self._acceleration = self._to_mujoco(compiled.actuation.acceleration)
-        self._turning_servo = np.zeros(count, dtype=bool)
+        self._rotational_servo = np.zeros(count, dtype=bool)
         """Servos of ball and free joints, for which MuJoCo has no constraint."""
         for group in compiled.coordinates.rotational:
-            self._turning_servo[group.qvel] = self._servo[group.qvel]
+            self._rotational_servo[group.qvel] = self._servo[group.qvel]
         self._locked = self._to_mujoco(compiled.actuation.locked)
         self._prescribed = self._velocity | self._acceleration | self._locked
         flags = self._mujoco.mjtDisableBit
         self._row_flags = int(flags.mjDSBL_FRICTIONLOSS | flags.mjDSBL_LIMIT | flags.mjDSBL_ACTUATION)
         """What is off while friction, limits and servos are computed here."""
         self._has_velocity, self._has_locked = bool(self._velocity.any()), bool(self._locked.any())
-        self._turning: list[RotationalJoints] = []
+        self._rotational_groups: list[RotationalJoints] = []
         self._placed: set[int] = set()
         self._blocks: list[_Block] = []
         self._set_blocks(self.values)
@@ -209,9 +209,11 @@ class ImpulseStep:
         concerned = self._prescribed | self._servo | self._limited
         for one in (values.damping, values.stiffness, values.friction):
             concerned |= _any_world(one)
-        self._turning = [group for group in self.compiled.coordinates.rotational if concerned[group.qvel].any()]
+        self._rotational_groups = [
+            group for group in self.compiled.coordinates.rotational if concerned[group.qvel].any()
+        ]
         depends = self._servo | self._limited | _any_world(values.stiffness)
-        self._placed = {id(group) for group in self._turning if depends[group.qvel].any()}
+        self._placed = {id(group) for group in self._rotational_groups if depends[group.qvel].any()}
         trees = np.asarray(model.dof_treeid)
         blocks: list[list[int]] = []
         for tree in np.unique(trees[concerned]).tolist():
@@ -248,7 +250,7 @@ class ImpulseStep:
             square=np.ix_(dofs, dofs),
             free_square=np.ix_(free, free),
             coupling=np.ix_(free, driven),
-            is_turning=any(bool(np.isin(group.qvel, dofs).any()) for group in self._turning),
+            is_rotational=any(bool(np.isin(group.qvel, dofs).any()) for group in self._rotational_groups),
             is_constrained=bool(constrained[dofs].any()),
             has_limits=bool(self._limited[dofs[free]].any()),
             has_servos=bool(self._servo[dofs[free]].any()),
@@ -395,11 +397,11 @@ class ImpulseStep:
             return qpos, qvel, None
         positions = np.zeros(len(qvel))
         positions[coordinates.qvel] = qpos[coordinates.qpos]
-        if not self._turning:
+        if not self._rotational_groups:
             return positions, qvel, None
         velocities, change = qvel.copy(), np.eye(len(qvel))
         own = np.zeros(coordinates.count)
-        for group in self._turning:
+        for group in self._rotational_groups:
             if id(group) in self._placed:
                 group.positions(qpos, own)
                 positions[group.qvel] = own[group.scene]
@@ -412,7 +414,7 @@ class ImpulseStep:
         """The forces to add to those of MuJoCo for the accelerations of DART."""
         inertia = block.inertia(data)
         try:
-            if state.change is None or not block.is_turning:
+            if state.change is None or not block.is_rotational:
                 return inertia @ self._accelerations(block, inertia, smooth, state) - smooth
             change = state.change[block.square]
             wanted = self._accelerations(block, change.T @ inertia @ change, change.T @ smooth, state)
@@ -488,7 +490,7 @@ class ImpulseStep:
         """A servo aims at positions within the limits, enforced or not, and is off where a limit acts."""
         allowed = (self._position_limits[:, own] - state.positions[own]) / self._step_size
         wanted = np.clip(state.commands[own], *allowed) - velocities
-        is_active = (self._servo if state.with_impulses else self._turning_servo)[own] & (wanted != 0.0)
+        is_active = (self._servo if state.with_impulses else self._rotational_servo)[own] & (wanted != 0.0)
         is_active[at_limits] = False
         at = np.flatnonzero(is_active)
         low, high = self._force_limits[:, own[at]] * self._step_size

@@ -115,7 +115,7 @@ def _parts(geometry: Geometry) -> list[tuple[Geometry, Array]]:
 
 def _filter_bits(world: World, name: str) -> int:
     """One bit for each collision-exempt group whose name parts the name contains."""
-    return sum(1 << i for i, group in enumerate(world.collision_exempt_groups) if any(part in name for part in group))
+    return sum(1 << number for number in world.exempt_groups_of(name))
 
 
 DEFAULT_FRICTION = 1.0

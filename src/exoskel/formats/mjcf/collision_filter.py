@@ -54,11 +54,7 @@ class ContactBits:
         own = 0 if self.world.self_collision else self._models.get(id(model), 0)
         if not self.world.collision_exempt_groups:
             return own, frozenset()
-        name = body.name if body.collisions and body.collisions[0] is shape else shape.name
-        exempt = (
-            i for i, parts in enumerate(self.world.collision_exempt_groups) if any(part in name for part in parts)
-        )
-        return own, frozenset(exempt)
+        return own, frozenset(self.world.exempt_groups_of(body.collision_name(shape)))
 
     def bits(self, model: Model, body: Body, shape: Shape) -> tuple[int, int]:
         """`contype` and `conaffinity` of a shape."""

@@ -26,7 +26,7 @@ _ENGINE = unused("solver settings: not part of a scene")
 _ROTATION_ATTRIBUTES = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
 
 
-def _unread(tag: str) -> dict[str, SceneField | str]:
+def _ignored_attributes(tag: str) -> dict[str, SceneField | str]:
     """Attributes without a counterpart in the scene."""
     return {
         f"@{name}": unused("not part of a scene", affects_motion=physical)
@@ -50,7 +50,7 @@ _JOINT: dict[str, SceneField | str] = {
     "@ref": dof_field("position", "rest", "position_limits"),
     "@armature": unused("a scene has no joint inertia"),
     "@class": STRUCTURE,
-    **_unread("joint"),
+    **_ignored_attributes("joint"),
 }
 _GEOM: dict[str, SceneField | str] = {
     "@name": "name",
@@ -68,7 +68,7 @@ _GEOM: dict[str, SceneField | str] = {
     "@group": _SHOWN,
     "@class": STRUCTURE,
     "@user": _LABEL,
-    **_unread("geom"),
+    **_ignored_attributes("geom"),
 }
 
 
@@ -127,7 +127,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
             for name in (*MEANINGS, "filterparent")
         },
         "option/**": _ENGINE,
-        **{f"option/{path}": row for path, row in _unread("option").items()},
+        **{f"option/{path}": row for path, row in _ignored_attributes("option").items()},
         "size/**": unused("memory settings of the engine"),
         "custom": STRUCTURE,
         "custom/**": SceneField(elsewhere="in the names of models, bodies and joints"),
@@ -191,7 +191,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "@class": STRUCTURE,
         "@group": _SHOWN,
         "@material": _SHOWN,
-        **_unread("site"),
+        **_ignored_attributes("site"),
     },
     Joint: {
         "": STRUCTURE,

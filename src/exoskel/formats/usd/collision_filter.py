@@ -49,11 +49,8 @@ class CollisionGroups:
     def add_shape(self, body: Body, shape: Shape, path: PrimPath) -> None:
         if not self.exempt:
             return
-        # A body's first geom has the name of the body.
-        name = body.name if body.collisions and body.collisions[0] is shape else shape.name
-        for members, parts in zip(self.exempt, self.world.collision_exempt_groups, strict=True):
-            if any(part in name for part in parts):
-                members.append(path)
+        for number in self.world.exempt_groups_of(body.collision_name(shape)):
+            self.exempt[number].append(path)
 
     def pairs(self, model: Model, written: Iterable[Joint]) -> Iterator[tuple[Body, Body]]:
         """Connected bodies that do not collide and that no joint in `written` filters."""

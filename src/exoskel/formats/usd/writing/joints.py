@@ -106,11 +106,11 @@ class JointWriter:
         if joint.parent is not None:
             prim.properties["rel physics:body0"] = bodies[id(joint.parent)]
         prim.properties["rel physics:body1"] = bodies[id(joint.child)]
-        outer, outer_turn, inner, inner_turn = self.frames[id(joint)]
+        outer, outer_rotation, inner, inner_rotation = self.frames[id(joint)]
         prim.properties["point3f physics:localPos0"] = tuple(outer)
-        prim.properties["quatf physics:localRot0"] = tuple(outer_turn)
+        prim.properties["quatf physics:localRot0"] = tuple(outer_rotation)
         prim.properties["point3f physics:localPos1"] = tuple(inner)
-        prim.properties["quatf physics:localRot1"] = tuple(inner_turn)
+        prim.properties["quatf physics:localRot1"] = tuple(inner_rotation)
         if axis_plan.axis:
             prim.properties["uniform token physics:axis"] = axis_plan.axis
         if joint.loop:
