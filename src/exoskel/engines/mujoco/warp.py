@@ -274,6 +274,9 @@ class WarpWorld(MujocoWorld):
         super().__init__(world, limits=limits, step=step, friction=friction)
         self._mujoco: Any = _WarpStepper(self, device)
 
+    def use_impulse_steps(self, world: World) -> None:
+        """Warp makes its own steps; preflight reports where they differ from DART's."""
+
 
 class _WarpStepper:
     """The `mujoco` module, except that MuJoCo Warp makes the steps."""
