@@ -31,5 +31,5 @@ def test_the_numbers_on_the_page_are_those_of_the_corpus() -> None:
     faults = answers.count("crashes: segmentation fault")
     hangs = answers.count("hangs")
     assert (
-        f"DART hangs on {hangs}, crashes on {faults}, and raises an exception without a line number on {throws}" in PAGE
+        f"{hangs} make DART hang, {faults} make it crash, and {throws} raise an exception without a line number" in PAGE
     )

@@ -45,6 +45,17 @@ def copy_joint(joint: Joint, bodies: dict[int, Body]) -> Joint:
     return new
 
 
+def items_of(bodies: Iterable[Body], joints: Iterable[Joint]) -> Iterator[Item]:
+    """Bodies and joints, with all that they contain."""
+    for body in bodies:
+        yield from (body, *body.visuals, *body.collisions, *body.markers)
+        if body.soft is not None:
+            yield body.soft
+    for joint in joints:
+        yield joint
+        yield from joint._dofs or ()
+
+
 class CopiedParts:
     """Copies of some bodies and of the joints between them, which belong to no file."""
 
@@ -63,17 +74,8 @@ class CopiedParts:
                 joint.implicit = False
                 if joint.mimic is not None and joint.mimic.joint not in names:
                     joint.mimic = None
-            for item in self._items():
+            for item in items_of(self.bodies, self.joints):
                 forget_origin(item)
-
-    def _items(self) -> Iterator[Item]:
-        for body in self.bodies:
-            yield from (body, *body.visuals, *body.collisions, *body.markers)
-            if body.soft is not None:
-                yield body.soft
-        for joint in self.joints:
-            yield joint
-            yield from joint._dofs or ()
 
     def add_prefix(self, prefix: str) -> None:
         """Put a prefix before the names of bodies, joints and degrees of freedom, and in references to them."""

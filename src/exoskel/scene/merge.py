@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from exoskel.diagnostics import Catalogue, Collector, NoSource, Topic, info, warning
 from exoskel.scene.copies import copy_world
+from exoskel.scene.editing import items_of
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
@@ -110,10 +111,4 @@ def _items(world: World) -> Iterator[Item]:
     yield world
     for model in world.models:
         yield model
-        for body in model.bodies:
-            yield from (body, *body.visuals, *body.collisions, *body.markers)
-            if body.soft is not None:
-                yield body.soft
-        for joint in model.joints:
-            yield joint
-            yield from joint._dofs or ()
+        yield from items_of(model.bodies, model.joints)
