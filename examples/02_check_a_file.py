@@ -10,8 +10,8 @@ scene = exoskel.load(file)
 for diagnostic in scene.diagnostics:
     if diagnostic.severity != "info":
         print(f"{diagnostic.code} on line {diagnostic.line}, {diagnostic.path}: {diagnostic.message}")
-        if diagnostic.engine:
-            print(f"    DART 6: {diagnostic.engine}")
+        if diagnostic.reader_note:
+            print(f"    DART 6: {diagnostic.reader_note}")
 
 # The scene contains everything that is valid; a free joint replaces the invalid one.
 print([(joint.name, joint.kind) for joint in scene.world.model("robot").joints])

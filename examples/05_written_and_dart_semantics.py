@@ -26,4 +26,4 @@ for semantics in ("written", "dart"):
 
 # Diagnostics report every difference between the two, whichever one is used.
 for diagnostic in scene.diagnostics:
-    print(f"{diagnostic.code}: {diagnostic.message} (DART 6: {diagnostic.engine})")
+    print(f"{diagnostic.code}: {diagnostic.message} (DART 6: {diagnostic.reader_note})")

@@ -7,7 +7,7 @@ from exoskel.source.schema import build_schema
 
 vocabulary = by_name("skel").vocabulary()
 for path, element in vocabulary.find("axis/limit"):
-    print(path, "-", element.meaning, element.engine)
+    print(path, "-", element.meaning, element.reader_note)
 
 validator = etree.XMLSchema(etree.fromstring(build_schema(vocabulary)))
 document = etree.fromstring("<skel version='1.0'><world><physics><gravity>0 0</gravity></physics></world></skel>")

@@ -81,9 +81,12 @@ def diagnostics() -> str:
     parts = ["# Diagnostics", GENERATED, "`exoskel explain CODE` prints the same for one code."]
     for catalogue in [*registry.catalogues(), merge.CATALOGUE, scene_codes.CATALOGUE, codes.CATALOGUE]:
         for topic in catalogue.topics.values():
-            rows = ["| severity | message | hint | " + (catalogue.engine or "note") + " |", "|---|---|---|---|"]
+            rows = [
+                "| severity | message | hint | " + (catalogue.original_reader or "note") + " |",
+                "|---|---|---|---|",
+            ]
             for message in topic.messages:
-                cells = [str(message.severity or "strict only"), message.text, message.hint, message.engine]
+                cells = [str(message.severity or "strict only"), message.text, message.hint, message.reader_note]
                 rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("<", "\\<") for cell in cells) + " |")
             parts += [f"## {topic.code}: {topic.title}", topic.text, "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
@@ -264,11 +267,12 @@ def vocabulary_markdown(vocabulary: Vocabulary) -> str:
 
 def _section(path: str, element: Element) -> str:
     parts = [f"## `{path}`", element.meaning]
-    if element.engine:
-        parts.append(f"*{element.engine}*")
+    if element.reader_note:
+        parts.append(f"*{element.reader_note}*")
     if element.attributes:
         rows = [
-            [f"`@{a.name}`", a.kind.name, a.default, _prose(a.meaning, a.engine)] for a in element.attributes.values()
+            [f"`@{a.name}`", a.kind.name, a.default, _prose(a.meaning, a.reader_note)]
+            for a in element.attributes.values()
         ]
         parts.append(_markdown_table(["attribute", "kind", "default", "meaning"], rows))
     if element.children:
@@ -278,15 +282,15 @@ def _section(path: str, element: Element) -> str:
 
 
 def _child_row(child: Element) -> list[str]:
-    meaning = _prose(child.meaning, child.engine)
+    meaning = _prose(child.meaning, child.reader_note)
     if child.occurrence_code:
         meaning += f" [{child.occurrence_code.partition('.')[0]}]"
     kind = child.kind.name if child.kind else "element"
     return [f"`{child.name}`", f"`{child.card}`", kind, child.unit, child.default, meaning]
 
 
-def _prose(meaning: str, engine: str) -> str:
-    return f"{meaning} {engine}".strip()
+def _prose(meaning: str, reader_note: str) -> str:
+    return f"{meaning} {reader_note}".strip()
 
 
 def _markdown_table(head: list[str], rows: list[list[str]]) -> str:

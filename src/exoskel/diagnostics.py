@@ -81,16 +81,16 @@ class NoSource(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One row of a catalogue.  `text` and `hint` are templates; `engine` states what the original reader does.
+    """One row of a catalogue.  `text` and `hint` are templates; `reader_note` states what the original reader does.
 
-    `severity` applies to lenient reading, `strict` to strict reading; None: not reported.
+    `severity` applies by default, `strict` in strict mode; None: not reported.
     """
 
     key: str
     severity: Severity | None
     text: str
     hint: str = ""
-    engine: str = ""
+    reader_note: str = ""
     strict: Severity | None = Severity.ERROR
 
     @property
@@ -98,26 +98,26 @@ class Message(Struct, frozen=True):
         return self.key.partition(".")[0]
 
 
-def error(key: str, text: str, hint: str = "", engine: str = "") -> Message:
-    return Message(key, Severity.ERROR, text, hint, engine)
+def error(key: str, text: str, hint: str = "", reader_note: str = "") -> Message:
+    return Message(key, Severity.ERROR, text, hint, reader_note)
 
 
-def warning(key: str, text: str, hint: str = "", engine: str = "") -> Message:
-    """A warning, which is an error in strict reading."""
-    return Message(key, Severity.WARNING, text, hint, engine)
+def warning(key: str, text: str, hint: str = "", reader_note: str = "") -> Message:
+    """A warning, which is an error in strict mode."""
+    return Message(key, Severity.WARNING, text, hint, reader_note)
 
 
-def info(key: str, text: str, hint: str = "", engine: str = "") -> Message:
-    return Message(key, Severity.INFO, text, hint, engine, strict=Severity.INFO)
+def info(key: str, text: str, hint: str = "", reader_note: str = "") -> Message:
+    return Message(key, Severity.INFO, text, hint, reader_note, strict=Severity.INFO)
 
 
 _COLUMN = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO, "-": None}
 
 
-def message_with_severities(key: str, severities: str, text: str, hint: str = "", engine: str = "") -> Message:
+def message_with_severities(key: str, severities: str, text: str, hint: str = "", reader_note: str = "") -> Message:
     """A message with both severities, strict first: `E/W`, `W/W`, `-/W`."""
     strict, lenient = severities.split("/")
-    return Message(key, _COLUMN[lenient], text, hint, engine, strict=_COLUMN[strict])
+    return Message(key, _COLUMN[lenient], text, hint, reader_note, strict=_COLUMN[strict])
 
 
 class Topic:
@@ -163,8 +163,8 @@ class Fix(Struct, frozen=True):
 class Catalogue:
     """All topics of one format by code, and fixes for some of their messages by key."""
 
-    def __init__(self, engine: str, topics: Iterable[Topic], fixes: Mapping[str, Fix] | None = None) -> None:
-        self.engine = engine
+    def __init__(self, original_reader: str, topics: Iterable[Topic], fixes: Mapping[str, Fix] | None = None) -> None:
+        self.original_reader = original_reader
         self.fixes = fixes or {}
         self.topics = {topic.code: topic for topic in topics}
         self.messages = {m.key: m for topic in self.topics.values() for m in topic.messages}
@@ -174,13 +174,13 @@ class Catalogue:
 
 
 class Diagnostic(Struct, frozen=True):
-    """One message about one place in a file.  `engine` states what the original reader does; often empty."""
+    """One message about one place in a file.  `reader_note` states what the original reader does; often empty."""
 
     code: str
     severity: Severity
     message: str
     hint: str
-    engine: str
+    reader_note: str
     place: Place
     source: Locator
     key: str = ""
@@ -243,7 +243,7 @@ class Collector:
     """Collects the diagnostics of one document.
 
     The template of a message may use the details of the report, and `{token}`, the text it points at.  `strict`
-    selects the severities of strict reading.
+    selects the severities of strict mode.
     """
 
     def __init__(self, catalogue: Catalogue, source: Locator, strict: bool = False) -> None:
@@ -278,7 +278,7 @@ class Collector:
                 severity=severity,
                 message=message.text.format(**shown),
                 hint=message.hint.format(**shown),
-                engine=message.engine.format(**shown),
+                reader_note=message.reader_note.format(**shown),
                 place=Place(node, child, attribute, token, position),
                 source=self.source,
                 key=key,
@@ -300,7 +300,7 @@ class SaveError(ExoskelError):
 
 
 class LoadError(ExoskelError):
-    """Strict reading found errors.  `diagnostics` has all diagnostics."""
+    """A file has errors in strict mode.  `diagnostics` has all diagnostics."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.diagnostics = diagnostics

@@ -55,7 +55,7 @@ def test_a_single_model_is_written_into_a_folder_like_several(tmp_path: Path, th
 def test_documents_of_every_format_convert_to_every_other(file: Path, format: str) -> None:
     report = exoskel.convert(file, None, to=format)
     assert failed(report) == []
-    assert report.formats == (exoskel.load(file).reading.format, format)
+    assert report.formats == (exoskel.load(file).source_info.format, format)
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
@@ -84,7 +84,7 @@ def test_an_edited_scene_is_rewritten_with_a_diagnostic(file: Path, tmp_path: Pa
 def test_content_determines_the_format_before_the_extension(tmp_path: Path) -> None:
     for name, root in (("skel", "<skel version='1.0'><world name='w'/></skel>"), ("mjcf", "<mujoco/>")):
         (tmp_path / "scene.xml").write_text(root)
-        assert exoskel.load(tmp_path / "scene.xml").reading.format == name
+        assert exoskel.load(tmp_path / "scene.xml").source_info.format == name
 
 
 def test_xacro_is_detected(tmp_path: Path) -> None:

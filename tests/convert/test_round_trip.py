@@ -69,7 +69,7 @@ def test_a_scene_survives_conversion_to_the_other_format_and_back(file: Path) ->
     scene = load(file)
     if len(scene.worlds) > 1:
         pytest.skip("SKEL files contain one world")
-    home = scene.reading.format
+    home = scene.source_info.format
     away = "xode" if home == "skel" else "skel"
     abroad = reread(write(scene, away, folder=file.parent).data, away, file.parent)
     back = reread(write(abroad, home, folder=file.parent).data, home, file.parent)

@@ -32,7 +32,7 @@ from exoskel.source.markup import Markup, serialize
 from exoskel.source.output_context import OutputContext
 from exoskel.source.settled_numbers import given_numbers, settle_markup
 from tests.external.expectation import Array, Mechanism
-from tests.external.mechanisms import Tree, reading
+from tests.external.mechanisms import Tree, read_mechanism
 from tests.external.mjcf import MjcfMechanism, holders
 from tests.external.usd import UsdMechanism
 from tests.external.usd import traits as usd_traits
@@ -129,7 +129,7 @@ def read(text: str, child: str, name: str, shown: str) -> WrittenDocument:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "child.sdf").write_text(child, encoding="utf-8")
         models = read_sdf(_document(text, Path(folder) / name), ReadOptions()).world.models
-    return WrittenDocument(name, shown, frozenset(), partial(reading, models, sdf_prefix))
+    return WrittenDocument(name, shown, frozenset(), partial(read_mechanism, models, sdf_prefix))
 
 
 def _names(root: Markup, tag: str) -> dict[int, str]:

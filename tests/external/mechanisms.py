@@ -55,7 +55,7 @@ def split(models: Sequence[Model], q: Array) -> Iterator[tuple[Model, Joint, Arr
 # --- documents that we read ---------------------------------------------------------------------------
 
 
-class Reading:
+class ReadModels:
     """Models of a document, with names as the document has them."""
 
     def __init__(self, models: Sequence[Model], prefix: Prefix) -> None:
@@ -99,9 +99,9 @@ class Reading:
         return Values(joints, floating)
 
 
-def reading(models: Sequence[Model], prefix: Prefix) -> Mechanism:
+def read_mechanism(models: Sequence[Model], prefix: Prefix) -> Mechanism:
     """The mechanism that we read from a document by others."""
-    found = Reading(models, prefix)
+    found = ReadModels(models, prefix)
 
     def at(q: Array) -> tuple[Array, Values]:
         poses = found.kinematics.poses(q)
@@ -132,7 +132,7 @@ class Tree:
     ) -> None:
         self.models, self.chain = models, chain
         self.kinematics = Kinematics(models)
-        self.back = Reading(back, prefix)
+        self.back = ReadModels(back, prefix)
         pairs = [(m, b) for m in models for b in m.bodies]
         parent_joints = {id(j.child): j for m in models for j in m.joints if not j.loop}
         self.shifts = np.array([shift(m, parent_joints.get(id(b))) for m, b in pairs]).reshape(-1, 4, 4)

@@ -218,7 +218,7 @@ def _save(scene: Scene, rng: random.Random) -> None:
     from exoskel.formats.save import saved_bytes
 
     document = scene.documents[0]
-    assert saved_bytes(scene, scene.reading.format) == document.data  # type: ignore[attr-defined]
+    assert saved_bytes(scene, scene.source_info.format) == document.data  # type: ignore[attr-defined]
 
 
 def _format(scene: Scene, rng: random.Random) -> None:
@@ -226,7 +226,7 @@ def _format(scene: Scene, rng: random.Random) -> None:
     from exoskel.formats.formatter import format_file
     from exoskel.formats.load import load
 
-    format = registry.by_name(scene.reading.format)
+    format = registry.by_name(scene.source_info.format)
     if format.has_vocabulary:
         document: Any = scene.documents[0]
         assert format_file(document, format, lambda data: load(data, format=format.name))
@@ -236,7 +236,7 @@ def _fix(scene: Scene, rng: random.Random) -> None:
     from exoskel.formats.fixer import apply_fixes
     from exoskel.formats.load import load
 
-    apply_fixes(scene, lambda data: load(data, format=scene.reading.format))
+    apply_fixes(scene, lambda data: load(data, format=scene.source_info.format))
 
 
 def _simulate(scene: Scene, rng: random.Random) -> None:
@@ -265,7 +265,7 @@ def _edit(scene: Scene, rng: random.Random) -> None:
             lambda: model.remove(one, subtree=True) if any(one is own for own in model.bodies) else None,
         ]
     rng.choice(edits)()
-    saved_bytes(scene, scene.reading.format)
+    saved_bytes(scene, scene.source_info.format)
 
 
 @cache

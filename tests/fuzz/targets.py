@@ -191,7 +191,7 @@ TARGETS = {
         _scenes("xode", vocabulary="xode", not_reading=DESCRIBING),
         _scenes("urdf", vocabulary="urdf", not_reading=(*DESCRIBING, r"def (_?add\w*|roll_pitch_yaw)\(")),
         _scenes("sdf", vocabulary="sdf", not_reading=DESCRIBING),
-        _scenes("mjcf", "exoskel.formats.mjcf.reading", "exoskel.formats.mjcf.read"),
+        _scenes("mjcf", "exoskel.formats.mjcf.reader", "exoskel.formats.mjcf.read"),
         Target(
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
         ),

@@ -134,8 +134,8 @@ resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 import exoskel
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.codes import CATALOGUE
-from exoskel.formats.mjcf.reading.compiled import compile
-from exoskel.formats.mjcf.reading.preprocessor import PreparedDocument
+from exoskel.formats.mjcf.reader.compiled import compile
+from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 from exoskel.source.document import Document
 text = '<mujoco><asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset></mujoco>'
 collector = Collector(CATALOGUE, Document(text.encode(), "a.xml"))

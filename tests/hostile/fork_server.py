@@ -45,7 +45,7 @@ def read_and_print(request: dict[str, Any]) -> dict[str, Any]:
     except ExoskelError as error:
         return {"refused": str(error), "seconds": time.process_time() - begin}
     keys = sorted({finding.key for finding in scene.diagnostics})
-    shown = "".join(f"{d} {d.hint} {d.engine} {d.path} {d.excerpt}" for d in scene.diagnostics[:1000])
+    shown = "".join(f"{d} {d.hint} {d.reader_note} {d.path} {d.excerpt}" for d in scene.diagnostics[:1000])
     summary = json.dumps(summarize(scene))
     result = {"keys": keys, "findings": len(scene.diagnostics), "worlds": len(scene.worlds)}
     result["seconds"] = time.process_time() - begin

@@ -14,7 +14,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import open_document
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.read import import_document
-from exoskel.formats.mjcf.reading import compiler, contact_groups
+from exoskel.formats.mjcf.reader import compiler, contact_groups
 from exoskel.scene.shape import TriMesh
 from exoskel.source.limits import Limits
 from tests.mjcf.support import imported
@@ -141,7 +141,7 @@ def test_a_chain_that_mujoco_can_read_is_converted_although_its_file_exceeds_the
 
 LOW_ADDRESS_SPACE = """
 import ctypes, resource, sys
-from exoskel.formats.mjcf.reading.compiler import compile_document
+from exoskel.formats.mjcf.reader.compiler import compile_document
 
 HEAP = "<mujoco><asset>{}</asset><worldbody><geom size='1'/></worldbody></mujoco>"
 corners = ("1.00000000000000001 " + "0.00000000000000000 " * 3) * 3 + "0.00000000000000000 " * 3

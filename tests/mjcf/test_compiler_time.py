@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exoskel.formats.mjcf.reading.compiler import CompilerTimeError, allowed_seconds, compile_document
+from exoskel.formats.mjcf.reader.compiler import CompilerTimeError, allowed_seconds, compile_document
 
 FREE = '<body><freejoint/><geom size="0.1"/></body>'
 

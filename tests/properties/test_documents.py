@@ -32,7 +32,7 @@ def test_generated_documents_load_without_errors(folder: Path, document: Generat
     scene = load(document, folder)
     assert [str(d) for d in scene.diagnostics if d.severity == "error"] == []
     assert scene.worlds
-    assert scene.reading.format == document.format
+    assert scene.source_info.format == document.format
 
 
 @tried

@@ -36,7 +36,7 @@ def edits(scene: exoskel.Scene) -> Iterator[Edit]:
                 yield "time step", item, lambda w=item: _set(w, "time_step", 2.0 * w.time_step)
             case exoskel.Body():
                 yield "mass", item, lambda b=item: _set(b, "mass", 2.5 * b.mass + 1.0)
-                if scene.reading.format == "skel":  # in XODE, joints are at the poses of bodies
+                if scene.source_info.format == "skel":  # in XODE, joints are at the poses of bodies
                     yield "position", item, lambda b=item: _set(b, "pose", _moved(b.pose))
             case exoskel.Marker():
                 yield "offset", item, lambda m=item: _set(m, "offset", _changed(m.offset))

@@ -85,12 +85,12 @@ def test_the_format_is_chosen_by_the_extension(file: Path, tmp_path: Path) -> No
     scene = exoskel.load(file)
     exoskel.save(scene, tmp_path / "robot.xode")
     again = exoskel.load(tmp_path / "robot.xode")
-    assert again.reading.format == "xode"
+    assert again.source_info.format == "xode"
     assert not match(scene, again).problem
     exoskel.save(scene, tmp_path / "robot.txt")
     assert (tmp_path / "robot.txt").read_text(encoding="utf-8") == SKEL, "by default the format of the source"
     exoskel.save(scene, tmp_path / "odd.txt", format="xode")
-    assert exoskel.load(tmp_path / "odd.txt").reading.format == "xode"
+    assert exoskel.load(tmp_path / "odd.txt").source_info.format == "xode"
     with pytest.raises(exoskel.ExoskelError, match="unknown format 'obj'"):
         exoskel.save(scene, tmp_path / "x", format="obj")
 

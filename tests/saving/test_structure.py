@@ -163,7 +163,7 @@ def test_removing_a_middle_body_in_xode_leaves_one_model() -> None:
     model = scene.world.model("platform")
     model.remove("pump_rod")
     names = [body.name for body in model.bodies]
-    again = exoskel.load(save_and_verify(scene), dialect=scene.reading.semantics)
+    again = exoskel.load(save_and_verify(scene), dialect=scene.source_info.semantics)
     assert [body.name for body in again.world.model("platform").bodies] == names
 
 

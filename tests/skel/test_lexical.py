@@ -48,7 +48,7 @@ def test_comment_inside_a_value_is_a_warning(reads: Reads) -> None:
     read = reads(gravity("0 -1<!-- x --> 0"))
     assert read.world.gravity == (0.0, -1.0, 0.0)
     finding = read.expect("SK014.split", "warning", path="physics/gravity")
-    assert finding.engine == "reads only '0 -1'"
+    assert finding.reader_note == "reads only '0 -1'"
 
 
 @item(4)

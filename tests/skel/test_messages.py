@@ -28,7 +28,7 @@ def test_every_message_has_a_case() -> None:
 def test_every_message_is_reported_as_recorded(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     scene = load_case(CASES[key], folder, "doc.skel")
     assert key in [finding.key for finding in scene.diagnostics]
-    assert shown(scene, CATALOGUE.engine) == snapshot
+    assert shown(scene, CATALOGUE.original_reader) == snapshot
 
 
 @item(96)
@@ -42,5 +42,5 @@ def test_messages_name_line_and_path(key: str, folder: Path) -> None:
 def test_templates_are_filled(folder: Path) -> None:
     for key, case in CASES.items():
         for finding in load_case(case, folder, "doc.skel").diagnostics:
-            for text in (finding.message, finding.hint, finding.engine):
+            for text in (finding.message, finding.hint, finding.reader_note):
                 assert "{" not in text, key

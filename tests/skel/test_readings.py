@@ -335,7 +335,7 @@ def test_rows_of_the_two_readings(name: str) -> None:
         assert row.code in {d.code for d in scene.diagnostics}
     assert row.look(written) == row.written
     assert row.look(dart) == row.dart
-    assert (written.reading.semantics, dart.reading.semantics) == ("written", "dart")
+    assert (written.source_info.semantics, dart.source_info.semantics) == ("written", "dart")
 
 
 MESH = "<mesh><file_name>{}</file_name><scale>1 1 1</scale></mesh>"

@@ -95,7 +95,7 @@ def test_the_first_of_two_worlds_is_used(reads: Reads) -> None:
 def test_a_bare_skeleton_gets_a_world(reads: Reads) -> None:
     read = reads(skel(DROP))
     read.expect("SK009", "info")
-    assert read.scene.reading.bare
+    assert read.scene.source_info.bare
     assert read.world.gravity == (0.0, 0.0, -9.81)
     assert [model.name for model in read.world.models] == ["s"]
 
@@ -113,7 +113,7 @@ def test_a_skeleton_outside_an_empty_world_is_added_to_it(reads: Reads) -> None:
     read = reads(skel(f'<world name="w"><physics>{PHYSICS}</physics></world>{DROP}'))
     read.expect("SK005.taken", "warning")
     assert [model.name for model in read.world.models] == ["s"]
-    assert not read.scene.reading.bare
+    assert not read.scene.source_info.bare
 
 
 @item(23)
@@ -193,7 +193,7 @@ def test_a_missing_or_unknown_version_is_reported(reads: Reads) -> None:
     reads(world(DROP).replace(' version="1.0"', "")).expect("SK006.absent", "info")
     other = reads(world(DROP).replace("1.0", "2.0", 1))
     other.expect("SK006.other", "info")
-    assert other.scene.reading.format_version == "2.0"
+    assert other.scene.source_info.format_version == "2.0"
 
 
 def test_an_unnamed_skeleton_gets_a_name(reads: Reads) -> None:

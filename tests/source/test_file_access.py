@@ -25,7 +25,7 @@ OPENERS = {
     "cli/terminal.py": "os.devnull",
     "cli/view.py": "a page in the browser",
     "convert/folder.py": "files that a folder of the user contains",
-    "formats/mjcf/reading/compiler.py": "standard output of a child process",
+    "formats/mjcf/reader/compiler.py": "standard output of a child process",
     "formats/urdf/xacro.py": "standard output of a child process",
     "formats/usd/tree.py": "a temporary file of our own",
     "samples/__init__.py": "the samples of the package",

@@ -42,10 +42,10 @@ def load_case(case: Case, folder: Path, name: str) -> exoskel.Scene:
         return exoskel.Scene(diagnostics=refused.diagnostics)
 
 
-def shown(scene: exoskel.Scene, engine: str) -> str:
+def shown(scene: exoskel.Scene, original_reader: str) -> str:
     """All diagnostics as they stand on a plain terminal."""
     screen = io.StringIO()
     console = Console(file=screen, width=200, highlight=False, soft_wrap=True, no_color=True)
     for finding in sort_by_position(scene.diagnostics):
-        console.print(format_diagnostic(finding, engine), end="")
+        console.print(format_diagnostic(finding, original_reader), end="")
     return screen.getvalue()

@@ -16,7 +16,7 @@ from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.compose import NATIVE_JOINTS
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, quote, to_text
 from exoskel.formats.usd.write import up_axis
-from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
+from exoskel.formats.usd.writer.joints import MOTOR_DAMPING
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.joint import TRAITS, Drive, Mimic, spring_from_erp_cfm

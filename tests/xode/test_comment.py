@@ -65,7 +65,7 @@ def test_code_and_unknown_sections_of_the_comment_are_ignored() -> None:
 def test_other_comments_have_no_effect() -> None:
     read = Read(exoskel.load(scene(INNER) + "<!-- passpairs -->"))
     read.assert_clean()
-    assert read.world.collision_exempt_groups == [] and read.scene.reading.semantics == "spec"
+    assert read.world.collision_exempt_groups == [] and read.scene.source_info.semantics == "spec"
 
 
 def test_attaching_a_body_that_is_already_attached_changes_nothing() -> None:

@@ -29,7 +29,7 @@ def test_corpus_files_load_without_errors(file: Path, dialect: str) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 def test_pybrain_files_are_recognised(file: Path) -> None:
-    assert exoskel.load(file).reading.semantics == "pyode"
+    assert exoskel.load(file).source_info.semantics == "pyode"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)

@@ -119,7 +119,7 @@ def test_the_direction_of_euler_angles_depends_on_the_dialect() -> None:
     ],
 )
 def test_dialect_auto_depends_on_the_document(document: str, chosen: str) -> None:
-    assert load(document, dialect="auto").scene.reading.semantics == chosen
+    assert load(document, dialect="auto").scene.source_info.semantics == chosen
 
 
 @disagreement(4)
@@ -346,7 +346,7 @@ def test_the_index_base_can_be_forced(base: int) -> None:
 @disagreement(23)
 def test_an_unresolved_link_is_an_error() -> None:
     read = load(scene(body("<joint>" + '<link1 body="c"/>' + "<fixed/></joint>")))
-    assert read.expect("X401", "error").engine
+    assert read.expect("X401", "error").reader_note
     assert [j.kind for j in read.world.models[0].joints] == ["free"]
 
 
@@ -542,7 +542,7 @@ def test_unknown_versions_are_read_with_a_warning(version: str, code: str | None
     if code:
         read.expect(code, "warning")
     read.assert_clean()
-    assert read.scene.reading.format_version == version
+    assert read.scene.source_info.format_version == version
 
 
 @disagreement(39)

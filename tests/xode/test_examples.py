@@ -227,7 +227,7 @@ def test_example_8_states_and_extensions_are_read() -> None:
 def test_example_9_is_recognised_as_pyode() -> None:
     loaded = example(9, dialect="auto")
     assert codes(loaded) == ["X103", "X208", "X504", "X705", "X805", "X901"]
-    assert loaded.reading.semantics == "pyode"
+    assert loaded.source_info.semantics == "pyode"
     (floor,) = loaded.world.model("environment").bodies[0].collisions
     assert floor.geometry == exoskel.Plane((0.0, 1.0, 0.0), -0.5)
     wedge, crate = (find_body(loaded.world, name) for name in ("wedge", "crate"))

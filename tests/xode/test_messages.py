@@ -25,7 +25,7 @@ def test_every_message_has_a_case() -> None:
 def test_every_message_is_reported_as_recorded(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     scene = load_case(CASES[key], folder, "doc.xode")
     assert key in [finding.key for finding in scene.diagnostics]
-    assert shown(scene, CATALOGUE.engine) == snapshot
+    assert shown(scene, CATALOGUE.original_reader) == snapshot
 
 
 @pytest.mark.parametrize("key", [key for key in CASES if not key.startswith(("X101", "X105", "X905"))])
@@ -38,7 +38,7 @@ def test_messages_name_line_and_path(key: str, folder: Path) -> None:
 def test_templates_are_filled(folder: Path) -> None:
     for key, case in CASES.items():
         for finding in load_case(case, folder, "doc.xode").diagnostics:
-            for text in (finding.message, finding.hint, finding.engine):
+            for text in (finding.message, finding.hint, finding.reader_note):
                 assert "{" not in text, key
 
 

@@ -101,7 +101,7 @@ def test_schema_attributes_are_preserved_silently() -> None:
 
 
 def test_xode_in_a_file_named_skel_is_recognised() -> None:
-    assert exoskel.load(scene(body()), name="wrong.skel").reading.format == "xode"
+    assert exoskel.load(scene(body()), name="wrong.skel").source_info.format == "xode"
 
 
 def _many_moving(count: int) -> str:

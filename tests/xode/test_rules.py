@@ -50,7 +50,7 @@ def test_a_version_is_required() -> None:
     document = xode(world("<space/>"), "")
     read = load(document)
     read.expect("X103", "warning")
-    assert read.scene.reading.format_version == "1.0r22"
+    assert read.scene.source_info.format_version == "1.0r22"
     with pytest.raises(exoskel.LoadError, match="X103"):
         exoskel.load(document, dialect="spec", strict=True)
 

@@ -136,7 +136,7 @@ def test_every_mass_form_is_shown() -> None:
 
 def test_the_pybrain_comment_selects_dialect_pyode() -> None:
     scene = exoskel.load("dart://sample/xode/pyode_dialect.xode")
-    assert scene.reading.semantics == "pyode"
+    assert scene.source_info.semantics == "pyode"
     assert scene.world.collision_exempt_groups
 
 

@@ -218,7 +218,7 @@ def _show(file: str, diagnostics: list[Diagnostic], contents: str, *, all_notes:
             omitted[diagnostic.code] = omitted.get(diagnostic.code, 0) + 1
             continue
         printed[diagnostic.key] += 1
-        console.print(terminal.format_diagnostic(diagnostic, registry.engine_of(diagnostic.code)), end="")
+        console.print(terminal.format_diagnostic(diagnostic, registry.original_reader(diagnostic.code)), end="")
     if omitted and not quiet:
         more = ", ".join(f"{code} x {number}" for code, number in sorted(omitted.items()))
         console.print(f"(more of the same kind: {more}; use --all to list them)")

@@ -67,8 +67,8 @@ def _show(catalogue: Catalogue, topic: Topic) -> None:
         console.print(f"[{style}]{terminal.severity_label(message)}[/]: {escape(_template(message.text))}")
         if message.hint and message.hint not in ("{hint}", "{suggestion}"):
             console.print(f"  [bold]hint[/]: {escape(_template(message.hint))}")
-        if message.engine and "{" not in message.engine:
-            console.print(f"  [bold]{catalogue.engine}[/]: {escape(message.engine)}")
+        if message.reader_note and "{" not in message.reader_note:
+            console.print(f"  [bold]{catalogue.original_reader}[/]: {escape(message.reader_note)}")
 
 
 def _template(text: str) -> str:
@@ -89,7 +89,7 @@ def _as_dict(topic: Topic) -> dict[str, Any]:
                 "strict": m.strict,
                 "message": m.text,
                 "hint": m.hint or None,
-                "engine": m.engine or None,
+                "engine": m.reader_note or None,
             }
             for m in topic.messages
         ],

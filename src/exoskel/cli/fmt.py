@@ -131,4 +131,4 @@ def _show_errors(scene: Scene) -> None:
     console = terminal.console(stderr=True)
     for diagnostic in sort_by_position(scene.diagnostics):
         if diagnostic.severity is Severity.ERROR:
-            console.print(terminal.format_diagnostic(diagnostic, registry.engine_of(diagnostic.code)), end="")
+            console.print(terminal.format_diagnostic(diagnostic, registry.original_reader(diagnostic.code)), end="")

@@ -44,12 +44,12 @@ def info(
 
 def _show(scene: Scene) -> None:
     console = terminal.console()
-    reading = scene.reading
+    source = scene.source_info
     name = scene.source.name if scene.source else "<scene>"
-    version = f" {_safe(reading.format_version)}" if reading.format_version else ""
-    option = "dialect" if registry.by_name(reading.format).has_pyode_dialect else "semantics"
-    semantics = f", {option}: {reading.semantics}" if reading.semantics else ""
-    console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}{semantics}")
+    version = f" {_safe(source.format_version)}" if source.format_version else ""
+    option = "dialect" if registry.by_name(source.format).has_pyode_dialect else "semantics"
+    semantics = f", {option}: {source.semantics}" if source.semantics else ""
+    console.print(f"[bold]{_safe(name)}[/]: {source.format.upper()}{version}{semantics}")
     for world in scene.worlds:
         console.print(_world(world))
     totals = summarize(scene)["totals"]

@@ -20,8 +20,8 @@ def lsp() -> int:
         raise ExoskelError(
             f"{error.name} is not installed; install the language server with `pip install 'exoskel[lsp]'`"
         ) from None
-    reading, writing = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
+    stdin, stdout = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # text printed by a library must not mix with the responses
-    with suppress(BrokenPipeError, ValueError), open(reading, "rb") as requests, open(writing, "wb") as responses:
+    with suppress(BrokenPipeError, ValueError), open(stdin, "rb") as requests, open(stdout, "wb") as responses:
         serve(requests, responses)  # closes both streams
     return 0

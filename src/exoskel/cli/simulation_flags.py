@@ -62,15 +62,15 @@ def print_warnings(diagnostics: list[Diagnostic]) -> None:
     warnings = [d for d in diagnostics if d.severity is not Severity.INFO]
     console = terminal.console(stderr=True)
     for diagnostic in warnings[:_MAX_WARNINGS]:
-        console.print(terminal.format_diagnostic(diagnostic, CATALOGUE.engine), soft_wrap=True)
+        console.print(terminal.format_diagnostic(diagnostic, CATALOGUE.original_reader), soft_wrap=True)
     if len(warnings) > _MAX_WARNINGS:
         terminal.print_message(f"and {pluralize(len(warnings) - _MAX_WARNINGS, 'more warning')}")
 
 
 def _note_limits(scene: Scene) -> None:
     """Print one line if the file's joint limits make the motion differ from DART's."""
-    reading = scene.reading
-    if not reading.format or not registry.by_name(reading.format).dart_ignores_limits or reading.semantics != "written":
+    source = scene.source_info
+    if not source.format or not registry.by_name(source.format).dart_ignores_limits or source.semantics != "written":
         return
     if any(dof.position_limits != UNLIMITED for joint in scene.world.joints() for dof in joint._dofs or ()):
         terminal.print_message(

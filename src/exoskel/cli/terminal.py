@@ -218,7 +218,7 @@ def _escape_surrogates(value: Any) -> Any:
     return [_escape_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def format_diagnostic(diagnostic: Diagnostic, engine_name: str) -> Text:
+def format_diagnostic(diagnostic: Diagnostic, original_reader: str) -> Text:
     """Format a diagnostic as compilers do: position, message, excerpt with carets, hint."""
     from rich.text import Text
 
@@ -238,21 +238,21 @@ def format_diagnostic(diagnostic: Diagnostic, engine_name: str) -> Text:
         text.append(f"{line}\n")
         text.append(f"{'':>{margin}} | ", "blue")
         text.append(f"{carets}\n", style)
-    for label, content in _footers(diagnostic, engine_name):
+    for label, content in _footers(diagnostic, original_reader):
         text.append(f"{'':>{margin}} = ", "blue")
         text.append(f"{label}: ", "bold")
         text.append(f"{content}\n")
     return text
 
 
-def _footers(diagnostic: Diagnostic, engine_name: str) -> Iterable[tuple[str, str]]:
+def _footers(diagnostic: Diagnostic, original_reader: str) -> Iterable[tuple[str, str]]:
     path = printable(diagnostic.path)
     if path:
         yield "at", path
     if diagnostic.hint:
         yield "hint", diagnostic.hint
-    if diagnostic.engine:
-        yield engine_name, diagnostic.engine
+    if diagnostic.reader_note:
+        yield original_reader, diagnostic.reader_note
 
 
 def severity_label(message: Message) -> str:

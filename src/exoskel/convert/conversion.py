@@ -190,7 +190,7 @@ class Conversion(Struct, frozen=True):
     def report(self, selected: Scene, converted: ConvertedDocument) -> Report:
         """The report on one document, or on all documents that the models of a world became."""
         document, written = self.document, converted.written
-        source = self.scene.reading.format
+        source = self.scene.source_info.format
         recorder = FateRecorder(
             converted.scene,
             document,

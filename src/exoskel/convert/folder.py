@@ -67,11 +67,11 @@ _HEAD_BYTES = 65536
 
 
 def convert_files(
-    files: list[Path], folder: Path, output: Path, options: dict[str, Any], reading: dict[str, Any]
+    files: list[Path], folder: Path, output: Path, options: dict[str, Any], load_options: dict[str, Any]
 ) -> Iterator[FolderRow]:
     """Convert files in `folder` into `output`, with the same relative paths; yields one row per file.
 
-    `options` are those of `convert`, with `to` required; `reading` are those of `load`.
+    `options` are those of `convert`, with `to` required; `load_options` are those of `load`.
     """
     if not options.get("to"):
         raise ExoskelError("converting a folder needs a format: use --to FORMAT (to=)")
@@ -80,9 +80,9 @@ def convert_files(
     outputs = _plan_outputs([file.relative_to(folder) for file in files], output, extension)
     protected = set(files)
     if not options.get("overwrite") and any(map(_may_overwrite, outputs)):
-        protected |= _used_files(files, reading)
+        protected |= _used_files(files, load_options)
     for file, path in zip(files, outputs, strict=True):
-        yield _convert_file(file, file.relative_to(folder), path, {**options, "protected": protected}, reading)
+        yield _convert_file(file, file.relative_to(folder), path, {**options, "protected": protected}, load_options)
 
 
 def _plan_outputs(files: list[Path], output: Path, extension: str) -> list[Path]:
@@ -106,12 +106,12 @@ def _may_overwrite(path: Path) -> bool:
     return path.exists() or path.with_suffix("").is_dir()
 
 
-def _used_files(files: list[Path], reading: dict[str, Any]) -> set[Path]:
+def _used_files(files: list[Path], load_options: dict[str, Any]) -> set[Path]:
     """The meshes that any of the files use, and the files they include."""
     found: set[Path] = set()
     for file in files:
         with suppress(ExoskelError, OSError):  # reported when it is converted
-            found.update(source_files(load(file, **reading)))
+            found.update(source_files(load(file, **load_options)))
     return found
 
 
@@ -119,11 +119,13 @@ def _case_key(path: Path) -> str:
     return path.as_posix().casefold()
 
 
-def _convert_file(file: Path, below: Path, path: Path, options: dict[str, Any], reading: dict[str, Any]) -> FolderRow:
+def _convert_file(
+    file: Path, below: Path, path: Path, options: dict[str, Any], load_options: dict[str, Any]
+) -> FolderRow:
     start = perf_counter()
     row = FolderRow(below.as_posix(), ok=False)
     try:
-        scene = load(file, **reading)
+        scene = load(file, **load_options)
         _add_diagnostics(row, scene.diagnostics)
         if not scene.worlds:
             row.problem = _worst(scene.diagnostics)

@@ -61,7 +61,7 @@ class DiagnosticFates:
                 self._classify(diagnostic)
 
     def limit(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
-        """The verdict on a node, which is no better than its reading."""
+        """The verdict on a node, which is no better than how it was read."""
         diagnostic = self.changed.get((node, attribute))
         if diagnostic is None or found.loss:
             return found

@@ -145,7 +145,7 @@ def tolerances(scene: Scene, target: Format) -> defaultdict[str, float]:
     precision = capabilities.precision
     found = defaultdict(lambda: precision)
     found[COLORS] = capabilities.color_precision or precision
-    if scene.reading.semantics == "dart":  # DART has meshes in single precision
+    if scene.source_info.semantics == "dart":  # DART has meshes in single precision
         found[MESHES] = max(SINGLE_PRECISION, precision)
     return found
 

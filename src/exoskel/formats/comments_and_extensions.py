@@ -182,7 +182,7 @@ class _Preserver:
 
         Each with the number of its element and that of the first element behind it.
         """
-        format = self.scene.reading.format
+        format = self.scene.source_info.format
         source = (registry.by_name(format).embedding if format else None) or NAMESPACED
         end = 0
         for number, element in enumerate(self._tree().iter(etree.Element)):

@@ -230,7 +230,7 @@ Restore = Callable[[], None]
 class FormatEditor:
     """Adapts edits to one format and one document.  The methods here are the defaults for all formats.
 
-    `base` is a new reading of the source, `changes` the differences between it and `scene`.
+    `base` is the source, read again; `changes` the differences between it and `scene`.
     """
 
     writes_items_alone: bool = True

@@ -86,9 +86,9 @@ def detect(data: bytes, name: str) -> Format:
     return found or by_extension(name) or DEFAULT
 
 
-def engine_of(code: str) -> str:
+def original_reader(code: str) -> str:
     """The name of the original reader of the format that a diagnostic code belongs to."""
-    return next((c.engine for c in catalogues() if code in c.topics), "")
+    return next((c.original_reader for c in catalogues() if code in c.topics), "")
 
 
 def catalogues() -> list[Catalogue]:

@@ -141,7 +141,7 @@ def _continue_with(scene: Scene, data: bytes, other_names: int) -> None:
 
 def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
     """The bytes that `save` would write."""
-    chosen = registry.by_name(format or scene.reading.format or registry.DEFAULT.name)
+    chosen = registry.by_name(format or scene.source_info.format or registry.DEFAULT.name)
     with garbage_collection_paused():
         if _can_patch(scene, chosen):
             return patch_document(scene).data
@@ -172,7 +172,7 @@ def _new_document(scene: Scene, format: Format, folder: Path) -> bytes:
         return data
     data = canonical_bytes(scene, format.name, folder)
     source = scene.documents[0] if scene.documents else None
-    if format.embedding is None and scene.reading.format == format.name and isinstance(source, Document):
+    if format.embedding is None and scene.source_info.format == format.name and isinstance(source, Document):
         collector = Collector(CATALOGUE, source)
         collector.report("FM201", 0, format=format.name.upper())
         scene.diagnostics += collector.diagnostics
@@ -181,7 +181,7 @@ def _new_document(scene: Scene, format: Format, folder: Path) -> bytes:
 
 def _unchanged(scene: Scene, format: Format) -> bytes | None:
     """The source's own bytes, if the format is not edited in place and nothing was edited."""
-    return unchanged_bytes(scene) if format.embedding is None and format.name == scene.reading.format else None
+    return unchanged_bytes(scene) if format.embedding is None and format.name == scene.source_info.format else None
 
 
 def canonical_bytes(scene: Scene, format: str, folder: Path | None) -> bytes:
@@ -220,7 +220,7 @@ def _own_path(scene: Scene) -> str:
 def _can_patch(scene: Scene, format: Format) -> bool:
     """Whether the scene comes from one document of a format that is edited in place."""
     is_one_document = len(scene.documents) == 1 and isinstance(scene.documents[0], Document)
-    return format.embedding is not None and is_one_document and format.name == scene.reading.format
+    return format.embedding is not None and is_one_document and format.name == scene.source_info.format
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -229,7 +229,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _format_of(target: Path, scene: Scene) -> Format:
     """The format by the extension.  A document keeps its format under an extension that several formats share."""
-    own = scene.reading.format
+    own = scene.source_info.format
     found = registry.by_extension(str(target))
     if own and (found is None or target.suffix.lower() in registry.SHARED_EXTENSIONS):
         return registry.by_name(own)

@@ -19,7 +19,7 @@ from exoskel.formats import registry
 from exoskel.formats.fixer import Fixes, apply_fixes, fixable_diagnostics
 from exoskel.formats.interface import Dialect, Semantics
 from exoskel.formats.load import load
-from exoskel.formats.registry import engine_of
+from exoskel.formats.registry import original_reader
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
@@ -222,11 +222,11 @@ def diagnostics(opened: OpenDocument) -> list[types.Diagnostic]:
 
 
 def _to_lsp(opened: OpenDocument, found: Diagnostic) -> types.Diagnostic:
-    engine = f"\n{engine_of(found.code)}: {found.engine}" if found.engine else ""
+    note = f"\n{original_reader(found.code)}: {found.reader_note}" if found.reader_note else ""
     hint = f"\n{found.hint}" if found.hint else ""
     return types.Diagnostic(
         range=opened.positions.diagnostic_range(opened.source, found),
-        message=f"{found.message}{hint}{engine}",
+        message=f"{found.message}{hint}{note}",
         severity=_SEVERITIES[found.severity],
         code=found.code,
         source="exoskel",

@@ -187,6 +187,6 @@ class _Requests:
         return b"Content-Length: %d\r\n" % int(length) if is_valid else b""
 
 
-def serve(reading: BinaryIO, writing: BinaryIO) -> None:
+def serve(requests: BinaryIO, responses: BinaryIO) -> None:
     """Serve an editor on two streams until it disconnects; closes both."""
-    server.start_io(cast("BinaryIO", _Requests(reading)), writing)
+    server.start_io(cast("BinaryIO", _Requests(requests)), responses)

@@ -47,7 +47,7 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
     the inputs.
     """
     scenes = [as_scene(source) for source in (first, *others)]
-    merged = Scene(reading=scenes[0].reading)
+    merged = Scene(source_info=scenes[0].source_info)
     world = copy_world(scenes[0].world)
     merged.worlds.append(world)
     names = Names(model.name for model in world.models)

@@ -32,9 +32,9 @@ def summarize(scene: SceneLike) -> dict[str, Any]:
     joints = [joint for model in models for joint in model["joints"]]
     return {
         "file": scene.source.name if scene.source else None,
-        "format": scene.reading.format or None,
-        "format_version": scene.reading.format_version or None,
-        "semantics": scene.reading.semantics or None,
+        "format": scene.source_info.format or None,
+        "format_version": scene.source_info.format_version or None,
+        "semantics": scene.source_info.semantics or None,
         "worlds": worlds,
         "totals": {
             "worlds": len(worlds),

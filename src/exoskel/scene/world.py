@@ -249,8 +249,8 @@ _KINDS: dict[str, type[Item]] = {"model": Model, "body": Body, "joint": Joint, "
 """The prefixes of paths."""
 
 
-class Reading(Struct, frozen=True):
-    """How a scene was read: the choices that change the meaning of a file."""
+class SourceInfo(Struct, frozen=True):
+    """The format of the file that a scene was read from, and how it was interpreted."""
 
     format: str = ""
     format_version: str = ""
@@ -275,7 +275,7 @@ class Scene(Tracked, eq=False):
     worlds: list[World] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     documents: list[Locator] = field(default_factory=list)
-    reading: Reading = Reading()
+    source_info: SourceInfo = SourceInfo()
     extensions: list[Extension] = field(default_factory=list)
     options: Any = None
     """The options it was read with, for reading it again."""

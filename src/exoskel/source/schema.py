@@ -317,7 +317,7 @@ def _facts(element: Element) -> dict[str, Any]:
         "type": element.kind.name if element.kind else None,
         "unit": element.unit or None,
         "default": element.default or None,
-        "engine": element.engine or None,
+        "engine": element.reader_note or None,
         "code": element.occurrence_code.partition(".")[0] or None,
     }
 
@@ -330,5 +330,5 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
         "type": attribute.kind.name,
         "unit": attribute.unit or None,
         "default": attribute.default or None,
-        "engine": attribute.engine or None,
+        "engine": attribute.reader_note or None,
     }

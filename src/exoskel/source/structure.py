@@ -1,4 +1,4 @@
-"""Reading a tree with a vocabulary: structure is checked, values are converted, problems are reported.
+"""Reads a tree with a vocabulary: structure is checked, values are converted, problems are reported.
 
 The hot path takes about a microsecond per element, because subtrees are flattened into lists before they are read,
 shapes and values are cached, and what is rare (stray text, unknown attributes) is searched in the whole document at
@@ -387,7 +387,7 @@ class StructureReader:
     def _resolve_aliases(self, rule: Element, node: Node) -> None:
         """Use the value of an alias for the name it replaces, unless the original reader ignores the alias."""
         for child in rule.children.values():
-            if child.alias_of and child.name in node.fields and not (self.literal and child.ignored_by_engine):
+            if child.alias_of and child.name in node.fields and not (self.literal and child.ignored_by_reader):
                 node.fields.setdefault(child.alias_of, node.fields[child.name])
 
     def _missing(self, rule: Element, node: Node) -> None:

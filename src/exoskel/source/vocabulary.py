@@ -190,7 +190,7 @@ class Attribute(Struct, frozen=True):
     """The standard requires it, but readers accept files without it; only the schema enforces it."""
     default: str = ""
     unit: str = ""
-    engine: str = ""
+    reader_note: str = ""
     in_schema: bool = True
     """False: the reader accepts it, the schema does not."""
     field: SceneField | str | None = None
@@ -210,11 +210,11 @@ class Element:
     one child.  A child named in `exclusive_children` excludes all others.
 
     `occurrence_code` is the key of a message for every occurrence: the name is old, misplaced or without effect.
-    `alias_of` is the sibling that it replaces; `ignored_by_engine` marks an alias that the original reader ignores.
+    `alias_of` is the sibling that it replaces; `ignored_by_reader` marks an alias that the original reader ignores.
     `missing`, `repeated` and `unknown_child_code` are the keys for an element that is required and missing, occurs too
     often, or has an unknown child; `unknown_attribute_code` is the key for an unknown attribute.  Without them, those
     of the vocabulary apply.  `refused` is the key for a required leaf that the original reader demands, although a
-    document gives it a `default`: in a literal reading, it replaces `missing`; in others, the default is the value.
+    document gives it a `default`: it replaces `missing` if values are read literally; else the default is the value.
 
     `streamed` children are passed on one by one as they are read, so that a large document is never in memory as a
     whole.  All `gathered` children are read although only one is allowed, for the reader to choose.  The content of an
@@ -244,13 +244,13 @@ class Element:
         attributes: Iterable[Attribute] = (),
         default: str = "",
         unit: str = "",
-        engine: str = "",
+        reader_note: str = "",
         occurrence_code: str = "",
         alias_of: str = "",
         missing: str = "",
         refused: str = "",
         repeated: str = "",
-        ignored_by_engine: bool = False,
+        ignored_by_reader: bool = False,
         streamed: bool = False,
         one_of: tuple[str, ...] = (),
         exclusive_children: tuple[str, ...] = (),
@@ -276,13 +276,13 @@ class Element:
         self.kind = kind
         self.default = default
         self.unit = unit
-        self.engine = engine
+        self.reader_note = reader_note
         self.occurrence_code = occurrence_code
         self.alias_of = alias_of
         self.missing = missing
         self.refused = refused
         self.repeated = repeated
-        self.ignored_by_engine = ignored_by_engine
+        self.ignored_by_reader = ignored_by_reader
         self.streamed = streamed
         self.one_of = one_of
         self.exclusive_children = exclusive_children
@@ -378,7 +378,7 @@ def leaf(
     card: str = "?",
     default: str = "",
     unit: str = "",
-    engine: str = "",
+    reader_note: str = "",
     occurrence_code: str = "",
     missing: str = "",
     refused: str = "",
@@ -393,7 +393,7 @@ def leaf(
         kind=kind,
         default=default,
         unit=unit,
-        engine=engine,
+        reader_note=reader_note,
         occurrence_code=occurrence_code,
         missing=missing,
         refused=refused,

@@ -19,7 +19,7 @@ from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Box, Shape
-from exoskel.scene.world import Reading, Scene, World
+from exoskel.scene.world import Scene, SourceInfo, World
 from exoskel.source.output_context import ComposedFile, OutputContext
 
 _HEAD, _CHUNK = 12, 8
@@ -34,7 +34,7 @@ def read_back(data: bytes) -> Scene:
     nodes: list[GltfNode] = document.get("nodes", [])
     return Scene(
         worlds=[_world(one, nodes) for one in document.get("scenes", [])],
-        reading=Reading("gltf"),
+        source_info=SourceInfo("gltf"),
     )
 
 

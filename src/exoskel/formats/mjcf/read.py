@@ -11,18 +11,18 @@ from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.coordinates import Coordinates
-from exoskel.formats.mjcf.reading.actuators import ActuatorReader
-from exoskel.formats.mjcf.reading.compiled import Compiled, compile, disabled_flags, report_disabled_flags
-from exoskel.formats.mjcf.reading.contact_groups import read_collision_filter
-from exoskel.formats.mjcf.reading.equality import EqualityReader, find_screws
-from exoskel.formats.mjcf.reading.generated_parts import find_generated_parts
-from exoskel.formats.mjcf.reading.joint_chains import vector
-from exoskel.formats.mjcf.reading.model_groups import group_bodies
-from exoskel.formats.mjcf.reading.models import DOCUMENT, ModelReader
-from exoskel.formats.mjcf.reading.preprocessor import prepare
-from exoskel.formats.mjcf.reading.shapes import ShapeReader
+from exoskel.formats.mjcf.reader.actuators import ActuatorReader
+from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags
+from exoskel.formats.mjcf.reader.contact_groups import read_collision_filter
+from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
+from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts
+from exoskel.formats.mjcf.reader.joint_chains import vector
+from exoskel.formats.mjcf.reader.model_groups import group_bodies
+from exoskel.formats.mjcf.reader.models import DOCUMENT, ModelReader
+from exoskel.formats.mjcf.reader.preprocessor import prepare
+from exoskel.formats.mjcf.reader.shapes import ShapeReader
 from exoskel.scene.pose import ZERO
-from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.well_formedness import MalformedError
@@ -48,7 +48,7 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
     """Read a document and return the compiled document as well."""
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
-    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="mjcf"))
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="mjcf"))
     out = ImportedScene(scene)
     tree = parse_root(document, "mujoco", options.limits, collector, _ROOT_CODES)
     if tree is not None:

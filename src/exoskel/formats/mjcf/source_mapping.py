@@ -10,8 +10,8 @@ from msgspec import structs
 
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.formats.mjcf.reading.compiled import CONSTRAINTS, MEANINGS
-from exoskel.formats.mjcf.reading.preprocessor import IGNORED_ATTRIBUTES
+from exoskel.formats.mjcf.reader.compiled import CONSTRAINTS, MEANINGS
+from exoskel.formats.mjcf.reader.preprocessor import IGNORED_ATTRIBUTES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint

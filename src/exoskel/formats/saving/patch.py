@@ -1,6 +1,6 @@
 """Saves a scene into the document it came from: only the bytes of what was edited change.
 
-The scene is compared with a new reading of its source.  Where an item differs, its canonical text before and after the
+The scene is compared with its source, read again.  Where an item differs, its canonical text before and after the
 edit is compared, and the differences are applied to the document.  The result is read back.  Unless that gives the
 scene that was to be saved, nothing is written.
 """
@@ -322,7 +322,7 @@ class _Patcher:
         self.scene = scene
         self.document = document
         self.options = scene.options if isinstance(scene.options, ReadOptions) else ReadOptions()
-        self.format = registry.by_name(scene.reading.format)
+        self.format = registry.by_name(scene.source_info.format)
 
     @property
     def embedding(self) -> EmbeddedDataFormat:

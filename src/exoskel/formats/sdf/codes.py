@@ -1,7 +1,7 @@
 """The diagnostics of the SDFormat reader.
 
-`SDnnn` is a topic; the suffix after the dot in a key distinguishes its messages. The severity is that of a lenient
-reading; a strict reading raises every warning to an error.
+`SDnnn` is a topic; the suffix after the dot in a key distinguishes its messages. In strict mode,
+every warning is an error.
 """
 
 from __future__ import annotations

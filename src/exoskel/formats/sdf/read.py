@@ -24,7 +24,7 @@ from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, WORLD_ELEMENT
 from exoskel.scene.item import Names
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
-from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
@@ -90,7 +90,7 @@ _ROOT_CODES = RootCodes(malformed="SD001", root="SD002", declarations="SD004")
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
     reader = _Reader(options)
-    scene = Scene(reading=Reading(format="sdf"))
+    scene = Scene(source_info=SourceInfo(format="sdf"))
     source = reader.source(document)
     root = parse_root(document, "sdf", options.limits, source.collector, _ROOT_CODES)
     if root is not None:
@@ -159,7 +159,7 @@ class _Reader:
         if not worlds and not models:
             source.report("SD003", node.number)
             return
-        scene.reading = Reading("sdf", node.fields.get("@version", version_text(OLDEST)), bare=not worlds)
+        scene.source_info = SourceInfo("sdf", node.fields.get("@version", version_text(OLDEST)), bare=not worlds)
         if len(models) > 1 and not worlds:
             source.report("SD006.several", models[1].number)
         for index, world in enumerate(worlds):

@@ -18,7 +18,7 @@ EXTREME = 1e75
 
 
 class Context:
-    """One reading of one document."""
+    """State shared while one document is read."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
         self.document = document

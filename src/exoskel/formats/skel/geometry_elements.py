@@ -45,7 +45,7 @@ def _documented(name: str, kind: ValueType, meaning: str, default: str) -> Eleme
         default=default,
         missing=f"SK020.{name}",
         refused="SK020",
-        engine="DART 6 throws an exception if it is missing.",
+        reader_note="DART 6 throws an exception if it is missing.",
     )
 
 
@@ -62,7 +62,7 @@ def _length() -> Element:
         unit="m",
         occurrence_code="SK069",
         alias_of="height",
-        engine="DART 6 ignores `length` and throws an exception because `height` is missing.",
+        reader_note="DART 6 ignores `length` and throws an exception because `height` is missing.",
     )
 
 
@@ -103,7 +103,8 @@ SHAPE_GEOMETRY = Element(
         _radius(),
         _height("Length of the cylindrical part, without the two caps."),
         _length(),
-        engine="DART 6 replaces a collision capsule with a small sphere unless the detector is dart, bullet or ode.",
+        reader_note="DART 6 replaces a collision capsule with a small sphere "
+        "unless the detector is dart, bullet or ode.",
     ),
     Element("cone", "?", "A cone along z: base at -height/2, apex at +height/2.", _radius(), _height("Height.")),
     Element(
@@ -152,7 +153,7 @@ SHAPE_GEOMETRY = Element(
             card="1",
             default="1 1 1",
             missing="SK020.scale",
-            engine="DART 6 throws an exception if it is missing.",
+            reader_note="DART 6 throws an exception if it is missing.",
         ),
     ),
     leaf(
@@ -160,7 +161,7 @@ SHAPE_GEOMETRY = Element(
         COLOR,
         "Misplaced: belongs next to `geometry`; used if the shape has no colour.",
         occurrence_code="SK013.geometry_color",
-        engine="DART 6 ignores a colour inside `geometry`.",
+        reader_note="DART 6 ignores a colour inside `geometry`.",
         field="color",
     ),
     one_of=GEOMETRIES,
@@ -191,7 +192,7 @@ SOFT_GEOMETRY = Element(
             FRAGMENTS,
             "Number of vertices along each edge, including both ends; at least 3.  DART requires it.",
             default="3 3 3",
-            engine="DART 6 throws an exception if it is missing.",
+            reader_note="DART 6 throws an exception if it is missing.",
         ),
     ),
     Element("ellipsoid", "?", "An ellipsoid.", _size("Full diameters along x, y, z."), *_SOFT_CUT),

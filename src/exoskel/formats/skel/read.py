@@ -20,7 +20,7 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, Vector
-from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Reading, Scene, World
+from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
@@ -167,8 +167,8 @@ VERSION = "1.0"
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
     collector = Collector(CATALOGUE, document, options.strict)
-    reading = Reading(format="skel", semantics=options.semantics)
-    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=reading)
+    source_info = SourceInfo(format="skel", semantics=options.semantics)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source_info)
     codes = _ROOT_CODES if options.semantics == "dart" else replace(_ROOT_CODES, early_root="dart")
     root = parse_root(document, "skel", options.limits, collector, codes)
     if root is not None:
@@ -201,7 +201,7 @@ def _by_node(diagnostic: Diagnostic) -> int:
 
 
 class _Reader:
-    """One reading of one document."""
+    """Reads one document."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
         self.context = Context(document, options, collector)
@@ -223,7 +223,7 @@ class _Reader:
         is_bare = world is None
         scene.worlds.append(self._build_bare_world() if world is None else self._read_world(world))
         version = node.fields.get("@version", VERSION)
-        scene.reading = Reading("skel", version, self.context.options.semantics, is_bare)
+        scene.source_info = SourceInfo("skel", version, self.context.options.semantics, is_bare)
         checks.check_derived_moments(self.context, self.bodies.derived)
         detector = scene.worlds[0].collision_detector
         checks.check_detector(self.context, detector, self.bodies.shapes.partly_supported)

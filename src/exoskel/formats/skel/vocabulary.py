@@ -65,14 +65,14 @@ _MOMENT = Element(
             default="1" if name[1] == name[2] else "0",
             missing="SK051.diagonal" if name[1] == name[2] else "SK051.off_diagonal",
             refused="SK051.refused",
-            engine="DART 6 throws an exception if it is missing.",
+            reader_note="DART 6 throws an exception if it is missing.",
             field=SceneField("inertia", parts=("moment" if name[1] == name[2] else "products",)),
         )
         for name in MOMENT_ENTRIES
     ),
     default="derived from the body's shapes",
     field=SceneField("inertia", parts=("moment", "products")),
-    engine="DART up to 6.19 derives a missing moment from the first shape only; since 6.20 from all shapes.",
+    reader_note="DART up to 6.19 derives a missing moment from the first shape only; since 6.20 from all shapes.",
 )
 
 INERTIA_ELEMENT = Element(
@@ -102,7 +102,7 @@ INERTIA_ELEMENT = Element(
         "transformation",
         TRANSFORMATION,
         "Obsolete form: its translation is the centre of mass; its rotation is applied to the moment.",
-        engine="DART 6 ignores it.",
+        reader_note="DART 6 ignores it.",
     ),
     field="inertia",
 )
@@ -145,7 +145,7 @@ COLLISION_ELEMENT = Element(
         COLLIDABLE,
         "0: the shape does not collide.",
         default="1",
-        engine="DART 6 reads a number here, ignores it, and throws an exception for true and false.",
+        reader_note="DART 6 reads a number here, ignores it, and throws an exception for true and false.",
         field="collidable",
     ),
     leaf("color", COLOR, "Used only in a `visualization_shape`.", occurrence_code="SK013.color", field="color"),
@@ -212,7 +212,7 @@ BODY_ELEMENT = Element(
         BOOLEAN,
         "From DART's old wiki; has never had an effect.",
         occurrence_code="SK013.self_collide",
-        engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
+        reader_note="DART 6 ignores it: bodies of one skeleton never collide with each other.",
         field="ignored_values",
     ),
     *_surface("body"),
@@ -252,8 +252,8 @@ def _misspelled(name: str, meant: str) -> Element:
         kind=REAL,
         occurrence_code="SK088.sprint",
         alias_of=meant,
-        ignored_by_engine=True,
-        engine="DART 6 ignores it.",
+        ignored_by_reader=True,
+        reader_note="DART 6 ignores it.",
         field=dof_field(DYNAMICS[meant]),
     )
 
@@ -310,7 +310,7 @@ def _axis(name: str, meaning: str) -> Element:
                 occurrence_code="SK088.velocity",
                 field=dof_field("velocity_limits"),
             ),
-            engine="DART 6 stores the limits, but enforces them only if a program enables this.",
+            reader_note="DART 6 stores the limits, but enforces them only if a program enables this.",
             field=dof_field("position_limits"),
         ),
         leaf(
@@ -393,7 +393,8 @@ JOINT_ELEMENT = Element(
         "Initial velocities.",
         unit="rad/s, m/s",
         default="zeros",
-        engine="DART up to 6.16 reads velocities of free joints in the axes of the child; since 6.17 of the parent.",
+        reader_note="DART up to 6.16 reads velocities of free joints in the axes of the child; "
+        "since 6.17 of the parent.",
         field=dof_field("velocity"),
         states=("velocities",),
     ),
@@ -422,7 +423,7 @@ SKELETON_ELEMENT = Element(
         "immobile",
         BOOLEAN,
         "Opposite of `mobile`, from DART's old wiki; read if there is no `mobile`.",
-        engine="DART 6 ignores it.",
+        reader_note="DART 6 ignores it.",
         field="static",
     ),
     BODY_ELEMENT,
@@ -444,7 +445,7 @@ PHYSICS_ELEMENT = Element(
         DETECTOR,
         "Preferred collision detector.",
         default="fcl",
-        engine="DART 6 uses fcl for any other value.",
+        reader_note="DART 6 uses fcl for any other value.",
         field="collision_detector",
     ),
 )
@@ -455,7 +456,7 @@ WORLD_ELEMENT = Element(
     "A world: physics and skeletons.",
     PHYSICS_ELEMENT,
     SKELETON_ELEMENT,
-    attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 ignores it.", field="name")],
+    attributes=[Attribute("name", NAME, "Name of the world.", reader_note="DART 6 ignores it.", field="name")],
     repeated="SK005.world",
     item=World,
 )
@@ -474,7 +475,7 @@ SKEL = Vocabulary(
                 "version",
                 VERSION,
                 "Version of the format: 1.0.",
-                engine="DART 6 ignores it.",
+                reader_note="DART 6 ignores it.",
                 field=unused("the output states the version of its own format"),
             )
         ],

@@ -63,7 +63,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
         names = ", ".join(repr(world.name) for world in scene.worlds)
         raise ExoskelError(f"SKEL files contain one world, but the scene has {len(scene.worlds)} ({names}); choose one")
     for world in scene.worlds:
-        root.children.append(_world_element(world, output, other_format=scene.reading.format not in ("", "skel")))
+        root.children.append(_world_element(world, output, other_format=scene.source_info.format not in ("", "skel")))
     return root
 
 

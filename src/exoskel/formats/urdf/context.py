@@ -86,7 +86,7 @@ UNBOUNDED = 1e30
 
 
 class Context:
-    """One reading of one document."""
+    """State shared while one document is read."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
         self.document = document

@@ -23,7 +23,7 @@ from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
-from exoskel.scene.world import Reading, Scene, World
+from exoskel.scene.world import Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.flat_tree import Node
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
@@ -104,11 +104,11 @@ def read(document: Document, options: ReadOptions) -> Scene:
             document, collector = expanded, Collector(CATALOGUE, expanded, options.strict)
             collector.report("UR004.expanded", 0)
             root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
-    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="urdf"))
     if root is not None:
         try:
             scene.worlds.append(_Reader(document, options, collector).read(root))
-            scene.reading = Reading("urdf", root.get("version") or "1.0")
+            scene.source_info = SourceInfo("urdf", root.get("version") or "1.0")
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             report_malformed(problem, collector, _ROOT_CODES)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
@@ -155,7 +155,7 @@ def _expand(document: Document, macro: _Macro, options: ReadOptions, collector: 
 
 
 class _Reader:
-    """One reading of one document."""
+    """Reads one document."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
         self.context = Context(document, options, collector)

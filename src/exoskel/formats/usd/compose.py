@@ -17,12 +17,12 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.collision_filter import read_collision_rules
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
-from exoskel.formats.usd.reading.bodies import BodyReader, ShapeReader
-from exoskel.formats.usd.reading.joints import JointReader, sort_joints
-from exoskel.formats.usd.reading.prim_values import apis, name_of, values
+from exoskel.formats.usd.reader.bodies import BodyReader, ShapeReader
+from exoskel.formats.usd.reader.joints import JointReader, sort_joints
+from exoskel.formats.usd.reader.prim_values import apis, name_of, values
 from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
 from exoskel.formats.usd.write import LOWERED_KINDS, write
-from exoskel.formats.usd.writing.joint_axes import fits
+from exoskel.formats.usd.writer.joint_axes import fits
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionRules
 from exoskel.scene.item import Item
@@ -31,7 +31,7 @@ from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Reading, Scene, World
+from exoskel.scene.world import Scene, SourceInfo, World
 from exoskel.source.output_context import ComposedFile, OutputContext
 
 _TEXT, _BINARY = b"#usda", b"PXR-USDC"
@@ -53,7 +53,7 @@ def read_back(data: bytes) -> ReadBack:
     layer = _layer(data)
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
         raise catalogue_error("US002.other_program", reason="the creator is missing")
-    made = ReadBack(reading=Reading("usd"))
+    made = ReadBack(source_info=SourceInfo("usd"))
     shapes = ShapeReader(layer)
     try:
         for prim in layer.rootPrims:

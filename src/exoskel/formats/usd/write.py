@@ -19,10 +19,10 @@ from exoskel.formats.usd.codes import record_loss
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS, CollisionGroups
 from exoskel.formats.usd.collision_filter import SCOPE as GROUPS
 from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, display_name
-from exoskel.formats.usd.writing.joint_axes import fits
-from exoskel.formats.usd.writing.joints import JointWriter
-from exoskel.formats.usd.writing.shapes import MESHES, MaterialWriter, ShapeWriter
-from exoskel.formats.usd.writing.shapes import SCOPE as LOOKS
+from exoskel.formats.usd.writer.joint_axes import fits
+from exoskel.formats.usd.writer.joints import JointWriter
+from exoskel.formats.usd.writer.shapes import MESHES, MaterialWriter, ShapeWriter
+from exoskel.formats.usd.writer.shapes import SCOPE as LOOKS
 from exoskel.scene.body import Body
 from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
 from exoskel.scene.kinematics import Kinematics

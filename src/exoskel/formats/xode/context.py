@@ -108,7 +108,7 @@ DOCUMENT = 0
 
 
 class Context:
-    """One reading of one document in a known dialect."""
+    """State shared while one document is read in a known dialect."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector, dialect: str) -> None:
         self.document = document

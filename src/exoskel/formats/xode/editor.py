@@ -149,7 +149,7 @@ class XodeEditor(FormatEditor):
 
     @cached_property
     def transforms(self) -> Transforms:
-        pyode = self.base.reading.semantics == "pyode"
+        pyode = self.base.source_info.semantics == "pyode"
         transforms = Transforms(self.document, self.options, self.elements, pyode)
         for source, item in self._moved_bodies():
             before, after = self.initial_poses.of(source), self.initial_poses.of(item)
@@ -349,7 +349,7 @@ class XodeEditor(FormatEditor):
         anchor = self.elements.child(inner, "anchor") if inner >= 0 else -1
         is_relative = anchor >= 0 and self.elements.attribute(anchor, "absolute") in (None, "false", "0")
         inside = self.elements.encloses(source.child.node, source.node)
-        return is_relative and inside and self.base.reading.semantics != "pyode"
+        return is_relative and inside and self.base.source_info.semantics != "pyode"
 
     # --- new items ------------------------------------------------------------------------------------
 

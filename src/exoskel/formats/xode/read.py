@@ -34,7 +34,7 @@ from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Extension, Reading, Scene, World
+from exoskel.scene.world import Extension, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree, split_tag
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import EXTENSION, might_contain_embedded_data
@@ -146,7 +146,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
-    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="xode"))
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="xode"))
     root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES)
     if root is not None:
         try:
@@ -173,7 +173,7 @@ def _by_node(diagnostic: Diagnostic) -> int:
 
 
 class _Reader:
-    """One reading of one document."""
+    """Reads one document."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
         self.document = document
@@ -186,7 +186,7 @@ class _Reader:
         chosen, reason = choose_dialect(self.options.dialect, self.document, root)
         context = Context(self.document, self.options, self.collector, chosen)
         version = self._read_version(root)
-        scene.reading = Reading("xode", version, chosen)
+        scene.source_info = SourceInfo("xode", version, chosen)
         layout = DocumentLayout(root)
         frames = Frames(context, layout)
         if chosen == "pyode":

@@ -54,7 +54,7 @@ def _rotation_forms(occurrence_code: str = "", in_schema: bool = True) -> list[E
             attributes=[*float_attributes("xyz", "Angle about that axis.", "rad or degrees"), _ANGLE_FORMAT],
             occurrence_code=occurrence_code,
             in_schema=in_schema,
-            engine="PyODE rotates in the opposite direction.",
+            reader_note="PyODE rotates in the opposite direction.",
         ),
         Element(
             "axisangle",
@@ -67,7 +67,7 @@ def _rotation_forms(occurrence_code: str = "", in_schema: bool = True) -> list[E
             ],
             occurrence_code=occurrence_code,
             in_schema=in_schema,
-            engine="PyODE rejects it.",
+            reader_note="PyODE rejects it.",
         ),
         Element(
             "quaternion",
@@ -80,7 +80,7 @@ def _rotation_forms(occurrence_code: str = "", in_schema: bool = True) -> list[E
             ],
             occurrence_code=occurrence_code,
             in_schema=in_schema,
-            engine="PyODE rejects it.",
+            reader_note="PyODE rejects it.",
         ),
     ]
 

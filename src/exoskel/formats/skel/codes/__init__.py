@@ -1,7 +1,7 @@
 """The catalogue of all SKEL diagnostics, and the automatic fixes for them.
 
 `SKnnn` is a topic with one or more messages; the part of the key after the dot distinguishes them.
-The severity is that of a lenient reading; in a strict reading, every warning is an error.
+In strict mode, every warning is an error.
 """
 
 from __future__ import annotations

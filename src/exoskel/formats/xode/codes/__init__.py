@@ -1,7 +1,7 @@
 """The catalogue of all XODE diagnostics, and the automatic fixes for them.
 
-A severity has two columns, strict before lenient: `E/W` is an error in a strict reading and a warning in a
-lenient one.
+A severity has two columns, strict before lenient: `E/W` is an error in strict mode and a warning
+otherwise.
 """
 
 from __future__ import annotations

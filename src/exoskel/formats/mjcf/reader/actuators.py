@@ -10,10 +10,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor
-from exoskel.formats.mjcf.reading.compiled import Compiled, disabled_flags
-from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts, strip_model
-from exoskel.formats.mjcf.reading.joint_chains import vector
-from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts, Owner
+from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
+from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, strip_model
+from exoskel.formats.mjcf.reader.joint_chains import vector
+from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, Owner
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 

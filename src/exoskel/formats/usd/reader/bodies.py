@@ -9,7 +9,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
-from exoskel.formats.usd.reading.prim_values import Values, apis, name_of, target, targets, values
+from exoskel.formats.usd.reader.prim_values import Values, apis, name_of, target, targets, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia

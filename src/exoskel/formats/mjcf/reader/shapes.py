@@ -10,8 +10,8 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import repeats
-from exoskel.formats.mjcf.reading.compiled import Compiled, transforms
-from exoskel.formats.mjcf.reading.preprocessor import NO_COLOUR, Fragment
+from exoskel.formats.mjcf.reader.compiled import Compiled, transforms
+from exoskel.formats.mjcf.reader.preprocessor import NO_COLOUR, Fragment
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import (
     Bounds,

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, UNBOUNDED_FORCE, Motor
 from exoskel.formats.mjcf.names import split_path
-from exoskel.formats.mjcf.reading.compiled import Compiled
+from exoskel.formats.mjcf.reader.compiled import Compiled
 
 
 def common_model(names: Sequence[str]) -> str | None:

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from exoskel.formats.mjcf.names import split_path
-from exoskel.formats.mjcf.reading.compiled import Compiled
-from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts, common_model
+from exoskel.formats.mjcf.reader.compiled import Compiled
+from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, common_model
 from exoskel.scene.item import Names, unique_name
 
 WORLD = "world"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.reading.compiled import Compiled, disabled_flags
-from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts, strip_model
-from exoskel.formats.mjcf.reading.joint_chains import Screws, vector
-from exoskel.formats.mjcf.reading.model_groups import bodies_of
-from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts
+from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
+from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, strip_model
+from exoskel.formats.mjcf.reader.joint_chains import Screws, vector
+from exoskel.formats.mjcf.reader.model_groups import bodies_of
+from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Joint, JointKind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector

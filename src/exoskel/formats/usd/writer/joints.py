@@ -14,7 +14,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.usd.codes import record_loss
 from exoskel.formats.usd.tree import Prim, PrimPath
-from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
+from exoskel.formats.usd.writer.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_from_erp_cfm
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import pose_matrices

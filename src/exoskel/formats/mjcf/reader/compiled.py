@@ -11,7 +11,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
-from exoskel.formats.mjcf.reading.compiler import (
+from exoskel.formats.mjcf.reader.compiler import (
     CompilerError,
     CompilerMemoryError,
     CompilerOutput,
@@ -19,7 +19,7 @@ from exoskel.formats.mjcf.reading.compiler import (
     PartRow,
     compile_document,
 )
-from exoskel.formats.mjcf.reading.preprocessor import PreparedDocument
+from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 from exoskel.spatial import Array
 
 _LINE = re.compile(r"line (\d+)")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.formats.mjcf.collision_filter import Bits
-from exoskel.formats.mjcf.reading.compiled import Compiled
-from exoskel.formats.mjcf.reading.models import FoundParts
+from exoskel.formats.mjcf.reader.compiled import Compiled
+from exoskel.formats.mjcf.reader.models import FoundParts
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.world import World

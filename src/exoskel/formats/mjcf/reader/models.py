@@ -13,16 +13,16 @@ from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain
 from exoskel.formats.mjcf.model.layout import WorldLayout, mujoco_joint_names
 from exoskel.formats.mjcf.names import split_path
-from exoskel.formats.mjcf.reading.compiled import Compiled
-from exoskel.formats.mjcf.reading.generated_parts import (
+from exoskel.formats.mjcf.reader.compiled import Compiled
+from exoskel.formats.mjcf.reader.generated_parts import (
     GeneratedParts,
     joint_name,
     numbered_joint,
     strip_model,
 )
-from exoskel.formats.mjcf.reading.joint_chains import ChainJoint, Screws, Segment, segments
-from exoskel.formats.mjcf.reading.model_groups import BodyGroup
-from exoskel.formats.mjcf.reading.shapes import ShapeReader
+from exoskel.formats.mjcf.reader.joint_chains import ChainJoint, Screws, Segment, segments
+from exoskel.formats.mjcf.reader.model_groups import BodyGroup
+from exoskel.formats.mjcf.reader.shapes import ShapeReader
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
