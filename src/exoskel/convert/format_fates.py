@@ -12,7 +12,15 @@ from math import isinf
 from typing import Any
 
 from exoskel.convert.comparison import TOLERANCE
-from exoskel.convert.output_fates import BODIES_FIXED, EXACT, FLOATING, NativeFates, combine, is_moment_derived
+from exoskel.convert.output_fates import (
+    BODIES_FIXED,
+    EXACT,
+    FLOATING,
+    NativeFates,
+    combine,
+    is_moment_derived,
+    join_reasons,
+)
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
@@ -25,7 +33,6 @@ from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Scene
-from exoskel.source.output_context import Loss
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
@@ -44,10 +51,6 @@ class FormatFates(NativeFates):
         self.rewritten = self.capabilities.rewritten_fields
         self.solid = {id(shape) for model in self.models for body in model.bodies for shape in body.collisions}
         self.parent_joints = {id(j.child): j for model in self.models for j in model.joints if not j.loop}
-        self.losses: dict[int, list[Loss]] = {}
-        for loss in written.output.losses:
-            self.losses.setdefault(id(loss.item), []).append(loss)
-        self.reasons = {item: _join_reasons(losses) for item, losses in self.losses.items()}
 
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         if id(item) not in self.written.counterparts:
@@ -77,7 +80,7 @@ class FormatFates(NativeFates):
         """The reasons for the loss of a part of an item: those about the part, else those about the whole item."""
         losses = self.losses.get(id(item), [])
         named = [loss for loss in losses if part in loss.fields]
-        return _join_reasons(named or [loss for loss in losses if not part or not loss.fields])
+        return join_reasons(named or [loss for loss in losses if not part or not loss.fields])
 
     def _plain_field(self, item: Item, field: str) -> Verdict:
         if self._differs(item, field) and field in _NAMES:
@@ -140,6 +143,8 @@ class FormatFates(NativeFates):
     def _geometry(self, shape: Shape) -> Verdict:
         other = self.written.counterparts[id(shape)]
         rewritten = self.capabilities.rewritten_shapes.get(shape.kind)
+        if changed := self._changed_effect(shape, "geometry"):
+            return Verdict(Fate.APPROXIMATED, changed)
         if rewritten is not None:
             return Verdict(Fate.LOWERED, rewritten)
         if id(shape) in self.reasons or not isinstance(other, Shape):
@@ -269,11 +274,6 @@ class FormatFates(NativeFates):
             return self._lost(joint, part=part)
         return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
 
-    def _changed_effect(self, item: Item, part: str) -> str:
-        """Why a value acts differently in the output although it is written; empty if it acts as here."""
-        losses = self.losses.get(id(item), [])
-        return _join_reasons([loss for loss in losses if loss.changes_effect and part in loss.fields])
-
     def _supports_dof_part(self, joint: Joint, part: str) -> bool:
         if joint.loop or joint.kind not in self.capabilities.dof_fields.get(part, frozenset()):
             return False
@@ -304,6 +304,8 @@ class WriteOnlyFates(FormatFates):
         return self.reasons.get(id(shape), hidden) if hidden else super()._why_missing(shape)
 
     def _written_shape(self, shape: Shape, field: str) -> Verdict:
+        if changed := self._changed_effect(shape, field):
+            return Verdict(Fate.APPROXIMATED, changed)
         known = self.capabilities.field_fates.get((Shape, field))
         if known is not None:
             return known
@@ -324,11 +326,6 @@ def _is_effective(joint: Joint, part: str) -> bool:
         case "suspension_erp" | "suspension_cfm":
             return joint.kind == "hinge2"
     return True
-
-
-def _join_reasons(losses: Sequence[Loss]) -> str:
-    """The reasons in their order, each of them once."""
-    return "; ".join(dict.fromkeys(loss.reason for loss in losses))
 
 
 def _is_fixed(model: Model) -> bool:

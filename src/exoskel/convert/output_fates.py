@@ -21,6 +21,7 @@ from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene
+from exoskel.source.output_context import Loss
 
 EXACT = Verdict(Fate.EXACT)
 BODIES_FIXED = Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)
@@ -41,6 +42,10 @@ class OutputFates(ABC):
         self.not_supported = f"not supported by {target.label}"
         self.capabilities = target.capabilities()
         self.chains = chains
+        self.losses: dict[int, list[Loss]] = {}
+        for loss in written.output.losses:
+            self.losses.setdefault(id(loss.item), []).append(loss)
+        self.reasons = {item: join_reasons(losses) for item, losses in self.losses.items()}
 
     @abstractmethod
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
@@ -68,6 +73,11 @@ class OutputFates(ABC):
     def _differs(self, item: Item, field: str) -> bool:
         return (id(item), field) in self.errors
 
+    def _changed_effect(self, item: Item, part: str) -> str:
+        """Why a value acts differently in the output although it is written; empty if it acts as here."""
+        losses = self.losses.get(id(item), [])
+        return join_reasons([loss for loss in losses if loss.changes_effect and part in loss.fields])
+
 
 class EmbeddedFates(OutputFates):
     """The fates of fields in an output with embedded data: nothing is lost that is in the scene."""
@@ -88,6 +98,8 @@ class EmbeddedFates(OutputFates):
             if isinstance(item, Joint) and item.kind == "free":
                 return FLOATING
             return Verdict(Fate.DROPPED, self.not_supported)
+        if changed := self._changed_effect(item, field):
+            return Verdict(Fate.APPROXIMATED, changed)
         if field and (id(item), field) in self.embedded:
             return self._embedded_field(item, field)
         return EXACT
@@ -138,6 +150,11 @@ class DofValues:
 def is_moment_derived(body: Body) -> bool:
     """Whether the moment of inertia follows from the shapes, so that the output depends on them at least there."""
     return body.inertia.moment is None and body.mass > 0.0 and any(True for _ in body.shapes)
+
+
+def join_reasons(losses: Sequence[Loss]) -> str:
+    """The reasons in their order, each of them once."""
+    return "; ".join(dict.fromkeys(loss.reason for loss in losses))
 
 
 _IN_PART = "in part: "

@@ -22,9 +22,10 @@ from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Mesh, Ray, TriMesh
+from exoskel.scene.shape import Geometry, Mesh, Ray, TriMesh
 from exoskel.scene.validation import InvalidSceneError, require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
+from exoskel.source.convexity import MAX_SLABS, has_hollows
 from exoskel.spatial import Array, unit
 
 _PARALLEL = 1e-9
@@ -157,8 +158,8 @@ class _Preflight:
                 continue
             mesh = shape.geometry
             is_missing = isinstance(mesh, Ray) or (isinstance(mesh, Mesh) and mesh.extent is None)
-            if fixed and not is_missing:
-                continue  # it is divided into its triangles
+            if not is_missing and _collides_exactly(mesh, fixed):
+                continue
             kind = type(shape.geometry).__name__.lower()
             self._report("EN010" if is_missing else "EN011", shape, body=body.name, shape=kind)
 
@@ -288,6 +289,16 @@ class _Preflight:
             self._report("EN008", joint, joint=joint.name, angle=widest)
         else:
             self._report("EN008.open", joint, joint=joint.name)
+
+
+def _collides_exactly(mesh: Geometry, fixed: bool) -> bool:
+    """Whether a mesh is divided into its triangles because it is static, or is known to be convex.
+
+    Mesh files are not read for this: the engine reads them, if it can run the world.
+    """
+    if not isinstance(mesh, TriMesh):
+        return fixed
+    return (fixed and len(mesh.triangles) <= MAX_SLABS) or not has_hollows(mesh.vertices, mesh.triangles)
 
 
 def _differences_from_ode(joint: Joint) -> set[str]:

@@ -163,6 +163,8 @@ class WriterCapabilities(Struct, frozen=True):
     """Extensions of the mesh files that readers of the format support; empty: all."""
     resolves_model_uris: bool = False
     """Readers of the format resolve `model://` URIs."""
+    reads_mesh_textures: bool = True
+    """Readers of the format get the textures of mesh files."""
     precision: float = 1e-9
     """Relative error of a number that still counts as the same value."""
     color_precision: float | None = None
@@ -421,6 +423,17 @@ CATALOGUE = Catalogue(
                 "FM302",
                 "mesh '{file}' is not written: {reason}",
                 "simplify the mesh, or convert to a format that refers to mesh files",
+            ),
+        ),
+        Topic(
+            "FM303",
+            "Textures of a mesh file",
+            "Textures are images beside or inside a mesh file. Some formats contain triangles instead of references "
+            "to files, or their readers ignore textures. Copies of mesh files refer to images that are not copied.",
+            warning(
+                "FM303",
+                "the textures of the mesh file are not written",
+                "convert to a format that refers to mesh files, without `--meshes copy`",
             ),
         ),
     ),

@@ -11,10 +11,11 @@ from msgspec import Struct
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import EmbeddedField, EmbeddedWriter, WrittenItems
-from exoskel.formats.interface import Dialect, ReadOptions
+from exoskel.formats.interface import CATALOGUE, Dialect, ReadOptions
 from exoskel.scene.copies import copy_scene
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
+from exoskel.scene.shape import Mesh
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene
 from exoskel.source.canonical_layout import format_document
@@ -22,7 +23,7 @@ from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
 from exoskel.source.markup import serialize
-from exoskel.source.output_context import Circumstances, ComposedFile, OutputContext, Target
+from exoskel.source.output_context import Circumstances, ComposedFile, Loss, OutputContext, Target
 from exoskel.source.settled_numbers import settle_markup
 
 _OWN_LIMITS = Limits(depth=1000, seconds=inf)
@@ -129,6 +130,7 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
     chosen = registry.by_name(format)
     capabilities = chosen.capabilities()
     output.resolves_model_uris = capabilities.resolves_model_uris
+    _record_lost_textures(scene, output, reads_files=capabilities.reads_mesh_textures)
     if capabilities.compose is not None:
         return _native_only(capabilities.compose(scene, output), output, PreservedData())
     root = chosen.writer()(scene, output)
@@ -164,6 +166,21 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
         reread_native=native,
         elements=elements,
     )
+
+
+def _record_lost_textures(scene: Scene, output: OutputContext, *, reads_files: bool) -> None:
+    """Record the loss of the textures of mesh files that are seen."""
+    message = CATALOGUE["FM303"]
+    known: dict[str | None, bool] = {}
+    for body in (body for world in scene.worlds for body in world.bodies()):
+        for shape in body.visuals or body.collisions:
+            mesh = shape.geometry
+            if not isinstance(mesh, Mesh):
+                continue
+            if mesh.path not in known:
+                known[mesh.path] = output.loses_textures(mesh, reads_files=reads_files)
+            if known[mesh.path]:
+                output.losses.append(Loss(shape, message.text, ("geometry",), message.code, changes_effect=True))
 
 
 def _native_only(composed: ComposedFile, output: OutputContext, preserved: PreservedData) -> Written:

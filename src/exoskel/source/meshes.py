@@ -245,6 +245,40 @@ class MeshFinder:
         return structs.replace(mesh, path=str(path), extent=None if isinstance(extent, str) else extent)
 
 
+# --- textures -----------------------------------------------------------------------------------------
+
+
+_TEXTURE_MARKS = {
+    "dae": re.compile(rb"<(?:\w+:)?texture\s"),
+    "glb": re.compile(rb'"textures"\s*:\s*\[\s*\{'),
+    "gltf": re.compile(rb'"textures"\s*:\s*\[\s*\{'),
+    "ply": re.compile(rb"comment\s+TextureFile", re.IGNORECASE),
+    "mtl": re.compile(rb"^\s*map_k[ads]\s", re.IGNORECASE | re.MULTILINE),
+}
+"""What a file with textures contains, by its extension."""
+_MATERIAL_FILE = re.compile(rb"^\s*mtllib[ \t]+([^\r\n]+)", re.MULTILINE)
+_MOST_MATERIAL_BYTES = 2**20
+
+
+def has_textures(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> bool:
+    """Whether a mesh file uses images; False if it cannot be read."""
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in ("obj", *_TEXTURE_MARKS):
+        return False
+    try:
+        data = read_referenced(path, limits.mesh_bytes, within)
+        if kind != "obj":
+            return _TEXTURE_MARKS[kind].search(data) is not None
+        named = _MATERIAL_FILE.search(data)
+        if named is None:
+            return False
+        library = path.parent / named[1].decode("utf-8", "replace").strip()
+        material = read_referenced(library, _MOST_MATERIAL_BYTES, within or path.parent)
+    except (OSError, ValueError):
+        return False
+    return _TEXTURE_MARKS["mtl"].search(material) is not None
+
+
 # --- how much a file expands to -----------------------------------------------------------------------
 
 

@@ -163,6 +163,21 @@ class OutputContext:
         self._rebased[reference] = uri
         return reference
 
+    def loses_textures(self, mesh: Mesh, *, reads_files: bool) -> bool:
+        """Whether a mesh file has textures that readers of the document do not get.
+
+        `reads_files` states whether they read textures through the reference.  Only images inside a file are copied.
+        """
+        if mesh.path is None or (reads_files and self.meshes != "copy"):
+            return False
+        path = Path(mesh.path)
+        is_copied_whole = (
+            reads_files
+            and path.suffix.lower() == f".{mesh_files.GLB}"
+            and (not self.readable or path.suffix.lower() in self.readable)
+        )
+        return not is_copied_whole and mesh_files.has_textures(path, within=self.confined_to)
+
     def restore(self, scene: Scene) -> Scene:
         """Replace references to missing files in a scene that was read back by those of the source."""
         for world in scene.worlds if self._rebased else ():

@@ -122,6 +122,7 @@ CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TRAITS),  # joints are not written, so none has to be lowered
     compose=compose,
     precision=1e-6,
+    reads_mesh_textures=False,
     has_initial_state=True,
     is_picture=True,
     field_fates={

@@ -1,8 +1,9 @@
-"""MJ101 to MJ403: the diagnostics of the MJCF reader."""
+"""MJ101 to MJ403: the diagnostics of the MJCF reader; MJ501: what is lost in MJCF files."""
 
 from __future__ import annotations
 
 from exoskel.diagnostics import LIMIT_HINT, Catalogue, Topic, error, info, warning
+from exoskel.source.convexity import MAX_SLABS
 
 _DOCUMENT = (
     Topic(
@@ -192,4 +193,16 @@ _ACTUATORS_AND_CONSTRAINTS = (
     ),
 )
 
-CATALOGUE = Catalogue("MuJoCo", (*_DOCUMENT, *_UNSUPPORTED, *_PARTS, *_SURFACES, *_ACTUATORS_AND_CONSTRAINTS))
+_WRITTEN = (
+    Topic(
+        "MJ501",
+        "Concave mesh",
+        "MuJoCo collides a mesh as its convex hull. A mesh of a static model is divided into its triangles instead, "
+        f"if it has at most {MAX_SLABS}.",
+        warning("MJ501", "MuJoCo collides a moving mesh as its convex hull: its hollows are filled"),
+    ),
+)
+
+CATALOGUE = Catalogue(
+    "MuJoCo", (*_DOCUMENT, *_UNSUPPORTED, *_PARTS, *_SURFACES, *_ACTUATORS_AND_CONSTRAINTS, *_WRITTEN)
+)

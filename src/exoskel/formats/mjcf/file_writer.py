@@ -17,6 +17,7 @@ import numpy as np
 
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.compile import addresses
 from exoskel.formats.mjcf.geoms import GeomWriter, is_flat
@@ -34,6 +35,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Color, Geometry, Mesh, Plane, Ray, Shape
 from exoskel.scene.world import Scene, World
+from exoskel.source.convexity import has_hollows
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
 from exoskel.source.meshes import SINGLE_PRECISION, MeshError, Triangles
@@ -71,10 +73,19 @@ class MeshAssetWriter(GeomWriter):
         super().add(body, shape, name, contype, conaffinity, fixed)
         if len(body.children) - before > 1:  # slabs: the mesh itself is visual
             super().add(body, shape, name, 0, 0, fixed)
+        elif contype or conaffinity:
+            self._record_hull(shape)
         color = self._file_color(shape)
         if color is not None:
             for geom in body.children[before:]:
                 geom.attributes["rgba"] = color
+
+    def _record_hull(self, shape: Shape) -> None:
+        """Record the loss of the hollows of a mesh that collides."""
+        found = self.triangles(shape)
+        if found is not None and has_hollows(*found):
+            message = CATALOGUE["MJ501"]
+            self.output.losses.append(Loss(shape, message.text, ("geometry",), code=message.code, changes_effect=True))
 
     def _file_color(self, shape: Shape) -> Color | None:
         """The most frequent colour in a mesh file, if the scene states none: MuJoCo does not read it."""
@@ -544,6 +555,7 @@ CAPABILITIES = WriterCapabilities(
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule"}),
     rewritten_shapes={"plane": "with its normal along z", "mesh": "as triangles"},
     color_precision=SINGLE_PRECISION,  # MuJoCo's
+    reads_mesh_textures=False,
     has_initial_state=True,
     resting_actuators=RESTING_ACTUATORS,
     collision_rules=read_collision_rules,

@@ -189,6 +189,7 @@ CAPABILITIES = WriterCapabilities(
             Joint: ("name", "kind", "parent", "child", "mimic", "loop", "collide_connected"),
         }
     ),
+    reads_mesh_textures=False,
     dof_fields={
         **dict.fromkeys(("position_limits", "stiffness", "rest"), _WITH_AXES),
         **dict.fromkeys(("damping", "friction", "velocity_limits"), _WITH_AXES | {"ball"}),
