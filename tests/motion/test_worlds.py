@@ -112,6 +112,68 @@ def test_limits_of_a_body_in_contact_hold() -> None:
     assert simulation.positions[1] == pytest.approx(-0.17, abs=5e-3)
 
 
+def add_resting_box(world: exoskel.World, x: float, **joint: Any) -> None:
+    """Add a floor, with its surface at the height 0, and a box on it."""
+    floor = world.add_model("floor", static=True).add_body("floor", pose=exoskel.Pose((x, 0.0, -0.1)), joint="weld")
+    floor.collisions.append(exoskel.Shape(geometry=exoskel.Box((4.0, 4.0, 0.2))))
+    box = world.add_model("box").add_body("box", mass=1.0, pose=exoskel.Pose((x, 0.0, 0.099)), **joint)
+    box.collisions.append(exoskel.Shape(geometry=exoskel.Box((0.2, 0.2, 0.2))))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_contacts_elsewhere_change_no_motion(case: Case) -> None:
+    """Joints whose bodies touch nothing move as in DART, whatever other bodies touch."""
+    scene = load(case.file)
+    count = sum(joint.dof_count for joint in scene.world.joints())
+    add_resting_box(scene.world, 50.0, joint="prismatic", axes=((0.0, 0.0, 1.0),))
+    with Simulation(scene, limits=case.limits) as simulation:
+        if case.commands:
+            simulation.commands = np.array([*case.commands, 0.0])
+        simulation.forces = np.array([*[0.0] * count, -20.0])
+        simulation.step(case.steps[-1])
+        assert simulation.contact_count
+        found = {"positions": simulation.positions[:count], "velocities": simulation.velocities[:count]}
+    assert_same([found], RECORDED[case.name][-1:])
+
+
+def pushing(limits: exoskel.scene.joint.Interval = (-np.inf, np.inf)) -> tuple[exoskel.World, exoskel.Joint]:
+    """A slider that touches a box on a floor."""
+    world = exoskel.World(gravity=(0.0, 0.0, -9.81), time_step=1e-3)
+    pose = exoskel.Pose((-0.15, 0.0, 0.1))
+    pusher = world.add_model("pusher").add_body("pusher", mass=1.0, pose=pose, joint="prismatic", axes=((1, 0, 0),))
+    pusher.collisions.append(exoskel.Shape(geometry=exoskel.Box((0.1, 0.1, 0.1))))
+    add_resting_box(world, 0.0)
+    joint = world.models[0].joints[0]
+    joint.dofs[0].position_limits = limits
+    return world, joint
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.1])
+def test_velocity_limits_hold_in_contact(friction: float) -> None:
+    world, joint = pushing()
+    joint.dofs[0].velocity_limits, joint.dofs[0].friction = (-0.2, 0.2), friction
+    simulation = Simulation(world, friction=0.2)
+    simulation.commands = np.array([40.0, *[0.0] * 6])
+    for _ in range(100):
+        simulation.step(5)
+        assert simulation.velocities[0] <= 0.2 + 1e-8
+    assert simulation.contact_count
+    assert simulation.positions[4] == pytest.approx(0.099, abs=1e-3)
+    assert simulation.velocities[0] == pytest.approx(0.2, abs=1e-8)
+    assert simulation.diagnostics == []
+
+
+def test_a_servo_in_contact_stops_at_its_limits() -> None:
+    """DART lets a servo aim at positions within its limits, even if these are not enforced."""
+    world, joint = pushing((-1.0, 0.1))
+    joint.actuator, joint.limits_enforced = "servo", False
+    simulation = Simulation(world)
+    simulation.commands = np.array([0.4, *[0.0] * 6])
+    simulation.step(400)
+    assert simulation.positions[0] == pytest.approx(0.1, abs=1e-6)
+    assert simulation.velocities[0] == pytest.approx(0.0, abs=1e-6)
+
+
 def test_internal_actuators_conserve_momentum() -> None:
     """Two wheels on a common axle: what the second gains, the first loses."""
     for actuator in ("velocity", "acceleration", "servo"):

@@ -87,24 +87,25 @@ TOPICS = (
         "EN008",
         "Limits of a ball joint",
         "DART limits each coordinate of a rotation vector, and so does the mujoco engine. MuJoCo limits the angle, to "
-        "the widest of these limits. It does so in steps with contacts, in MuJoCo Warp, and with integrators other "
-        "than `discrete`.",
+        "the widest of these limits. It does so where the bodies of the joint's tree touch something or are part of a "
+        "loop, in MuJoCo Warp, and with integrators other than `discrete`.",
         warning("EN008", "the limits of joint '{joint}' become a single cone of {angle} rad in {engine}"),
         warning("EN008.open", "the rotation limits of '{joint}' are ignored in {engine}: they do not form a cone"),
         info(
             "EN008.contacts",
-            "in steps with contacts, {engine} limits the angle of joint '{joint}', not each of its coordinates",
+            "in contact, {engine} limits the angle of joint '{joint}', not each of its coordinates",
         ),
     ),
     Topic(
         "EN009",
         "Limits of velocities and positions",
         "DART stops a joint at the limits of position and velocity, where limits are enforced. So does the mujoco "
-        "engine, but without velocity limits in steps with contacts. MuJoCo Warp, integrators other than `discrete`, "
-        "and ODE never enforce velocity limits. There, a joint exceeds its position limits for a few steps.",
+        "engine, but without velocity limits of ball and free joints while their bodies touch something. MuJoCo Warp, "
+        "integrators other than `discrete`, and ODE never enforce velocity limits. There, a joint exceeds its position "
+        "limits for a few steps.",
         warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),
         warning(
-            "EN009.contacts", "in steps with contacts, {engine} does not enforce the velocity limits of joint '{joint}'"
+            "EN009.contacts", "in contact, {engine} does not enforce the velocity limits of joint '{joint}' ({kind})"
         ),
         info("EN009.soft", "joint '{joint}' exceeds its limits for a few steps in {engine}; in DART it stops at them"),
     ),

@@ -176,14 +176,14 @@ class _Preflight:
             self._check_axes(joint)
         self._check_mimic(model, joint)
         if not model.static:
-            self._check_limits(joint)
+            self._check_limits(model, joint)
         if joint.actuator == "velocity" and self.capabilities.keeps_actuator_velocity:
             self._report("EN016.velocity", joint, joint=joint.name)
         self._check_motors(joint)
         self._check_actuator(model, joint)
         yields = joint._dofs is not None and joint.actuator not in PRESCRIBED and not model.static
         if yields and joint.kind in ("ball", "free") and self.capabilities.isotropic_balls:
-            self._check_rotations(joint)
+            self._check_rotations(model, joint)
 
     def _check_axes(self, joint: Joint) -> None:
         if joint.collapses:
@@ -204,13 +204,13 @@ class _Preflight:
         elif not self.capabilities.mimic_joints:
             self._report("EN015.lost", joint, joint=joint.name, other=joint.mimic.joint)
 
-    def _check_limits(self, joint: Joint) -> None:
+    def _check_limits(self, model: Model, joint: Joint) -> None:
         enforced = joint.limits_enforced if self.limits is None else self.limits
         if not enforced or joint._dofs is None:
             return
         if any(isfinite(v) for dof in joint._dofs for v in dof.velocity_limits):
-            if self.takes_impulse_steps and self._may_touch:
-                self._report("EN009.contacts", joint, joint=joint.name)
+            if self.takes_impulse_steps and joint.kind in ("ball", "free") and self._is_solved_together(model):
+                self._report("EN009.contacts", joint, joint=joint.name, kind=joint.kind)
             elif not (self.capabilities.velocity_limits or self.takes_impulse_steps):
                 self._report("EN009", joint, joint=joint.name)
         is_soft = self.capabilities.joint_forces_in_one_stage and not (self.takes_impulse_steps or joint.drives)
@@ -218,11 +218,17 @@ class _Preflight:
         if is_soft and not has_cone and any(isfinite(v) for dof in joint._dofs for v in dof.position_limits):
             self._report("EN009.soft", joint, joint=joint.name)
 
+    def _is_solved_together(self, model: Model) -> bool:
+        """Whether MuJoCo's solver may handle a model: it can touch another body, or has equality constraints."""
+        if any(joint.loop or joint.mimic is not None or joint.kind == "screw" for joint in model.joints):
+            return True
+        return len(self._colliding) > 1 and any(id(body) in self._colliding for body in model.bodies)
+
     @cached_property
-    def _may_touch(self) -> bool:
-        """Whether two bodies have shapes that collide."""
-        shaped = (body for body in self.world.bodies() if any(shape.collidable for shape in body.collisions))
-        return sum(1 for _ in shaped) > 1
+    def _colliding(self) -> set[int]:
+        """The bodies with shapes that collide."""
+        bodies = self.world.bodies()
+        return {id(body) for body in bodies if any(shape.collidable for shape in body.collisions)}
 
     def _check_motors(self, joint: Joint) -> None:
         stops = (stop for drive in joint.drives for stop in (drive.low_stop, drive.high_stop))
@@ -254,9 +260,9 @@ class _Preflight:
         if resists and any(dof.damping or dof.stiffness for j in dynamic for dof in j._dofs or ()):
             self._report("EN017", model, model=model.name)
 
-    def _check_rotations(self, joint: Joint) -> None:
+    def _check_rotations(self, model: Model, joint: Joint) -> None:
         rotations = (joint._dofs or [])[:3]
-        self._check_cone(joint, rotations)
+        self._check_cone(model, joint, rotations)
         if self.takes_impulse_steps:
             return
         for what in _differing_fields(joint, rotations):
@@ -276,12 +282,12 @@ class _Preflight:
     def _zero_poses(self) -> Array:
         return Kinematics(self.world.models).zero_poses
 
-    def _check_cone(self, joint: Joint, rotations: list[Dof]) -> None:
+    def _check_cone(self, model: Model, joint: Joint, rotations: list[Dof]) -> None:
         limited = joint.limits_enforced if self.limits is None else self.limits
         if not limited or all(dof.position_limits == UNLIMITED for dof in rotations):
             return
         if self.takes_impulse_steps:
-            if self._may_touch:
+            if self._is_solved_together(model):
                 self._report("EN008.contacts", joint, joint=joint.name)
             return
         widest = max(max(-dof.position_limits[0], dof.position_limits[1]) for dof in rotations)

@@ -2,19 +2,19 @@
 
 The first stage is implicit: the inertia of a coordinate includes `h d + h² k`.  The impulses of the second act on the
 plain inertia.  MuJoCo solves both together, on the inertia of the first stage.  Here MuJoCo computes inertia and bias
-forces, `ImpulseStep` the accelerations, and MuJoCo takes the step with the forces that result in them.  In steps with
-contacts or equality constraints, MuJoCo's solver replaces the second stage: it needs all constraints at once.
+forces, `ImpulseStep` the accelerations, and MuJoCo takes the step with the forces that result in them.  For trees of
+bodies with contacts or equality constraints, MuJoCo's solver replaces the second stage: see `step_model`.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
+from exoskel.engines.mujoco.step_model import CONSTRAINT_MIXING, StepModel
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
@@ -22,8 +22,6 @@ from exoskel.formats.mjcf.write import PRESCRIBED
 from exoskel.scene.joint import Dof, Joint
 from exoskel.spatial import Array, Indices, Mask
 
-CONSTRAINT_MIXING = 1e-9
-"""DART's constraint force mixing: the relative increase of the diagonal of the inverse inertia in the second stage."""
 MAX_RETURN_SPEED = 10.0
 """The speed at which DART returns a joint beyond a limit into its range, m/s or rad/s."""
 BLOCK_SIZE = 32
@@ -107,7 +105,8 @@ class _State(Struct, frozen=True):
     """What the accelerations of a step follow from, `(nv)`.
 
     `prescribed` are the accelerations of prescribed joints, `felt` those that others react to: a locked joint stops
-    without a reaction.  `change` is the matrix from the scene's velocities to MuJoCo's; None for the identity.
+    without a reaction.  `change` is the matrix from the scene's velocities to MuJoCo's; None for the identity.  The
+    friction, limits and servos of joints that are `solved` are computed by MuJoCo's solver.
     """
 
     positions: Array
@@ -117,7 +116,7 @@ class _State(Struct, frozen=True):
     commands: Array
     values: JointValues
     change: Array | None
-    with_impulses: bool
+    solved: Mask
     braking: list[_Brake]
 
 
@@ -154,9 +153,7 @@ class ImpulseStep:
             self._rotational_servo[group.qvel] = self._servo[group.qvel]
         self._locked = self._to_mujoco(compiled.actuation.locked)
         self._prescribed = self._velocity | self._acceleration | self._locked
-        flags = self._mujoco.mjtDisableBit
-        self._row_flags = int(flags.mjDSBL_FRICTIONLOSS | flags.mjDSBL_LIMIT | flags.mjDSBL_ACTUATION)
-        """What is off while friction, limits and servos are computed here."""
+        self._servo_motors = self._find_servo_motors()
         self._has_velocity, self._has_locked = bool(self._velocity.any()), bool(self._locked.any())
         self._rotational_groups: list[RotationalJoints] = []
         self._placed: set[int] = set()
@@ -285,13 +282,12 @@ class ImpulseStep:
 
     # --- stepping -------------------------------------------------------------------------------------
 
-    def prepare(self, model: Any, friction: Array) -> Any:
+    def prepare(self, model: Any, friction: Array) -> StepModel:
         """A copy of a model for `step`: springs and dampers are computed here."""
-        own = copy.copy(model)
-        own.dof_frictionloss[:] = friction
-        own.dof_damping[:], own.jnt_stiffness[:] = 0.0, 0.0
-        own.opt.disableflags |= self._row_flags
-        return own
+        bounded = np.zeros(len(friction), dtype=bool)
+        bounded[self.compiled.coordinates.qvel] = True
+        bounded &= self._limited & np.isfinite(self._velocity_limits).any(axis=0)
+        return StepModel(model, friction, bounded)
 
     def inputs(self, forces: Array, commands: Array) -> JointInputs:
         """Forces and commands of the scene, for any number of steps."""
@@ -302,13 +298,16 @@ class ImpulseStep:
         return JointInputs(applied, self._to_mujoco(actuation.clipped(commands)), total if rotates else None)
 
     @np.errstate(all="ignore")  # a motion that diverges is reported by MuJoCo
-    def step(self, model: Any, data: Any, inputs: JointInputs, coasts: bool, values: JointValues | None = None) -> None:
-        """Advance by one step; `model` is from `prepare`.
+    def step(
+        self, step_model: StepModel, data: Any, inputs: JointInputs, coasts: bool, values: JointValues | None = None
+    ) -> None:
+        """Advance by one step; `step_model` is from `prepare`.
 
         If it `coasts`, joints with a velocity actuator keep their velocity, whatever the command.
         """
-        mujoco = self._mujoco
-        has_rows = self._begin(model, data)
+        mujoco, model = self._mujoco, step_model.model
+        self._set_servo_speeds(data, inputs.commands)
+        solved = step_model.begin(data)
         braking: list[_Brake] = []
         if self._has_locked and data.qvel[self._locked].any():
             data.cdof_dot[self._locked] = 0.0
@@ -320,23 +319,31 @@ class ImpulseStep:
         data.qfrc_applied[:] = applied
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
-        state = self._state(data, inputs.commands, coasts, values or self.values, not has_rows, braking)
+        state = self._state(data, inputs.commands, coasts, values or self.values, solved, braking)
         smooth = data.qfrc_smooth.copy()
         for block in self._blocks:
             data.qfrc_applied[block.dofs] += self._force(block, data, smooth[block.dofs], state)
+        if step_model.limits_velocities(data):
+            step_model.limit_velocities(data, *self._velocity_bounds(state.positions, slice(None)), self._step_size)
         mujoco.mj_step2(model, data)
         data.qfrc_applied[:] = applied
         if self._has_locked:
             data.qvel[self._locked] = 0.0  # a rounding error would brake in the next step, too
 
-    def _begin(self, model: Any, data: Any) -> bool:
-        """Compute what depends on the state; returns whether MuJoCo's solver handles the constraints of this step."""
-        self._mujoco.mj_step1(model, data)
-        wanted = bool(data.ncon or data.ne)
-        if wanted != (not model.opt.disableflags & self._row_flags):
-            model.opt.disableflags ^= self._row_flags
-            self._mujoco.mj_step1(model, data)
-        return wanted
+    def _find_servo_motors(self) -> tuple[Indices, Indices, Indices]:
+        """The degrees of freedom of flywheels, of their joints, and the addresses of the positions of these."""
+        coordinates = self.compiled.coordinates
+        places = dict(zip(coordinates.scene.tolist(), range(len(coordinates.scene)), strict=True))
+        found = [(wheel, places[number]) for number, wheel in self.compiled.actuation.flywheels if number in places]
+        wheels, own = np.array(found, dtype=np.intp).reshape(-1, 2).T
+        return wheels, np.asarray(coordinates.qvel)[own], np.asarray(coordinates.qpos)[own]
+
+    def _set_servo_speeds(self, data: Any, commands: Array) -> None:
+        """Let the motors of servos, which act in contact, aim at positions within the limits."""
+        wheels, dofs, places = self._servo_motors
+        if len(wheels):
+            allowed = (self._position_limits[:, dofs] - data.qpos[places]) / self._step_size
+            data.qvel[wheels] = np.clip(commands[dofs], *allowed)
 
     def _state(
         self,
@@ -344,7 +351,7 @@ class ImpulseStep:
         wanted: Array,
         coasts: bool,
         values: JointValues,
-        with_impulses: bool,
+        solved: Mask,
         braking: list[_Brake],
     ) -> _State:
         positions, velocities, change = self._coordinates(data)
@@ -352,7 +359,7 @@ class ImpulseStep:
         if self._has_velocity and not coasts:
             felt = np.where(self._velocity, (wanted - velocities) / self._step_size, felt)
         prescribed = np.where(self._locked, -velocities / self._step_size, felt) if self._has_locked else felt
-        return _State(positions, velocities, prescribed, felt, wanted, values, change, with_impulses, braking)
+        return _State(positions, velocities, prescribed, felt, wanted, values, change, solved, braking)
 
     def _brakes(self, model: Any, data: Any) -> list[_Brake]:
         """The effect of locked joints that stop in this step, one for each body that moves below them.
@@ -461,7 +468,7 @@ class ImpulseStep:
         """What friction, limits and servos do to velocities: impulses on the plain inertia."""
         own = block.own
         limits = self._limit_rows(own, velocities, state) if block.has_limits else _NO_ROWS
-        rows = [limits, self._friction_rows(own, velocities, state)] if state.with_impulses else []
+        rows = [limits, self._friction_rows(own, velocities, state)]
         if block.has_servos:
             rows.append(self._servo_rows(own, velocities, state, limits[0]))
         rows = [row for row in rows if len(row[0])]
@@ -482,7 +489,7 @@ class ImpulseStep:
     def _friction_rows(self, own: Indices, velocities: Array, state: _State) -> _Rows:
         """Friction brakes what moves."""
         friction = state.values.friction[own]
-        at = np.flatnonzero((friction != 0.0) & (velocities != 0.0))
+        at = np.flatnonzero((friction != 0.0) & (velocities != 0.0) & ~state.solved[own])
         bound = friction[at] * self._step_size
         return at, -velocities[at], -bound, bound
 
@@ -490,7 +497,7 @@ class ImpulseStep:
         """A servo aims at positions within the limits, enforced or not, and is off where a limit acts."""
         allowed = (self._position_limits[:, own] - state.positions[own]) / self._step_size
         wanted = np.clip(state.commands[own], *allowed) - velocities
-        is_active = (self._servo if state.with_impulses else self._rotational_servo)[own] & (wanted != 0.0)
+        is_active = np.where(state.solved, self._rotational_servo, self._servo)[own] & (wanted != 0.0)
         is_active[at_limits] = False
         at = np.flatnonzero(is_active)
         low, high = self._force_limits[:, own[at]] * self._step_size
@@ -498,16 +505,22 @@ class ImpulseStep:
 
     def _limit_rows(self, own: Indices, velocities: Array, state: _State) -> _Rows:
         """The next position stays within the limits; one beyond them returns."""
-        low, high = (self._position_limits[:, own] - state.positions[own]) / self._step_size
-        slowest, fastest = self._velocity_limits[:, own]
-        lower = np.where(low > 0.0, np.minimum(low, MAX_RETURN_SPEED), np.maximum(slowest, low))
-        upper = np.where(high < 0.0, np.maximum(high, -MAX_RETURN_SPEED), np.minimum(fastest, high))
+        low, high = self._position_limits[:, own] - state.positions[own]
+        lower, upper = self._velocity_bounds(state.positions, own)
         is_low = (low > 0.0) | ((high >= 0.0) & (velocities < lower))
         is_high = ~is_low & ((high < 0.0) | (velocities > upper))
-        at = np.flatnonzero(self._limited[own] & (is_low | is_high))
+        at = np.flatnonzero(self._limited[own] & (is_low | is_high) & ~state.solved[own])
         pushes_up = is_low[at]
         wanted = np.where(pushes_up, lower[at], upper[at]) - velocities[at]
         return at, wanted, np.where(pushes_up, 0.0, -np.inf), np.where(pushes_up, np.inf, 0.0)
+
+    def _velocity_bounds(self, positions: Array, own: Indices | slice) -> tuple[Array, Array]:
+        """The velocities with which joints stay within their limits, or return to them."""
+        low, high = (self._position_limits[:, own] - positions[own]) / self._step_size
+        slowest, fastest = self._velocity_limits[:, own]
+        lower = np.where(low > 0.0, np.minimum(low, MAX_RETURN_SPEED), np.maximum(slowest, low))
+        upper = np.where(high < 0.0, np.maximum(high, -MAX_RETURN_SPEED), np.minimum(fastest, high))
+        return lower, upper
 
 
 def _any_world(values: Array) -> Mask:

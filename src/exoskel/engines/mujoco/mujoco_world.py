@@ -15,6 +15,7 @@ from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_
 from exoskel.engines.mujoco.impulse_step import ImpulseStep
 from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.step_choice import has_only_limits, needs_impulse_step
+from exoskel.engines.mujoco.step_model import StepModel
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.layout import WorldLayout
@@ -45,7 +46,7 @@ class MujocoWorld(CommandedWorlds):
         self._mujoco = mujoco = mujoco_import.load()
         self.world = world
         self.model: Any = compiled.model
-        self._step_model: Any = self.model
+        self._step_model: StepModel | None = None
         self.limit_guard: LimitGuard | None = None
         """Lets MuJoCo take the steps in which no limit is reached, if `impulse_step` is needed for limits alone."""
         self.use_impulse_steps(world)
@@ -179,7 +180,7 @@ class MujocoWorld(CommandedWorlds):
                 self._mujoco.mj_step(self.model, self.data, count)
 
     def _advance(self, count: int) -> None:
-        if self.impulse_step is None:
+        if self.impulse_step is None or self._step_model is None:
             self._mujoco.mj_step(self.model, self.data, count)
             return
         inputs, coasts = self.impulse_step.inputs(self._forces, self._commands), bool(self._is_coasting)
@@ -212,7 +213,7 @@ class MujocoWorld(CommandedWorlds):
     @property
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy in J, springs included."""
-        model, data = self._step_model, self.data
+        model, data = self._step_model.model if self._step_model else self.model, self.data
         # A step leaves everything but the state as it was before the step.
         self._mujoco.mj_kinematics(model, data)
         self._mujoco.mj_comPos(model, data)

@@ -17,6 +17,7 @@ from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_
 from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
 from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.step_model import StepModel
 from exoskel.simulate.batch.state_conversion import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
 from exoskel.spatial import Array, Mask
@@ -307,7 +308,7 @@ class Worlds(CommandedWorlds):
         return self.impulse_step.varied_values(self.joint_friction, found)
 
     @cached_property
-    def _step_models(self) -> list[tuple[Any, Any, JointValues]]:
+    def _step_models(self) -> list[tuple[Any, StepModel, JointValues]]:
         """MuJoCo's model of each world, that for `ImpulseStep.step`, and its values; a single one if all are equal."""
         from mujoco.batch import MODEL_FIELDS
 
