@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
 
 from exoskel.lsp.open_document import OpenDocument, Settings
 
@@ -46,3 +49,62 @@ def test_a_document_that_takes_long_to_compile_is_reported_soon(tmp_path: Path) 
     opened = OpenDocument(text, str(tmp_path / "bomb.xml"), Settings(), "utf-16")
     (found,) = opened.scene.diagnostics
     assert found.message == "MuJoCo cannot compile the document: it needs more than 2 s"
+
+
+def test_other_requests_are_answered_while_a_document_is_read(tmp_path: Path) -> None:
+    # The reader waits for a file that is created when the other requests are answered.
+    started, finish = tmp_path / "started", tmp_path / "finish"
+    program = SLOW_SERVER.format(started=str(started), finish=str(finish))
+    slow = (tmp_path / "slow.skel").as_uri()
+    quick = (tmp_path / "quick.skel").as_uri()
+
+    async def script() -> None:
+        client = LanguageClient("test", "1")
+        published: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
+
+        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def publish(params: types.PublishDiagnosticsParams) -> None:
+            published.put_nowait(params)
+
+        await client.start_io(sys.executable, "-c", program)
+        await client.initialize_async(types.InitializeParams(types.ClientCapabilities()))
+        client.initialized(types.InitializedParams())
+        for uri in (slow, quick):
+            item = types.TextDocumentItem(uri, "skel", 0, '<skel version="1.0"><world name="w"/></skel>')
+            client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        while not started.exists():
+            await asyncio.sleep(0.01)
+        place = types.TextDocumentIdentifier(quick), types.Position(0, 2)
+        assert await client.text_document_hover_async(types.HoverParams(*place)) is not None
+        assert await client.text_document_completion_async(types.CompletionParams(*place)) is not None
+        assert (await published.get()).uri == quick
+        finish.touch()
+        assert (await published.get()).uri == slow
+        await client.shutdown_async(None)
+        client.exit(None)
+        server = client._server
+        assert server is not None and await server.wait() == 0
+        await client.stop()
+
+    asyncio.run(asyncio.wait_for(script(), LIMIT))
+
+
+SLOW_SERVER = """
+import sys, time
+from pathlib import Path
+from exoskel.lsp import open_document
+
+load = open_document.load
+
+def wait_and_load(data, **options):
+    if options["name"].endswith("slow.skel"):
+        Path({started!r}).touch()
+        while not Path({finish!r}).exists():
+            time.sleep(0.01)
+    return load(data, **options)
+
+open_document.load = wait_and_load
+sys.argv = ["exoskel", "lsp"]
+from exoskel.cli.main import run
+run()
+"""

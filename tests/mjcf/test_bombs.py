@@ -141,19 +141,19 @@ def test_a_chain_that_mujoco_can_read_is_converted_although_its_file_exceeds_the
 
 LOW_ADDRESS_SPACE = """
 import ctypes, resource, sys
-from exoskel.formats.mjcf.reader.compiler import compile_document
+from exoskel.formats.mjcf.reader.compiler import Workload, compile_document
 
 HEAP = "<mujoco><asset>{}</asset><worldbody><geom size='1'/></worldbody></mujoco>"
 corners = ("1.00000000000000001 " + "0.00000000000000000 " * 3) * 3 + "0.00000000000000000 " * 3
 mesh = "<mesh name='m{}' vertex='" + corners * 3400 + "'/>"
 text = HEAP.format("".join(mesh.format(number) for number in range(20)))
-compile_document(HEAP.format(""), {}, 1.0, 60.0)  # its thread creates the heap that later threads use
+compile_document(HEAP.format(""), {}, Workload(1.0), 60.0)  # its thread creates the heap that later threads use
 library = ctypes.CDLL(None)
 library.malloc.restype = ctypes.c_void_p
 library.free(ctypes.c_void_p(library.malloc(ctypes.c_size_t(31 * 2**20))))  # from now on heaps serve large requests
 size = 4096 * int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (size + 100 * 2**20, resource.RLIM_INFINITY))
-print(len(compile_document(text, {}, 1.0, 60.0).parts["meshes"]))
+print(len(compile_document(text, {}, Workload(1.0), 60.0).parts["meshes"]))
 """
 
 

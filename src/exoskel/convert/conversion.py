@@ -158,6 +158,7 @@ class Conversion(Struct, frozen=True):
         output.given_numbers = given_numbers(self.scene.documents)
         if self.scene.options is not None:
             output.confined_to = confinement(self.document.location, self.scene.options.paths)
+            output.compiler_seconds = self.scene.options.limits.seconds
         is_smaller = _model_count(selected) < _model_count(self.scene)
         output.is_part = len(selected.worlds) < len(self.scene.worlds) or is_smaller
         return output

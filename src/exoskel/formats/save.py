@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import Collector, ExoskelError, SaveError, Severity
+from exoskel.diagnostics import Collector, ExoskelError, SaveError
 from exoskel.formats import registry
 from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.saving.changes import changed_fields
@@ -200,10 +200,7 @@ def canonical_bytes(scene: Scene, format: str, folder: Path | None) -> bytes:
 
 
 def _check_native(scene: Scene, written: Written, format: str) -> None:
-    """Refuse a document without embedded data that is read with errors, or without some bodies."""
-    errors = [d for d in written.native.diagnostics if d.severity is Severity.ERROR]
-    if errors and not written.native.worlds:
-        raise SaveError(f"the scene cannot be written as {format.upper()}: {errors[0].message} ({errors[0].code})")
+    """Refuse a document without embedded data that is read without some bodies."""
     lost = [b for world in scene.worlds for b in world.bodies() if id(b) not in written.counterparts]
     if lost:
         raise SaveError(f"the scene cannot be written as {format.upper()}: body {lost[0].name!r} is lost")

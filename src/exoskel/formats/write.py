@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import inf
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from exoskel.diagnostics import ExoskelError, Severity
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import EmbeddedField, EmbeddedWriter, WrittenItems
@@ -26,7 +26,7 @@ from exoskel.source.markup import serialize
 from exoskel.source.output_context import Circumstances, ComposedFile, Loss, OutputContext, Target
 from exoskel.source.settled_numbers import settle_markup
 
-_OWN_LIMITS = Limits(depth=1000, seconds=inf)
+_OWN_LIMITS = Limits(depth=1000)
 """For documents that were written here, from a scene that passed the limits."""
 
 
@@ -142,6 +142,7 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
         preserved = preserve_comments(root, scene, is_part=output.is_part)
     data = serialize(root).encode()
     native, _ = readings.read(data, output)
+    _require_worlds(scene, native, chosen.label)
     items = WrittenItems(scene, native, root, has_all_elements=embedding is not None)
     elements = frozenset(items.elements)
     if embedding is None or output.target != "portable":
@@ -183,6 +184,20 @@ def _record_lost_textures(scene: Scene, output: OutputContext, *, reads_files: b
                 output.losses.append(Loss(shape, message.text, ("geometry",), message.code, changes_effect=True))
 
 
+class UnreadableOutputError(ExoskelError):
+    """A document that was written cannot be read back."""
+
+
+def _require_worlds(scene: Scene, native: Scene, label: str) -> None:
+    """Raise UnreadableOutputError if a document has no world although one was written: MuJoCo does not compile it."""
+    errors = [found for found in native.diagnostics if found.severity is Severity.ERROR]
+    if scene.worlds and not native.worlds and errors:
+        hint = f"; {errors[0].hint}" if errors[0].hint else ""
+        raise UnreadableOutputError(
+            f"the {label} document cannot be read back: {errors[0].message}{hint} ({errors[0].code})"
+        )
+
+
 def _native_only(composed: ComposedFile, output: OutputContext, preserved: PreservedData) -> Written:
     return Written(
         composed.data,
@@ -200,13 +215,23 @@ def _native_only(composed: ComposedFile, output: OutputContext, preserved: Prese
 
 def read_back(data: bytes, format: str, output: OutputContext, **options: Any) -> Scene:
     """Read a document before its mesh files exist, with references to missing files as its source has them."""
-    return output.restore(reread(data, format, output.folder, output.target, **output.read_options(), **options))
+    limits = structs.replace(_OWN_LIMITS, seconds=output.compiler_seconds)
+    options = {**output.read_options(), **options, "limits": limits}
+    return output.restore(reread(data, format, output.folder, output.target, **options))
 
 
-def reread(data: bytes, format: str, folder: Path | None, target: Target = "portable", **options: Any) -> Scene:
+def reread(
+    data: bytes,
+    format: str,
+    folder: Path | None,
+    target: Target = "portable",
+    *,
+    limits: Limits = _OWN_LIMITS,
+    **options: Any,
+) -> Scene:
     """Read a document that was written."""
     location = Location(path=str(folder / f"scene.{format}")) if folder is not None else Location()
     document = Document(data, f"<{format}>", location)
     dialect: Dialect = "pyode" if target == "pyode" else "spec"
     with no_edits():  # reading is not an edit, and accepts any number
-        return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, limits=_OWN_LIMITS, **options))
+        return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, limits=limits, **options))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Iterable
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 from lsprotocol import types
@@ -28,7 +29,7 @@ from exoskel.source.positions import Offsets, Scan, Span
 from exoskel.source.splice import Splice
 
 _LIMITS = Limits(seconds=2.0)
-"""While a document is read, the editor waits."""
+"""While a document is read, the editor waits for its diagnostics."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -55,6 +56,8 @@ class OpenDocument:
         self.path = path
         self.settings = settings
         self.units = units
+        self._scene: Scene | None = None
+        self._lock = Lock()
         location = Location(path=path) if path else Location()
         self.document = editor_document(text, path or "<untitled>", location)
         self.format = registry.detect(self.document.data, self.document.name)
@@ -68,9 +71,13 @@ class OpenDocument:
     def positions(self) -> EditorPositions:
         return EditorPositions(self.document.scan, self.units)
 
-    @cached_property
+    @property
     def scene(self) -> Scene:
-        return self.read(self.document.data)
+        """The scene; threads that need it at the same time wait until one of them has read it."""
+        with self._lock:
+            if self._scene is None:
+                self._scene = self.read(self.document.data)
+            return self._scene
 
     @property
     def source(self) -> Document:

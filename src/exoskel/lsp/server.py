@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import BinaryIO, cast
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import BinaryIO, TypeVar, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,10 +25,16 @@ _MAX_HEADER, _MAX_REQUEST = 10_000, 2**30
 """In bytes."""
 DEBOUNCE = 0.2
 """Seconds without a keystroke before a document is read again."""
+_WORKERS = 4
+T = TypeVar("T")
 
 
 class Server(LanguageServer):
-    """The server; `cache` has the last version of each open document."""
+    """The server; `cache` has the last version of each open document.
+
+    What needs the scene of a document is computed in worker threads, because reading it may take seconds.  Other
+    requests are answered meanwhile.
+    """
 
     def __init__(self) -> None:
         # Incremental changes would fail: pygls splits lines at characters that are not line ends in the protocol.
@@ -33,6 +42,7 @@ class Server(LanguageServer):
         self.settings = Settings()
         self.cache: dict[str, tuple[str, OpenDocument]] = {}
         self.pending: dict[str, asyncio.Task[None]] = {}
+        self._workers = ThreadPoolExecutor(_WORKERS, "exoskel-lsp")
 
     def open_document(self, uri: str) -> OpenDocument:
         if not self.is_open(uri):  # pygls would read any path from the disk
@@ -49,14 +59,22 @@ class Server(LanguageServer):
     def is_open(self, uri: str) -> bool:
         return uri in self.workspace.text_documents
 
-    def publish(self, uri: str) -> None:
-        version = self.workspace.get_text_document(uri).version
-        found = open_document.diagnostics(self.open_document(uri))
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+    async def compute(self, work: Callable[[OpenDocument], T], uri: str) -> T:
+        """Call a function with an open document in a worker thread."""
+        opened = self.open_document(uri)
+        return await asyncio.get_running_loop().run_in_executor(self._workers, work, opened)
 
-    async def publish_soon(self, uri: str) -> None:
-        await asyncio.sleep(DEBOUNCE)
-        self.publish(uri)
+    def publish(self, uri: str, delay: float = 0.0) -> None:
+        """Publish the diagnostics of a document when it has been read, instead of those of an earlier version."""
+        if (task := self.pending.pop(uri, None)) is not None:
+            task.cancel()
+        self.pending[uri] = asyncio.ensure_future(self._publish(uri, delay))
+
+    async def _publish(self, uri: str, delay: float) -> None:
+        await asyncio.sleep(delay)
+        version = self.workspace.get_text_document(uri).version
+        found = await self.compute(open_document.diagnostics, uri)
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     def discard(self, uri: str) -> None:
         self.cache.pop(uri, None)
@@ -82,11 +100,8 @@ def did_open(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-async def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
-    uri = params.text_document.uri
-    if (task := ls.pending.pop(uri, None)) is not None:
-        task.cancel()
-    ls.pending[uri] = asyncio.ensure_future(ls.publish_soon(uri))
+def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
+    ls.publish(params.text_document.uri, DEBOUNCE)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
@@ -107,11 +122,10 @@ def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
     types.TEXT_DOCUMENT_CODE_ACTION,
     types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, open_document.FIX_ALL]),
 )
-def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
+async def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     only = None if params.context.only is None else [str(getattr(one, "value", one)) for one in params.context.only]
-    return open_document.code_actions(
-        ls.open_document(params.text_document.uri), params.text_document.uri, params.range, only
-    )
+    uri = params.text_document.uri
+    return await ls.compute(partial(open_document.code_actions, uri=uri, selection=params.range, only=only), uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -120,49 +134,55 @@ def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
 
 
 @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["<", "/", " ", '"', ">"]))
-def completion(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
-    return hover_and_completion.completions(ls.open_document(params.text_document.uri), params.position)
+async def completion(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
+    work = partial(hover_and_completion.completions, position=params.position)
+    return await ls.compute(work, params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-def document_symbol(ls: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-    return symbols.outline(ls.open_document(params.text_document.uri))
+async def document_symbol(ls: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    return await ls.compute(symbols.outline, params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DEFINITION)
-def definition(ls: Server, params: types.DefinitionParams) -> types.Location | None:
+async def definition(ls: Server, params: types.DefinitionParams) -> types.Location | None:
     uri = params.text_document.uri
-    found = symbols.definition(ls.open_document(uri), params.position)
+    found = await ls.compute(partial(symbols.definition, position=params.position), uri)
     return None if found is None else types.Location(uri, found)
 
 
 @server.feature(types.TEXT_DOCUMENT_REFERENCES)
-def references(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
+async def references(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
     uri = params.text_document.uri
-    return [types.Location(uri, found) for found in symbols.references(ls.open_document(uri), params.position)]
+    found = await ls.compute(partial(symbols.references, position=params.position), uri)
+    return [types.Location(uri, one) for one in found]
 
 
 @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
-def prepare_rename(ls: Server, params: types.PrepareRenameParams) -> types.Range | None:
-    return symbols.rename_range(ls.open_document(params.text_document.uri), params.position)
+async def prepare_rename(ls: Server, params: types.PrepareRenameParams) -> types.Range | None:
+    return await ls.compute(partial(symbols.rename_range, position=params.position), params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
-def rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit:
+async def rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit:
     uri = params.text_document.uri
+    edits = partial(symbols.rename_edits, position=params.position, name=params.new_name)
     try:
-        return types.WorkspaceEdit({uri: symbols.rename_edits(ls.open_document(uri), params.position, params.new_name)})
+        return types.WorkspaceEdit({uri: await ls.compute(edits, uri)})
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
 
 
 @server.feature(types.TEXT_DOCUMENT_FORMATTING)
-def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-    opened = ls.open_document(params.text_document.uri)
+async def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
     try:
-        data = format_file(opened.document, opened.format, opened.read)
+        return await ls.compute(_formatting_edits, params.text_document.uri)
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
+
+
+def _formatting_edits(opened: OpenDocument) -> list[types.TextEdit] | None:
+    data = format_file(opened.document, opened.format, opened.read)
     return None if data is None else open_document.edits_for(opened, data)
 
 

@@ -27,6 +27,8 @@ MeshReferences = Literal["reference", "absolute", "copy"]
 """How a document refers to mesh files: by relative paths, by absolute URIs, or to copies beside it."""
 
 MESH_FOLDER = "meshes"
+_COMPILER_SECONDS = 60.0
+"""For scenes that were not read from a file with limits of its own."""
 
 PlannedFiles = dict[str, tuple[str, bytes]]
 """Names and contents of files to be written, by the names in lower case."""
@@ -86,6 +88,7 @@ class OutputContext:
         triangles: counts the triangles of mesh files that are written to the document.
         is_part: whether some models of the source are not written to the document.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
+        compiler_seconds: the limit `Limits.seconds` when the document is read back.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class OutputContext:
         self.extension = extension
         self.is_part = False
         self.given_numbers: frozenset[float] | None = None
+        self.compiler_seconds = _COMPILER_SECONDS
         self.folder = folder
         self.target = target
         self.meshes = meshes
@@ -203,6 +207,7 @@ class OutputContext:
         copy.confined_to = self.confined_to
         copy.resolves_model_uris = self.resolves_model_uris
         copy.given_numbers = self.given_numbers
+        copy.compiler_seconds = self.compiler_seconds
         return copy
 
     # --- copies ---------------------------------------------------------------------------------------

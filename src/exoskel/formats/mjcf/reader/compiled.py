@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -93,10 +92,10 @@ class _Parts:
         return f" '{self.name(number)}'" if self.name(number) else ""
 
 
-def compile(prepared: PreparedDocument, collector: Collector, seconds: float = inf) -> Compiled | None:
+def compile(prepared: PreparedDocument, collector: Collector, seconds: float) -> Compiled | None:
     """Compile with MuJoCo; if it rejects the document, report one error at the element that it names."""
     try:
-        output = compile_document(prepared.text, prepared.assets, prepared.cost, seconds)
+        output = compile_document(prepared.text, prepared.assets, prepared.work, seconds)
     except CompilerTimeError as problem:
         collector.report("MJ106.limit", -1, limit=str(problem))
         return None

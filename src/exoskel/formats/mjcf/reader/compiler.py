@@ -11,7 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable
-from math import inf
+from math import ceil
 from typing import IO, Any
 
 import msgspec
@@ -30,16 +30,14 @@ from exoskel.source.child_process import (
 MAX_COST_IN_PROCESS = 4000.0
 """The number of elements, after expansion, from which on a child process compiles: about half a second of work."""
 _MEGABYTE = 1_000_000
-_FREE_JOINT = "<freejoint"
-_FREE_BODIES, _MOST_FREE_BODIES = 1000.0, 3.0
-"""Free bodies that get the time of a megabyte, and how many times that at most: 3,000 take about 8 s."""
-_SECONDS_PER_PAIR = 3e-7
-"""The least processor time for each pair of free bodies; documents that need too much are refused at once."""
+_MAX_SECONDS_IN_PROCESS = 1.0
+_SLACK = 1.25
+"""How much longer than allowed a document may take whose estimated time is within the limit."""
 _MEMORY, _MEMORY_PER_BYTE = 1200 * 2**20, 100
 _ARENA = 64 * 2**20
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Threads reserve memory, which counts towards the limit."""
-_MAX_SECONDS = 10_000_000
+_MAX_SECONDS = 10_000_000.0
 _START_SECONDS = 20.0
 """The time to start on a busy machine."""
 _ALLOCATION_ERRNO = "unknown error in attribute"
@@ -87,10 +85,31 @@ class CompilerOutput(Struct):
     model: Any = None
 
 
+class Workload(Struct, frozen=True):
+    """What MuJoCo has to compile, after expansion.
+
+    `elements` includes the points of generated meshes.  `entries` are those of the sparse mass matrix.
+    """
+
+    elements: float
+    bodies: float = 0.0
+    dofs: float = 0.0
+    entries: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The least processor time that MuJoCo needs for the inverse masses of all bodies and coordinates.
+
+        For each body it multiplies six rows as long as the number of coordinates, and solves with the mass matrix; for
+        each coordinate it solves once more.
+        """
+        return 3e-8 * self.bodies * self.dofs + 1.8e-9 * (6.0 * self.bodies + self.dofs) * self.entries
+
+
 class _Request(Struct):
     text: str
     assets: dict[str, bytes]
-    seconds: int
+    seconds: float
 
 
 class _Answer(Struct):
@@ -100,30 +119,27 @@ class _Answer(Struct):
     lacks_memory: bool = False
 
 
-def compile_document(text: str, assets: dict[str, bytes], cost: float, seconds: float) -> CompilerOutput:
+def compile_document(text: str, assets: dict[str, bytes], work: Workload, seconds: float) -> CompilerOutput:
     """Compile a document in `seconds` of processor time, or more if it has more than a megabyte.
 
-    Raises CompilerError, CompilerTimeError or CompilerMemoryError.
+    A document that needs more according to the estimate is refused at once.  Raises CompilerError, CompilerTimeError or
+    CompilerMemoryError.
     """
-    if cost <= MAX_COST_IN_PROCESS or seconds == inf:
+    allowed = allowed_seconds(text, seconds)
+    if work.seconds > allowed:
+        raise CompilerTimeError(f"{allowed:g} s")
+    if work.elements <= MAX_COST_IN_PROCESS and work.seconds <= _MAX_SECONDS_IN_PROCESS:
         try:
             return _compile(text, assets)
         except CompilerError as problem:
             if _ALLOCATION_ERRNO not in str(problem):
                 raise
-    allowed = allowed_seconds(text, seconds)
-    if _SECONDS_PER_PAIR * text.count(_FREE_JOINT) ** 2 > allowed:
-        raise CompilerTimeError(f"{allowed} s")
     return _compile_in_child(_Request(text, assets, allowed))
 
 
-def allowed_seconds(text: str, seconds: float) -> int:
-    """The processor time for a document: more for large ones, and for those that state many free bodies one by one.
-
-    Copies by `<replicate>` do not count: a few bytes can ask for any number of them.
-    """
-    bodies = min(text.count(_FREE_JOINT) / _FREE_BODIES, _MOST_FREE_BODIES)
-    return int(min(max(seconds * max(1.0, len(text) / _MEGABYTE, bodies) ** 2, 1.0), _MAX_SECONDS))
+def allowed_seconds(text: str, seconds: float) -> float:
+    """The processor time for a document: more for one of more than a megabyte."""
+    return min(max(seconds * max(1.0, len(text) / _MEGABYTE) ** 2, 1.0), _MAX_SECONDS)
 
 
 def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> CompilerOutput:
@@ -215,7 +231,7 @@ def _compile_in_child(request: _Request) -> CompilerOutput:
         content = len(content).to_bytes(_LENGTH, "big") + content
         answer = child.request(content, _receive, _START_SECONDS + 4.0 * request.seconds)
     except ChildLateError:
-        raise CompilerTimeError(f"{request.seconds} s") from None
+        raise CompilerTimeError(f"{request.seconds:g} s") from None
     except ChildFailedError as error:
         raise CompilerError(str(error)) from None
     finally:
@@ -254,7 +270,7 @@ def main() -> None:
     size = int.from_bytes(sys.stdin.buffer.read(_LENGTH), "big")
     request = msgspec.msgpack.decode(sys.stdin.buffer.read(size), type=_Request)
     limit_memory(_memory(request))
-    limit_processor_time(request.seconds)
+    limit_processor_time(ceil(_SLACK * request.seconds))
     try:
         answer = _answer(request)
     except MemoryError:

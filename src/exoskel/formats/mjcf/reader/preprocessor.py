@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.names import GENERATED, restore_names
+from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_file
@@ -139,8 +140,7 @@ class PreparedDocument(Struct):
     inlined: dict[str, Fragment]
     flags: list[int]
     """The nodes of all <flag> elements."""
-    cost: float = 0.0
-    """The number of elements after expansion, and of the points that MuJoCo generates."""
+    work: Workload
     confined_to: Path | None = None
     """The folder in which mesh files must be; None if they may be anywhere."""
     name: str = ""
@@ -170,7 +170,7 @@ class _Preparer:
     def prepare(self, tree: Tree) -> PreparedDocument:
         nodes = {element: number for number, element in enumerate(tree.iter())}
         root = self._convert(tree, nodes)
-        cost = self._check_expansion(root)
+        work = self._check_expansion(root)
         restore_names(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
         self._prune(root)
@@ -185,17 +185,17 @@ class _Preparer:
         text, numbers = _format_lines(root)
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(text, numbers, *files, flags, cost, self.confined_to, name)
+        return PreparedDocument(text, numbers, *files, flags, work, self.confined_to, name)
 
-    def _check_expansion(self, root: Fragment) -> float:
-        """The number of elements after expansion; raises MalformedError if a few elements expand to too many."""
+    def _check_expansion(self, root: Fragment) -> Workload:
+        """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""
         most = min(_MAX_ELEMENTS, self.options.limits.elements)
-        count = _expanded_count(root)
-        if count > most:
+        work = measure(root)
+        if work.elements > most:
             largest = max(root.iter(), key=_multiplicity)
             reason = f"<{largest.tag}> expands to more than {most} elements, the limit"
             raise self._exceeded(reason, largest.node, "elements")
-        return count
+        return work
 
     def _exceeded(self, reason: str, node: int, limit: str) -> MalformedError:
         scan = self.document.scan
@@ -364,15 +364,60 @@ def _multiplicity(fragment: Fragment) -> float:
     return max(1.0, weight * prod(max(1.0, abs(parse_decimal(value) or 0.0)) for value in values))
 
 
-def _expanded_count(root: Fragment) -> float:
-    """The number of elements after expansion; descendants are multiplied with their ancestors."""
-    count = 0.0
-    waiting = [(root, 1.0)]
+def measure(root: Fragment) -> Workload:
+    """What MuJoCo has to compile.  Descendants are multiplied with their ancestors."""
+    classes = _joint_classes(root)
+    elements = bodies = dofs = entries = 0.0
+    waiting = [(root, 1.0, "", 0.0)]
     while waiting:
-        fragment, copies = waiting.pop()
+        fragment, copies, inherited, above = waiting.pop()
         copies *= _multiplicity(fragment)
-        count += copies
-        waiting += [(child, copies) for child in fragment.children]
+        elements += copies
+        inherited = fragment.attributes.get("childclass", inherited)
+        if fragment.tag == "body":
+            own = _own_dofs(fragment, classes, inherited)
+            bodies += copies
+            dofs += copies * own
+            entries += copies * own * (above + (own + 1.0) / 2.0)
+            above += own
+        waiting += [(child, copies, inherited, above) for child in fragment.children]
+    return Workload(elements, bodies, dofs, entries)
+
+
+_DOFS = {"free": 6.0, "ball": 3.0}
+
+
+def _joint_classes(root: Fragment) -> dict[str, str]:
+    """The types of joints by default class; the key of the main class is empty."""
+    found = {"": ""}
+    waiting = [(fragment, "", True) for fragment in root.children if fragment.tag == "default"]
+    while waiting:
+        fragment, outer, is_main = waiting.pop()
+        name = "" if is_main else fragment.attributes.get("class", "")
+        found[name] = found.get(name) or found.get(outer, "")
+        for child in fragment.children:
+            if child.tag == "joint":
+                found[name] = child.attributes.get("type", found[name])
+        if is_main and "class" in fragment.attributes:
+            found[fragment.attributes["class"]] = found[name]
+        waiting += [(child, name, False) for child in fragment.children if child.tag == "default"]
+    return found
+
+
+def _own_dofs(body: Fragment, classes: dict[str, str], inherited: str) -> float:
+    """The number of coordinates of a body's own joints; frames belong to the body."""
+    count = 0.0
+    waiting = [(child, inherited) for child in body.children]
+    while waiting:
+        fragment, default = waiting.pop()
+        if fragment.tag == "freejoint":
+            count += 6.0
+        elif fragment.tag == "joint":
+            kind = fragment.attributes.get("type") or classes.get(fragment.attributes.get("class", default), "")
+            count += _DOFS.get(kind, 1.0)
+        elif fragment.tag == "frame":
+            default = fragment.attributes.get("childclass", default)
+            waiting += [(child, default) for child in fragment.children]
     return count
 
 
