@@ -31,6 +31,7 @@ OPENERS = {
     "samples/__init__.py": "the samples of the package",
     "simulate/trajectory.py": "entries of an archive that is open already",
     "source/atomic_write.py": "files that are written",
+    "source/convex_decomposition.py": "standard output of a child process",
     "source/file_access.py": "the one place that opens what a document names",
     "source/mesh_packages.py": "entries of an archive in memory",
     "source/mesh_parsing.py": "bytes in memory, and standard output of a child process",

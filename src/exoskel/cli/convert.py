@@ -126,6 +126,9 @@ def convert(
     lower: Annotated[
         Flag, Parameter(help="Replace unsupported joints with chains of supported joints and light bodies.")
     ] = False,
+    decompose: Annotated[
+        Flag, Parameter(help="Replace concave meshes that collide with convex parts (CoACD).")
+    ] = False,
     world: Annotated[str | None, Parameter(help="World to convert, if the file has several.")] = None,
     model: Annotated[str | None, Parameter(help="Convert only this model.")] = None,
     up: Annotated[Up | None, Parameter(help=_UP)] = None,
@@ -149,7 +152,7 @@ def convert(
     if out == STDIN:
         raise ExoskelError("the output must be a file, not standard output")
     wanted: dict[str, Any] = {
-        "to": to, "target": for_, "approximate": approximate, "lower": lower,
+        "to": to, "target": for_, "approximate": approximate, "lower": lower, "decompose": decompose,
         "world": world, "model": model, "up": up, "meshes": meshes, "strict": strict,
         "overwrite": overwrite,
     }  # fmt: skip

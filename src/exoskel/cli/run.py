@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import ReadFlags, read_scene
+from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
     EngineName,
     Friction,
@@ -28,6 +28,7 @@ from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.engines.preflight import preflight
 from exoskel.engines.registry import engine_title
 from exoskel.scene.world import Scene
+from exoskel.source.convex_decomposition import decomposed
 
 if TYPE_CHECKING:
     from exoskel.simulate.trajectory import Trajectory
@@ -51,6 +52,9 @@ def run(
     gravity: Gravity = (),
     friction: Friction = None,
     limits: LimitMode = "file",
+    decompose: Annotated[
+        Flag, Parameter(help="Replace concave meshes that collide with convex parts (CoACD).")
+    ] = False,
     start: Annotated[str | None, Parameter(help="Continue from the last sample of this .npz motion.")] = None,
     out: Annotated[
         str | None,
@@ -68,7 +72,8 @@ def run(
     scene = select_world(read_scene(file, flags), world)
     limits_enabled = prepare_world(scene, gravity, limits)
     _check_outputs(out, plot, video)
-    print_warnings(preflight(scene, engine, limits=limits_enabled, integrator=integrator))
+    simulated = decomposed(scene) if decompose else scene
+    print_warnings(preflight(simulated, engine, limits=limits_enabled, integrator=integrator))
     from exoskel.simulate.run import DivergedError
     from exoskel.simulate.run import run as simulate
     from exoskel.simulate.trajectory import Trajectory
@@ -87,6 +92,7 @@ def run(
                 integrator=integrator,
                 limits=limits_enabled,
                 friction=friction,
+                decompose=decompose,
                 start=Trajectory.load(start) if start is not None else None,
                 progress=progress,
             )

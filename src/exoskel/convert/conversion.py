@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from exoskel.convert.comparison import PlacedWorlds, Row, SceneComparison, check, largest, worst_rows
 from exoskel.convert.embedded_certificate import compare as compare_embedded
 from exoskel.convert.node_fates import FateRecorder
-from exoskel.convert.passes import JointLowering, UpAxisRotation, lowering_hint
+from exoskel.convert.passes import JointLowering, MeshDecomposition, UpAxisRotation, lowering_hint
 from exoskel.convert.physics_certificate import compare as compare_physics
 from exoskel.convert.physics_certificate import tolerances
 from exoskel.convert.report import Certificate, Check, Report
@@ -105,7 +105,7 @@ class ConvertedDocument(Struct, frozen=True):
     """A document that was written from a scene, and is not saved yet.
 
     `scene` is the scene as it was written, with joints lowered.  `chains` are the lowered joints, by the ids of their
-    last links.
+    last links.  `parts` are the numbers of convex parts of meshes, by their documents and elements.
     """
 
     scene: Scene
@@ -115,6 +115,7 @@ class ConvertedDocument(Struct, frozen=True):
     hints: list[str]
     is_rotated: bool
     path: Path | None
+    parts: Mapping[tuple[int, int], int] = {}
 
 
 class Conversion(Struct, frozen=True):
@@ -127,26 +128,43 @@ class Conversion(Struct, frozen=True):
     lower: bool
     up: Up | None
     meshes: MeshReferences
+    decompose: bool = False
 
     def write(self, selected: Scene, path: Path | None, planned: PlannedFiles | None = None) -> ConvertedDocument:
         """Write and certify a selection of the scene as one document.
 
         `planned` are the companion files of all documents that are written together.
         """
-        rotation = UpAxisRotation(selected, self.up) if self.up is not None else None
-        rotated = selected if rotation is None else rotation.after
+        output = self._output_context(selected, path, planned)
+        decomposition = self._decompose_meshes(selected, output)
+        decomposed = selected if decomposition is None else decomposition.after
+        rotation = UpAxisRotation(decomposed, self.up) if self.up is not None else None
+        rotated = decomposed if rotation is None else rotation.after
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
         lowering = self._lower_joints(rotated, unsupported)
         scene = rotated if lowering is None else lowering.after
-        output = self._output_context(selected, path, planned)
         written = write(scene, self.format.name, folder=output.folder, target=self.target, output=output)
         certificate = certify(scene, written, self.format, lowering)
         if rotation is not None:
             certificate = Certificate.of([*certificate.checks, *rotation.checks()])
+        if decomposition is not None:
+            certificate = Certificate.of([*certificate.checks, *decomposition.checks()])
         hints = self._hints(scene, "" if lowering else lowering_hint(rotated, unsupported, self.format.label))
         chains = lowering.chains if lowering else {}
         is_rotated = rotation is not None and rotation.is_rotated
-        return ConvertedDocument(scene, written, certificate, chains, hints, is_rotated, path)
+        parts = decomposition.parts if decomposition is not None else {}
+        return ConvertedDocument(scene, written, certificate, chains, hints, is_rotated, path, parts)
+
+    def _decompose_meshes(self, scene: Scene, output: OutputContext) -> MeshDecomposition | None:
+        """Decompose concave meshes on request; parts become files in formats that have no triangles of their own."""
+        if not self.decompose:
+            return None
+        shapes = self.format.capabilities().shapes
+        as_files = "mesh" in shapes and "trimesh" not in shapes
+        found = MeshDecomposition(scene, output.confined_to, as_files=as_files)
+        if found.files is not None:
+            output.generated = found.files.paths
+        return found
 
     def _output_context(self, selected: Scene, path: Path | None, planned: PlannedFiles | None) -> OutputContext:
         folder = path.parent if path is not None else self.document.location.directory
@@ -201,6 +219,7 @@ class Conversion(Struct, frozen=True):
             converted.chains,
             unselected_nodes(self.scene, selected),
             converted.is_rotated,
+            converted.parts,
         )
         return Report(
             input=document.name,
@@ -263,6 +282,7 @@ def combine_documents(documents: Sequence[ConvertedDocument], whole: Scene, fold
         hints=list(dict.fromkeys(hint for one in documents for hint in one.hints)),
         is_rotated=documents[0].is_rotated,
         path=folder,
+        parts={key: count for one in documents for key, count in one.parts.items()},
     )
 
 

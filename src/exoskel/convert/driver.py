@@ -37,6 +37,7 @@ def convert(
     world: str | None = None,
     approximate: bool = False,
     lower: bool = False,
+    decompose: bool = False,
     model: str | None = None,
     up: Up | None = None,
     meshes: MeshReferences = "reference",
@@ -62,6 +63,8 @@ def convert(
       are converted where readers of the format need it.
     - `lower` replaces joints that the format does not support with chains of supported ones and light bodies.  Formats
       without embedded data always do so.
+    - `decompose` replaces concave meshes that collide with convex parts, by CoACD.  Many engines would collide their
+      convex hulls.
     - `strict` raises `RefusedError` for any loss or failed check, and writes nothing.
     - `overwrite` allows an output that is a file of the input, or one of the `protected` files.
     - `options` are those of `load`.
@@ -79,7 +82,7 @@ def convert(
     if model is not None:
         selected = select_model(selected, find_model(selected, model))
     is_split = model is None and format.holds_one_model and (len(selected.world.models) != 1 or _is_folder(path))
-    conversion = Conversion(scene, document, format, target, lower, up, meshes)
+    conversion = Conversion(scene, document, format, target, lower, up, meshes, decompose)
     with garbage_collection_paused(), no_edits():  # the scene stays as it is
         if is_split:
             documents = _write_models(conversion, selected, path)

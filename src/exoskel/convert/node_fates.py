@@ -13,7 +13,7 @@ from functools import cached_property
 
 from exoskel.convert.format_fates import FormatFates, WriteOnlyFates
 from exoskel.convert.output_fates import EXACT, EmbeddedFates, OutputFates, partly_lost
-from exoskel.convert.passes import verdict_on_lowered
+from exoskel.convert.passes import verdict_on_decomposed, verdict_on_lowered
 from exoskel.convert.pyode_fates import PyodeFates
 from exoskel.convert.selection import NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
@@ -139,7 +139,8 @@ class FateRecorder:
     """Determines the fates of the nodes of a document that was read into `scene` and written as `written`.
 
     `chains` are the lowered joints, by the ids of their last links.  `unselected` are elements of models that were not
-    selected.  `is_rotated` is set if the up axis was changed.
+    selected.  `is_rotated` is set if the up axis was changed.  `parts` are the numbers of convex parts that meshes were
+    decomposed into, by the documents and elements of the meshes.
     """
 
     def __init__(
@@ -152,11 +153,13 @@ class FateRecorder:
         chains: Mapping[int, Chain] | None = None,
         unselected: Collection[int] = (),
         is_rotated: bool = False,
+        parts: Mapping[tuple[int, int], int] | None = None,
     ) -> None:
         self.scene = scene
         self.chains = chains or {}
         self.unselected = unselected
         self.is_rotated = is_rotated
+        self.parts = parts or {}
         self.document = document
         self.outline = document.outline
         self.source = registry.by_name(source)
@@ -345,6 +348,8 @@ class FateRecorder:
 
     def _field_verdict(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         found = self._lowered_verdict(item, field) or self.output.field(item, field, parts)
+        if field == "geometry" and (count := self.parts.get((item.document, item.node))):
+            return verdict_on_decomposed(count, found)
         if not self.is_rotated:
             return found
         if field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:

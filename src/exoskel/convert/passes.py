@@ -1,4 +1,4 @@
-"""The passes that a conversion applies to a scene before writing: the up axis, and the lowering of joints.
+"""The passes that a conversion applies to a scene before writing: convex parts, up axis, and lowering of joints.
 
 Each pass checks that it changed only what it is meant to change, and determines the fates of what it changed.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain, LoweredWorld
 from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, RotatedWorld, Up, rotate_up_axis
 from exoskel.scene.world import Scene, World
+from exoskel.source.convex_decomposition import DECOMPOSITION_PASS, THRESHOLD, PartFiles, decompose_meshes
+from exoskel.source.convexity import faces_with_area, has_hollows
+from exoskel.source.meshes import MeshFiles, Triangles
 from exoskel.spatial import Array
 
 # --- up axis ------------------------------------------------------------------------------------------
@@ -79,6 +83,77 @@ def _rotation_checks(world: World, done: RotatedWorld) -> list[Check]:
         check(label + "poses at a random configuration", moved),
         check(label + "initial velocities", comparison.velocities(comparison.pairs, rotation)),
     ]
+
+
+# --- convex decomposition -----------------------------------------------------------------------------
+
+_PARTS_LABEL = f"before {DECOMPOSITION_PASS}: "
+_MOST_POINTS = 1000
+"""The points of a mesh that are looked for in its parts."""
+
+
+class MeshDecomposition:
+    """A scene before the pass and after it; `parts` counts those of each mesh, by its document and element.
+
+    With `as_files`, parts are mesh files.
+    """
+
+    def __init__(self, scene: Scene, within: Path | None, *, as_files: bool) -> None:
+        self.before = scene
+        self.files = PartFiles() if as_files else None
+        meshes = MeshFiles(within=within)
+        self.passes = [decompose_meshes(world, meshes, self.files) for world in scene.worlds]
+        self.after = with_worlds(scene, [done.world for done in self.passes])
+        found = [shapes for done in self.passes for shapes, _ in done.parts]
+        self.is_applied = bool(found)
+        self.parts = {(shapes[0].document, shapes[0].node): len(shapes) for shapes in found}
+
+    def checks(self) -> list[Check]:
+        """Check that masses stay as they were, that all parts are convex, and that they cover the meshes."""
+        if not self.is_applied:
+            return []
+        first, second = PlacedWorlds(self.before.worlds), PlacedWorlds(self.after.worlds)
+        pairs = list(zip(first.bodies, second.bodies, strict=True))
+        found = [one for done in self.passes for one in done.parts]
+        read = MeshFiles()
+        meshes = [(mesh, [t for shape in shapes if (t := read.triangles(shape.geometry))]) for shapes, mesh in found]
+        return [
+            check(
+                _PARTS_LABEL + "masses, centres of mass and inertias",
+                SceneComparison(first, second, pairs).inertias(pairs),
+            ),
+            check(
+                _PARTS_LABEL + "convex parts",
+                difference_or_inf(not any(has_hollows(*part) for _, parts in meshes for part in parts)),
+            ),
+            check(
+                _PARTS_LABEL + "meshes in their parts",
+                largest([_uncovered(mesh[0], parts) for mesh, parts in meshes]),
+                THRESHOLD,
+            ),
+        ]
+
+
+def _uncovered(vertices: Array, parts: list[tuple[Array, Triangles]]) -> float:
+    """How far a point of a mesh is outside of all parts, relative to the size of the mesh."""
+    points = vertices[:: max(1, len(vertices) // _MOST_POINTS)]
+    outside = np.full(len(points), np.inf)
+    for own, triangles in parts:
+        corners, normals = faces_with_area(own, triangles)
+        distances = points @ normals.T - np.einsum("fk,fk->f", normals, corners[:, 0])
+        outside = np.minimum(outside, distances.max(axis=1, initial=0.0))
+    return float(outside.max()) / max(float(np.ptp(vertices, axis=0).max()), SMALLEST_SIZE)
+
+
+SMALLEST_SIZE = 1e-300
+
+
+def verdict_on_decomposed(count: int, found: Verdict) -> Verdict:
+    """The fate of the geometry of a mesh that was decomposed into parts, from that of the first part."""
+    if found.fate is Fate.DROPPED:
+        return found
+    parts = "1 convex part" if count == 1 else f"{count} convex parts"
+    return Verdict(Fate.APPROXIMATED, f"{DECOMPOSITION_PASS}: as {parts}, by CoACD")
 
 
 # --- lowering of joints -------------------------------------------------------------------------------

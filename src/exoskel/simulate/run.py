@@ -16,6 +16,7 @@ from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.options import sample_stride, step_chunks, step_count
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
+from exoskel.source.convex_decomposition import decomposed
 from exoskel.spatial import Array
 from exoskel.version import __version__
 
@@ -65,6 +66,7 @@ def run(
     integrator: str | None = None,
     limits: bool | None = None,
     friction: float | None = None,
+    decompose: bool = False,
     start: Trajectory | None = None,
     controller: Controller | None = None,
     progress: Progress | None = None,
@@ -73,16 +75,18 @@ def run(
 
     `step` is the time step in s, by default the world's own.  `controller` is called before every step with the
     simulation; it may set its commands, or return generalised forces.  `limits` switches position limits on or off
-    for all joints; `friction` is the coefficient of all contacts.  `start` is a motion to continue, from its last
-    sample.  An interrupt (Ctrl-C) ends the run and returns the samples so far; a motion that diverges raises
-    DivergedError; a world that the engine cannot run raises NotRunnableError.
+    for all joints; `friction` is the coefficient of all contacts.  `decompose` replaces concave meshes that collide
+    with convex parts (`exoskel[decompose]`).  `start` is a motion to continue, from its last sample.  An interrupt
+    (Ctrl-C) ends the run and returns the samples so far; a motion that diverges raises DivergedError; a world that the
+    engine cannot run raises NotRunnableError.
     """
     if not (np.isfinite(duration) and duration >= 0.0):
         raise ExoskelError(f"the duration must be finite and not negative, not {duration}")
     if every is not None and not (np.isfinite(every) and every > 0.0):
         raise ExoskelError(f"the time between samples must be positive and finite, not {every}")
     scene = as_scene(world)
-    with Simulation(scene, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
+    made = decomposed(scene) if decompose else scene
+    with Simulation(made, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
         if start is not None:
             _continue_from(simulation, start)
         trajectory = _RunRecorder(simulation, duration, every, controller, progress).run()

@@ -76,7 +76,8 @@ class OutputContext:
     Attributes:
         losses: parts of the scene that are written approximately or not at all.
         rejected: parts that are written, but that the target reader does not accept.
-        companions: files to be written beside the document with `meshes="copy"`, by their paths from its folder.
+        companions: files to be written beside the document, by their paths from its folder.
+        generated: paths of mesh files that a pass has made: they are copied in any case.
         readable: extensions of mesh files that readers support; copies of others are converted to OBJ.
         planned_files: the companions of all documents that are written together.
         missing: references to mesh files that do not exist.
@@ -117,6 +118,7 @@ class OutputContext:
         self.origin: Path | None = None
         self.confined_to: Path | None = None
         self.resolves_model_uris = True
+        self.generated: set[str] = set()
         self._copies: dict[str, str] = {}
         self._paths: dict[str, Path] = {}
         self._rebased: dict[str, str] = {}
@@ -133,7 +135,7 @@ class OutputContext:
         """
         if mesh.path is None:
             return self._reference_to_missing(mesh.uri)
-        if self.meshes == "copy":
+        if self.meshes == "copy" or mesh.path in self.generated:
             return self._copy(mesh, mesh.path, is_readable)
         if self.meshes == "absolute":
             return _absolute_uri(Path(mesh.path))
@@ -204,6 +206,7 @@ class OutputContext:
         copy = OutputContext(self.folder, self.target, self.meshes, self.readable, self.extension)
         copy.planned_files = self.planned_files
         copy.origin = self.origin
+        copy.generated = self.generated
         copy.confined_to = self.confined_to
         copy.resolves_model_uris = self.resolves_model_uris
         copy.given_numbers = self.given_numbers

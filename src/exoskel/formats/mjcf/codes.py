@@ -199,7 +199,7 @@ _WRITTEN = (
         "Concave mesh",
         "MuJoCo collides a mesh as its convex hull. A mesh of a static model is divided into its triangles instead, "
         f"if it has at most {MAX_SLABS}.",
-        warning("MJ501", "MuJoCo collides a moving mesh as its convex hull: its hollows are filled"),
+        warning("MJ501", "MuJoCo collides a moving mesh as its convex hull: its hollows are filled", "use --decompose"),
     ),
 )
 
