@@ -97,6 +97,17 @@ CASES: dict[str, str] = {
     "SD060.missing": joint(AXIS, ends="<parent>a</parent>"),
     "SD060.reversed": joint(AXIS, ends="<parent>a</parent><child>world</child>"),
     "SD061.gearbox": joint(AXIS, kind="gearbox"),
+    "SD067": model(
+        A
+        + B
+        + link("c")
+        + "".join(
+            f'<joint name="{child}" type="revolute"><parent>a</parent><child>{child}</child>{AXIS}</joint>'
+            for child in "bc"
+        )
+        + '<joint name="g" type="gearbox"><parent>b</parent><child>c</child><gearbox_ratio>3</gearbox_ratio>'
+        + f"<gearbox_reference_body>a</gearbox_reference_body>{AXIS}<axis2><xyz>0 0 1</xyz></axis2></joint>"
+    ),
     "SD061.world": world(f"{MODEL}<joint name='j' type='fixed'><parent>world</parent><child>x</child></joint>"),
     "SD061.type": joint(AXIS, kind="revolut"),
     "SD062.zero": joint("<axis><xyz>0 0 0</xyz></axis>"),
@@ -126,6 +137,7 @@ CASES: dict[str, str] = {
     "SD080.none": shape(""),
     "SD080.several": shape("<sphere><radius>1</radius></sphere><box><size>1 1 1</size></box>"),
     "SD080.unknown": shape("<heightmap/>"),
+    "SD080.polyline": shape("<polyline><point>0 0</point><point>1 0</point><height>1</height></polyline>"),
     "SD080.normal": shape("<plane><normal>0 0 0</normal></plane>"),
     "SD081.missing": shape("<mesh><uri>none.obj</uri></mesh>"),
     "SD081.unreadable": shape("<mesh><uri>bad.obj</uri></mesh>"),

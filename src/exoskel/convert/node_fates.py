@@ -396,7 +396,8 @@ class FateRecorder:
         for key, diagnostic in self.diagnostics.unused.items():
             # A note about an attribute is about something that an engine decides by itself.
             harmless = bool(key[1]) and diagnostic.severity is Severity.INFO
-            found.setdefault(key, Verdict(Fate.DROPPED, self._why_unused(diagnostic), harmless))
+            if key not in found or found[key].fate is Fate.LOWERED:  # what the reader finds is more certain
+                found[key] = Verdict(Fate.DROPPED, self._why_unused(diagnostic), harmless)
         return found
 
     def _why_unused(self, diagnostic: Diagnostic) -> str:

@@ -325,7 +325,7 @@ def _model_folders(name: str, location: Location, paths: SearchPaths) -> Iterato
     """A model of Gazebo: the caller's, one near the document, a package of ROS, one in the folders of resources."""
     yield from _given_folders(name, paths)
     if location.directory is not None:
-        for near in (".",) if paths.confine else (".", "..", "../.."):
+        for near in (".", "models") if paths.confine else (".", "models", "..", "../models", "../.."):
             yield Path(os.path.normpath(location.directory / near / name))
         yield from _packages_around(location.directory, name, paths.confine)
     for variable in ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH"):

@@ -241,8 +241,13 @@ _JOINTS = (
     Topic(
         "SD061",
         "Unsupported joint",
-        "A gearbox couples two other joints. A joint in a world connects two models. Neither is supported.",
-        warning("SD061.gearbox", "joint '{joint}' is a gearbox, which is not supported; it is ignored"),
+        "A gearbox is supported if two revolute joints connect its links with its reference body, about its axes. A "
+        "joint in a world connects two models, which is not supported.",
+        warning(
+            "SD061.gearbox",
+            "joint '{joint}' is a gearbox, which is not supported here; it is ignored",
+            "connect both links with the reference body by revolute joints about the axes of the gearbox",
+        ),
         warning("SD061.world", "joint '{joint}' connects two models, which is not supported; it is ignored"),
         error("SD061.type", "the type of joint '{joint}' is missing or unknown; the joint is ignored"),
     ),
@@ -283,6 +288,13 @@ _JOINTS = (
         "The lower limit exceeds the upper limit; both are ignored.",
         error("SD066", "the lower limit {lower} exceeds the upper limit {upper}; both are ignored"),
     ),
+    Topic(
+        "SD067",
+        "Gearbox",
+        "A gearbox couples the angles of two links to its reference body. The joint of its child mimics that of its "
+        "parent.",
+        info("SD067", "gearbox '{joint}': joint '{follower}' mimics joint '{leader}' with the multiplier {multiplier}"),
+    ),
 )
 
 _LINKS = (
@@ -310,6 +322,7 @@ _LINKS = (
         warning("SD080.several", "several geometries in one <geometry>; <{kind}> is used"),
         warning("SD080.unknown", "the geometry <{kind}> is not supported; the shape is ignored"),
         error("SD080.normal", "the plane's normal is zero; 0 0 1 is used"),
+        error("SD080.polyline", "the polyline is not a simple polygon of 3 to {most} corners; the shape is ignored"),
     ),
     Topic(
         "SD081",

@@ -28,10 +28,10 @@ from exoskel.source.vocabulary import (
     unused,
 )
 
-GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "plane", "mesh")
+GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "plane", "mesh", "polyline")
 """The supported geometries; of several in one `geometry` the first of these is used."""
 
-UNSUPPORTED_GEOMETRIES = ("empty", "heightmap", "image", "polyline")
+UNSUPPORTED_GEOMETRIES = ("empty", "heightmap", "image")
 FieldReference = SceneField | str | None
 _NOT_READ = unused("appearance or solver settings: not part of a scene")
 
@@ -42,14 +42,32 @@ UNSUPPORTED_PHYSICS = "SD012.physics"
 def ignored_elements(*names: str, occurrence_code: str = _IGNORED) -> list[Element]:
     """Known elements that are not part of a scene."""
     meaning = "Not part of a scene." if occurrence_code == _IGNORED else "Physics that a scene does not support."
-    return [Element(name, "*", meaning, opaque=True, occurrence_code=occurrence_code) for name in names]
+    return [
+        Element(name, "*", meaning, attributes=_attributes(name), opaque=True, occurrence_code=occurrence_code)
+        for name in names
+    ]
 
 
 def setting_elements(*names: str) -> list[Element]:
     """Appearance and solver settings, which are ignored without a diagnostic."""
-    return [
-        Element(name, "*", "Appearance or solver setting; not read.", opaque=True, field=_NOT_READ) for name in names
-    ]
+    meaning = "Appearance or solver setting; not read."
+    return [Element(name, "*", meaning, attributes=_attributes(name), opaque=True, field=_NOT_READ) for name in names]
+
+
+_ATTRIBUTES = {
+    **dict.fromkeys(("light", "sensor", "particle_emitter"), ("name", "type")),
+    **dict.fromkeys(("actor", "battery", "gripper", "model_state", "population", "projector", "road"), ("name",)),
+    "atmosphere": ("type",),
+    "gui": ("fullscreen",),
+    "plugin": ("filename", "name"),
+    "shader": ("type",),
+    "state": ("world_name",),
+}
+"""The attributes of elements that are not read."""
+
+
+def _attributes(element: str) -> list[Attribute]:
+    return [Attribute(name, TEXT, "Not read.", field=_NOT_READ) for name in _ATTRIBUTES.get(element, ())]
 
 
 def name_attribute(of: str, field: str | None = "name") -> Attribute:
@@ -129,6 +147,13 @@ _GEOMETRY = Element(
         Element("submesh", "?", "A part of the file.", opaque=True, occurrence_code="SD081.submesh"),
         *setting_elements("convex_decomposition"),
         attributes=(Attribute("optimization", TEXT, "Mesh simplification; no effect.", field=_NOT_READ),),
+    ),
+    Element(
+        "polyline",
+        "?",
+        "A polygon in the xy plane, extruded along z.",
+        leaf("point", PAIR, "Corner.", card="*", unit="m"),
+        real_element("height", "Height, from z = 0.", unit="m", card="1"),
     ),
     *(
         Element(name, "*", "A geometry that a scene does not support.", opaque=True, field=_NOT_READ)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, pi
 from typing import cast
 
+import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Context
@@ -19,6 +20,10 @@ from exoskel.spatial import Array
 
 DEFAULT_PITCH = 1.0
 """m per revolution."""
+
+GEARBOX = "gearbox"
+_PARALLEL = 1e-6
+"""How much the cosine of the angle between parallel axes may differ from 1."""
 
 _Z: Vector = (0.0, 0.0, 1.0)
 _AXES = ("axis", "axis2")
@@ -39,9 +44,10 @@ def build_joint(pending: PendingJoint) -> Joint | None:
     """Build a joint; None if it is invalid or unsupported, which is reported."""
     source, node, name = pending.source, pending.node, pending.name
     type: str | None = node.fields.get("@type")
-    if type is None or type == "gearbox":
-        source.report("SD061.gearbox" if type else "SD061.type", node.number, attribute="type", joint=name)
-        return None
+    if type is None or type == GEARBOX:
+        if type is None:
+            source.report("SD061.type", node.number, attribute="type", joint=name)
+        return None  # a gearbox couples other joints
     ends = _ends(pending)
     if ends is None:
         return None
@@ -245,3 +251,51 @@ def check_mimics(pending: list[PendingJoint], joints: list[Joint]) -> None:
         elif len(leader.motion) != 1:
             report("SD065.axis", joint.node)
             joint.mimic = None
+
+
+# --- gearboxes ----------------------------------------------------------------------------------------
+
+
+def couple_gearboxes(pending: list[PendingJoint], joints: list[Joint]) -> None:
+    """Let the joint of the child of each gearbox mimic that of its parent: θ₂ = -ratio · θ₁."""
+    for gearbox in pending:
+        if gearbox.node.fields.get("@type") != GEARBOX:
+            continue
+        ends = _ends(gearbox) or ("", "")
+        name: str = gearbox.node.fields.get("gearbox_reference_body", "")
+        reference = WORLD if name == WORLD else gearbox.scope.body(name)
+        leader, follower = (
+            _hinge(gearbox, joints, axis, end, reference) for axis, end in zip(_AXES, ends, strict=True)
+        )
+        source, number = gearbox.source, gearbox.node.number
+        if leader is None or follower is None or follower[0].mimic is not None or leader[0] is follower[0]:
+            source.report("SD061.gearbox", number, joint=gearbox.name)
+            continue
+        multiplier = -gearbox.node.fields.get("gearbox_ratio", 1.0) * leader[1] * follower[1]
+        follower[0].mimic = Mimic(leader[0].name, multiplier)
+        source.report(
+            "SD067",
+            number,
+            joint=gearbox.name,
+            follower=follower[0].name,
+            leader=leader[0].name,
+            multiplier=f"{multiplier:g}",
+        )
+
+
+def _hinge(
+    gearbox: PendingJoint, joints: list[Joint], axis: str, link: Body | str, reference: Body | str | None
+) -> tuple[Joint, float] | None:
+    """The joint between a link and the reference body about an axis of a gearbox, and 1, or -1 if it is reversed."""
+    scope, place = gearbox.scope, gearbox.scope.place(gearbox.frame)
+    wanted = place[:3, :3] @ _axis(gearbox, axis, place)
+    for joint in joints:
+        ends = (WORLD if joint.parent is None else joint.parent, joint.child)
+        if joint.kind != "revolute" or ends not in ((reference, link), (link, reference)):
+            continue
+        frame = scope.transform(scope.paths[id(joint.child)])[:3, :3] @ joint.pose.matrix()[:3, :3]
+        direction = frame @ joint.axes[0]
+        cosine = float(direction @ wanted) / float(np.linalg.norm(direction) * np.linalg.norm(wanted))
+        if abs(cosine) > 1.0 - _PARALLEL:
+            return joint, (1.0 if cosine > 0.0 else -1.0) * (1.0 if ends[1] is link else -1.0)
+    return None

@@ -17,9 +17,23 @@ from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMEN
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
 from exoskel.scene.pose import Pose, Vector
-from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Color,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+    TriMesh,
+)
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
-from exoskel.spatial import unit_divisor
+from exoskel.source.mesh_parsing import Triangles
+from exoskel.spatial import Array, unit_divisor
 
 
 def read_shape(source: Context, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
@@ -155,6 +169,61 @@ def _mesh(source: Context, node: Node, _: str) -> Geometry | None:
     return Mesh(uri, scale, str(found.path), extent)
 
 
+_MOST_CORNERS = 500
+
+
+def _polyline(source: Context, node: Node, _: str) -> Geometry | None:
+    stated = [point for point in node.fields.get("point", ()) if isinstance(point, tuple)]
+    sizes = _sizes(source, node, "height")
+    if sizes is None:
+        return None
+    corners = np.array([one for one, after in zip(stated, [*stated[1:], *stated[:1]], strict=True) if one != after])
+    count = len(corners)
+    if count > 2 and _area(corners) < 0.0:
+        corners = corners[::-1]
+    triangles = _triangulate(corners) if 2 < count <= _MOST_CORNERS else None
+    if triangles is None:
+        source.report("SD080.polyline", node.number, most=_MOST_CORNERS)
+        return None
+    vertices = np.vstack([np.hstack([corners, np.full((count, 1), z)]) for z in (0.0, sizes[0])])
+    one = np.arange(count)
+    other = np.roll(one, -1)
+    sides = [np.stack(side, axis=1) for side in ((one, other, other + count), (one, other + count, one + count))]
+    return TriMesh(vertices, np.concatenate([triangles[:, ::-1], triangles + count, *sides]))
+
+
+def _area(corners: Array) -> float:
+    """The area of a polygon; negative if it runs clockwise."""
+    x, y = corners.T
+    return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+
+
+def _triangulate(corners: Array) -> Triangles | None:
+    """Triangles of a counter-clockwise polygon, by clipping ears; None if it has no area or crosses itself."""
+    left = list(range(len(corners)))
+    found: list[tuple[int, int, int]] = []
+    while len(left) > 3:
+        ears = ((left[at - 1], left[at], left[(at + 1) % len(left)]) for at in range(len(left)))
+        ear = next((one for one in ears if _is_ear(corners, one, left)), None)
+        if ear is None:
+            return None
+        found.append(ear)
+        left.remove(ear[1])
+    found.append((left[0], left[1], left[2]))
+    return np.array(found, dtype=np.int64) if _area(corners) > 0.0 else None
+
+
+def _is_ear(corners: Array, ear: tuple[int, int, int], left: list[int]) -> bool:
+    """Whether a triangle of a polygon is counter-clockwise, and contains no other corner."""
+    triangle = corners[list(ear)]
+    if _area(triangle) < 0.0:
+        return False
+    edges = np.roll(triangle, -1, axis=0) - triangle
+    to = corners[left][:, None, :] - triangle[None]
+    sides = edges[:, 0] * to[:, :, 1] - edges[:, 1] * to[:, :, 0]
+    return not bool((sides > 0.0).all(axis=1).any())
+
+
 _ROUND: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
     "cylinder": Cylinder,
     "capsule": Capsule,
@@ -169,6 +238,7 @@ _GEOMETRY_READERS: dict[str, Callable[[Context, Node, str], Geometry | None]] = 
     "cone": _round,
     "plane": _plane,
     "mesh": _mesh,
+    "polyline": _polyline,
 }
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel.formats.sdf.context import Context, StatedPose
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
-from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics
+from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
 from exoskel.formats.sdf.links import DisplacedShape, read_link
 from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT
 from exoskel.scene.body import Body
@@ -160,6 +160,7 @@ class ModelReader:
         scope = self._scope(placed, NestedModel())
         self._place_links()
         joints = [joint for one in self.pending if (joint := build_joint(one)) is not None]
+        couple_gearboxes(self.pending, joints)
         check_mimics(self.pending, joints)
         source_of = {one.name: one.source for one in self.pending}
         tree = JointTree(self.bodies, joints, lambda j: source_of[j.name].report("SD063", j.node, joint=j.name))

@@ -12,6 +12,7 @@ from exoskel.source.vocabulary import FLATTENED, SceneField, SceneFieldTable
 _OUTSIDE_WORLDS: dict[str, SceneField | str] = dict.fromkeys(("model/**", "frame/**", "include/**"), FLATTENED)
 _NESTED_MODELS: dict[str, SceneField | str] = {"model/**": FLATTENED, "model/self_collide": SELF_COLLISION}
 """A model in a model is no item of the scene: its links and joints belong to the outer model."""
+_GEARBOX = Verdict(Fate.LOWERED, "as a joint that mimics another")
 
 
 def _scene_fields() -> SceneFieldTable:
@@ -43,6 +44,10 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             document, parent if above == "collision" else outline.parents[parent]
         ):
             found[node, ""] = no_effect("mass properties are stated, not computed")
+        elif tag == "joint" and document.attribute_text(node, "type").strip() == "gearbox":
+            found[node, ""] = _GEARBOX
+        elif tag.startswith("gearbox_") and document.attribute_text(parent, "type").strip() != "gearbox":
+            found[node, ""] = no_effect("only a gearbox has one")
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
             found[node, ""] = no_effect("only a screw has a pitch")
     return found

@@ -236,7 +236,10 @@ JOINT_ELEMENT = Element(
         "screw_thread_pitch", "Travel per revolution of a right-handed screw; since 1.10.", "1", "m", field="pitch"
     ),
     real_element("thread_pitch", "Older form: -2π divided by the travel per revolution.", unit="rad/m", field="pitch"),
-    *setting_elements("gearbox_ratio", "gearbox_reference_body"),
+    real_element(
+        "gearbox_ratio", "Minus the angle of the child of a gearbox, per angle of its parent.", "1", field="mimic"
+    ),
+    leaf("gearbox_reference_body", NAME, "Link from which a gearbox measures both angles.", field="mimic"),
     Element(
         "physics",
         "?",
