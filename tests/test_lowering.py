@@ -267,3 +267,34 @@ def test_replacing_balls_preserves_the_motion(monkeypatch: pytest.MonkeyPatch) -
         if id(old) in moving:
             assert np.allclose(moving[id(old)], then[id(new)], atol=1e-6)
     assert moving
+
+
+MIMICS = [*LINKS, "weld", "revolute", "prismatic", "screw", "universal", "ball", "hinge2", "amotor"]
+
+
+def _mimicking_world(follower: str, leader: str) -> World:
+    """Two bodies on one; the joint of the second mimics that of the first, or an unknown joint."""
+    world = World()
+    model = world.add_model("rig")
+    base = model.add_body("base", joint="weld", mass=1.0)
+    for name, kind in (("one", leader or "weld"), ("two", follower)):
+        count = 0 if "plan" in kind or "2d" in kind else TRAITS[kind].axes
+        axes = {"axes": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0))[:count]} if count else {}
+        model.add_body(name, parent=base, joint=kind, mass=1.0, **axes)
+    model.joint("two_joint").mimic = exoskel.Mimic("one_joint" if leader else "nobody")
+    return world
+
+
+@pytest.mark.parametrize("follower", MIMICS)
+def test_all_joints_become_hinges_whatever_they_mimic(follower: str) -> None:
+    for leader in (*MIMICS, ""):
+        lowered = joint_passes.lower_to_hinges(_mimicking_world(follower, leader))
+        assert {joint.kind for joint in lowered.world.joints()} <= {"weld", "revolute", "prismatic"}, leader
+
+
+@pytest.mark.parametrize(
+    ("follower", "leader"), [("ball", ""), ("revolute", "ball"), ("free", "free"), ("weld", "weld")]
+)
+def test_mimics_without_effect_are_not_in_urdf(follower: str, leader: str) -> None:
+    scene = exoskel.Scene(worlds=[_mimicking_world(follower, leader)])
+    assert exoskel.convert(scene, None, to="urdf").certificate.passed

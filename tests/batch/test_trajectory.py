@@ -229,3 +229,19 @@ def test_temporary_files_are_removed_silently(tmp_path: Path) -> None:
         gc.collect()
     assert not raised
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["text", "list", "dictionary"])
+def test_columns_that_may_need_any_amount_of_memory_are_not_read(tmp_path: Path, kind: str) -> None:
+    parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    motions().save(tmp_path / "good.parquet")
+    table = parquet.read_table(tmp_path / "good.parquet")
+    long = pyarrow.array(["x" * 1_000_000] * len(table))
+    column = {
+        "text": long,
+        "list": pyarrow.array([[1.0, 2.0]] * len(table)),
+        "dictionary": long.dictionary_encode(),
+    }[kind]
+    parquet.write_table(table.append_column("more", column), tmp_path / "bomb.parquet")
+    with pytest.raises(exoskel.ExoskelError, match=r"the column 'more' has the type .*, not numbers"):
+        exoskel.BatchTrajectory.load(tmp_path / "bomb.parquet")

@@ -206,3 +206,15 @@ def test_a_file_in_place_of_the_output_folder_is_one_error(tmp_path: Path, exosk
     (tmp_path / "out").write_text("")
     done = exoskel_command("convert", str(tmp_path / "in"), str(tmp_path / "out"), "--to", "sdf")
     assert done.code == 2 and done.err.endswith("out' is not a folder\n")
+
+
+def test_a_report_that_cannot_be_written_is_an_error_before_anything_is_converted(
+    tmp_path: Path, exoskel_command: Command
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "arm.sdf").write_bytes((EXAMPLES / "arm.sdf").read_bytes())
+    (tmp_path / "file").touch()
+    out, report = tmp_path / "out", tmp_path / "file" / "table.md"
+    done = exoskel_command("convert", str(tmp_path / "models"), str(out), "--to", "urdf", "--report", str(report))
+    assert done.code == 2 and "is not a folder" in done.err
+    assert not out.exists()

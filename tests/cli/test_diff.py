@@ -115,7 +115,7 @@ def test_small_differences_are_ignored_within_the_tolerance(exoskel_command: Com
     assert exoskel_command("diff", "before.skel", "near.skel", "--tolerance", "1e-4").code == 0
     ran = exoskel_command("diff", "before.skel", "near.skel", "--tolerance=-1")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "exoskel: --tolerance must be finite and not negative, not -1.0\n"
+    assert ran.err == "exoskel: --tolerance must be finite and not negative, not -1\n"
 
 
 def test_quiet_sets_only_the_exit_code(exoskel_command: Command, folder: Path) -> None:

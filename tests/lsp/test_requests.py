@@ -43,6 +43,21 @@ def test_a_length_that_no_request_has_ends_the_server(length: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_malformed_messages_are_reported_in_one_line_and_do_not_end_the_server() -> None:
+    bodies = [b"{nope", b'"\xff"', b"[]", b"5", b"[" * 100_000, b'{"id": ' + b"9" * 5000 + b"}", b'{"id": 3}']
+    data = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+    data += _request("Content-Length", id=[1], method="shutdown")
+    data += _request("Content-Length", id=4, method="textDocument/hover", params={"textDocument": 5})
+    initialize = {"processId": None, "rootUri": None, "capabilities": {}}
+    data += _request("Content-Length", id=1, method="initialize", params=initialize)
+    data += _request("Content-Length", id=2, method="shutdown") + _request("Content-Length", method="exit")
+    done = _converse(data)
+    assert b'"capabilities"' in done.stdout
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) >= len(bodies) and all(line.startswith("exoskel: ") for line in lines), lines
+    assert "Traceback" not in done.stderr.decode()
+
+
 def test_a_document_that_takes_long_to_compile_is_reported_soon(tmp_path: Path) -> None:
     body = '<body><freejoint/><geom size="1"/></body>'
     text = f'<mujoco><worldbody><replicate count="20000">{body}</replicate></worldbody></mujoco>'

@@ -109,6 +109,44 @@ def test_a_motion_at_rest_is_compressed_very_much_and_still_read(tmp_path: Path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("time", [[0.0, np.nan], [np.nan, np.nan], [0.0, np.inf], [-np.inf, 0.0]])
+def test_times_that_are_not_finite_are_refused(tmp_path: Path, time: list[float]) -> None:
+    with pytest.raises(exoskel.ExoskelError, match="its times are not finite"):
+        exoskel.Trajectory.load(_write(tmp_path / "m.npz", time=np.array(time)))
+
+
+def test_a_motion_far_from_time_zero_keeps_a_sample_where_steps_are_below_the_precision(tmp_path: Path) -> None:
+    motion = exoskel.Trajectory.load(_write(tmp_path / "m.npz", time=np.array([1e16, 1e16])))
+    assert motion.resample(0.01).time.tolist() == [1e16]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("time", b"", "'time.npy' is not an array"),
+        ("time", b"\x93NUMPY\x01\x00" + (9000).to_bytes(2, "little") + b"(" * 9000, "'time.npy' is not an array"),
+        ("meta", _header((1,), "|O", b"\x80\x04N."), "'meta.npy' contains Python objects"),
+        ("time", _header((), "<f8", bytes(8)), "time has the wrong shape"),
+    ],
+)
+def test_what_is_not_an_array_is_named(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
+    with zipfile.ZipFile(tmp_path / "m.npz", "w") as archive:
+        for key, array in ARRAYS.items():
+            with archive.open(f"{key}.npy", "w") as entry:
+                if key == name:
+                    entry.write(content)
+                else:
+                    np.lib.format.write_array(entry, array)
+    with pytest.raises(exoskel.ExoskelError, match=reason):
+        exoskel.Trajectory.load(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("meta", ["[" * 100_000, "5", "{", '{"a": ' + "9" * 5000 + "}"])
+def test_metadata_that_is_not_a_json_object_is_refused(tmp_path: Path, meta: str) -> None:
+    with pytest.raises(exoskel.ExoskelError, match="its metadata is not a JSON object"):
+        exoskel.Trajectory.load(_write(tmp_path / "m.npz", meta=np.array(meta)))
+
+
 def test_a_pipe_is_not_a_trajectory(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.npz")
     with pytest.raises(exoskel.ExoskelError, match="not a file"):

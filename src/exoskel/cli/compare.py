@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.read_flags import Flag, ReadFlags, positive, read_scene
 from exoskel.cli.simulation_flags import (
     Friction,
     Gravity,
@@ -29,7 +29,7 @@ def compare(
     engines: Annotated[
         str, Parameter(help="Engines to compare, separated by commas: mujoco, warp, dart, ode.")
     ] = "mujoco,dart",
-    time: Annotated[float, Parameter(help="Simulated time in s.")] = 1.0,
+    time: Annotated[float, Parameter(help="Simulated time in s.", validator=positive)] = 1.0,
     step: TimeStep = None,
     world: WorldName = None,
     gravity: Gravity = (),

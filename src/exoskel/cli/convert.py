@@ -28,9 +28,12 @@ def convert_folder(
 ) -> int:
     """Convert all scenes in a folder; the exit code is 1 if any file has errors or is not converted."""
     from exoskel.convert.folder import convert_files, scene_files
+    from exoskel.source.atomic_write import check_writable
 
     if report is not None and report.suffix.lower() not in (".md", ".json"):
         raise ExoskelError(f"cannot write a report to {str(report)!r}: the extension must be .md or .json")
+    if report is not None:
+        check_writable(report)  # before a long conversion
     files = scene_files(folder)
     if not files:
         raise ExoskelError(f"no scene files found in {str(folder)!r}")
@@ -140,7 +143,9 @@ def convert(
         Path | None, Parameter(help="With a folder: also write the table of results to this .md or .json file.")
     ] = None,
     strict: Annotated[Flag, Parameter(help="Write nothing if anything is lost or the certificate fails.")] = False,
-    overwrite: Annotated[Flag, Parameter(help="Allow an output that is one of the input files.")] = False,
+    overwrite: Annotated[
+        Flag, Parameter(help="Allow an output that is an input file, or a mesh or include of one.")
+    ] = False,
     all_: Annotated[Flag, Parameter(name="--all", help="List the fate of every node.")] = False,
     json: Annotated[Flag, Parameter(help="Print the report as JSON.")] = False,
     flags: ReadFlags | None = None,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.read_flags import Flag, ReadFlags, not_negative, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.convert.comparison import TOLERANCE
 from exoskel.convert.diff import DiffEntry
@@ -31,7 +30,11 @@ def diff(
     /,
     *,
     tolerance: Annotated[
-        float, Parameter(help="Largest difference to ignore; relative for numbers above 1, rotations in rad.")
+        float,
+        Parameter(
+            help="Largest difference to ignore; relative for numbers above 1, rotations in rad.",
+            validator=not_negative,
+        ),
     ] = TOLERANCE,
     json: Annotated[Flag, Parameter(help="Print the differences as JSON.")] = False,
     quiet: Annotated[Flag, Parameter(name=["--quiet", "-q"], help="Print nothing; only set the exit code.")] = False,
@@ -43,8 +46,6 @@ def diff(
     """
     if a == b == STDIN:
         raise ExoskelError("only one of the two files can be standard input")
-    if not (math.isfinite(tolerance) and tolerance >= 0.0):
-        raise ExoskelError(f"--tolerance must be finite and not negative, not {tolerance}")
     first, second = _read_world(a, flags), _read_world(b, flags)
     entries = diff_scenes(first, second, tolerance=tolerance)
     if json:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from contextlib import suppress
 from typing import NamedTuple
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, ValidationError
 
 from exoskel.cli import terminal
 from exoskel.cli.terminal import STDIN
@@ -199,6 +200,8 @@ def main(arguments: list[str] | None = None) -> int:
         code = app(tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
+    except ValidationError as error:
+        terminal.print_message(_explain_invalid_value(error))
     except CycloptsError as error:
         terminal.print_message(f"{str(error).strip()}\nTry `exoskel --help`.")
     except ExoskelError as error:
@@ -228,6 +231,14 @@ def main(arguments: list[str] | None = None) -> int:
             f"Please report it. Set {DEBUG_VARIABLE}=1 to see the traceback."
         )
     return COULD_NOT_RUN
+
+
+def _explain_invalid_value(error: ValidationError) -> str:
+    """The message for a value that the validator of an option refuses: the option, what it must be, and the value."""
+    if error.argument is None:
+        return str(error)
+    given = " ".join(repr(token.value) if not token.value else token.value for token in error.argument.tokens)
+    return f"{error.argument.name} {error.exception_message}, not {given}"
 
 
 def _discard_output() -> None:
@@ -270,4 +281,6 @@ def _bind_gravity(tokens: list[str]) -> list[str]:
 
 def run() -> None:
     """Entry point of the installed command."""
+    if not sys.warnoptions:  # NumPy warns about overflow, with lines of our source; results say what is not finite
+        warnings.simplefilter("ignore", RuntimeWarning)
     sys.exit(main())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -12,10 +14,32 @@ from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, SourceError
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
-from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.limits import DEFAULT_LIMITS, MAX_DEPTH, Limits
 
 Flag = Annotated[bool, Parameter(show_default=False)]
 """A boolean option, off by default."""
+
+
+def positive(_: object, value: float | None) -> None:
+    """Refuse numbers that are not finite and positive; the command line adds the option and its value."""
+    if value is not None and not (isfinite(value) and value > 0.0):
+        raise ValueError("must be positive" if isinstance(value, int) else "must be finite and positive")
+
+
+def not_negative(_: object, value: float | None) -> None:
+    """Refuse numbers that are not finite, and those below zero."""
+    if value is not None and not (isfinite(value) and value >= 0.0):
+        raise ValueError("must be 0 or more" if isinstance(value, int) else "must be finite and not negative")
+
+
+def between(least: float, most: float) -> Callable[[object, float | None], None]:
+    """Refuse numbers outside a range."""
+
+    def check(_: object, value: float | None) -> None:
+        if value is not None and not least <= value <= most:
+            raise ValueError(f"must be {least:g} to {most:g}")
+
+    return check
 
 
 @Parameter(name="*")
@@ -51,11 +75,19 @@ class ReadFlags:
         Literal["parent", "child"],
         Parameter(help="SKEL: frame of a free joint's initial velocity; `child` matches DART up to 6.16."),
     ] = "parent"
-    max_bytes: Annotated[int, Parameter(help="Maximum file size in bytes.")] = DEFAULT_LIMITS.bytes
-    max_depth: Annotated[int, Parameter(help="Maximum nesting depth of elements.")] = DEFAULT_LIMITS.depth
-    max_elements: Annotated[int, Parameter(help="Maximum number of elements.")] = DEFAULT_LIMITS.elements
+    max_bytes: Annotated[int, Parameter(help="Maximum file size in bytes.", validator=positive)] = DEFAULT_LIMITS.bytes
+    max_depth: Annotated[int, Parameter(help="Maximum nesting depth of elements.", validator=between(1, MAX_DEPTH))] = (
+        DEFAULT_LIMITS.depth
+    )
+    max_elements: Annotated[int, Parameter(help="Maximum number of elements.", validator=positive)] = (
+        DEFAULT_LIMITS.elements
+    )
     max_seconds: Annotated[
-        float, Parameter(help="MJCF: maximum time of MuJoCo's compiler in s, for up to 1 MB; more for larger files.")
+        float,
+        Parameter(
+            help="MJCF: maximum time of MuJoCo's compiler in s, for up to 1 MB; more for larger files.",
+            validator=positive,
+        ),
     ] = DEFAULT_LIMITS.seconds
 
     def load_options(self) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.read_flags import Flag, ReadFlags, between, not_negative, read_scene
 from exoskel.cli.simulation_flags import EngineName, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
+from exoskel.view.video import RATES
 
 if TYPE_CHECKING:
     from exoskel.view.render import Progress, RenderResult
@@ -26,13 +27,16 @@ def render(
     *,
     out: Annotated[str, Parameter(help="Image (.png, .jpg, .webp) or video (.mp4, .gif) to write.")],
     time: Annotated[
-        float | None, Parameter(help="Video: duration in s (default 5). Image: simulated time in s (default 0).")
+        float | None,
+        Parameter(
+            help="Video: duration in s (default 5). Image: simulated time in s (default 0).", validator=not_negative
+        ),
     ] = None,
     size: Size = None,
     camera: Annotated[
         Literal["default", "front", "back", "left", "right", "top", "bottom"], Parameter(help="Viewpoint.")
     ] = "default",
-    rate: Annotated[float, Parameter(help="Video frames per second.")] = 30.0,
+    rate: Annotated[float, Parameter(help="Video frames per second.", validator=between(*RATES))] = 30.0,
     motion: Annotated[str | None, Parameter(help="Render this .npz motion instead of simulating.")] = None,
     engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
@@ -53,8 +57,6 @@ def render(
 
     check_image_file(out)
     pixels = parse_size(size)
-    if not (rate > 0.0 and rate <= 1000.0):
-        raise ExoskelError(f"--rate must be above 0 and at most 1000 frames per second, not {rate:g}")
     scene = select_world(read_scene(file, flags), world)
     recorded = Trajectory.load(motion) if motion is not None else None
     with drawing_progress() as progress:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.read_flags import Flag, ReadFlags, between, not_negative, positive, read_scene
 from exoskel.cli.simulation_flags import (
     Friction,
     Gravity,
@@ -26,6 +26,7 @@ from exoskel.cli.simulation_flags import (
 from exoskel.cli.terminal import catch_stop_signals
 from exoskel.diagnostics import ExoskelError, has_errors, pluralize, printable
 from exoskel.engines.preflight import NotRunnableError, preflight
+from exoskel.simulate.options import MAX_THREADS
 from exoskel.source.atomic_write import make_folder
 
 if TYPE_CHECKING:
@@ -40,9 +41,11 @@ def rollout(
     files: Annotated[tuple[str, ...], Parameter(help="Files to simulate, one after the other; `-` is standard input.")],
     /,
     *,
-    worlds: Annotated[int, Parameter(help="Number of worlds.")] = 64,
-    steps: Annotated[int | None, Parameter(help="Number of time steps; default 1000.")] = None,
-    time: Annotated[float | None, Parameter(help="Simulated time in s, instead of --steps.")] = None,
+    worlds: Annotated[int, Parameter(help="Number of worlds.", validator=positive)] = 64,
+    steps: Annotated[int | None, Parameter(help="Number of time steps; default 1000.", validator=not_negative)] = None,
+    time: Annotated[
+        float | None, Parameter(help="Simulated time in s, instead of --steps.", validator=not_negative)
+    ] = None,
     vary: Annotated[
         tuple[str, ...],
         Parameter(
@@ -51,21 +54,25 @@ def rollout(
             show_default=False,
         ),
     ] = (),
-    seed: Annotated[int, Parameter(help="Random seed; each world also uses its number.")] = 0,
+    seed: Annotated[int, Parameter(help="Random seed; each world also uses its number.", validator=not_negative)] = 0,
     backend: Annotated[
         Literal["threads", "gpu", "ray"],
         Parameter(help="Where to run: CPU threads, a GPU (MuJoCo Warp), or a Ray cluster."),
     ] = "threads",
-    threads: Annotated[int | None, Parameter(help="Number of threads; default: all cores.")] = None,
+    threads: Annotated[
+        int | None, Parameter(help="Number of threads; default: all cores.", validator=between(1, MAX_THREADS))
+    ] = None,
     address: Annotated[str | None, Parameter(help="Ray: address of the cluster; default: start one here.")] = None,
-    workers: Annotated[int | None, Parameter(help="Ray: number of workers to start here.")] = None,
-    shard: Annotated[int | None, Parameter(help="Ray: number of worlds per task.")] = None,
+    workers: Annotated[int | None, Parameter(help="Ray: number of workers to start here.", validator=positive)] = None,
+    shard: Annotated[int | None, Parameter(help="Ray: number of worlds per task.", validator=positive)] = None,
     device: Annotated[str | None, Parameter(help="GPU: device, such as cuda:1 or cpu.")] = None,
     record: Annotated[
         str,
         Parameter(help="Values to record, separated by commas: positions, velocities, body_poses, energy; or all."),
     ] = "positions,velocities",
-    stride: Annotated[int | None, Parameter(help="Steps between samples; default: 100 samples per second.")] = None,
+    stride: Annotated[
+        int | None, Parameter(help="Steps between samples; default: 100 samples per second.", validator=positive)
+    ] = None,
     step: TimeStep = None,
     world: WorldName = None,
     gravity: Gravity = (),
@@ -219,15 +226,12 @@ def _targets(files: tuple[str, ...], out: str | None) -> list[str | None]:
 
 
 def _steps(scene: Scene, steps: int | None, time: float | None, step: float | None) -> int:
-    from exoskel.simulate.options import check_positive, step_count
+    from exoskel.simulate.options import step_count
 
     if time is None:
         return 1000 if steps is None else steps
     if steps is not None:
         raise ExoskelError("use either --steps or --time, not both")
-    if not 0.0 <= time < float("inf"):
-        raise ExoskelError(f"--time must be finite and not negative, not {time}")
-    check_positive("the time step", step)
     return step_count(time, step or scene.world.time_step)
 
 

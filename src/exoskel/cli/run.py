@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
+    Duration,
     EngineName,
     Friction,
     Gravity,
@@ -41,7 +42,7 @@ def run(
     file: Annotated[str, Parameter(help="File to simulate; `-` is standard input.")],
     /,
     *,
-    time: Annotated[float, Parameter(help="Simulated time in s.")] = 5.0,
+    time: Duration = 5.0,
     engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     step: TimeStep = None,
     integrator: Annotated[
@@ -66,8 +67,8 @@ def run(
 ) -> int:
     """Simulate a scene and print a summary.
 
-    Exit code 0: it ran. 1: the file has errors, or the simulation diverged. 2: it could not run. 130 and 143: it was
-    interrupted by Ctrl-C, SIGTERM or SIGHUP; the samples recorded so far are saved.
+    Exit code 0: it ran. 1: the file has errors, or the simulation diverged. 2: it could not run. 130, 143 and 129: it
+    was interrupted by Ctrl-C, SIGTERM or SIGHUP; the samples recorded so far are saved.
     """
     scene = select_world(read_scene(file, flags), world)
     limits_enabled = prepare_world(scene, gravity, limits)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from msgspec import structs
 
 from exoskel.cli import terminal
+from exoskel.cli.read_flags import not_negative, positive
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, pluralize, printable
 from exoskel.engines.codes import CATALOGUE
 from exoskel.formats import registry
@@ -16,19 +17,36 @@ from exoskel.scene.joint import UNLIMITED
 from exoskel.scene.world import Scene, World
 
 EngineName = Literal["mujoco", "dart", "ode"]
+_EARTH = {"earth-y": (0.0, -9.81, 0.0), "earth-z": (0.0, 0.0, -9.81)}
+
+
+def _check_gravity(_: object, values: tuple[str, ...]) -> None:
+    """Refuse what is neither three finite numbers nor a name."""
+    if not values:  # the default
+        return
+    try:
+        numbers = [float(value) for value in values]
+    except ValueError:
+        numbers = []
+    if not (len(values) == 1 and values[0] in _EARTH) and not (len(numbers) == 3 and all(map(isfinite, numbers))):
+        raise ValueError("must be three finite numbers, earth-y or earth-z")
+
+
 Gravity = Annotated[
     tuple[str, ...],
-    Parameter(help="Gravity in m/s²: three numbers, earth-y or earth-z.", show_default=False),
+    Parameter(help="Gravity in m/s²: three numbers, earth-y or earth-z.", show_default=False, validator=_check_gravity),
 ]
-Friction = Annotated[float | None, Parameter(help="Friction coefficient of all contacts; default 1.")]
+Friction = Annotated[
+    float | None, Parameter(help="Friction coefficient of all contacts; default 1.", validator=not_negative)
+]
+Duration = Annotated[float, Parameter(help="Simulated time in s.", validator=not_negative)]
 LimitMode = Annotated[
     Literal["file", "on", "off"], Parameter(help="Joint position limits: as in the file, on, or off.")
 ]
 WorldName = Annotated[str | None, Parameter(name="--world", help="World to use, if the file has several.")]
-TimeStep = Annotated[float | None, Parameter(help="Time step in s; default: the file's.")]
+TimeStep = Annotated[float | None, Parameter(help="Time step in s; default: the file's.", validator=positive)]
 
 _MAX_WARNINGS = 5
-_EARTH = {"earth-y": (0.0, -9.81, 0.0), "earth-z": (0.0, 0.0, -9.81)}
 
 
 def select_world(scene: Scene, name: str | None) -> Scene:
@@ -83,13 +101,8 @@ def _set_gravity(world: World, values: tuple[str, ...]) -> None:
         if world.provenance("gravity") == "default" and not any(world.gravity):
             terminal.print_message("the file sets no gravity, so nothing falls; use --gravity earth-z or earth-y")
         return
-    if len(values) == 1 and values[0] in _EARTH:
+    if len(values) == 1:
         world.gravity = _EARTH[values[0]]
         return
-    try:
-        x, y, z = (float(value) for value in values)
-    except ValueError:
-        raise ExoskelError("--gravity takes three numbers, earth-y or earth-z") from None
-    if not all(map(isfinite, (x, y, z))):
-        raise ExoskelError("--gravity must be finite")
+    x, y, z = (float(value) for value in values)
     world.gravity = (x, y, z)

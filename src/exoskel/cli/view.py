@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.read_flags import Flag, ReadFlags, between, not_negative, read_scene
 from exoskel.cli.simulation_flags import EngineName, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
@@ -26,7 +25,9 @@ def view(
     engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
     motion: Annotated[str | None, Parameter(help="Play this .npz motion instead of simulating.")] = None,
-    port: Annotated[int, Parameter(help="Port of the page; if it is in use, the next free one.")] = 8080,
+    port: Annotated[
+        int, Parameter(help="Port of the page; if it is in use, the next free one.", validator=between(0, 65535))
+    ] = 8080,
     dark: Annotated[Flag, Parameter(help="Start with the dark theme.")] = False,
     compare: Annotated[
         str | None, Parameter(help="Compare with another engine (mujoco, dart, ode) or another file.")
@@ -34,7 +35,9 @@ def view(
     export: Annotated[
         str | None, Parameter(help="Write a self-contained .html page with the motion instead of serving one.")
     ] = None,
-    time: Annotated[float, Parameter(help="Duration of the exported motion in s; 0 for no motion.")] = 5.0,
+    time: Annotated[
+        float, Parameter(help="Duration of the exported motion in s; 0 for no motion.", validator=not_negative)
+    ] = 5.0,
     no_browser: Annotated[Flag, Parameter(help="Print the address without opening a browser.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
@@ -84,8 +87,6 @@ def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, eng
     from exoskel.view.export import export as write
 
     check_page(path)
-    if not (isfinite(time) and time >= 0.0):
-        raise ExoskelError(f"--time must be finite and not negative, not {time}")
     with terminal.spinner("writing the page"):
         if motion is None and time > 0.0 and scene.world.dof_count:
             motion = run(scene, time, engine=engine)

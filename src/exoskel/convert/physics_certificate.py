@@ -356,7 +356,7 @@ class _WorldCertificate:
         """Whether the joint to follow exists and has the same kind."""
         home = next(model for model in self.mine.models if any(one is joint for one in model.joints))
         leader = mimicked_joint(joint, home)
-        return leader is not None and leader.kind == joint.kind and joint.kind not in ("ball", "free")
+        return leader is not None and leader.kind == joint.kind and joint.kind not in ("ball", "free", "weld")
 
 
 def _placement_in_world(side: PlacedWorlds, joint: Joint) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ from exoskel.spatial import Array
 MAX_STEPS = 10**12
 """The largest number of steps of a run: weeks of computing."""
 
+MAX_THREADS = 4096
 
 MAX_CHUNK = 10_000
 """The largest number of steps at once, between two reports of progress."""

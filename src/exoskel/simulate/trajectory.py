@@ -201,7 +201,8 @@ class Trajectory:
         row = 8 * (3 + 2 * len(self.dof_names) + 7 * len(self.body_names))
         if not abs(last - first) / step * row < MAX_BYTES:  # also if a time is not a number
             raise ExoskelError(f"too many steps of {step:g} s from {first:g} to {last:g} s for the memory")
-        return np.arange(first, last + 1e-9 * step, step)
+        times = np.arange(first, last + 1e-9 * step, step)
+        return times if len(times) else self.time[:1]  # steps below the precision of the times
 
 
 EXTENSIONS = (".npz", ".csv", ".parquet")
@@ -284,15 +285,25 @@ def _check_sizes(archive: zipfile.ZipFile, limit: int) -> None:
     if (total := sum(entry.file_size for entry in entries)) > limit:
         raise ValueError(f"it has {total} bytes uncompressed; the limit is {limit}")
     for entry in entries:
-        with archive.open(entry) as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, kind = read(file)
+        shape, kind = _read_header(archive, entry)
         # Elements without any bytes count too: there may be any number of them.
         if min(shape, default=0) < 0 or prod(shape) * max(kind.itemsize, 1) > entry.file_size:
             raise ValueError(f"{entry.filename!r} claims to be larger than it is")
         if kind.kind == "U" and entry.file_size > _LARGEST_TEXT:
             raise ValueError(f"{entry.filename!r} has {entry.file_size} bytes of text; the limit is {_LARGEST_TEXT}")
+
+
+def _read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    with archive.open(entry) as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, kind = read(file)
+        except Exception:  # NumPy evaluates the header as a literal and raises many types
+            raise ValueError(f"{entry.filename!r} is not an array") from None
+    if kind.hasobject:
+        raise ValueError(f"{entry.filename!r} contains Python objects, which are not loaded")
+    return shape, kind
 
 
 def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
@@ -309,19 +320,22 @@ def _is_pair(value: object) -> bool:
 
 def parse_metadata(text: str) -> dict[str, Any]:
     """Metadata from JSON; raises ValueError if it is not an object."""
-    meta = json.loads(text)
+    try:
+        meta = json.loads(text)
+    except (ValueError, RecursionError):
+        meta = None
     if not isinstance(meta, dict):
         raise ValueError("its metadata is not a JSON object")
     return meta
 
 
 def _check_shapes(data: Mapping[str, Array], name: str) -> None:
-    samples = len(data["time"])
+    samples, bodies, dofs = (len(np.atleast_1d(data[key])) for key in ("time", "body_names", "dof_names"))
     wanted = {
         "time": (samples,),
-        "body_poses": (samples, len(data["body_names"]), 7),
-        "positions": (samples, len(data["dof_names"])),
-        "velocities": (samples, len(data["dof_names"])),
+        "body_poses": (samples, bodies, 7),
+        "positions": (samples, dofs),
+        "velocities": (samples, dofs),
         "energy": (samples, 2),
     }
     wrong = [key for key, shape in wanted.items() if data[key].shape != shape or data[key].dtype.kind != "f"]
@@ -329,6 +343,8 @@ def _check_shapes(data: Mapping[str, Array], name: str) -> None:
     wrong += [key for key, depth in texts.items() if data[key].ndim != depth or data[key].dtype.kind != "U"]
     if wrong:
         raise ExoskelError(f"{name!r} is not a trajectory: {wrong[0]} has the wrong shape or type")
+    if not np.isfinite(data["time"]).all():
+        raise ExoskelError(f"{name!r} is not a trajectory: its times are not finite")
     if (np.diff(data["time"]) < 0.0).any():
         raise ExoskelError(f"{name!r} is not a trajectory: its times decrease")
 

@@ -24,7 +24,7 @@ from exoskel.view.lighting import DARK, LIGHT
 from exoskel.view.render_scene import VISUAL, PoseRows, RenderScene, compact_poses
 from exoskel.view.scene_placement import placement_for
 from exoskel.view.software_renderer import Image, SoftwareRenderer
-from exoskel.view.video import GIF_RATE, check_image_file, is_gif, is_video, write_image, write_video
+from exoskel.view.video import GIF_RATE, RATES, check_image_file, is_gif, is_video, write_image, write_video
 
 IMAGE_SIZE = (1280, 720)
 VIDEO_SIZE = (960, 540)
@@ -113,6 +113,8 @@ def render(
 
 def _limit_rate(path: str | os.PathLike[str], rate: float) -> tuple[float, str]:
     """The frame rate that a file supports, and a note if it is lower than requested."""
+    if not RATES[0] <= rate <= RATES[1]:
+        raise ExoskelError(f"the frame rate must be {RATES[0]} to {RATES[1]} frames per second, not {rate}")
     if is_gif(path) and rate > GIF_RATE:
         return GIF_RATE, f"rendered at {GIF_RATE:g} frames per second, the maximum of .gif files, instead of {rate:g}"
     return rate, ""

@@ -20,6 +20,8 @@ from exoskel.view.software_renderer import Image
 
 IMAGE_EXTENSIONS = (".png", ".jpg", ".jpeg", ".webp")
 VIDEO_EXTENSIONS = (".mp4", ".gif")
+RATES = (0.01, 1000.0)
+"""The lowest and the highest number of frames per second."""
 GIF_RATE = 50.0
 """The highest frame rate of .gif files: browsers slow down frames shorter than two hundredths of a second."""
 _NEEDS_FFMPEG = "imageio-ffmpeg is not installed; for .mp4 run `pip install 'exoskel[view]'`, or write a .gif instead"

@@ -474,10 +474,26 @@ def lower_to_hinges(world: World) -> LoweredWorld:
 
     The passes run in turn: free joints below a body become sliders and balls, balls become euler joints, and all
     remaining joints become chains of hinges and sliders.  An angular motor, which constrains nothing, becomes a free
-    joint.  The rotation vectors of balls and free joints become angles about x, y and z.
+    joint.  A joint that cannot follow the joint it mimics link by link loses its mimic.  The rotation
+    vectors of balls and free joints become angles about x, y and z.
     """
     with no_edits():  # creating another world does not edit this one
         return _Composition(world).lowered()
+
+
+def _remove_separate_mimics(model: Model) -> None:
+    """Remove mimics without effect: `lower_joints` would leave a joint that cannot follow another link by link."""
+    for joint in model.joints if not model.static else ():
+        if joint.mimic is not None and not _mimics_by_link(joint, mimicked_joint(joint, model)):
+            joint.mimic = None
+
+
+def _mimics_by_link(joint: Joint, leader: Joint | None) -> bool:
+    if leader is None:
+        return _is_supported(joint)
+    if _is_supported(joint) or _is_supported(leader) or joint.loop:
+        return _is_supported(joint) and _is_supported(leader)
+    return joint.kind == leader.kind
 
 
 class _Composition:
@@ -491,6 +507,7 @@ class _Composition:
             for joint in model.joints if not model.static else ():
                 if joint.kind == "amotor" and not joint.loop:
                     joint.kind, joint.axes = "free", ()
+            _remove_separate_mimics(model)
         self.without_free = lower_joints(self.without_motors, frozenset({"free"}), mass_ratio=BETWEEN_RATIO)
         self.without_balls = replace_balls(self.without_free.world)
         self.done = lower_joints(self.without_balls, ALL_KINDS, mass_ratio=BETWEEN_RATIO)

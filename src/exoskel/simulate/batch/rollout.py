@@ -19,7 +19,7 @@ from exoskel.simulate.batch.parameters import Variation
 from exoskel.simulate.batch.plan import RECORDS, STATE_RECORDS, Policy, RolloutPlan, broadcastable
 from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, LazySamples, RawStates, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
-from exoskel.simulate.options import check_positive, sample_stride, whole_number
+from exoskel.simulate.options import MAX_THREADS, check_positive, sample_stride, whole_number
 from exoskel.simulate.run import FRAMES_A_SECOND
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -33,7 +33,6 @@ _OWN_OPTIONS: dict[str, tuple[str, ...]] = {
 """The backends, and the options that only one of them supports."""
 BACKENDS = tuple(_OWN_OPTIONS)
 _MAX_CAPACITY = 2**31 - 1
-MAX_THREADS = 4096
 
 
 def rollout(

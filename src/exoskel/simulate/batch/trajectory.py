@@ -108,6 +108,9 @@ def _read_parquet(file: str) -> dict[str, Any]:
         cells, most = content.metadata.num_rows * content.metadata.num_columns, largest_content(os.path.getsize(file))
         if cells * 8 > most:
             raise ValueError(f"it has {cells} numbers, {cells * 8} bytes; the limit is {most}")
+        if other := next((one for one in content.schema_arrow if not _is_number(one.type)), None):
+            # Texts and lists may need any amount of memory.
+            raise ValueError(f"the column {other.name!r} has the type {other.type}, not numbers")
         table = content.read()
     meta = parse_metadata((table.schema.metadata or {}).get(b"exoskel", b"null").decode())
     dofs, records, names = (_strings(meta, key) for key in ("dofs", "records", "parameter_names"))
@@ -128,6 +131,12 @@ def _read_parquet(file: str) -> dict[str, Any]:
         out[name] = _stack(columns, labels, len(columns["world"])).reshape(worlds, samples, *shape)
     rest = {key: value for key, value in meta.items() if key not in ("units", "dofs", "records", "parameter_names")}
     return {**out, "meta": np.array(json.dumps(rest))}
+
+
+def _is_number(kind: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    return types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
 
 
 def _strings(meta: dict[str, Any], key: str) -> list[str]:
@@ -348,6 +357,8 @@ def _check_shapes(content: Mapping[str, Any]) -> None:
     for key, shape in wanted.items():
         if key in content and (content[key].shape != shape or content[key].dtype.kind not in kinds.get(key, "f")):
             raise ExoskelError(f"{key} has the wrong shape or type")
+    if not np.isfinite(content["time"]).all():
+        raise ExoskelError("its times are not finite")
     if not ((content["valid_samples"] >= 1) & (content["valid_samples"] <= samples)).all():
         raise ExoskelError("the counts of valid samples are out of range")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, pi, radians
+from math import inf, isfinite, pi, radians
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ def set_positions(joints: Sequence[Joint], plans: Sequence[AxisPlan], here: Arra
         if joint.kind not in WITHOUT_STATE:
             given = joint.positions
             measured = [
-                q + 2.0 * pi * round((s - q) / (2.0 * pi)) if motion == "r" else q
+                _nearest_turn(q, s) if motion == "r" else q
                 for q, s, motion in zip(measured, given, joint.motion, strict=True)
             ]
             other = any(abs(q - s) > _TOLERANCE * (1.0 + abs(s)) for q, s in zip(measured, given, strict=True))
@@ -54,6 +54,12 @@ def set_positions(joints: Sequence[Joint], plans: Sequence[AxisPlan], here: Arra
                 continue  # other angles for the same rotation
         if any(measured) or joint._dofs is not None:
             joint.positions = tuple(measured)
+
+
+def _nearest_turn(angle: float, stated: float) -> float:
+    """The same angle in the full turn that is nearest to a stated angle, which may be infinite."""
+    turns = (stated - angle) / (2.0 * pi)
+    return angle + 2.0 * pi * round(turns) if isfinite(turns) else angle
 
 
 def _relative_frames(joints: Sequence[Joint]) -> Array:
