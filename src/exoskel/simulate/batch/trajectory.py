@@ -136,7 +136,7 @@ def _read_parquet(file: str) -> dict[str, Any]:
 def _is_number(kind: pyarrow.DataType) -> bool:
     from pyarrow import types
 
-    return types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
+    return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind))
 
 
 def _strings(meta: dict[str, Any], key: str) -> list[str]:
