@@ -463,6 +463,32 @@ def test_constructors_take_sequences_and_arrays_and_refuse_others(build: Any, me
 
 
 @pytest.mark.parametrize(
+    ("field", "allowed"),
+    [
+        ("order", "xyz, xzy, yxz, yzx, zxy, zyx, xyx, xzx, yxy, yzy, zxz or zyz"),
+        ("plane", "xy, yz, zx or arbitrary"),
+        ("actuator", "force, passive, servo, acceleration, velocity or locked"),
+        ("kind", "weld, revolute, .* or amotor"),
+    ],
+)
+@pytest.mark.parametrize("value", ["xxx", "", None, 3, ["xyz"]])
+def test_a_name_that_a_field_does_not_know_is_refused_where_it_is_set(field: str, allowed: str, value: Any) -> None:
+    model = World(name="w").add_model("m")
+    model.add_body("b", joint="euler")
+    joint = model.joint("b_joint")
+    before = getattr(joint, field)
+    with pytest.raises(ExoskelError, match=f"the {field} of joint 'b_joint' is .*, but must be {allowed}"):
+        setattr(joint, field, value)
+    assert getattr(joint, field) == before
+
+
+def test_euler_angles_with_an_unknown_order_are_refused() -> None:
+    with pytest.raises(ExoskelError, match="the order of an euler is 'abc', but must be xyz, xzy"):
+        exoskel.Euler((0, 0, 1), "abc")
+    assert exoskel.Euler((0, 0, 1), "zxz").order == "zxz"
+
+
+@pytest.mark.parametrize(
     ("build", "message"),
     [
         (lambda: Sphere("1"), "the radius of a sphere is '1', but must be a number"),

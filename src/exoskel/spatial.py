@@ -102,6 +102,10 @@ def axis_rotation(axis: str, angles: ArrayLike) -> Array:
     return out
 
 
+AXIS_ORDERS = ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
+"""The orders of Euler angles; the same axis twice in a row would be one rotation."""
+
+
 def euler_matrix(angles: ArrayLike, order: str = "xyz") -> Array:
     """Intrinsic Euler rotations: the product of elementary rotations in the order named."""
     angle = array(angles)

@@ -35,6 +35,24 @@ def test_a_folder_is_converted_with_a_table_of_results(tmp_path: Path, exoskel_c
     assert "3 of 4 files converted" in done.out
 
 
+def test_a_folder_and_json_have_the_hints_of_the_files(tmp_path: Path, exoskel_command: Command) -> None:
+    folder, table = tmp_path / "models", tmp_path / "table"
+    folder.mkdir()
+    source = (sample_directory() / "skel" / "pendulum.skel").read_text()
+    for name in ("one", "two"):
+        (folder / f"{name}.skel").write_text(source.replace("0 0 -9.81", "0 -9.81 0"))
+    hint = "y points up; in SDF, z does: use --up z (up=)"
+    alone = exoskel_command("convert", str(folder / "one.skel"), str(tmp_path / "a.sdf"), "--json")
+    assert hint in json.loads(alone.out)["hints"]
+    for report in (table.with_suffix(".json"), table.with_suffix(".md")):
+        done = exoskel_command("convert", str(folder), str(tmp_path / "out"), "--to", "sdf", "--report", str(report))
+    assert done.out.count(f"hint: {hint} (2 files)") == 1
+    assert all(hint in row["hint"].splitlines() for row in json.loads(table.with_suffix(".json").read_text()))
+    assert f"Hint: {hint} (2 files)" in table.with_suffix(".md").read_text()
+    turned = exoskel_command("convert", str(folder), str(tmp_path / "out"), "--to", "sdf", "--up", "z")
+    assert "points up" not in turned.out
+
+
 def test_a_file_with_errors_is_no_success_in_a_folder_either(tmp_path: Path, exoskel_command: Command) -> None:
     folder, table = tmp_path / "models", tmp_path / "table"
     folder.mkdir()

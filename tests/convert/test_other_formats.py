@@ -13,7 +13,8 @@ import exoskel
 from exoskel import Kinematics
 from exoskel.fates import Fate
 from exoskel.formats import registry
-from exoskel.scene.lowering.up_axis import nearest_up_axis, up_axis
+from exoskel.scene.lowering.up_axis import Up, nearest_up_axis, up_axis
+from exoskel.view.render_scene import RenderScene
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
@@ -335,6 +336,47 @@ def test_a_scene_with_y_up_gets_a_hint_at_the_up_axis(format: str) -> None:
     assert "--up z" not in exoskel.convert(scene, None, to="skel").hint
     scene.world.gravity = (0.0, 0.0, -9.81)
     assert "--up z" not in exoskel.convert(scene, None, to=format).hint
+
+
+UP_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+UP_AXES |= {f"-{name}": (-x, -y, -z) for name, (x, y, z) in UP_AXES.items()}
+
+
+@pytest.mark.parametrize("wanted", ["y", "z"])
+@pytest.mark.parametrize("axis", UP_AXES)
+def test_any_axis_that_points_up_gets_a_hint_and_can_be_rotated(axis: str, wanted: Up) -> None:
+    up = UP_AXES[axis]
+    scene = exoskel.Scene(worlds=[exoskel.World(name="w", gravity=tuple(-9.81 * v for v in up))])
+    body = scene.world.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)], joint="free")
+    body.pose = exoskel.Pose(up)
+    assert ("--up z" in exoskel.convert(scene, None, to="sdf").hint) is (axis != "z")
+    report = exoskel.convert(scene, None, to="sdf", up=wanted)
+    assert failed(report) == [] and ("--up" in report.hint) is False
+    after = exoskel.load(report.data).world
+    assert up_axis(after) == wanted
+    position = Kinematics(after.models).poses()[0][:3, 3]
+    assert np.abs(position - UP_AXES[wanted]).max() < 1e-12
+
+
+def test_the_ground_tells_where_up_is_in_files_of_single_models(tmp_path: Path) -> None:
+    world = exoskel.World(name="w", gravity=(0.0, 0.0, 0.0))
+    ground = world.add_model("ground", static=True)
+    ground.add_body("plane", shapes=[exoskel.Plane((0.0, 1.0, 0.0))], joint="weld")
+    world.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)], joint="weld", at=(0.0, 2.0, 0.0))
+    scene = exoskel.Scene(worlds=[world])
+    assert "--up z" in exoskel.convert(scene, None, to="urdf", model="m").hint
+    report = exoskel.convert(scene, tmp_path / "m.urdf", model="m", up="z")
+    assert failed(report) == [] and report.hint == ""
+    assert Kinematics(exoskel.load(tmp_path / "m.urdf").world.models).poses()[-1][:3, 3].tolist() == [0.0, 0.0, 2.0]
+
+
+def test_the_plane_of_an_xode_file_without_gravity_says_where_up_is_in_pictures() -> None:
+    text = """<xode version="1.0r23"><world><space><geom><plane a="0" b="1" c="0" d="0"/></geom>
+    <body name="b"><transform><position x="0" y="2" z="0"/></transform><geom><box sizex="1" sizey="1" sizez="1"/></geom>
+    </body></space></world></xode>"""
+    world = exoskel.load(text).world
+    assert world.gravity == (0.0, 0.0, 0.0)
+    assert RenderScene(world).up == (0.0, 1.0, 0.0)
 
 
 def test_a_static_plane_says_where_up_is_without_gravity() -> None:

@@ -70,7 +70,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from exoskel.convert.folder import count_converted
+    from exoskel.convert.folder import count_converted, count_hints
 
     table = Table("file", "", "errors", "warnings", "losses", "certificate", "time", "", box=None, pad_edge=False)
     for column in (2, 3, 4, 6):
@@ -91,6 +91,8 @@ def _show_folder(rows: list[FolderRow]) -> None:
     console = terminal.console()
     console.print(table)
     console.print(count_converted(rows), style="bold")
+    for hint in count_hints(rows):
+        _show_hint(hint)
 
 
 # --- one file ------------------------------------------------------------------------------------------
@@ -227,13 +229,19 @@ def _show(report: Report, everything: bool) -> None:
     else:
         _list_losses(report)
     for hint in report.hint.splitlines():
-        console.print(f"[dim]hint:[/] {escape(printable(hint))}")
+        _show_hint(hint)
     checks = Table("certificate", "largest error", "tolerance", "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for check in report.certificate.checks:
         error = "different" if check.max_error is None else f"{check.max_error:.2g}"
         mark = "[green]ok[/]" if check.passed else "[bold red]FAILED[/]"
         checks.add_row(check.name, error, f"{check.tolerance:g}", mark)
     console.print(checks)
+
+
+def _show_hint(hint: str) -> None:
+    from rich.markup import escape
+
+    terminal.console().print(f"[dim]hint:[/] {escape(printable(hint))}")
 
 
 def _list_losses(report: Report) -> None:

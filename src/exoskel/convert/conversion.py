@@ -113,7 +113,7 @@ class ConvertedDocument(Struct, frozen=True):
     certificate: Certificate
     chains: Mapping[int, Chain]
     hints: list[str]
-    is_rotated: bool
+    moved_axes: frozenset[int]
     path: Path | None
     parts: Mapping[tuple[int, int], int] = {}
 
@@ -138,7 +138,7 @@ class Conversion(Struct, frozen=True):
         output = self._output_context(selected, path, planned)
         decomposition = self._decompose_meshes(selected, output)
         decomposed = selected if decomposition is None else decomposition.after
-        rotation = UpAxisRotation(decomposed, self.up) if self.up is not None else None
+        rotation = UpAxisRotation(decomposed, self.up, self._up_axes(decomposed)) if self.up is not None else None
         rotated = decomposed if rotation is None else rotation.after
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
         lowering = self._lower_joints(rotated, unsupported)
@@ -151,9 +151,9 @@ class Conversion(Struct, frozen=True):
             certificate = Certificate.of([*certificate.checks, *decomposition.checks()])
         hints = self._hints(scene, "" if lowering else lowering_hint(rotated, unsupported, self.format.label))
         chains = lowering.chains if lowering else {}
-        is_rotated = rotation is not None and rotation.is_rotated
+        moved_axes = rotation.moved_axes if rotation is not None else frozenset()
         parts = decomposition.parts if decomposition is not None else {}
-        return ConvertedDocument(scene, written, certificate, chains, hints, is_rotated, path, parts)
+        return ConvertedDocument(scene, written, certificate, chains, hints, moved_axes, path, parts)
 
     def _decompose_meshes(self, scene: Scene, output: OutputContext) -> MeshDecomposition | None:
         """Decompose concave meshes on request; parts become files in formats that have no triangles of their own."""
@@ -192,11 +192,16 @@ class Conversion(Struct, frozen=True):
             return None
         return JointLowering(scene, lambda world: lower(world) or joint_passes.lower_joints(world, frozenset()))
 
+    def _up_axes(self, selected: Scene) -> list[str]:
+        """The axes that point up in some worlds: a plane in a model that was not selected may tell."""
+        whole = {world.name: world for world in self.scene.worlds}
+        return [up_axis(whole.get(world.name, world)) for world in selected.worlds]
+
     def _hints(self, scene: Scene, lowering: str) -> list[str]:
         """What the fates of single nodes do not show."""
         found = [lowering] if lowering else []
         wanted = self.format.up_axis
-        lying = sorted({axis for axis in map(up_axis, scene.worlds) if axis in ("y", "z") and axis != wanted})
+        lying = sorted({*self._up_axes(scene)} - {"", wanted})
         if wanted and lying and self.up is None:
             found.append(f"{lying[0]} points up; in {self.format.label}, {wanted} does: use --up {wanted} (up=)")
         loses_state = not self.format.embeds_data and not self.format.capabilities().has_initial_state
@@ -218,7 +223,7 @@ class Conversion(Struct, frozen=True):
             self.format.name,
             converted.chains,
             unselected_nodes(self.scene, selected),
-            converted.is_rotated,
+            converted.moved_axes,
             converted.parts,
         )
         return Report(
@@ -280,7 +285,7 @@ def combine_documents(documents: Sequence[ConvertedDocument], whole: Scene, fold
         certificate=Certificate.of(checks),
         chains={key: chain for one in documents for key, chain in one.chains.items()},
         hints=list(dict.fromkeys(hint for one in documents for hint in one.hints)),
-        is_rotated=documents[0].is_rotated,
+        moved_axes=documents[0].moved_axes,
         path=folder,
         parts={key: count for one in documents for key, count in one.parts.items()},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +39,8 @@ class FolderRow(Struct):
     seconds: float = 0.0
     output: str = ""
     problem: str = ""
+    hint: str = ""
+    """Options that may help, and losses that no single node shows; one per line."""
 
 
 def scene_files(folder: Path) -> list[Path]:
@@ -163,6 +166,7 @@ def _output_path(path: Path, scene: Scene, options: dict[str, Any]) -> Path:
 def _add_report(row: FolderRow, report: Report, place: Path | None) -> None:
     _add_diagnostics(row, report.diagnostics)
     row.losses = len(report.losses)
+    row.hint = report.hint
     row.certificate = report.certificate.passed
     row.ok = report.saved and not row.errors
     row.output = place.as_posix() if place is not None and report.saved else ""
@@ -195,6 +199,7 @@ def markdown(rows: list[FolderRow], title: str) -> str:
         lines.append("| " + " | ".join(_as_markdown(str(cell)) for cell in cells) + " |")
     certified = sum(row.certificate is True for row in rows)
     lines += ["", f"{count_converted(rows)}, {certified} certified."]
+    lines += [f"\nHint: {_as_markdown(hint)}" for hint in count_hints(rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -211,6 +216,12 @@ def count_converted(rows: list[FolderRow]) -> str:
     written = [row for row in rows if row.output]
     faulty = sum(not row.ok for row in written)
     return f"{len(written)} of {pluralize(len(rows), 'file')} converted" + (f", {faulty} with errors" if faulty else "")
+
+
+def count_hints(rows: list[FolderRow]) -> list[str]:
+    """The hints of all files, the most frequent first, each with the number of files."""
+    found = Counter(hint for row in rows for hint in row.hint.splitlines())
+    return [f"{hint} ({pluralize(number, 'file')})" for hint, number in found.most_common()]
 
 
 def _yes_or_no(value: bool | None) -> str:

@@ -139,8 +139,8 @@ class FateRecorder:
     """Determines the fates of the nodes of a document that was read into `scene` and written as `written`.
 
     `chains` are the lowered joints, by the ids of their last links.  `unselected` are elements of models that were not
-    selected.  `is_rotated` is set if the up axis was changed.  `parts` are the numbers of convex parts that meshes were
-    decomposed into, by the documents and elements of the meshes.
+    selected.  `moved_axes` are the numbers of the axes that a change of the up axis moved.  `parts` are the numbers of
+    convex parts that meshes were decomposed into, by the documents and elements of the meshes.
     """
 
     def __init__(
@@ -152,13 +152,13 @@ class FateRecorder:
         target: str,
         chains: Mapping[int, Chain] | None = None,
         unselected: Collection[int] = (),
-        is_rotated: bool = False,
+        moved_axes: frozenset[int] = frozenset(),
         parts: Mapping[tuple[int, int], int] | None = None,
     ) -> None:
         self.scene = scene
         self.chains = chains or {}
         self.unselected = unselected
-        self.is_rotated = is_rotated
+        self.moved_axes = moved_axes
         self.parts = parts or {}
         self.document = document
         self.outline = document.outline
@@ -350,10 +350,10 @@ class FateRecorder:
         found = self._lowered_verdict(item, field) or self.output.field(item, field, parts)
         if field == "geometry" and (count := self.parts.get((item.document, item.node))):
             return verdict_on_decomposed(count, found)
-        if not self.is_rotated:
+        if not self.moved_axes:
             return found
         if field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:
-            return _ANISOTROPIC if anisotropic_fields(item) & {*parts} else found
+            return _ANISOTROPIC if anisotropic_fields(item, self.moved_axes) & {*parts} else found
         return _ROTATED if found.fate is Fate.EXACT and (type(item), field) in _ROTATED_FIELDS else found
 
     def _lowered_verdict(self, item: Item, field: str) -> Verdict | None:

@@ -49,17 +49,18 @@ from exoskel.spatial import Array
 
 
 class UpAxisRotation:
-    """A scene before the pass and after it."""
+    """A scene before the pass and after it; `now` are the axes that point up in its worlds."""
 
-    def __init__(self, scene: Scene, up: Up) -> None:
+    def __init__(self, scene: Scene, up: Up, now: list[str]) -> None:
         self.before = scene
-        self.passes = [rotate_up_axis(world, up) for world in scene.worlds]
+        self.passes = [rotate_up_axis(world, up, axis) for world, axis in zip(scene.worlds, now, strict=True)]
         worlds = [one.world if one is not None else w for one, w in zip(self.passes, scene.worlds, strict=True)]
         self.after = with_worlds(scene, worlds)
 
     @property
-    def is_rotated(self) -> bool:
-        return any(one is not None for one in self.passes)
+    def moved_axes(self) -> frozenset[int]:
+        """The numbers of the coordinate axes that change in any world."""
+        return frozenset().union(*(one.moved_axes for one in self.passes if one is not None))
 
     def checks(self) -> list[Check]:
         """Compare the scene before the pass, rotated, with the one after it."""

@@ -107,6 +107,7 @@ class Report(Struct):
                     for c in self.certificate.checks
                 ],
             },
+            "hints": self.hint.splitlines(),
             "diagnostics": [diagnostic.as_dict() for diagnostic in sort_by_position(self.diagnostics)],
         }
 

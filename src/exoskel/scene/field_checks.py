@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError, pluralize
+from exoskel.spatial import AXIS_ORDERS
 
 NumberSequence = Sequence[float] | NDArray[Any]
 """Some numbers: a tuple, a list or an array."""
@@ -100,6 +101,13 @@ def _array(values: Any, kinds: str, dtype: type) -> NDArray[Any]:
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in kinds:
         raise FieldError(f"is {_shown(values)}, but must be rows of 3 {'numbers' if 'f' in kinds else 'integers'}")
     return array.astype(dtype)
+
+
+def _choice(value: Any, choices: tuple[str, ...]) -> str:
+    """One of some names."""
+    if not (isinstance(value, str) and value in choices):
+        raise FieldError(f"is {_shown(value)}, but must be {', '.join(choices[:-1])} or {choices[-1]}")
+    return value
 
 
 def _shown(value: Any) -> str:
@@ -201,6 +209,9 @@ def _converter(owner: str, name: str, hint: Any) -> _Convert | None:
         if found is None or len(inner) == len(get_args(hint)):
             return found
         return lambda value: None if value is None else found(value)
+    choices = get_args(hint) if get_origin(hint) is Literal else _CHOICES.get((owner, name))
+    if choices is not None:
+        return lambda value: _choice(value, choices)
     if hint is float:
         finite = (owner, name) not in _INFINITE
         return lambda value: number(value, finite=finite)
@@ -243,3 +254,10 @@ def _tuple_converter(types: tuple[Any, ...]) -> _Convert | None:
 
 _INFINITE = {("Drive", "low_stop"), ("Drive", "high_stop")}
 """Numbers that may be infinite, besides those of intervals."""
+
+_CHOICES = {
+    ("Euler", "order"): AXIS_ORDERS,
+    ("Joint", "order"): AXIS_ORDERS,
+    ("Joint", "plane"): ("xy", "yz", "zx", "arbitrary"),
+}
+"""The values of texts that are names.  Types that list their values need no row."""

@@ -47,6 +47,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
+from exoskel.spatial import AXIS_ORDERS
 
 
 class Problem(Struct, frozen=True):
@@ -258,13 +259,13 @@ class ValueChecker:
         rotations = [(item, pose.rotation) for item, pose in rows]
         for item, rotation in self._check_parts(rotations, field, _ROTATIONS, f"{path}.rotation"):
             if type(rotation) is Euler:
-                if rotation.order != "xyz" and not _is_axis_order(rotation.order):
+                if rotation.order not in AXIS_ORDERS:
                     self.report_value(
                         item,
                         field,
                         f"{path}.rotation.order",
                         rotation.order,
-                        "three of x, y and z, each other than the one before it",
+                        f"{', '.join(AXIS_ORDERS[:-1])} or {AXIS_ORDERS[-1]}",
                     )
             elif type(rotation) is Matrix and not _is_matrix(rotation.rows):
                 self.report_value(item, field, f"{path}.rotation", rotation.rows, "three rows of three finite numbers")
@@ -405,13 +406,6 @@ class ValueChecker:
 _POSE = {Pose: (_Number("position", 3),)}
 
 
-def _is_axis_order(order: object) -> bool:
-    """Whether an order has three axes; the same axis twice in a row would be one rotation."""
-    if not (isinstance(order, str) and len(order) == 3 and set(order) <= set("xyz")):
-        return False
-    return order[0] != order[1] != order[2]
-
-
 def _is_matrix(rows: Any) -> bool:
     return isinstance(rows, tuple | list) and len(rows) == 3 and not _invalid_rows(rows, 3, FINITE)
 
@@ -436,7 +430,7 @@ def kind_problem(joint: Joint) -> str:
             return f"joint {joint.name!r} has the unknown plane {joint.plane!r}"
     if len(joint.axes) != wanted and not (joint.kind == "amotor" and len(joint.axes) < wanted):
         return wrong_count("axes", joint, wanted, len(joint.axes))
-    if joint.kind == "euler" and not _is_axis_order(joint.order):
+    if joint.kind == "euler" and joint.order not in AXIS_ORDERS:
         return f"joint {joint.name!r} has the invalid axis order {joint.order!r}"
     if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
         return wrong_count("degrees of freedom", joint, len(joint.motion), len(joint._dofs))

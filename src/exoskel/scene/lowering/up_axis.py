@@ -28,8 +28,19 @@ UP_AXIS_PASS = "world.up_axis"
 
 Up = Literal["y", "z", "y-to-z", "z-to-y"]
 """The axis that is to point up, with the current one for worlds whose gravity does not determine it."""
-_ANGLES = {("y", "z"): pi / 2, ("z", "y"): -pi / 2}
-"""Rotations about x, rad."""
+_ANGLES: dict[tuple[str, str], Vector] = {
+    ("x", "y"): (0.0, 0.0, pi / 2),
+    ("-x", "y"): (0.0, 0.0, -pi / 2),
+    ("-y", "y"): (pi, 0.0, 0.0),
+    ("z", "y"): (-pi / 2, 0.0, 0.0),
+    ("-z", "y"): (pi / 2, 0.0, 0.0),
+    ("x", "z"): (0.0, -pi / 2, 0.0),
+    ("-x", "z"): (0.0, pi / 2, 0.0),
+    ("y", "z"): (pi / 2, 0.0, 0.0),
+    ("-y", "z"): (-pi / 2, 0.0, 0.0),
+    ("-z", "z"): (pi, 0.0, 0.0),
+}
+"""Rotations from the axis that points up to the wanted one: angles about x, y and z, rad."""
 _ALIGNED = 0.999
 """The part of gravity that has to be along one axis for that to be the up axis."""
 
@@ -39,6 +50,11 @@ class RotatedWorld(Struct, frozen=True):
 
     world: World
     rotation: Array
+
+    @property
+    def moved_axes(self) -> frozenset[int]:
+        """The numbers of the coordinate axes that the rotation moves."""
+        return frozenset(np.flatnonzero(np.diag(self.rotation) != 1.0).tolist())
 
 
 def up_axis(world: World) -> str:
@@ -76,10 +92,9 @@ def up_direction(world: World) -> Array | None:
     return None
 
 
-def rotate_up_axis(world: World, up: Up) -> RotatedWorld | None:
-    """Copy a world and rotate it so that `up` points up; None if it already does."""
+def rotate_up_axis(world: World, up: Up, now: str) -> RotatedWorld | None:
+    """Copy a world in which `now` points up and rotate it so that `up` does; None if it already does."""
     stated, _, wanted = up.rpartition("-to-")
-    now = up_axis(world)
     if now == wanted and not stated:
         return None
     if (now or stated, wanted) not in _ANGLES or (stated and now not in ("", stated)):
@@ -88,11 +103,11 @@ def rotate_up_axis(world: World, up: Up) -> RotatedWorld | None:
         )
         raise ExoskelError(f"cannot rotate world {world.name!r} so that {wanted} points up: {found}")
     with no_edits():  # creating another world does not edit this one
-        return _rotate(copy_world(world), Pose(rotation=Euler((_ANGLES[now or stated, wanted], 0.0, 0.0), "xyz")))
+        return _rotate(copy_world(world), Pose(rotation=Euler(_ANGLES[now or stated, wanted], "xyz")))
 
 
 def _rotate(world: World, pose: Pose) -> RotatedWorld:
-    rotation = np.round(pose.rotation.matrix())  # a rotation by 90° has ones and zeros only
+    rotation = np.round(pose.rotation.matrix())  # a rotation by 90° or 180° has ones and zeros only
     world.gravity = _vector(rotation @ world.gravity)
     for model in world.models:
         if model.pose.is_identity:
@@ -116,20 +131,23 @@ _RESISTANCE_FIELDS = ("damping", "friction", "velocity_limits", "force_limits")
 """Fields that resist or limit each velocity of a joint separately."""
 
 
-def anisotropic_fields(joint: Joint) -> frozenset[str]:
-    """The fields that resist or limit a free body differently along y and z, or in opposite directions.
+def anisotropic_fields(joint: Joint, axes: frozenset[int]) -> frozenset[str]:
+    """The fields that resist or limit a free body differently along these axes, or in opposite directions.
 
     DART applies them in world axes, MuJoCo in those of its slide joints, which rotate with the model.  After the pass
     such values cannot have the same meaning for both.
     """
     if not _is_free_body(joint):
         return frozenset()
-    return frozenset(name for name in _RESISTANCE_FIELDS if _is_anisotropic([getattr(dof, name) for dof in joint.dofs]))
+    return frozenset(
+        name for name in _RESISTANCE_FIELDS if _is_anisotropic([getattr(dof, name) for dof in joint.dofs], axes)
+    )
 
 
-def _is_anisotropic(values: list[float] | list[tuple[float, float]]) -> bool:
+def _is_anisotropic(values: list[float] | list[tuple[float, float]], axes: frozenset[int]) -> bool:
     pairs = [value if isinstance(value, tuple) else (-value, value) for value in values]
-    return any(pairs[y] != pairs[y + 1] or pairs[y][0] != -pairs[y][1] for y in (1, 4) if len(pairs) > y + 1)
+    parts = [{pairs[start + axis] for axis in axes} for start in (0, 3) if len(pairs) >= start + 3]
+    return any(len(part) > 1 or any(low != -high for low, high in part) for part in parts)
 
 
 def _rotate_state(state: BodyState, rotation: Array) -> None:
