@@ -634,6 +634,7 @@ def _with_shape(geometry: Any, pose: Pose) -> Scene:
 ABOUT_Z = Euler((0.0, 0.0, 0.7))
 TILTED = Euler((0.4, 0.3, 0.2))
 HALF_TURN = AxisAngle(X, np.pi)
+HALF_TURN_Z = AxisAngle(Z, np.pi)
 QUARTER_TURN = AxisAngle(Z, np.pi / 2)
 
 
@@ -649,6 +650,19 @@ QUARTER_TURN = AxisAngle(Z, np.pi / 2)
         (exoskel.Cone(0.1, 1.0), ABOUT_Z),
         (Box((1.0, 2.0, 3.0)), HALF_TURN),
         (Box((1.0, 1.0, 3.0)), QUARTER_TURN),
+        (Box((1.0, 1.0, 1.0)), AxisAngle((1.0, 1.0, 1.0), 2 * np.pi / 3)),
+        (exoskel.Ellipsoid((0.3, 0.3, 0.4)), ABOUT_Z),
+        (exoskel.Ellipsoid((0.3, 0.3, 0.4)), HALF_TURN),
+        (exoskel.Ellipsoid((0.4, 0.3, 0.3)), AxisAngle(X, 0.7)),
+        (exoskel.Ellipsoid((0.1, 0.2, 0.3)), HALF_TURN),
+        (exoskel.Capsule(0.1, 1.0), ABOUT_Z),
+        (exoskel.Cone(0.1, 1.0, centred=False), ABOUT_Z),
+        (exoskel.Pyramid(1.0, 1.0, 2.0), QUARTER_TURN),
+        (exoskel.Pyramid(1.0, 2.0, 2.0), AxisAngle(Z, np.pi)),
+        (exoskel.Ray(2.0), ABOUT_Z),
+        (exoskel.MultiSphere((exoskel.Ball(0.2, (0.0, 0.0, 0.0)),)), TILTED),
+        (exoskel.MultiSphere((exoskel.Ball(0.2, (0.0, 0.0, 1.0)), exoskel.Ball(0.1, (0.0, 0.0, 2.0)))), ABOUT_Z),
+        (exoskel.MultiSphere((exoskel.Ball(0.2, X), exoskel.Ball(0.2, (-1.0, 0.0, 0.0)))), AxisAngle(Z, np.pi)),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -670,12 +684,55 @@ def test_a_shape_turned_onto_itself_is_the_same(geometry: Any, rotation: Any) ->
         (Box((1.0, 2.0, 3.0)), QUARTER_TURN),
         (Box((1.0, 1.0, 1.0)), ABOUT_Z),
         (exoskel.Ellipsoid((0.3, 0.3, 0.4)), TILTED),
+        (exoskel.Ellipsoid((3e-4, 3e-4, 4e-4)), AxisAngle(X, 1e-5)),
+        (exoskel.Ellipsoid((0.1, 0.2, 0.3)), QUARTER_TURN),
+        (exoskel.Pyramid(1.0, 2.0, 2.0), QUARTER_TURN),
+        (exoskel.Pyramid(1.0, 1.0, 2.0), HALF_TURN),
+        (exoskel.Ray(2.0), HALF_TURN),
+        (exoskel.MultiSphere((exoskel.Ball(0.2, X),)), HALF_TURN_Z),
+        (exoskel.MultiSphere((exoskel.Ball(0.2, X), exoskel.Ball(0.1, (-1.0, 0.0, 0.0)))), HALF_TURN_Z),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_a_shape_turned_otherwise_differs(geometry: Any, rotation: Any) -> None:
     found = diff(_with_shape(geometry, Pose()), _with_shape(geometry, Pose((0.0, 0.0, 0.0), rotation)))
     assert kinds(found) == [("w/m/body[b]/collision[1]/pose", "changed")]
+
+
+SAME_SPACE = [
+    (Sphere(0.2), exoskel.MultiSphere((exoskel.Ball(0.2, (0.0, 0.0, 0.0)),)), Pose()),
+    (Sphere(0.2), exoskel.MultiSphere((exoskel.Ball(0.2, X),)), Pose((-1.0, 0.0, 0.0))),
+    (Sphere(0.2), exoskel.Ellipsoid((0.4, 0.4, 0.4)), Pose(rotation=TILTED)),
+    (Box((1.0, 2.0, 3.0)), Box((2.0, 1.0, 3.0)), Pose(rotation=QUARTER_TURN)),
+    (exoskel.Ellipsoid((1.0, 2.0, 3.0)), exoskel.Ellipsoid((2.0, 1.0, 3.0)), Pose(rotation=QUARTER_TURN)),
+    (exoskel.Pyramid(1.0, 2.0, 3.0), exoskel.Pyramid(2.0, 1.0, 3.0), Pose(rotation=QUARTER_TURN)),
+    (exoskel.Cone(0.1, 1.0), exoskel.Cone(0.1, 1.0, centred=False), Pose((0.0, 0.0, -0.5), ABOUT_Z)),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "pose"), SAME_SPACE, ids=lambda value: type(value).__name__)
+def test_shapes_that_take_up_the_same_space_are_the_same(one: Any, other: Any, pose: Pose) -> None:
+    before, after = _with_shape(one, Pose()), _with_shape(other, pose)
+    for scene in (before, after):
+        scene.world.model("m").body("b").inertia.moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    assert diff(before, after) == diff(after, before) == []
+    moved = _with_shape(other, Pose((pose.position[0] + 1e-6, *pose.position[1:]), pose.rotation))
+    moved.world.model("m").body("b").inertia.moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    assert diff(before, moved) != []
+
+
+def test_a_turn_onto_itself_is_no_second_difference_of_a_changed_size() -> None:
+    before = _with_shape(exoskel.Cylinder(0.1, 1.0), Pose())
+    after = _with_shape(exoskel.Cylinder(0.2, 1.0), Pose(rotation=ABOUT_Z))
+    assert kinds(diff(before, after)) == [("w/m/body[b]/collision[1]/geometry/radius", "changed")]
+
+
+def test_moments_that_are_derived_differently_from_the_same_space_differ() -> None:
+    hull = exoskel.MultiSphere((exoskel.Ball(0.2, (0.0, 0.0, 0.0)),))
+    before, after = _with_shape(Sphere(0.2), Pose()), _with_shape(hull, Pose())
+    for scene in (before, after):
+        scene.world.model("m").body("b").inertia.rule = "first_shape"  # DART uses the bounding box of a multi-sphere
+    assert kinds(diff(before, after)) == [("w/m/body[b]/moment", "changed")]
 
 
 def test_a_plane_moved_within_itself_is_the_same() -> None:

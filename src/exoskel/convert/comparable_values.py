@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 from collections.abc import Iterator, Sequence
+from itertools import permutations, product
 from math import inf
 from typing import Any
 
@@ -27,7 +28,9 @@ from exoskel.scene.shape import (
     Ellipsoid,
     Geometry,
     Mesh,
+    MultiSphere,
     Plane,
+    Pyramid,
     Ray,
     Shape,
     Sphere,
@@ -163,13 +166,48 @@ def _same_file(one: Mesh, other: Mesh) -> bool:
 # --- shapes -------------------------------------------------------------------------------------------
 
 
-def placement_difference(one: Shape, other: Shape) -> float:
-    """The difference between the places of two geometries of one kind, whatever rotations leave them unchanged."""
-    a, b = pose_matrices([one.pose, other.pose])
-    if isinstance(one.geometry, Plane) and isinstance(other.geometry, Plane):
-        return _half_space_difference(a, one.geometry, b, other.geometry)
-    aligned = b @ _symmetry(one.geometry, a[:3, :3].T @ b[:3, :3])
-    return float(transform_differences(a[None], aligned[None])[0])
+def space_difference(one: Shape, other: Shape) -> float:
+    """The difference of the spaces that two shapes take up, whatever their frames and kinds; infinite if unrelated.
+
+    Sizes are compared as numbers, places and orientations as poses.
+    """
+    (mine, a), (theirs, b) = _simplest(one), _simplest(other)
+    if isinstance(mine, Plane) and isinstance(theirs, Plane):
+        return _half_space_difference(a, mine, b, theirs)
+    if isinstance(mine, Ellipsoid) and isinstance(theirs, Ellipsoid):
+        return _ellipsoid_difference(a, mine, b, theirs)
+    if isinstance(mine, MultiSphere) and isinstance(theirs, MultiSphere):
+        return _multi_sphere_difference(a, mine, b, theirs)
+    if isinstance(mine, Box | Pyramid) and type(mine) is type(theirs):
+        return min(
+            max(relative_difference(mine, _turned(theirs, turn)), _pose_difference(a, b @ turn))
+            for turn in (_CUBE_TURNS if isinstance(mine, Box) else _UPRIGHT_TURNS)
+        )
+    size = relative_difference(mine, theirs)
+    if isinstance(mine, _ROUND) and size < inf:
+        return max(size, _axis_difference(a, b, has_ends=isinstance(mine, Cone | Ray)))
+    return size if size == inf else max(size, _pose_difference(a, b))
+
+
+_ROUND = (Cylinder, Capsule, Cone, Ray)
+"""Geometries that any rotation about z leaves unchanged."""
+
+
+def _simplest(shape: Shape) -> tuple[Geometry, np.ndarray]:
+    """The geometry of a shape in its simplest form, and the transform that places it: every sphere is an ellipsoid."""
+    geometry, place = shape.geometry, shape.pose.matrix()
+    offset = np.zeros(3)
+    if isinstance(geometry, MultiSphere) and len(geometry.spheres) == 1:
+        offset, geometry = np.array(geometry.spheres[0].position), Sphere(geometry.spheres[0].radius)
+    elif isinstance(geometry, Cone) and not geometry.centred:
+        offset, geometry = np.array([0.0, 0.0, geometry.height / 2]), Cone(geometry.radius, geometry.height)
+    if isinstance(geometry, Sphere):
+        geometry = Ellipsoid((2 * geometry.radius,) * 3)
+    return geometry, place @ spatial.transform(np.eye(3), offset)
+
+
+def _pose_difference(a: np.ndarray, b: np.ndarray) -> float:
+    return float(transform_differences(a[None], b[None])[0])
 
 
 def _half_space_difference(a: np.ndarray, one: Plane, b: np.ndarray, other: Plane) -> float:
@@ -181,23 +219,66 @@ def _half_space_difference(a: np.ndarray, one: Plane, b: np.ndarray, other: Plan
     return max(float(np.linalg.norm(normals[0] - normals[1])), relative_difference(*offsets))
 
 
-def _symmetry(geometry: Geometry, rotation: np.ndarray) -> np.ndarray:
-    """The rotation that leaves a geometry unchanged and comes closest to undoing `rotation`."""
-    found = np.eye(4)
-    if isinstance(geometry, Sphere) or (isinstance(geometry, Ellipsoid) and len({*geometry.size}) == 1):
-        found[:3, :3] = rotation.T
-    elif isinstance(geometry, Box | Ellipsoid):
-        steps = np.rint(rotation)  # quarter and half turns
-        is_quarter_turn = np.array_equal(steps @ steps.T, np.eye(3))
-        if is_quarter_turn and np.array_equal(np.abs(steps) @ geometry.size, geometry.size):
-            found[:3, :3] = steps.T
-    elif isinstance(geometry, Cylinder | Capsule | Cone | Ray):
-        is_flipped = rotation[2, 2] < 0.0 and isinstance(geometry, Cylinder | Capsule)
-        flip = np.diag([1.0, -1.0, -1.0]) if is_flipped else np.eye(3)
-        upright = rotation @ flip
-        angle = np.arctan2(upright[1, 0] - upright[0, 1], upright[0, 0] + upright[1, 1])
-        found[:3, :3] = flip @ spatial.exp(np.array([0.0, 0.0, -angle]))
+def _axis_difference(a: np.ndarray, b: np.ndarray, has_ends: bool) -> float:
+    """The difference of places and z axes; without different ends, an axis may point either way."""
+    first, second = a[:3, 2], b[:3, 2]
+    gap = float(np.linalg.norm(first - second))
+    return max(_place_difference(a, b), gap if has_ends else min(gap, float(np.linalg.norm(first + second))))
+
+
+def _place_difference(a: np.ndarray, b: np.ndarray) -> float:
+    return _pose_difference(spatial.transform(np.eye(3), a[:3, 3]), spatial.transform(np.eye(3), b[:3, 3]))
+
+
+def _ellipsoid_difference(a: np.ndarray, one: Ellipsoid, b: np.ndarray, other: Ellipsoid) -> float:
+    """Compares the matrices that stretch a sphere to each ellipsoid: they do not depend on the names of the axes."""
+    sizes = relative_difference(tuple(sorted(one.size)), tuple(sorted(other.size)))
+    stretches = [
+        matrix[:3, :3] @ np.diag(np.array(solid.size) / max(solid.size)) @ matrix[:3, :3].T
+        for matrix, solid in ((a, one), (b, other))
+    ]
+    return max(sizes, _place_difference(a, b), float(np.abs(stretches[0] - stretches[1]).max()))
+
+
+def _multi_sphere_difference(a: np.ndarray, one: MultiSphere, b: np.ndarray, other: MultiSphere) -> float:
+    """Compares the spheres, which have no order, where they are."""
+    if len(one.spheres) != len(other.spheres):
+        return inf
+    placed = [
+        sorted(
+            ((*(matrix[:3, :3] @ ball.position + matrix[:3, 3]).tolist(), ball.radius) for ball in solid.spheres),
+            key=lambda row: [round(value, _SORTED_DECIMALS) for value in row],
+        )
+        for matrix, solid in ((a, one), (b, other))
+    ]
+    return min(relative_difference(*placed), max(relative_difference(one, other), _pose_difference(a, b)))
+
+
+_SORTED_DECIMALS = 10
+"""Noise below these decimals does not change the order of positions."""
+
+
+def _signed_permutations() -> list[np.ndarray]:
+    """The 24 rotations of a cube onto itself, as 4x4 transforms."""
+    found = []
+    for order in permutations(range(3)):
+        for signs in product((1.0, -1.0), repeat=3):
+            rotation = np.zeros((3, 3))
+            rotation[range(3), order] = signs
+            if np.linalg.det(rotation) > 0.0:
+                found.append(spatial.transform(rotation, np.zeros(3)))
     return found
+
+
+_CUBE_TURNS = _signed_permutations()
+_UPRIGHT_TURNS = [turn for turn in _CUBE_TURNS if turn[2, 2] == 1.0]
+
+
+def _turned(solid: Box | Pyramid, turn: np.ndarray) -> Box | Pyramid:
+    """The same solid in a frame that is turned by a rotation of the cube."""
+    size = solid.size if isinstance(solid, Box) else (solid.width, solid.depth, solid.height)
+    x, y, z = (np.abs(turn[:3, :3]).T @ size).tolist()
+    return Box((x, y, z)) if isinstance(solid, Box) else Pyramid(x, y, z)
 
 
 # --- joints -------------------------------------------------------------------------------------------

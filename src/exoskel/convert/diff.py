@@ -13,8 +13,8 @@ from exoskel import spatial
 from exoskel.convert.comparable_values import (
     is_used,
     motion_differences,
-    placement_difference,
     single_values,
+    space_difference,
 )
 from exoskel.convert.comparison import TOLERANCE
 from exoskel.convert.matching import Matching, match_markers, match_members, match_models, match_shapes, match_worlds
@@ -25,7 +25,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
-from exoskel.scene.shape import Mesh, Plane, Shape, TriMesh
+from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
@@ -298,10 +298,13 @@ class _SceneDifferences:
                 self._compare_values(d)
 
     def _is_same_place(self, d: Difference, one: Shape, other: Shape) -> bool:
-        """Whether a different pose, or a different plane, takes up the same space."""
-        is_place = d.field == "pose" or (d.field == "geometry" and isinstance(one.geometry, Plane))
-        same_kind = type(one.geometry) is type(other.geometry)
-        return is_place and same_kind and placement_difference(one, other) <= self.tolerance
+        """Whether a shape with a different pose or geometry takes up the same space, or would with the same geometry."""
+        if d.field not in ("pose", "geometry"):
+            return False
+        if space_difference(one, other) <= self.tolerance:
+            return True
+        moved = structs.replace(other, geometry=one.geometry)
+        return d.field == "pose" and one.kind == other.kind and space_difference(one, moved) <= self.tolerance
 
     def _compare_values(self, d: Difference) -> None:
         for tail, mine, theirs, error in single_values(d.one, d.other, d.field):
@@ -356,8 +359,19 @@ class _SceneDifferences:
         for (one, other), row, moment in zip(bodies, errors, tensors, strict=True):
             sides = ((one.mass, other.mass), (one.com, other.com), moment)
             for name, error, (mine, theirs) in zip(("mass", "com", "moment"), row, sides, strict=True):
-                if error > self.tolerance and not (name == "moment" and _are_derived_alike(one, other)):
+                if error > self.tolerance and not (name == "moment" and self._are_derived_alike(one, other)):
                     self._add_change(one, other, name, *texts_of_pair(mine, theirs), error)
+
+    def _are_derived_alike(self, one: Body, other: Body) -> bool:
+        """Whether both moments are derived by the same rule from data that is compared anyway.
+
+        Shapes of different kinds that take up the same space are no difference, but may have different moments.
+        """
+        mine, theirs = one.inertia, other.inertia
+        if mine.moment is not None or theirs.moment is not None or mine.rule != theirs.rule:
+            return False
+        pairs = zip(one.shapes, other.shapes, strict=False)
+        return not any(a.kind != b.kind and space_difference(a, b) <= self.tolerance for a, b in pairs)
 
     # --- poses of bodies ------------------------------------------------------------------------------
 
@@ -438,12 +452,6 @@ class _SceneDifferences:
 def _pose(item: Any) -> Pose:
     pose: Pose = item.pose
     return pose
-
-
-def _are_derived_alike(one: Body, other: Body) -> bool:
-    """Whether both moments are derived by the same rule from data that is compared anyway."""
-    mine, theirs = one.inertia, other.inertia
-    return mine.moment is None and theirs.moment is None and mine.rule == theirs.rule
 
 
 def _sides(pair: _PairedItems) -> tuple[Item, Item]:
