@@ -185,6 +185,15 @@ class Diagnostic(Struct, frozen=True):
     source: Locator
     key: str = ""
     fix: Fix | None = None
+    note: str = ""
+    """How it is related to a misspelt name: it follows from it, or was found by reading the name that was meant."""
+    assumed: bool = False
+    """It is in a part of the document that is not read, because of a misspelt name."""
+
+    @property
+    def is_follow_up(self) -> bool:
+        """Whether it is there only because of a misspelt name."""
+        return bool(self.note) and not self.assumed
 
     @property
     def file(self) -> str:
@@ -231,6 +240,7 @@ class Diagnostic(Struct, frozen=True):
             "column": position.column if position else None,
             "path": self.path,
             "hint": self.hint or None,
+            "note": self.note or None,
         }
 
     def __str__(self) -> str:
@@ -392,8 +402,9 @@ class Suggestions:
     def __init__(self, budget: int = _COMPARISON_BUDGET) -> None:
         self.budget = budget
 
-    def among(self, known: Iterable[str]) -> KnownNames:
-        return KnownNames(known, self)
+    def among(self, known: Iterable[str], are_terms: bool = False) -> KnownNames:
+        """Known names: of parts of the document, or the terms of its format."""
+        return KnownNames(known, self, are_terms)
 
 
 class Suggestion(str):
@@ -409,31 +420,36 @@ class Suggestion(str):
 
 
 _MIN_TYPO_LENGTH = 4
-"""In shorter names a different letter is not a typo."""
+"""In shorter names nothing is a typo, unless they are known to be words of a format."""
+_MIN_TERM_LENGTH = 3
+"""The same for words of a format, where a different letter is no typo if they are shorter than others."""
 
 _DIGITS = re.compile(r"[^0-9]+")
 
 
-def is_typo(word: str, meant: str) -> bool:
+def is_typo(word: str, meant: str, is_term: bool = False) -> bool:
     """Whether a word differs from another by one typo: an extra, missing or wrong letter, or two swapped letters.
 
-    Different digits are not typos.
+    Different digits and other first letters, as in lmotor and amotor, are not typos.  Terms, which are words of a
+    format, may be shorter than other names.
     """
-    if abs(len(word) - len(meant)) > 1 or len(meant) < _MIN_TYPO_LENGTH:
+    if abs(len(word) - len(meant)) > 1 or len(meant) < (_MIN_TERM_LENGTH if is_term else _MIN_TYPO_LENGTH):
         return False
     if _DIGITS.sub(" ", word).strip() != _DIGITS.sub(" ", meant).strip():
         return False
     head = next((i for i, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant)))
     tail, other = word[head:], meant[head:]
     swapped = tail[:2] == other[:2][::-1] and tail[2:] == other[2:]
-    return swapped or tail[1:] == other[1:] or tail[1:] == other or tail == other[1:]
+    is_replaced = head > 0 and tail[1:] == other[1:] and len(meant) >= _MIN_TYPO_LENGTH
+    return swapped or is_replaced or tail[1:] == other or tail == other[1:]
 
 
 class KnownNames:
     """A set of known names, which finds the one nearest to an unknown name."""
 
-    def __init__(self, known: Iterable[str], suggestions: Suggestions | None = None) -> None:
+    def __init__(self, known: Iterable[str], suggestions: Suggestions | None = None, are_terms: bool = False) -> None:
         self._suggestions = suggestions or Suggestions()
+        self._are_terms = are_terms
         self._folded: dict[str, str] = {}
         self._ambiguous: set[str] = set()
         for word in known:
@@ -466,9 +482,9 @@ class KnownNames:
         """Whether `near` is the only known name that differs by a typo."""
         if folded == near:
             return folded not in self._ambiguous
-        if not is_typo(folded, near) or not self._spend_budget():
+        if not is_typo(folded, near, self._are_terms) or not self._spend_budget():
             return False
-        return sum(is_typo(folded, known) for known in self._folded) == 1
+        return sum(is_typo(folded, known, self._are_terms) for known in self._folded) == 1
 
     def _spend_budget(self) -> bool:
         if self._suggestions.budget < len(self._folded):

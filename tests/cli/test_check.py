@@ -78,7 +78,7 @@ def test_repeated_notes_are_omitted_unless_requested(exoskel_command: Command) -
 def test_json_has_the_stable_shape(exoskel_command: Command, files: Path) -> None:
     diagnostics = json.loads(exoskel_command("check", "error.skel", "warning.skel", "--json").out)
     assert [list(diagnostic) for diagnostic in diagnostics] == [
-        ["code", "severity", "message", "file", "line", "column", "path", "hint"]
+        ["code", "severity", "message", "file", "line", "column", "path", "hint", "note"]
     ] * len(diagnostics)
     assert diagnostics[0] == {
         "code": "SK022",
@@ -89,6 +89,7 @@ def test_json_has_the_stable_shape(exoskel_command: Command, files: Path) -> Non
         "column": 23,
         "path": "skeleton[s]/body[b]/transformation",
         "hint": None,
+        "note": None,
     }
     assert json.loads(exoskel_command("check", "clean.skel", "--json").out) == []
 
@@ -276,7 +277,7 @@ def test_the_sarif_example_in_the_docs_is_current(exoskel_command: Command, file
     robot = files / "models" / "robot.skel"
     robot.parent.mkdir()
     margin = "\n" * 5 + " " * 8
-    text = one_body(f"{margin}<transfromation/>").replace('name="b"', 'name="link_one"')
+    text = one_body(f"{margin}<transfromation>0 0 0 0 0 0</transfromation>").replace('name="b"', 'name="link_one"')
     robot.write_text(text.replace("<child>b<", "<child>link_one<"))
     ran = exoskel_command("check", "--sarif", "models/robot.skel")
     assert json.loads(ran.out)["runs"][0]["results"] == [shown]

@@ -83,7 +83,17 @@ def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None
     output = file.parent / "arm.xode"
     done = exoskel_command("convert", str(file), str(output), "--json")
     report = json.loads(done.out)
-    assert report.keys() == {"input", "output", "formats", "nodes", "fates", "items", "certificate", "hints", "diagnostics"}
+    assert report.keys() == {
+        "input",
+        "output",
+        "formats",
+        "nodes",
+        "fates",
+        "items",
+        "certificate",
+        "hints",
+        "diagnostics",
+    }
     assert report["formats"] == ["skel", "xode"] and report["output"] == str(output)
     assert report["fates"].keys() == {"exact", "lowered", "approximated", "kept", "dropped"}
     assert report["nodes"] == len(report["items"]) == sum(report["fates"].values())

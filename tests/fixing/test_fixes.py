@@ -23,6 +23,7 @@ from tests.xode.cases import CASES as XODE_CASES
 
 MISSPELT = {
     "SK010": Case(one_body("<transfromation>0 0 1 0 0 0</transfromation>")),
+    "SK060.soft": Case(one_body("<soft_shape><geometry><shpere><radius>1</radius></shpere></geometry></soft_shape>")),
     "SK060.unknown": Case(one_shape("<spere><radius>1</radius></spere>")),
 }
 """Misspelt names, in place of cases with names that resemble no known name."""
@@ -121,10 +122,21 @@ def test_utf16_files_are_fixed_in_utf16(folder: Path) -> None:
         ("xy", "yx", False),
         ("mess", "mass_struct", False),
         ("heigth", "height", True),
+        ("bxo", "box", False),
+        ("larm", "rarm", False),
+        ("lmotor", "amotor", False),
     ],
 )
 def test_which_names_count_as_misspelt(word: str, meant: str, slip: bool) -> None:
     assert is_typo(word, meant) is slip
+
+
+@pytest.mark.parametrize(
+    ("word", "meant", "slip"),
+    [("bxo", "box", True), ("boxx", "box", True), ("bo", "box", True), ("bax", "box", False), ("xz", "zx", False)],
+)
+def test_which_terms_of_a_format_count_as_misspelt(word: str, meant: str, slip: bool) -> None:
+    assert is_typo(word, meant, is_term=True) is slip
 
 
 def test_an_ambiguous_name_is_not_fixed(folder: Path) -> None:

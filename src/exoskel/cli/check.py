@@ -74,7 +74,7 @@ def _rule(topic: Topic) -> dict[str, Any]:
 
 
 def _result(diagnostic: Diagnostic, rule: int) -> dict[str, Any]:
-    message = diagnostic.message + (f" ({diagnostic.hint})" if diagnostic.hint else "")
+    message = diagnostic.message + "".join(f" ({one})" for one in (diagnostic.hint, diagnostic.note) if one)
     location: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": _uri(diagnostic.file)}},
     }

@@ -251,6 +251,8 @@ def _footers(diagnostic: Diagnostic, original_reader: str) -> Iterable[tuple[str
         yield "at", path
     if diagnostic.hint:
         yield "hint", diagnostic.hint
+    if diagnostic.note:
+        yield "note", diagnostic.note
     if diagnostic.reader_note:
         yield original_reader, diagnostic.reader_note
 

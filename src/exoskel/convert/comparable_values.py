@@ -18,7 +18,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
-from exoskel.scene.pose import Pose, pose_matrices
+from exoskel.scene.pose import Pose
 from exoskel.scene.shape import (
     DEFAULT_COLOR,
     Box,

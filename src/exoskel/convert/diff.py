@@ -298,7 +298,7 @@ class _SceneDifferences:
                 self._compare_values(d)
 
     def _is_same_place(self, d: Difference, one: Shape, other: Shape) -> bool:
-        """Whether a shape with a different pose or geometry takes up the same space, or would with the same geometry."""
+        """Whether a shape with another pose or geometry takes up the same space, or would with the same geometry."""
         if d.field not in ("pose", "geometry"):
             return False
         if space_difference(one, other) <= self.tolerance:

@@ -57,7 +57,7 @@ class DiagnosticFates:
         self.changed: dict[NodeKey, Diagnostic] = {}
         """Nodes whose effect differs from what is written, and the diagnostic that reports it."""
         for diagnostic in scene.diagnostics:
-            if diagnostic.source is document and diagnostic.place.node >= 0:
+            if diagnostic.source is document and diagnostic.place.node >= 0 and not diagnostic.assumed:
                 self._classify(diagnostic)
 
     def limit(self, found: Verdict, node: int, attribute: str = "") -> Verdict:

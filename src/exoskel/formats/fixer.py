@@ -122,8 +122,9 @@ def _is_same(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> bool:
 def _is_harmless(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> bool:
     """Whether the fixed diagnostics are gone, and new ones are warnings inside of the renamed elements.
 
-    A new diagnostic at a renamed element itself must have a fix: its value has to be fixed next.  Renaming adds and
-    removes no elements, so element numbers are the same before and after.
+    Diagnostics that were found by reading the elements as renamed are not new, and those that follow from other
+    misspelt names do not count.  A new diagnostic at a renamed element itself must have a fix: its value has to be
+    fixed next.  Renaming adds and removes no elements, so element numbers are the same before and after.
     """
     document = before.documents[0]
     assert isinstance(document, Document)
@@ -132,7 +133,7 @@ def _is_harmless(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> boo
     fixed = {_key(diagnostic) for diagnostic in done}
     known = {_key(diagnostic) for diagnostic in before.diagnostics} - fixed
     for new in after.diagnostics:
-        if _key(new) in known or new.severity is Severity.INFO:
+        if _key(new) in known or new.severity is Severity.INFO or new.is_follow_up:
             continue
         is_expected = new.place.node in inside or (new.place.node in renamed and new.fix is not None)
         if not is_expected or new.severity is Severity.ERROR or _key(new) in fixed:
@@ -140,8 +141,10 @@ def _is_harmless(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> boo
     return True
 
 
-def _key(diagnostic: Diagnostic) -> tuple[str, int, str, str]:
-    return diagnostic.key, diagnostic.place.node, diagnostic.place.child, diagnostic.place.attribute
+def _key(diagnostic: Diagnostic) -> tuple[str, int, str]:
+    place, source = diagnostic.place, diagnostic.source
+    node = source.element(place) if isinstance(source, Document) and place.node >= 0 else place.node
+    return diagnostic.key, node, place.attribute
 
 
 # --- what each action of a fix does to the document of a diagnostic -----------------------------------

@@ -9,7 +9,8 @@ from typing import Literal
 
 from exoskel.diagnostics import LoadError, SourceError, has_errors
 from exoskel.formats import registry
-from exoskel.formats.interface import Dialect, ReadOptions, Semantics, VelocityAxes
+from exoskel.formats.interface import Dialect, Format, ReadOptions, Semantics, VelocityAxes
+from exoskel.formats.misspelt_names import complete_diagnostics
 from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
 from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.validation import mark_valid
@@ -88,11 +89,24 @@ def load(
     now = CLOCK.ticks
     with garbage_collection_paused(), no_edits():  # building a scene is not an edit
         scene = chosen.reader()(document, options)
+        _complete(scene, chosen, options)
         scene.worlds, scene.options, scene.stamp = TrackedList(scene.worlds), options, now
         mark_valid(scene.worlds, now)
     if strict and has_errors(scene.diagnostics):
         raise LoadError(scene.diagnostics)
     return scene
+
+
+def _complete(scene: Scene, chosen: Format, options: ReadOptions) -> None:
+    """Report what misspelt names hide."""
+    document = scene.documents[0] if scene.documents else None
+    if not isinstance(document, Document) or not chosen.has_vocabulary:
+        return
+
+    def read(data: bytes) -> Scene:
+        return chosen.reader()(Document(data, document.name, document.location), options)
+
+    complete_diagnostics(scene, read, chosen.vocabulary)
 
 
 def open_document(

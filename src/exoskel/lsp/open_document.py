@@ -230,7 +230,7 @@ def diagnostics(opened: OpenDocument) -> list[types.Diagnostic]:
 
 def _to_lsp(opened: OpenDocument, found: Diagnostic) -> types.Diagnostic:
     note = f"\n{original_reader(found.code)}: {found.reader_note}" if found.reader_note else ""
-    hint = f"\n{found.hint}" if found.hint else ""
+    hint = "".join(f"\n{one}" for one in (found.hint, found.note) if one)
     return types.Diagnostic(
         range=opened.positions.diagnostic_range(opened.source, found),
         message=f"{found.message}{hint}{note}",

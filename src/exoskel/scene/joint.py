@@ -177,7 +177,8 @@ class Joint(Item):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a field; a kind with another number of coordinates resets the degrees of freedom."""
-        if name == "kind" and isinstance(value, str) and value in TRAITS and len(TRAITS[value].motion) != len(self._dofs or ()):
+        traits = TRAITS.get(value) if name == "kind" and isinstance(value, str) else None
+        if traits is not None and len(traits.motion) != len(self._dofs or ()):
             super().__setattr__("_dofs", None)
         super().__setattr__(name, value)
 

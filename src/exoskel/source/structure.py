@@ -337,7 +337,7 @@ class StructureReader:
         """A suggestion for an unknown name; `known` is part of the vocabulary, and always the same object."""
         names = self.known_names.get(id(known))
         if names is None:
-            names = self.known_names[id(known)] = self.collector.suggestions.among(known)
+            names = self.known_names[id(known)] = self.collector.suggestions.among(known, are_terms=True)
         return names.did_you_mean(name)
 
     def _repeated(self, element: Tree, rule: Element, parent: Node, number: int = -1) -> int:

@@ -6,7 +6,7 @@ every warning is an error.
 
 from __future__ import annotations
 
-from exoskel.diagnostics import LIMIT_HINT, PACKAGE_HINT, Catalogue, Topic, error, info, warning
+from exoskel.diagnostics import LIMIT_HINT, PACKAGE_HINT, Catalogue, Fix, Topic, error, info, warning
 from exoskel.source.embedded_data import embedded_data_topic
 
 EMBEDDED_DATA = "SD098"
@@ -346,4 +346,14 @@ _LINKS = (
     ),
 )
 
-CATALOGUE = Catalogue("Gazebo", (*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)))
+_FIXES = {
+    "SD010": Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False),
+    "SD011": Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False),
+}
+"""The automatic fixes, by the key of the diagnostic, for `exoskel check --fix` and editors."""
+
+CATALOGUE = Catalogue(
+    "Gazebo",
+    (*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)),
+    _FIXES,
+)

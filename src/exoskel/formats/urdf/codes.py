@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.diagnostics import LIMIT_HINT, Catalogue, Topic, error, info, warning
+from exoskel.diagnostics import LIMIT_HINT, Catalogue, Fix, Topic, error, info, warning
 
 _DOCUMENT = (
     Topic(
@@ -268,4 +268,10 @@ _JOINTS = (
     ),
 )
 
-CATALOGUE = Catalogue("URDF readers", (*_DOCUMENT, *_STRUCTURE, *_VALUES, *_TREE, *_LINKS, *_JOINTS))
+_FIXES = {
+    "UR101": Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False),
+    "UR102": Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False),
+}
+"""The automatic fixes, by the key of the diagnostic, for editors: any program may add elements to URDF."""
+
+CATALOGUE = Catalogue("URDF readers", (*_DOCUMENT, *_STRUCTURE, *_VALUES, *_TREE, *_LINKS, *_JOINTS), _FIXES)

@@ -58,6 +58,7 @@ FIXES = {
     "SK051.diagonal": Fix("insert", "add <{element}>1</{element}>", name="{element}", text="1"),
     "SK051.off_diagonal": Fix("insert", "add <{element}>0</{element}>", name="{element}", text="0"),
     "SK053.both": _REMOVE,
+    "SK060.soft": _RENAME,
     "SK060.unknown": _RENAME,
     "SK064.backslash": Fix("slash", "use /"),
     "SK064.spaces": _TRIM,
