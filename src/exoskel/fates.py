@@ -53,7 +53,8 @@ def no_effect(why: str) -> Verdict:
 class NodeFate(Struct, frozen=True):
     """The fate of one element, attribute, comment or instruction.
 
-    `node` is the number of the element (-1: none), `attribute` the attribute's name (empty: the element itself).
+    `node` is the number of the element (-1: none), `end` that of the first element after its content, `attribute` the
+    attribute's name (empty: the element itself).
     """
 
     line: int
@@ -66,6 +67,14 @@ class NodeFate(Struct, frozen=True):
     """A value that has, or may have, a meaning is missing or differs in the output."""
     file: str = ""
     """The included file that the node is in; empty: the document itself."""
+    affects_motion: bool = True
+    """It is not only a name, a part of the appearance, or data of another application."""
+    end: int = -1
+
+    def contains(self, other: NodeFate) -> bool:
+        """Whether another node is an attribute of this element, or inside of it."""
+        is_inside = not self.attribute and self.node <= other.node < self.end
+        return is_inside and self.file == other.file and (self.node, self.attribute) != (other.node, other.attribute)
 
 
 def count_fates(fates: Iterable[NodeFate]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from syrupy.assertion import SnapshotAssertion
 
 import exoskel
 from exoskel.convert.report import group_losses
-from exoskel.fates import LOSSES, Fate
 from tests.cli.conftest import Command
 
 SCENE = """<?xml version="1.0"?>
@@ -89,6 +89,8 @@ def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None
         "formats",
         "nodes",
         "fates",
+        "losses",
+        "not_selected",
         "items",
         "certificate",
         "hints",
@@ -97,7 +99,9 @@ def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None
     assert report["formats"] == ["skel", "xode"] and report["output"] == str(output)
     assert report["fates"].keys() == {"exact", "lowered", "approximated", "kept", "dropped"}
     assert report["nodes"] == len(report["items"]) == sum(report["fates"].values())
-    assert all(item.keys() == {"line", "path", "fate", "why", "file"} for item in report["items"])
+    assert all(item.keys() == {"line", "path", "fate", "why", "loss", "file"} for item in report["items"])
+    assert report["losses"] == sum(item["loss"] for item in report["items"])
+    assert report["not_selected"] == {"worlds": [], "models": []}
     assert report["certificate"]["passed"] is True
     assert all(c.keys() == {"name", "max_error", "tolerance", "passed"} for c in report["certificate"]["checks"])
 
@@ -198,19 +202,60 @@ def test_json_has_the_diagnostics_in_the_shape_of_check(tmp_path: Path, exoskel_
     assert done["diagnostics"] == checked
 
 
-def test_losses_are_grouped_by_cause_and_counted(tmp_path: Path, exoskel_command: Command) -> None:
+def test_models_that_were_not_selected_are_named_in_one_line(tmp_path: Path, exoskel_command: Command) -> None:
     sample = "dart://sample/skel/robot_arm.skel"
     done = exoskel_command("convert", sample, str(tmp_path / "arm.urdf"), "--model", "arm")
-    assert done.code == 0
-    report = exoskel.convert(sample, None, to="urdf", model="arm")
+    others = [model.name for model in exoskel.load(sample).world.models if model.name != "arm"]
+    lines = [line for line in done.out.splitlines() if "not selected" in line]
+    assert done.code == 0 and len(lines) == 1
+    assert lines[0].startswith(f"{len(others)} models not selected: {', '.join(others)} (")
+    done = exoskel_command("convert", sample, str(tmp_path / "arm.urdf"), "--model", "arm", "--json")
+    assert json.loads(done.out)["not_selected"] == {"worlds": [], "models": others}
+
+
+def test_a_world_that_was_not_selected_is_named(tmp_path: Path, exoskel_command: Command) -> None:
+    file = tmp_path / "two.xode"
+    worlds = "".join(f'<world name="{name}"><space><body name="b"/></space></world>' for name in ("first", "second"))
+    file.write_text(f'<xode version="1.0r22">{worlds}</xode>')
+    done = exoskel_command("convert", str(file), str(tmp_path / "one.xml"), "--world", "first")
+    assert "1 world not selected: second (5 nodes)" in done.out.splitlines()
+
+
+COUNTED = [
+    ("skel/robot_arm.skel", "urdf", "arm"),
+    ("skel/domino.skel", "urdf", "domino_01"),
+    ("skel/actuators.skel", "mjcf", None),
+    ("xode/extensions.xode", "mjcf", None),
+    ("xode/ragdoll.xode", "sdf", None),
+    ("skel/soft_bodies.skel", "gltf", None),
+    ("xode/pyode_dialect.xode", "usd", None),
+]
+
+
+@pytest.mark.parametrize(("sample", "to", "model"), COUNTED)
+def test_the_counts_of_listed_nodes_add_up(
+    sample: str, to: str, model: str | None, tmp_path: Path, exoskel_command: Command
+) -> None:
+    """Every dropped or approximated node is listed, inside of a listed one, or counted in one of the last lines."""
+    name = f"dart://sample/{sample}"
+    chosen = ("--model", model) if model else ()
+    done = exoskel_command("convert", name, str(tmp_path / f"out.{to}"), "--to", to, *chosen)
+    report = exoskel.convert(name, None, to=to, model=model)
+    fates = report.fates["dropped"] + report.fates["approximated"]
+    text = done.out[: done.out.index("certificate ")]
+    listed = re.findall(r":\d+: (?:dropped|approximated) ", text)
+    counted = re.findall(r"\(with (\d+) nodes? inside\)|and (\d+) more nodes? lost|\((\d+) nodes?\)", text)
+    quiet = re.findall(r"not listed: (\d+) nodes? without effect", text)
+    assert len(listed) + sum(int(number) for row in counted for number in row if number) + sum(map(int, quiet)) == fates
     groups = group_losses(report.losses)
-    assert sum(1 + node.inside for nodes in groups for node in nodes) == len(report.losses)
-    assert [node.top.path for node in groups[-1]] == [
-        f"skeleton[{model.name}]" for model in exoskel.load(sample).world.models if model.name != "arm"
-    ]
-    lines = [line for line in done.out.splitlines() if "was not selected" in line]
-    assert len(lines) <= 5 and all("inside" in line for line in lines)
-    fates = [Fate(nodes[0].top.fate) for nodes in groups[:-1]]
-    assert fates == sorted(fates, key=lambda fate: fate is not Fate.DROPPED)
-    quiet = sum(item.fate in LOSSES and not item.loss for item in report.items)
-    assert f"not listed: {quiet} nodes without effect" in done.out
+    assert sum(group.count for group in groups) == len(report.losses) == report.as_dict()["losses"]
+    html = [int(number) for number in re.findall(r"<td[^>]*>(\d+)</td></tr>", report._repr_html_())]
+    assert sum(html) == report.nodes + fates
+
+
+def test_losses_are_grouped_by_cause_and_the_worst_come_first() -> None:
+    report = exoskel.convert("dart://sample/skel/robot_arm.skel", None, to="urdf", model="arm")
+    groups = group_losses(report.losses)
+    assert groups[-1].is_selection and not any(group.is_selection for group in groups[:-1])
+    assert [group.harm for group in groups] == sorted(group.harm for group in groups)
+    assert len({(group.fate, group.why, group.affects_motion) for group in groups}) == len(groups)

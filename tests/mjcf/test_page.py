@@ -17,7 +17,12 @@ def test_the_docs_contain_all_codes() -> None:
     assert set(re.findall(r"MJ\d{3}", PAGE)) == set(CATALOGUE.topics)
 
 
-REASONS = [*(reason for reason, *_ in (*losses._JOINTS, *losses._BODIES)), *losses._SHAPES, losses.ROTATED_AXES]
+REASONS = [
+    *(reason for reason, *_ in (*losses._JOINTS, *losses._BODIES)),
+    *losses._SHAPES,
+    losses.ROTATED_AXES,
+    losses.NO_BALL_MOTOR,
+]
 
 
 @pytest.mark.parametrize("reason", REASONS)

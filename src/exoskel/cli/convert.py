@@ -13,8 +13,9 @@ from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.convert.driver import convert as convert_scene
 from exoskel.convert.report import RefusedError, Report, group_losses
+from exoskel.convert.selection import NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
-from exoskel.fates import LOSSES, Fate, NodeFate
+from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up
 from exoskel.source.output_context import Target
@@ -101,6 +102,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
 _UP = "Rotate the world so that this axis points up; use `y-to-z` or `z-to-y` if the current one is unknown."
 _MAX_LISTED = 20
 _MAX_PER_CAUSE = 5
+_MAX_NAMED = 12
 _STYLES = {
     Fate.EXACT: "green",
     Fate.LOWERED: "green",
@@ -249,20 +251,41 @@ def _list_losses(report: Report) -> None:
     console = terminal.console()
     listed = 0
     left = 0
-    for nodes in group_losses(report.losses):
-        few = nodes[: min(_MAX_PER_CAUSE, _MAX_LISTED - listed)]
+    for group in group_losses(report.losses):
+        if group.is_selection:
+            continue
+        few = group.nodes[: min(_MAX_PER_CAUSE, _MAX_LISTED - listed)]
         for node in few:
             inside = f" (with {pluralize(node.inside, 'node')} inside)" if node.inside else ""
             _list_node(report, node.top, node.top.why + inside)
         listed += len(few)
-        left += sum(1 + node.inside for node in nodes[len(few) :])
+        left += sum(1 + node.inside for node in group.nodes[len(few) :])
     if left:
         console.print(f"[dim]… and {pluralize(left, 'more node')} lost (use --all to list every node)[/]")
-    unlisted = sum(item.fate in LOSSES and not item.loss for item in report.items)
+    _list_unselected(report)
+    unlisted = report.without_effect
     if unlisted:
         console.print(
             f"[dim]not listed: {pluralize(unlisted, 'node')} without effect (use --all to list every node)[/]"
         )
+
+
+def _list_unselected(report: Report) -> None:
+    """Name the worlds and models that were not selected, each kind in one line."""
+    from rich.markup import escape
+
+    counts = {group.why: group.count for group in group_losses(report.losses) if group.is_selection}
+    rows = (
+        ("world", report.unselected.worlds, counts.get(WORLD_NOT_SELECTED, 0)),
+        ("model", report.unselected.models, counts.get(NOT_SELECTED, 0)),
+    )
+    for what, names, nodes in rows:
+        if names:
+            more = f", … and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+            shown = escape(printable(", ".join(names[:_MAX_NAMED]) + more))
+            terminal.console().print(
+                f"[dim]{pluralize(len(names), what)} not selected: {shown} ({pluralize(nodes, 'node')})[/]"
+            )
 
 
 def _list_node(report: Report, item: NodeFate, why: str) -> None:

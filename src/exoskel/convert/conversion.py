@@ -16,7 +16,7 @@ from exoskel.convert.passes import JointLowering, MeshDecomposition, UpAxisRotat
 from exoskel.convert.physics_certificate import compare as compare_physics
 from exoskel.convert.physics_certificate import tolerances
 from exoskel.convert.report import Certificate, Check, Report
-from exoskel.convert.selection import unselected_nodes, with_models, with_worlds
+from exoskel.convert.selection import find_unselected, unselected_nodes, with_models, with_worlds
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.write import Written, write
@@ -237,6 +237,7 @@ class Conversion(Struct, frozen=True):
             hint="\n".join(converted.hints),
             has_inexact_masses=self.target == "pyode" and bool(written.output.losses),
             companions=written.output.companions,
+            unselected=find_unselected(self.scene, selected),
         )
 
 

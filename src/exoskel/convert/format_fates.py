@@ -31,7 +31,7 @@ from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Plane, Ray, Shape
+from exoskel.scene.shape import Plane, Ray, Shape, Sphere
 from exoskel.scene.world import Scene
 from exoskel.spatial import Array
 
@@ -40,6 +40,9 @@ _IN_BODY_POSE = Verdict(Fate.LOWERED, "in the pose of its body")
 _STATIC = Verdict(Fate.DROPPED, "its model is static", harmless=True)
 _NO_STIFFNESS = Verdict(Fate.DROPPED, "no effect without a spring stiffness", harmless=True)
 _NO_EFFECT = Verdict(Fate.DROPPED, "no effect here", harmless=True)
+_OTHER_FRAME = Verdict(Fate.LOWERED, "the same pose, in another frame")
+_NO_MOTION = Verdict(Fate.DROPPED, "the joint does not move", harmless=True)
+_DEFAULT_SHAPE = Shape(geometry=Sphere(1.0))
 
 
 class FormatFates(NativeFates):
@@ -135,7 +138,7 @@ class FormatFates(NativeFates):
             case "name":
                 return self._name(shape, field)
             case "pose":
-                return Verdict(Fate.LOWERED, rewritten or "the same pose, in another frame")
+                return Verdict(Fate.LOWERED, rewritten) if rewritten else _OTHER_FRAME
             case "geometry":
                 return self._geometry(shape)
         return Verdict(Fate.LOWERED, rewritten) if rewritten else Verdict(Fate.DROPPED, self.not_supported)
@@ -149,7 +152,7 @@ class FormatFates(NativeFates):
             return Verdict(Fate.LOWERED, rewritten)
         if id(shape) in self.reasons or not isinstance(other, Shape):
             return Verdict(Fate.APPROXIMATED, self.reasons.get(id(shape), self.not_supported))
-        return Verdict(Fate.LOWERED, f"as a {other.kind.replace('_', ' ')}")
+        return Verdict(Fate.LOWERED, _as_kind(other))
 
     def _inertia(self, body: Body) -> Verdict:
         if not self._differs(body, "inertia"):
@@ -198,13 +201,22 @@ class FormatFates(NativeFates):
             return self._dofs(joint, parts or DOF_FIELDS)
         if id(joint) in self.static_joints and field in (*MOTION_FIELDS, "kind"):
             return _IN_BODY_POSE if any(joint.positions) else _STATIC
+        if field == "actuator" and not joint.motion:
+            return _NO_MOTION
         if id(joint) not in self.written.elements and field != "parent":
             return self._joint_without_element(joint, field)
         if field == "drives":
             return combine([(part, self._drive_part(joint, part)) for part in parts or Drive.__struct_fields__])
-        if field == "actuator" and id(joint) in self.reasons and self._is_supported(joint, field):
-            return Verdict(Fate.APPROXIMATED, self.reasons[id(joint)])
+        if field == "actuator":
+            return self._actuator(joint)
         return self._plain_field(joint, field)
+
+    def _actuator(self, joint: Joint) -> Verdict:
+        losses = [loss for loss in self.losses.get(id(joint), []) if "actuator" in loss.fields]
+        if not losses:
+            return self._plain_field(joint, "actuator")
+        is_dropped = all(loss.is_dropped for loss in losses)
+        return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, join_reasons(losses))
 
     def _joint_without_element(self, joint: Joint, field: str) -> Verdict:
         harmless = not self._differs(joint, field) or joint.implicit
@@ -222,10 +234,13 @@ class FormatFates(NativeFates):
         """The fate of a parameter of ODE, as `name` for all axes or `name/axis` for one."""
         drive_fields = self.capabilities.drive_fields
         part, _, axis = part.partition("/")
-        if axis and drive_fields.get(part) == "" and any(drive != joint.drives[0] for drive in joint.drives):
-            return Verdict(Fate.DROPPED, self.reasons.get(id(joint), f"{self.label} has one value for all axes"))
+        if axis and drive_fields.get(part) == "" and self._is_first_axis_only(joint):
+            why = self.reasons.get(id(joint), f"{self.label} has one set of these values, for the first axis")
+            return Verdict(Fate.DROPPED, why)
         stated = [value for drive in joint.drives if (value := getattr(drive, part)) is not None]
-        if part not in drive_fields or (joint.loop and not self._is_complete_loop(joint)):
+        if part not in drive_fields:
+            return Verdict(Fate.DROPPED, self.not_supported, harmless=not stated)
+        if joint.loop and not self._is_complete_loop(joint):
             return self._lost(joint, harmless=not stated)
         if not stated:
             return Verdict(Fate.EXACT, harmless=True)
@@ -237,6 +252,11 @@ class FormatFates(NativeFates):
             return Verdict(Fate.APPROXIMATED, self.reasons[id(joint)])
         form = drive_fields[part]
         return Verdict(Fate.LOWERED, form) if form else EXACT
+
+    def _is_first_axis_only(self, joint: Joint) -> bool:
+        """Whether the output has the parameters of the first axis alone."""
+        other = self.written.counterparts[id(joint)]
+        return not isinstance(other, Joint) or all(drive == Drive() for drive in other.drives[1:])
 
     def _is_complete_loop(self, joint: Joint) -> bool:
         """Whether a loop joint is in the output with its limits and drives."""
@@ -260,6 +280,8 @@ class FormatFates(NativeFates):
         if part == "rest" and not values.is_same and not any(dof.stiffness for dof in joint.dofs):
             return _NO_STIFFNESS
         if not self._supports_dof_part(joint, part):
+            if values.is_in_part_the_same:
+                return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
             return self._lost(joint, values.is_same or values.is_default, part)
         if not values.is_default and (changed := self._changed_effect(joint, part)):
             return Verdict(Fate.APPROXIMATED, changed)
@@ -299,6 +321,10 @@ class WriteOnlyFates(FormatFates):
         why = self.reasons.get(id(item), "")
         return Verdict(found.fate, why) if why and found.loss else found
 
+    @cached_property
+    def _shapes_read_back(self) -> Mapping[int, Shape]:
+        return self.capabilities.shapes_read_back(self.written.native)
+
     def _why_missing(self, shape: Shape) -> str:
         hidden = self.capabilities.hidden_shape_reason
         return self.reasons.get(id(shape), hidden) if hidden else super()._why_missing(shape)
@@ -309,9 +335,25 @@ class WriteOnlyFates(FormatFates):
         known = self.capabilities.field_fates.get((Shape, field))
         if known is not None:
             return known
-        if field != "geometry" or id(shape) not in self.reasons:
+        if field and not self._is_supported(shape, field):
+            return Verdict(Fate.DROPPED, self.not_supported, getattr(shape, field) == getattr(_DEFAULT_SHAPE, field))
+        if field == "geometry" and id(shape) in self.reasons:
+            return Verdict(self.capabilities.shape_fates[shape.kind].fate, self.reasons[id(shape)])
+        other = self._shapes_read_back.get(id(shape))
+        return EXACT if other is None else self._compared_shape(shape, other, field)
+
+    def _compared_shape(self, shape: Shape, other: Shape, field: str) -> Verdict:
+        """The fate of a field of a shape that was read back for the certificate."""
+        if not self._differs(shape, field):
             return EXACT
-        return Verdict(self.capabilities.shape_fates[shape.kind].fate, self.reasons[id(shape)])
+        match field:
+            case "name":
+                return Verdict(Fate.LOWERED, self.rewritten[Shape, field])
+            case "geometry" if shape.kind != other.kind:
+                return Verdict(Fate.LOWERED, _as_kind(other))
+            case "geometry" | "pose":
+                return _OTHER_FRAME
+        return Verdict(Fate.DROPPED, f"the shape is written without its {field}")
 
 
 def _is_effective(joint: Joint, part: str) -> bool:
@@ -326,6 +368,10 @@ def _is_effective(joint: Joint, part: str) -> bool:
         case "suspension_erp" | "suspension_cfm":
             return joint.kind == "hinge2"
     return True
+
+
+def _as_kind(shape: Shape) -> str:
+    return f"as a {shape.kind.replace('_', ' ')}"
 
 
 def _is_fixed(model: Model) -> bool:

@@ -15,14 +15,14 @@ from exoskel.convert.format_fates import FormatFates, WriteOnlyFates
 from exoskel.convert.output_fates import EXACT, EmbeddedFates, OutputFates, partly_lost
 from exoskel.convert.passes import verdict_on_decomposed, verdict_on_lowered
 from exoskel.convert.pyode_fates import PyodeFates
-from exoskel.convert.selection import NOT_SELECTED
+from exoskel.convert.selection import NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
-from exoskel.fates import Fate, NodeFate, Verdict
+from exoskel.fates import Fate, NodeFate, Verdict, no_effect
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import UNKNOWN_NAMESPACE, PreservedData
 from exoskel.formats.interface import Format, NodeKey
 from exoskel.formats.write import Written
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, items_by_document, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -45,10 +45,14 @@ from exoskel.source.vocabulary import SceneField
 
 
 class DiagnosticFates:
-    """The effects of a scene's diagnostics on the nodes of one of its documents."""
+    """The effects of a scene's diagnostics on the nodes of one of its documents.
 
-    def __init__(self, scene: Scene, document: Document, source: Format) -> None:
+    `read_nodes` are the elements that are items of the scene: an error about one of them is about a part of it.
+    """
+
+    def __init__(self, scene: Scene, document: Document, source: Format, read_nodes: Collection[int]) -> None:
         self.document = document
+        self.read_nodes = read_nodes
         mapping = source.source_mapping()
         self.effects = mapping.diagnostics
         self.includes = mapping.includes
@@ -100,11 +104,14 @@ class DiagnosticFates:
         is_within = self.document.outline.tags[node] in self.includes and diagnostic.place.attribute != "file"
         if is_within and not self._is_harmless(diagnostic):
             self.changed[node, ""] = diagnostic  # the diagnostic is about a part of the included file
-        elif self._is_unused(diagnostic) and keys:
+        elif self._is_unused(diagnostic) and keys and not self._is_read(keys):
             self.unused |= dict.fromkeys(keys, diagnostic)
         elif self._is_unused(diagnostic) or self._is_changed(diagnostic):
             # A diagnostic about a default is reported at the element that uses it.
             self.changed |= dict.fromkeys(keys or [(node, "")], diagnostic)
+
+    def _is_read(self, keys: Sequence[NodeKey]) -> bool:
+        return all(not attribute and node in self.read_nodes for node, attribute in keys)
 
     def _existing_keys(self, node: int, names: Sequence[str], *, all_similar: bool) -> list[NodeKey]:
         """The attributes of these names that exist; the empty name is the element itself."""
@@ -179,8 +186,18 @@ class FateRecorder:
 
     def _open_document(self) -> None:
         self.embedded = embedded_nodes(self.document)
-        self.diagnostics = DiagnosticFates(self.scene, self.document, self.source)
+        self.diagnostics = DiagnosticFates(self.scene, self.document, self.source, self.items.keys())
         self.unused = self._unused_nodes()
+        self.generated = {} if self.file else self._generated_nodes()
+
+    def _generated_nodes(self) -> dict[int, Joint]:
+        """The joints that generated elements belong to, by these elements and those inside of them."""
+        found: dict[int, Joint] = {}
+        for node, owner in self.scene.source_info.generated.items():
+            joint = self.items.get(owner)
+            if isinstance(joint, Joint):
+                found |= {n: joint for n in range(node, self.outline.ends[node]) if n not in self.items}
+        return found
 
     def fates(self) -> list[NodeFate]:
         """All fates, in the order of the document, and then those of the files that it includes."""
@@ -226,12 +243,27 @@ class FateRecorder:
             drops_content = found.fate is Fate.DROPPED and self._drops_content(found, node, owner, path)
             dropped.append(found if drops_content or node in unread else None)
             shown = self.document.path_of(node)
-            yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss, file=self.file)
+            yield self._node_fate(lines[node], shown, found, node, "", self._affects_motion(owner, path, found))
             for name in self.document.attributes(node):
                 inner = f"{path}/@{name}" if path else f"@{name}"
                 verdict = self._attribute_verdict(node, name, inner, owner, dropped[-1])
-                where = f"{shown}/@{name}"
-                yield NodeFate(lines[node], where, verdict.fate, verdict.why, node, name, verdict.loss, self.file)
+                affects_motion = self._affects_motion(owner, inner, verdict)
+                yield self._node_fate(lines[node], f"{shown}/@{name}", verdict, node, name, affects_motion)
+
+    def _node_fate(
+        self, line: int, path: str, found: Verdict, node: int, attribute: str, affects_motion: bool
+    ) -> NodeFate:
+        end = self.outline.ends[node]
+        return NodeFate(line, path, found.fate, found.why, node, attribute, found.loss, self.file, affects_motion, end)
+
+    def _affects_motion(self, owner: Item | None, path: str, found: Verdict) -> bool:
+        """Whether a loss is more than that of a name, of the appearance, or of data of another application."""
+        if not found.loss or found in (_NO_PLACE, _NO_EXTENSIONS):
+            return not found.loss
+        if isinstance(owner, Marker) or id(owner) in self.related.visual_shapes:
+            return False
+        row = self._find_row(owner, path)
+        return row is None or row.name not in ("name", "color")
 
     def _is_written(self, node: int) -> bool:
         """Whether an element is an item of the scene that is in the output, even if the element around it is not."""
@@ -295,6 +327,8 @@ class FateRecorder:
         """The verdict on an element or attribute, by its path below the element of the item around it."""
         if node in self.preserved.unknown:
             return _PRESERVED
+        if node in self.generated:
+            return self._generated_verdict(self.generated[node])
         row = self._find_row(owner, path)
         if node in self.embedded:
             return self._embedded_verdict(node)
@@ -302,6 +336,8 @@ class FateRecorder:
         if node in self.preserved.nodes and (in_extension or row is None or not row.name):
             return _PRESERVED
         if in_extension:
+            if self._holds_values(owner, path, node):
+                return no_effect("a label that nothing refers to") if attribute else EXACT
             return self._extension_verdict()
         if row is None:
             return self._unknown_verdict(owner, path, node, attribute)
@@ -316,9 +352,15 @@ class FateRecorder:
             return _combine_users([self._field_verdict(joint, row.name, row.parts) for joint in joints])
         return self._row_verdict(owner, row)
 
+    def _generated_verdict(self, joint: Joint) -> Verdict:
+        """The verdict on a part that was generated to express a motor or a loop of a joint."""
+        field = "drives" if joint.drives else "loop" if joint.loop else "actuator"
+        found = self._field_verdict(joint, field)
+        return found if found.loss else Verdict(Fate.LOWERED, f"generated by Exoskel for the joint '{joint.name}'")
+
     def _unknown_verdict(self, owner: Item | None, path: str, node: int, attribute: str) -> Verdict:
         if owner is None and path.split("/", maxsplit=1)[0] == "world":
-            return Verdict(Fate.DROPPED, "this world was not selected")
+            return Verdict(Fate.DROPPED, WORLD_NOT_SELECTED)
         known = None if attribute else self.diagnostics.first_unused_in(node)
         what = f"attribute '{attribute}'" if attribute else f"<{self.outline.tags[node]}>"
         return Verdict(Fate.DROPPED, describe(known) if known else f"{what} has no effect here")
@@ -361,6 +403,15 @@ class FateRecorder:
         if chain is None or id(item) not in self.written.counterparts:
             return None
         return verdict_on_lowered(chain, field, self.written)
+
+    def _holds_values(self, owner: Item | None, path: str, node: int) -> bool:
+        """Whether an extension holds elements that are read as values of the item around it."""
+        path = path.partition("/@")[0]
+        if self._find_row(owner, path) is not None:
+            return False
+        tags, parents, end = self.outline.tags, self.outline.parents, self.outline.ends[node]
+        inside = (tags[inner] for inner in range(node + 1, end) if parents[inner] == node)
+        return any(self._find_row(owner, f"{path}/{tag}") is not None for tag in inside)
 
     def _extension_verdict(self) -> Verdict:
         return _NO_EXTENSIONS if self.is_for_pyode else _NO_PLACE
@@ -478,6 +529,11 @@ class _RelatedItems:
     @cached_property
     def shapes(self) -> list[Shape]:
         return [shape for body in self.bodies for shape in body.shapes]
+
+    @cached_property
+    def visual_shapes(self) -> set[int]:
+        """The ids of shapes that are only seen."""
+        return {id(shape) for body in self.bodies for shape in body.visuals}
 
     @cached_property
     def _body_of_shape(self) -> dict[int, Item]:

@@ -66,9 +66,10 @@ class OutputFates(ABC):
     @cached_property
     def errors(self) -> dict[tuple[int, str], float]:
         """The differences of fields for a reader without embedded data, by the ids of items and names of fields."""
-        made = self.written.counterparts
+        made = {**self.capabilities.shapes_read_back(self.written.native), **self.written.counterparts}
         pairs = [(item, made[id(item)]) for item, _, _ in iter_items(self.scene) if id(item) in made]
-        return {(id(d.one), d.field): d.error for d in differences(pairs, self.capabilities.precision)}
+        tolerance = self.capabilities.tolerance
+        return {(id(d.one), d.field): d.error for d in differences(pairs) if d.error > tolerance(type(d.one), d.field)}
 
     def _differs(self, item: Item, field: str) -> bool:
         return (id(item), field) in self.errors
@@ -144,6 +145,8 @@ class DofValues:
         default = getattr(_DEFAULT_DOF, part)
         self.is_same = relative_difference(self.mine, self.theirs) <= precision
         self.is_default = all(value == default for value in self.mine)
+        pairs = zip(self.mine, self.theirs, strict=False)
+        self.is_in_part_the_same = any(a != default and relative_difference(a, b) <= precision for a, b in pairs)
         self.is_default_there = all(value == default for value in self.theirs)
 
 

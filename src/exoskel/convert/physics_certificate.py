@@ -38,6 +38,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import DOF_LIMITS, Joint
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.meshes import SINGLE_PRECISION
 from exoskel.spatial import Array
@@ -144,7 +145,7 @@ def tolerances(scene: Scene, target: Format) -> defaultdict[str, float]:
     capabilities = target.capabilities()
     precision = capabilities.precision
     found = defaultdict(lambda: precision)
-    found[COLORS] = capabilities.color_precision or precision
+    found[COLORS] = capabilities.tolerance(Shape, "color")
     if scene.source_info.semantics == "dart":  # DART has meshes in single precision
         found[MESHES] = max(SINGLE_PRECISION, precision)
     return found

@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.convert.selection import NOT_SELECTED
+from exoskel.convert.selection import NOT_SELECTED, WORLD_NOT_SELECTED, Unselected
 from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize, sort_by_position
 from exoskel.display_hooks import html_table
-from exoskel.fates import Fate, NodeFate, count_fates
+from exoskel.fates import LOSSES, Fate, NodeFate, count_fates
 
 
 class Check(Struct, frozen=True):
@@ -59,6 +59,8 @@ class Report(Struct):
     """Files beside the output, such as meshes, by their paths from its folder."""
     has_inexact_masses: bool = False
     """Some masses are not supported by the target; the nearest ones are in the output."""
+    unselected: Unselected = Unselected()
+    """The worlds and models that were not selected."""
 
     @property
     def nodes(self) -> int:
@@ -74,13 +76,21 @@ class Report(Struct):
         """Nodes that were approximated, or dropped although they have a meaning."""
         return [item for item in self.items if item.loss]
 
+    @property
+    def without_effect(self) -> int:
+        """The number of nodes that were dropped or approximated without a loss."""
+        return sum(item.fate in LOSSES and not item.loss for item in self.items)
+
     def __repr__(self) -> str:
         fates = ", ".join(f"{count} {fate}" for fate, count in self.fates.items() if count)
         return f"Report({self.input!r} -> {self.output or self.formats[1]!r}, {fates}, {self.certificate!r})"
 
     def _repr_html_(self) -> str:
         rows = [(fate, str(count)) for fate, count in self.fates.items()]
-        return html_table("", ("fate", "nodes"), rows) + self.certificate._repr_html_()
+        lost = [(g.fate.value, g.why, str(g.count)) for g in group_losses(self.losses)]
+        lost += [("dropped", "without effect", str(self.without_effect))] if self.without_effect else []
+        losses = html_table("", ("loss", "reason", "nodes"), lost) if lost else ""
+        return html_table("", ("fate", "nodes"), rows) + losses + self.certificate._repr_html_()
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `convert --json` prints it."""
@@ -90,12 +100,15 @@ class Report(Struct):
             "formats": list(self.formats),
             "nodes": self.nodes,
             "fates": self.fates,
+            "losses": len(self.losses),
+            "not_selected": {"worlds": list(self.unselected.worlds), "models": list(self.unselected.models)},
             "items": [
                 {
                     "line": item.line,
                     "path": item.path,
                     "fate": item.fate.value,
                     "why": item.why or None,
+                    "loss": item.loss,
                     "file": item.file or self.input,
                 }
                 for item in self.items
@@ -113,24 +126,60 @@ class Report(Struct):
 
 
 class LostNode(Struct):
-    """A lost node, and the number of nodes inside of it that are lost for the same reason."""
+    """A lost node, and the number of lost nodes inside of it that share its fate."""
 
     top: NodeFate
     inside: int = 0
 
 
-def group_losses(losses: list[NodeFate]) -> list[list[LostNode]]:
-    """The lost nodes by cause: what is dropped before what is approximated, and models that were not chosen last."""
-    causes: dict[tuple[Fate, str], list[LostNode]] = {}
+class LossGroup(Struct):
+    """The nodes that are lost for the same reason."""
+
+    fate: Fate
+    why: str
+    affects_motion: bool
+    nodes: list[LostNode]
+
+    @property
+    def count(self) -> int:
+        """The number of nodes, including those inside of others."""
+        return sum(1 + node.inside for node in self.nodes)
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether the nodes belong to worlds or models that were not selected."""
+        return self.why in (NOT_SELECTED, WORLD_NOT_SELECTED)
+
+    @property
+    def harm(self) -> int:
+        """The place in a list of losses: missing physics, other physics, missing names and appearance, no choice."""
+        if self.is_selection:
+            return 3
+        return 2 if not self.affects_motion else 0 if self.fate is Fate.DROPPED else 1
+
+
+def group_losses(losses: list[NodeFate]) -> list[LossGroup]:
+    """The lost nodes by cause, the most harmful first; the content of a dropped node is counted with it."""
+    groups: dict[tuple[Fate, str, bool], LossGroup] = {}
+    around: list[LostNode] = []
+    """The lost nodes that the current node may be inside of, outermost first."""
     for item in losses:
-        nodes = causes.setdefault((item.fate, item.why), [])
-        last = nodes[-1].top if nodes else None
-        if last is not None and last.file == item.file and item.path.startswith(f"{last.path}/"):
-            nodes[-1].inside += 1
-        else:
-            nodes.append(LostNode(item))
-    order = sorted(causes, key=lambda cause: (cause[1] == NOT_SELECTED, cause[0] is not Fate.DROPPED))
-    return [causes[cause] for cause in order]
+        while around and not around[-1].top.contains(item):
+            around.pop()
+        outer = next((node for node in around if _shares_fate(item, node.top)), None)
+        if outer is not None:
+            outer.inside += 1
+            continue
+        key = (item.fate, item.why, item.affects_motion)
+        node = LostNode(item)
+        groups.setdefault(key, LossGroup(*key, [])).nodes.append(node)
+        around.append(node)
+    return sorted(groups.values(), key=lambda group: group.harm)
+
+
+def _shares_fate(item: NodeFate, outer: NodeFate) -> bool:
+    """Whether the loss of a node around another one explains that of the inner one."""
+    return item.fate is outer.fate and (item.fate is Fate.DROPPED or item.why == outer.why)
 
 
 class RefusedError(ExoskelError):

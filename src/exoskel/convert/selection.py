@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from copy import copy
 
+from msgspec import Struct
+
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.interface import Format
 from exoskel.scene.edit_tracking import TrackedList, no_edits
@@ -15,6 +17,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 
 NOT_SELECTED = "this model was not selected"
+WORLD_NOT_SELECTED = "this world was not selected"
 
 _INVALID_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
@@ -61,11 +64,31 @@ def with_models(world: World, models: Sequence[Model]) -> World:
     return made
 
 
-def unselected_nodes(whole: Scene, selected: Scene) -> set[int]:
-    """The elements of models, and of their bodies and joints, that were not selected."""
+class Unselected(Struct, frozen=True):
+    """The names of the worlds, and of the models in the selected worlds, that were not selected."""
+
+    worlds: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
+def find_unselected(whole: Scene, selected: Scene) -> Unselected:
+    """Compare a scene with the selection from it."""
+    worlds = {world.name for world in selected.worlds}
+    return Unselected(
+        tuple(world.name for world in whole.worlds if world.name not in worlds),
+        tuple(model.name for model in _unselected_models(whole, selected)),
+    )
+
+
+def _unselected_models(whole: Scene, selected: Scene) -> list[Model]:
     wanted = {id(model) for world in selected.worlds for model in world.models}
     worlds = {world.name for world in selected.worlds}
-    others: list[Model] = [m for w in whole.worlds if w.name in worlds for m in w.models if id(m) not in wanted]
+    return [m for w in whole.worlds if w.name in worlds for m in w.models if id(m) not in wanted]
+
+
+def unselected_nodes(whole: Scene, selected: Scene) -> set[int]:
+    """The elements of models, and of their bodies and joints, that were not selected."""
+    others = _unselected_models(whole, selected)
     own = {item.node for item, _, _ in iter_items(selected)}
     found = {item.node for model in others for item in (model, *model.bodies, *model.joints) if item.document == 0}
     return found - own

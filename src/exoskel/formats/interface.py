@@ -17,6 +17,7 @@ from exoskel.fates import Verdict
 from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.item import Item
 from exoskel.scene.model import Model
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_format import EmbeddedDataFormat, RejectedElements
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from exoskel.formats.saving.changes import Changes
     from exoskel.scene.collision_filter import CollisionRules
     from exoskel.scene.lowering.joint_passes import LoweredWorld
-    from exoskel.scene.shape import Shape
     from exoskel.source.element_context import Elements
 
 Semantics = Literal["written", "dart"]
@@ -113,6 +113,9 @@ def item_fields(names: Mapping[type[Item], tuple[str, ...]]) -> frozenset[Field]
     return frozenset((kind, name) for kind, own in names.items() for name in own)
 
 
+_COLOR: Field = (Shape, "color")
+
+
 def _lower_nothing(world: World) -> LoweredWorld | None:
     return None
 
@@ -193,6 +196,12 @@ class WriterCapabilities(Struct, frozen=True):
     """Why a shape has no element in a picture."""
     pyode_fields: frozenset[Field] = frozenset()
     """Fields that a document for PyODE depends on; it has no place for others."""
+
+    def tolerance(self, kind: type[Item], field: str) -> float:
+        """The error of a field that still counts as the same value, for certificates and fates."""
+        if (kind, field) == _COLOR and self.color_precision is not None:
+            return self.color_precision
+        return self.precision
 
 
 class DiagnosticEffects(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from math import isfinite
 from typing import Any, overload
@@ -257,6 +257,8 @@ class SourceInfo(Struct, frozen=True):
     semantics: str = ""
     bare: bool = False
     """The document is a bare skeleton: it has no world element."""
+    generated: Mapping[int, int] = {}
+    """Elements that Exoskel has generated to express a motor or a loop, and the element of the joint that has it."""
 
 
 class Extension(Item):

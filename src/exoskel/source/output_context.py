@@ -56,6 +56,7 @@ class Loss(Struct, frozen=True):
     `text` is the reason, for people.  `fields` are the fields of the item that it concerns; for a joint these may also
     be fields of its degrees of freedom.  No fields: the item as a whole.  `code` is the code in the format's catalogue
     of messages, where it has one.  `changes_effect`: the values of the fields are written, but act differently.
+    `is_dropped`: nothing of the fields is written.
     """
 
     item: Item
@@ -63,6 +64,7 @@ class Loss(Struct, frozen=True):
     fields: tuple[str, ...] = ()
     code: str = ""
     changes_effect: bool = False
+    is_dropped: bool = False
 
     @property
     def reason(self) -> str:
@@ -124,9 +126,9 @@ class OutputContext:
         self._rebased: dict[str, str] = {}
         self._temporary: TemporaryFolder | None = None
 
-    def add_loss(self, item: Item, text: str, *fields: str, code: str = "") -> None:
+    def add_loss(self, item: Item, text: str, *fields: str, code: str = "", is_dropped: bool = False) -> None:
         """Record that an item, or some fields of it, cannot be written as it is."""
-        self.losses.append(Loss(item, text, fields, code))
+        self.losses.append(Loss(item, text, fields, code, is_dropped=is_dropped))
 
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
         """The reference to a mesh file: that of the source where it leads to the same file, otherwise a new one.

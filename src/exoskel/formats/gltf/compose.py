@@ -11,7 +11,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.gltf.write import SHAPES, GltfNode, write
-from exoskel.formats.interface import WriterCapabilities
+from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
@@ -117,10 +117,12 @@ def _written(scene: Scene, output: OutputContext) -> frozenset[int]:
 
 _METADATA = Verdict(Fate.KEPT, "as `extras` of its node")
 _EXACT = Verdict(Fate.EXACT)
+_NO_CONTACTS = "glTF has no contacts"
 
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TRAITS),  # joints are not written, so none has to be lowered
     compose=compose,
+    fields=item_fields({Shape: ("geometry", "name", "pose", "color")}),
     precision=1e-6,
     reads_mesh_textures=False,
     has_initial_state=True,
@@ -138,7 +140,9 @@ CAPABILITIES = WriterCapabilities(
         (Body, "gravity"): _METADATA,
         (Body, "soft"): Verdict(Fate.APPROXIMATED, "rigid, in its shape at rest"),
         **dict.fromkeys([(Joint, field) for field in ("", "name", "kind", "parent", "child")], _METADATA),
-        (Shape, "collidable"): Verdict(Fate.DROPPED, "glTF has no contacts", harmless=True),
+        (Shape, "collidable"): Verdict(Fate.DROPPED, _NO_CONTACTS, harmless=True),
+        (Shape, "friction"): Verdict(Fate.DROPPED, _NO_CONTACTS),
+        (Shape, "restitution"): Verdict(Fate.DROPPED, _NO_CONTACTS),
     },
     shape_fates={kind: Verdict(row.fate, row.why) for kind, row in SHAPES.items()},
     hidden_shape_reason="other shapes of its body are drawn instead",

@@ -8,6 +8,7 @@ from math import isfinite
 import numpy as np
 
 from exoskel.formats.mjcf.model.inertials import Inertials
+from exoskel.formats.mjcf.model.joints import joint_chain, motors_of_chain
 from exoskel.formats.mjcf.model.motors import has_force_motor
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
@@ -28,6 +29,8 @@ def _found(world: World) -> Iterator[Loss]:
             yield Loss(model, "the joints of a static model are written at their initial positions")
         for joint in model.joints if not model.static else ():
             yield from (Loss(joint, text, fields) for text, fields, applies in _JOINTS if applies(joint))
+            if joint.actuator == "servo" and not _has_flywheel(joint) and joint.motion:
+                yield Loss(joint, NO_BALL_MOTOR, ("actuator", "force_limits"), is_dropped=True)
             if _has_rotated_axes(model, joint):
                 yield Loss(joint, ROTATED_AXES, DOF_DYNAMICS, changes_effect=True)
         floating = moving(model)
@@ -59,6 +62,13 @@ def moving(model: Model) -> set[int]:
         if not joint.loop and (joint.motion or (joint.parent is not None and id(joint.parent) in found)):
             found.add(id(joint.child))
     return found
+
+
+def _has_flywheel(joint: Joint) -> bool:
+    """Whether a motor of the joint is written.  ODE switches a motor off between equal stops."""
+    if joint.actuator == "servo":
+        return any(motor is not None for motor in motors_of_chain(joint, joint_chain(joint)))
+    return joint.kind != "amotor" and any(drive.max_force for drive in joint.drives)
 
 
 def _limited(name: str) -> Callable[[Joint], bool]:
@@ -115,7 +125,17 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
     (
         "the motor is written as a flywheel coupled by dry friction",
         ("actuator", "force_limits", "drives"),
-        lambda j: j.actuator == "servo" or any(d.max_force for d in j.drives),
+        _has_flywheel,
+    ),
+    (
+        "the motor is written as torques about its axes, which track its speed",
+        ("drives",),
+        lambda j: j.kind == "amotor" and any(d.max_force for d in j.drives),
+    ),
+    (
+        "MuJoCo has no motor for rotations about three axes: that of the free joint is not driven",
+        ("actuator", "force_limits"),
+        lambda j: j.kind == "free" and j.actuator == "servo" and _has_flywheel(j),
     ),
     ("a ball joint has one damping, stiffness and friction for all axes: the mean is written", DOF_DYNAMICS, _uneven),
     (
@@ -141,6 +161,7 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
     ("the collapse of a universal joint in DART is not written", ("kind",), lambda j: j.collapses),
 )
 """Losses of joints: the reason, the fields that it concerns, and the condition."""
+NO_BALL_MOTOR = "MuJoCo has no motor for ball and free joints: the servo is not written"
 _BODIES: tuple[tuple[str, tuple[str, ...], Callable[[Body], bool]], ...] = (
     ("the soft skin is not written", ("soft",), lambda body: body.soft is not None),
     (

@@ -15,7 +15,7 @@ from exoskel.formats.mjcf.reader.actuators import ActuatorReader
 from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags
 from exoskel.formats.mjcf.reader.contact_groups import read_collision_filter
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
-from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts
+from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.joint_chains import vector
 from exoskel.formats.mjcf.reader.model_groups import group_bodies
 from exoskel.formats.mjcf.reader.models import DOCUMENT, ModelReader
@@ -94,6 +94,8 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         read_collision_filter(world, compiled, reader.found, report)
         shapes.report_friction()
     out.scene.worlds.append(world)
+    owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
+    out.scene.source_info = SourceInfo("mjcf", generated=generated_nodes(compiled, generated, owners))
 
 
 def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:

@@ -201,11 +201,9 @@ class WorldWriter:
 
     def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         chain, names = self.layout.chain(model, joint)
-        driven = {motor.coordinate: motor for motor in motors.motors_of(joint)}
-        for name, link in zip(names, chain, strict=True):
+        for name, link, motor in zip(names, chain, joints.motors_of_chain(joint, chain), strict=True):
             self._link(name, joint, link, element)
-            if link.type in ("hinge", "slide") and link.coordinates and link.coordinates[0] in driven:
-                motor = driven[link.coordinates[0]]
+            if motor is not None:
                 motors.add_motor(motor, name, self.root, self.root.child("worldbody"))
                 self.speeds[motors.flywheel_name(name)] = motor.velocity
         if joint.kind == "screw":

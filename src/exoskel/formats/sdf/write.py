@@ -325,7 +325,8 @@ class JointWriter:
 
     def _report_losses(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
         if joint.actuator not in ("force", "passive"):
-            self._add_loss(joint, f"SDF has no actuators: '{joint.actuator}' is not written", "actuator")
+            text = f"SDF has no actuators: '{joint.actuator}' is not written"
+            self.output.add_loss(joint, text, "actuator", is_dropped=True)
         if any(getattr(dof, field) for dof in rows for field in DOF_STATES):
             self._add_loss(
                 joint, "SDF has no initial state: links are written at rest, at zero joint positions", *DOF_STATES

@@ -8,7 +8,7 @@ from __future__ import annotations
 from exoskel.diagnostics import Catalogue, ExoskelError, Message, Topic, error, format_detail, warning
 from exoskel.fates import Fate
 from exoskel.scene.item import Item
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import Loss, OutputContext
 
 
 class UsdError(ExoskelError):
@@ -192,11 +192,18 @@ _DROPPED = (
 CATALOGUE = Catalogue("USD", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
+_CHANGED_EFFECTS = frozenset({"US202"})
+"""Codes of losses whose values are written, but act differently."""
+
+
 def record_loss(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
     """Record that a part of the scene, or some fields of it, cannot be written as it is."""
     message: Message = CATALOGUE[key]
     shown = {k: v if isinstance(v, float) else format_detail(v) for k, v in details.items()}
-    output.add_loss(item, message.text.format(**shown), *fields, code=message.code)
+    text, code = message.text.format(**shown), message.code
+    is_dropped = fate_of(code) is Fate.DROPPED
+    loss = Loss(item, text, fields, code, changes_effect=code in _CHANGED_EFFECTS, is_dropped=is_dropped)
+    output.losses.append(loss)
 
 
 def catalogue_error(key: str, **details: object) -> UsdError:

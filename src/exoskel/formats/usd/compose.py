@@ -160,10 +160,11 @@ def _counterparts(scene: Scene, native: Scene) -> dict[int, Item]:
 
 NATIVE_JOINTS = frozenset(kind for kind, row in JOINTS.items() if row.prim) | {"amotor"}
 """Universal, hinge2 and euler joints are lowered unless `fits` returns True."""
-_WITH_AXES = NATIVE_JOINTS - {"ball", "free", "weld"}
+_WITH_AXES = NATIVE_JOINTS - {"ball", "weld"}
 _RENAMED = "renamed to an identifier; the name is the display name"
 _IN_FRAME = "as the frame of the joint"
 _GROUPS = Verdict(Fate.LOWERED, "as collision groups")
+_NO_MATERIALS = Verdict(Fate.DROPPED, "physics materials are not written")
 
 
 def lower_joints(world: World) -> LoweredWorld | None:
@@ -222,7 +223,12 @@ CAPABILITIES = WriterCapabilities(
     lower_joints=lower_joints,
     collision_rules=collision_rules_read_back,
     shapes_read_back=shapes_of,
-    field_fates={(World, "collision_exempt_groups"): _GROUPS, (World, "self_collision"): _GROUPS},
+    field_fates={
+        (World, "collision_exempt_groups"): _GROUPS,
+        (World, "self_collision"): _GROUPS,
+        (Shape, "friction"): _NO_MATERIALS,
+        (Shape, "restitution"): _NO_MATERIALS,
+    },
     shape_fates={
         kind: Verdict(
             Fate.DROPPED if not row.prim else Fate.APPROXIMATED if "US207" in row.codes else Fate.EXACT, row.how

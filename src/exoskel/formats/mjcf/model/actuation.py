@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.formats.mjcf.model.coordinates import Coordinates
-from exoskel.formats.mjcf.model.joints import needs_duplicate
+from exoskel.formats.mjcf.model.joints import motors_of_chain, needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motors_of
 from exoskel.scene.joint import Dof, Interval, Joint
@@ -155,12 +155,12 @@ def _stated_dofs(world: World) -> Iterator[tuple[int, Dof]]:
 
 def _joints_with_motors(layout: WorldLayout, model: Model, joint: Joint) -> Iterator[tuple[str, Motor]]:
     """The names of a joint's MuJoCo joints that a motor drives, with the motors."""
-    by_coordinate = {motor.coordinate: motor for motor in motors_of(joint)}
-    if not by_coordinate or (joint.loop and not needs_duplicate(joint)):
+    if not motors_of(joint) or (joint.loop and not needs_duplicate(joint)):
         return
-    for link, name in zip(*layout.chain(model, joint), strict=True):
-        if link.type in ("hinge", "slide") and link.coordinates and link.coordinates[0] in by_coordinate:
-            yield name, by_coordinate[link.coordinates[0]]
+    chain, names = layout.chain(model, joint)
+    for name, motor in zip(names, motors_of_chain(joint, chain), strict=True):
+        if motor is not None:
+            yield name, motor
 
 
 def is_prescribed(armature: Array) -> Mask:

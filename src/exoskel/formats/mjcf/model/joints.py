@@ -7,12 +7,13 @@ All kinds but ball and free have the same coordinates in both.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.mjcf.model.motors import motors_of
+from exoskel.formats.mjcf.model.motors import Motor, motors_of
 from exoskel.scene.joint import PLANES, UNLIMITED, Joint
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
@@ -121,6 +122,15 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
             return [*along("slide", [first, second]), *along("hinge", [normal], 2)]
         case _:  # amotor, and free with a parent body or with damping, springs, friction or limits
             return free_joint_chain(joint, whole=False)
+
+
+def motors_of_chain(joint: Joint, chain: Sequence[MujocoJoint]) -> list[Motor | None]:
+    """The motor of each MuJoCo joint of a joint: only hinges and slides have motors."""
+    driven = {motor.coordinate: motor for motor in motors_of(joint)}
+    return [
+        driven.get(link.coordinates[0]) if link.type in ("hinge", "slide") and link.coordinates else None
+        for link in chain
+    ]
 
 
 def free_joint_chain(joint: Joint, *, whole: bool, at_origin: bool = False) -> list[MujocoJoint]:

@@ -210,12 +210,20 @@ class ActuatorReader:
         while len(axes) < 3:
             axes.append(vector(spare.pop(0)))
             drives.append(Drive())
+        own_name = strip_model(name, qualified_name(home.name))
+        child, base = self.found.bodies[body], self.found.bodies.get(parent) if parent else None
+        floating = next((j for j in home.joints if j.child is child and not j.loop and j.kind == "free"), None)
+        if floating is not None and floating.name == own_name and floating.parent is base:
+            frame = floating.pose.matrix()[:3, :3]
+            floating.kind, floating.drives = "amotor", tuple(drives)
+            floating.axes = tuple(vector(frame.T @ axis) for axis in axes)
+            return
         home.joints.append(
             Joint(
-                name=unique_name(strip_model(name, qualified_name(home.name)), {joint.name for joint in home.joints}),
+                name=unique_name(own_name, {joint.name for joint in home.joints}),
                 kind="amotor",
-                child=self.found.bodies[body],
-                parent=self.found.bodies.get(parent) if parent else None,
+                child=child,
+                parent=base,
                 axes=tuple(axes),
                 drives=tuple(drives),
                 loop=True,

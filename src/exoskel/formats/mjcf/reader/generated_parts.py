@@ -6,7 +6,7 @@ counts as generated only if all its properties are as the writer sets them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -82,6 +82,28 @@ def find_generated_parts(compiled: Compiled) -> GeneratedParts:
         if mark and axis in ("0", "1", "2") and f"{motor}{_AMOTOR}site" in compiled.sites.numbers:
             found.angular.setdefault(motor, []).append(number)
             found.actuators.add(number)
+    return found
+
+
+def generated_nodes(compiled: Compiled, generated: GeneratedParts, owners: Mapping[int, int]) -> dict[int, int]:
+    """The elements of generated parts, each with the element of the joint that it belongs to.
+
+    `owners` are the elements of the joints of a scene, by the MuJoCo joints that they consist of.
+    """
+    found: dict[int, int] = {}
+    for driven in generated.motors:
+        name = compiled.joints.name(driven) + _FLYWHEEL
+        for parts in (compiled.bodies, compiled.tendons, compiled.actuators):
+            if name in parts.numbers:
+                found[parts.node(parts.numbers[name])] = owners[driven]
+    for body in generated.duplicates:
+        joints = compiled.joints_of(body)
+        found |= {compiled.bodies.node(body): owners[joint] for joint in joints[:1] if joint in owners}
+    for name, actuators in generated.angular.items():
+        own = compiled.actuators.node(actuators[0])
+        sites = [compiled.sites.numbers.get(f"{name}{_AMOTOR}{end}") for end in ("site", "reference")]
+        found |= {compiled.sites.node(site): own for site in sites if site is not None}
+        found |= {compiled.actuators.node(number): own for number in actuators[1:]}
     return found
 
 
