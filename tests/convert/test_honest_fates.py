@@ -233,3 +233,12 @@ def test_losses_are_listed_by_harm() -> None:
     ranks = [(not group.affects_motion, group.fate is not Fate.DROPPED) for group in groups]
     assert ranks == sorted(ranks) and len(set(ranks)) == 3
     assert sum(group.count for group in groups) == len(report.losses)
+
+
+@pytest.mark.parametrize("bound", ["inf", "-inf"])
+@pytest.mark.parametrize("to", FORMATS)
+def test_equal_limits_at_infinity_do_not_block_a_conversion(to: str, bound: str) -> None:
+    limits = f"<axis><xyz>0 0 1</xyz><limit><lower>{bound}</lower><upper>{bound}</upper></limit></axis>"
+    report = exoskel.convert(ONE_BODY.format(color="1 0 0", joint="revolute", axis=limits), to=to)
+    assert report.certificate.passed
+    assert fates(report)["skeleton/joint/axis/limit/upper"].fate is not (Fate.EXACT if to == "mjcf" else None)

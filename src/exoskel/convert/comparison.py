@@ -16,7 +16,7 @@ from exoskel.convert.report import Check
 from exoskel.scene.body import Body
 from exoskel.scene.fields import comparable_value, inertia_differences, relative_difference, transform_differences
 from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
-from exoskel.scene.joint import DOF_DYNAMICS, DOF_LIMITS, Dof
+from exoskel.scene.joint import DOF_DYNAMICS, DOF_LIMITS, UNLIMITED, Dof
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
@@ -61,7 +61,13 @@ def difference_or_inf(same: bool) -> float:
 
 
 def effective_value(dof: Dof, field: str) -> Any:
-    """The value of a field.  A rest position has no effect without stiffness, and then counts as 0."""
+    """The value of a field.
+
+    A rest position has no effect without stiffness, and then counts as 0.  Limits that are equal and infinite cannot be
+    reached, and count as none.
+    """
+    if field == "position_limits" and dof.has_limits_at_infinity:
+        return UNLIMITED
     return 0.0 if field == "rest" and not dof.stiffness else getattr(dof, field)
 
 

@@ -127,6 +127,12 @@ class Dof(Item):
     stiffness: float = 0.0
     rest: float = 0.0
 
+    @property
+    def has_limits_at_infinity(self) -> bool:
+        """Whether both position limits are the same infinite number, which no position reaches."""
+        low, high = self.position_limits
+        return low == high and abs(low) == inf
+
 
 DOF_STATES = ("position", "velocity", "acceleration", "force")
 DOF_LIMITS = tuple(f"{state}_limits" for state in DOF_STATES)

@@ -149,6 +149,11 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
         lambda j: j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits),
     ),
     (
+        "equal limits at infinity are not written",
+        ("position_limits",),
+        lambda j: any(dof.has_limits_at_infinity for dof in j._dofs or ()),
+    ),
+    (
         "forces and accelerations of the first step are not written",
         ("force", "acceleration"),
         lambda j: any(dof.force or dof.acceleration for dof in j._dofs or ()),

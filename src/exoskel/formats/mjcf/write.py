@@ -272,7 +272,7 @@ class WorldWriter:
             if 0.0 < widest < pi:
                 attributes |= {"limited": True, "range": (0.0, widest)}
             return
-        if rows[0].position_limits == UNLIMITED or low > high:
+        if rows[0].position_limits == UNLIMITED or low > high or rows[0].has_limits_at_infinity:
             return
         if low < high:
             attributes |= {"limited": True, "range": (_bound(low), _bound(high))}

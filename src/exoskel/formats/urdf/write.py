@@ -408,7 +408,8 @@ def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
 
 def _positions(joint: Joint) -> Interval:
     """The enforced position limits: URDF has no others."""
-    return joint.dofs[0].position_limits if joint.limits_enforced else UNLIMITED
+    dof = joint.dofs[0]
+    return dof.position_limits if joint.limits_enforced and not dof.has_limits_at_infinity else UNLIMITED
 
 
 def _bound(value: float) -> str:
