@@ -127,7 +127,9 @@ def convert(
     to: Annotated[str | None, Parameter(help="Output format, instead of the one the extension selects.")] = None,
     for_: Annotated[
         Target,
-        Parameter(name="--for", help="Write for any reader, or for one: pyode reads XODE, the others MJCF."),
+        Parameter(
+            name="--for", help="Write for any reader, or for one: pyode reads XODE, the others MJCF, dart also SDF."
+        ),
     ] = "portable",
     approximate: Annotated[Flag, Parameter(help="With --for pyode: write the nearest masses PyODE can read.")] = False,
     lower: Annotated[

@@ -297,6 +297,7 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
     output = first.output.empty_copy()
     for part in parts:
         output.losses += part.output.losses
+        output.kept += part.output.kept
         output.missing += [uri for uri in part.output.missing if uri not in output.missing]
         output.unwritten |= part.output.unwritten
         output.companions |= part.output.companions

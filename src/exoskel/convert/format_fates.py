@@ -52,6 +52,7 @@ class FormatFates(NativeFates):
         super().__init__(scene, written, target, chains)
         self.fields = self.capabilities.fields
         self.rewritten = self.capabilities.rewritten_fields
+        self.kept = {(id(one.item), field): one.reason for one in written.output.kept for field in one.fields}
         self.solid = {id(shape) for model in self.models for body in model.bodies for shape in body.collisions}
         self.parent_joints = {id(j.child): j for model in self.models for j in model.joints if not j.loop}
 
@@ -60,6 +61,8 @@ class FormatFates(NativeFates):
             return self._missing_shape(item, field) if isinstance(item, Shape) else self._lost(item)
         if not field:
             return EXACT
+        if kept := self.kept.get((id(item), field)):
+            return Verdict(Fate.KEPT, kept)
         match item:
             case Joint():
                 return self._joint(item, field, parts)

@@ -32,8 +32,7 @@ from exoskel.source.atomic_write import WriteError, write_atomically
 from exoskel.source.child_process import ChildFailedError, ChildProcess
 from exoskel.source.convexity import MAX_SLABS, has_hollows
 from exoskel.source.file_access import read_referenced
-from exoskel.source.markup import format_number
-from exoskel.source.meshes import MeshError, MeshFiles, Triangles
+from exoskel.source.meshes import MeshError, MeshFiles, Triangles, obj_bytes
 from exoskel.source.temporary_files import TemporaryFolder
 from exoskel.spatial import Array
 
@@ -134,10 +133,8 @@ class PartFiles:
         """The mesh of a new file."""
         name = unique_name(f"{stem}_part", self._names)
         self._names.add(name)
-        lines = [f"v {' '.join(map(format_number, point))}\n" for point in vertices.tolist()]
-        lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
         path = self._folder.path / f"{name}.obj"
-        path.write_bytes("".join(lines).encode())
+        path.write_bytes(obj_bytes(vertices, triangles))
         self.paths.add(str(path.resolve()))
         return Mesh(f"{name}.obj", path=str(path.resolve()), extent=TriMesh(vertices, triangles).bounds())
 

@@ -29,6 +29,7 @@ from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.markup import format_number
 from exoskel.source.mesh_packages import GLB, PACKAGES, glb_of
 from exoskel.source.mesh_parsing import (
     FORMATS,
@@ -127,6 +128,13 @@ def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | N
         raise ComplexMeshError(f"it is too complex: {error}") from None
     finally:
         child.close()
+
+
+def obj_bytes(points: Array, triangles: Triangles) -> bytes:
+    """An OBJ file with all digits; more than three columns are colours of the vertices."""
+    lines = [f"v {' '.join(map(format_number, point))}\n" for point in points.tolist()]
+    lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
+    return "".join(lines).encode()
 
 
 class TriangleBudget:

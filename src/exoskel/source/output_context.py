@@ -17,8 +17,8 @@ from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
-from exoskel.source.markup import format_number
 from exoskel.source.temporary_files import TemporaryFolder
+from exoskel.spatial import Array
 
 Target = Literal["portable", "pyode", "mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac"]
 """`portable` is for any reader, with embedded data; the others are for one program, such as PyODE, which refuses
@@ -77,6 +77,7 @@ class OutputContext:
 
     Attributes:
         losses: parts of the scene that are written approximately or not at all.
+        kept: parts that are written as an extension of the format, which one reader supports.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
@@ -112,6 +113,7 @@ class OutputContext:
         self.readable = readable
         self.losses: list[Loss] = []
         self.rejected: list[Loss] = []
+        self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}
         self.triangles = mesh_files.TriangleBudget()
         self.planned_files: PlannedFiles = {}
@@ -215,6 +217,13 @@ class OutputContext:
         copy.compiler_seconds = self.compiler_seconds
         return copy
 
+    def generate_mesh(self, stem: str, vertices: Array, triangles: mesh_files.Triangles) -> Mesh:
+        """A mesh whose file is written beside the document, for a geometry that its readers do not support."""
+        data = mesh_files.obj_bytes(vertices, triangles)
+        path = str(self._write_temporary(f"{stem}_{len(self.generated) + 1}.obj", data).resolve())
+        self.generated.add(path)
+        return Mesh(Path(path).name, path=path)
+
     # --- copies ---------------------------------------------------------------------------------------
 
     def _copy(self, mesh: Mesh, path: str, is_readable: bool | None) -> str:
@@ -236,7 +245,7 @@ class OutputContext:
         if extension.lstrip(".") in mesh_files.PACKAGES:  # copied as one file
             extension = f".{mesh_files.GLB}"
         can_copy = is_readable if is_readable is not None else not self.readable or extension in self.readable
-        within = self.confined_to
+        within = None if str(source) in self.generated else self.confined_to
         data = mesh_files.read_mesh_file(source, within=within) if can_copy else _as_obj(source, within)
         name = self._unused_name(source.stem, extension if can_copy else ".obj", data)
         self.companions[name] = data
@@ -279,10 +288,7 @@ class OutputContext:
 def _as_obj(source: Path, within: Path | None) -> bytes:
     """The triangles of a mesh file as OBJ, with all digits; colours follow the vertices, as most readers expect."""
     vertices, triangles, colors = mesh_files.load_colored_triangles(source, within=within)
-    points = vertices if colors is None else np.hstack([vertices, colors[:, :3]])
-    lines = [f"v {' '.join(map(format_number, point))}\n" for point in points.tolist()]
-    lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
-    return "".join(lines).encode()
+    return mesh_files.obj_bytes(vertices if colors is None else np.hstack([vertices, colors[:, :3]]), triangles)
 
 
 def _absolute_uri(path: Path) -> str:

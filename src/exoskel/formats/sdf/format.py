@@ -13,6 +13,7 @@ class SdfFormat(Format):
     label = "SDF"
     roots = ("sdf", "gazebo")
     up_axis = "z"
+    targets = ("dart",)
     extensions = (".sdf", ".world")
 
     def catalogue(self) -> Catalogue:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
+
+from msgspec import structs
+
 from exoskel import spatial
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.pose import Euler, Pose, Vector
+from exoskel.scene.pose import ZERO, Euler, Pose, Vector
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -18,9 +22,14 @@ from exoskel.scene.shape import (
     Plane,
     Shape,
     Sphere,
+    kind_of,
 )
 from exoskel.source.markup import Markup, format_number, format_numbers
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import OutputContext, Target
+from exoskel.source.surface import Surfaces
+
+DART: Target = "dart"
+"""DART's reader supports SDFormat up to 1.6, fewer geometries, and soft skins."""
 
 
 def add_pose(element: Markup, pose: Pose) -> None:
@@ -68,24 +77,20 @@ def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
 
 
 def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Markup]:
-    if isinstance(shape.geometry, MultiSphere):
-        output.add_loss(shape, _SPHERES, "geometry")
-        balls = [
-            Shape(
-                geometry=Sphere(ball.radius),
-                pose=_moved(shape.pose, ball.position),
-                color=shape.color,
-                collidable=shape.collidable,
-                friction=shape.friction,
-                restitution=shape.restitution,
-            )
-            for ball in shape.geometry.spheres
+    found = _parts(shape, output.target)
+    if found is not None:
+        parts, why = found
+        output.add_loss(shape, why, "geometry")
+        shapes = [
+            structs.replace(copy(shape), geometry=geometry, pose=_moved(shape.pose, offset))
+            for geometry, offset in parts
         ]
-        made = [one for i, ball in enumerate(balls, 1) for one in _shape(tag, ball, f"{name}_{i}", output)]
+        made = [one for i, part in enumerate(shapes, 1) for one in _shape(tag, part, f"{name}_{i}", output)]
         for one in made:
             one.item, one.placeholder = shape, True
         return made
-    geometry = geometry_element(shape.geometry, output)
+    geometry = _dart_mesh(shape, output) if output.target == DART else None
+    geometry = geometry or geometry_element(shape.geometry, output)
     if geometry is None:
         output.add_loss(shape, _NOT_WRITTEN)
         return []
@@ -97,6 +102,63 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
     else:
         _add_surface(element, shape)
     return [element]
+
+
+def _parts(shape: Shape, target: Target) -> tuple[list[tuple[Geometry, Vector]], str] | None:
+    """The geometries that replace one, at their positions in its frame, and how; None if it is written as it is."""
+    match shape.geometry:
+        case MultiSphere(spheres=spheres):
+            return [(Sphere(ball.radius), ball.position) for ball in spheres], _SPHERES
+        case Capsule(radius=radius, height=height) if target == DART:
+            ends: list[tuple[Geometry, Vector]] = [(Sphere(radius), (0.0, 0.0, z * height)) for z in (-0.5, 0.5)]
+            return [
+                (Cylinder(radius, height), ZERO),
+                *ends,
+            ], "DART's SDF reader has no capsule: as a cylinder and two spheres"
+    return None
+
+
+def _dart_mesh(shape: Shape, output: OutputContext) -> Markup | None:
+    """A mesh of a surface that DART's reader lacks."""
+    if not isinstance(shape.geometry, Ellipsoid | Cone):
+        return None
+    geometry = (
+        shape.geometry if isinstance(shape.geometry, Ellipsoid) else structs.replace(shape.geometry, centred=True)
+    )
+    surface = Surfaces().of(geometry)
+    if surface is None:
+        return None
+    kind = kind_of(geometry)
+    output.add_loss(shape, f"DART's SDF reader has no {kind}: as a mesh of its surface", "geometry")
+    return geometry_element(output.generate_mesh(kind, *surface.merge_vertices()), output)
+
+
+def soft_shape(soft: SoftBody) -> Markup:
+    """DART's own element for a soft skin, which SDFormat does not define."""
+    element = Markup("soft_shape")
+    element.add("total_mass", format_number(soft.total_mass))
+    add_pose(element, soft.pose)
+    geometry, cut = element.add("geometry"), soft.tessellation
+    if soft.geometry is not None:
+        inner = geometry.add(kind_of(soft.geometry))
+        match soft.geometry:
+            case Box(size=size):
+                inner.add("size", format_numbers(size))
+                inner.add("frags", format_numbers(cut.fragments))
+            case Ellipsoid(size=size):
+                inner.add("size", format_numbers(size))
+            case Sphere(radius=radius):
+                inner.add("radius", format_number(radius))
+            case Cylinder(radius=radius, height=height):
+                inner.add("radius", format_number(radius))
+                inner.add("height", format_number(height))
+        counts = {"num_slices": cut.slices, "num_stacks": cut.stacks, "num_rings": cut.rings}
+        for tag, count in counts.items():
+            if count and not isinstance(soft.geometry, Box):
+                inner.add(tag, str(count))
+    for tag, value in (("kv", soft.vertex_stiffness), ("ke", soft.edge_stiffness), ("damp", soft.damping)):
+        element.add(tag, format_number(value))
+    return element
 
 
 def _add_material(element: Markup, shape: Shape) -> None:

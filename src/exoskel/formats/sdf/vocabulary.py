@@ -121,7 +121,7 @@ LINK_ELEMENT = Element(
     ),
     *ignored_elements(
         "sensor", "light", "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
-        "must_be_base_link",
+        "must_be_base_link", "soft_shape",
     ),
     attributes=(name_attribute("link"),),
     item=Body,

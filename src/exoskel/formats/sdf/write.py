@@ -19,7 +19,7 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
-from exoskel.formats.sdf.shape_elements import add_pose, add_shapes
+from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, soft_shape
 from exoskel.formats.sdf.values import JOINT_KINDS
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body
@@ -37,7 +37,7 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import Loss, OutputContext
 from exoskel.spatial import inverse
 
 MIN_MASS = 1e-12
@@ -52,17 +52,17 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     for world in scene.worlds:
         simple, original = lower_with_origins(world)
         name = _unique("" if world.name == "world" else world.name, "default", names)
-        before = len(output.losses)
+        before, kept = len(output.losses), len(output.kept)
         element = _world(simple, name, output)
         for one in element.iter():
             one.item = original(one.item)
-        output.losses[before:] = [
-            structs.replace(loss, item=original(loss.item) or loss.item) for loss in output.losses[before:]
-        ]
+        for losses, first in ((output.losses, before), (output.kept, kept)):
+            losses[first:] = [structs.replace(one, item=original(one.item) or one.item) for one in losses[first:]]
         root.children.append(element)
-    root.attributes["version"] = version_text(
-        max((REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST)
-    )
+    if output.target != DART:  # DART ignores elements of newer versions, but refuses the versions
+        root.attributes["version"] = version_text(
+            max((REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST)
+        )
     return root
 
 
@@ -144,6 +144,9 @@ def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:
     """Whether a joint is written; records a loss if it is not, unless nothing is lost."""
     if model.static:
         return joint.kind == "weld"
+    if joint.loop and output.target == DART:
+        output.add_loss(joint, "DART's SDF reader has no joints that close loops; not written")
+        return False
     if joint.kind in TYPES:
         return True
     if joint.kind == "amotor":
@@ -192,6 +195,8 @@ def _link(
         output.add_loss(body, f"SDF has no massless links: a mass of {MIN_MASS:g} kg is written", "inertia")
     _add_inertial(element, body, mass, entries)
     add_shapes(element, body, output)
+    if body.soft is not None and output.target == DART:
+        element.children.append(soft_shape(body.soft))
     _report_losses(body, output)
     return element
 
@@ -207,7 +212,9 @@ def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tup
 
 
 def _report_losses(body: Body, output: OutputContext) -> None:
-    if body.soft is not None:
+    if body.soft is not None and output.target == DART:
+        output.kept.append(Loss(body, "as <soft_shape>, which DART reads", ("soft",)))
+    elif body.soft is not None:
         output.add_loss(body, "SDF has no soft bodies: the skin and its mass are not written", "soft")
     if body.markers:
         output.add_loss(body, "SDF has no markers", "markers")
@@ -250,6 +257,8 @@ class JointWriter:
         add_pose(element, joint.pose)
         if kind == "screw":
             element.add("screw_thread_pitch", format_number(joint.pitch))
+            if self.output.target == DART:  # DART reads the older element, and in m per revolution
+                element.add("thread_pitch", format_number(joint.pitch))
         for index, axis in enumerate(axes):
             dof = rows[index] if index < len(rows) else None
             self._add_axis(element, joint, _AXES[index], axis, dof)
@@ -291,6 +300,9 @@ class JointWriter:
 
     def _add_mimic(self, element: Markup, joint: Joint, mimic: Mimic) -> None:
         axis = next((child for child in element.children if child.tag == "axis"), None)
+        if self.output.target == DART:
+            self._add_loss(joint, "DART's SDF reader ignores mimic joints; not written", "mimic")
+            return
         if axis is None or mimic.joint not in self.joints:
             self._add_loss(joint, "the joint mimics a joint that is not written", "mimic")
             return

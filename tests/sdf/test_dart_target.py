@@ -1,0 +1,123 @@
+"""SDFormat for DART: what its SdfParser lacks is replaced, and it reads every sample."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import exoskel
+from exoskel.convert.report import Report
+from exoskel.fates import Fate
+from tests.support.places import PROJECT
+
+SAMPLES = PROJECT / "src" / "exoskel" / "samples"
+FILES = sorted([*SAMPLES.glob("skel/*.skel"), *SAMPLES.glob("xode/*.xode")])
+READER = """
+import json, sys
+import dartpy
+found = {}
+for file in sys.argv[1:]:
+    world = dartpy.utils.SdfParser.readWorld("file://" + file)
+    models = [] if world is None else [world.getSkeleton(i) for i in range(world.getNumSkeletons())]
+    found[file] = {
+        "bodies": sum(one.getNumBodyNodes() for one in models),
+        "soft": sum(one.getNumSoftBodyNodes() for one in models),
+        "mass": sum(one.getMass() for one in models),
+        "shapes": sum(one.getBodyNode(i).getNumShapeNodes() for one in models for i in range(one.getNumBodyNodes())),
+        "pitches": [j.getPitch() for one in models for j in one.getJoints() if j.getType() == "ScrewJoint"],
+    }
+print("RESULT", json.dumps(found))
+"""
+
+
+def read_by_dart(*files: Path) -> dict[Path, dict[str, Any]]:
+    """What DART finds in files, in a process of its own."""
+    pytest.importorskip("dartpy")
+    command = [sys.executable, "-c", READER, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    lines = [line.removeprefix("RESULT ") for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    assert lines, done.stderr[-2000:]
+    return {Path(name): found for name, found in json.loads(lines[0]).items()}
+
+
+def write(file: Path, folder: Path) -> tuple[Report, Path]:
+    output = folder / f"{file.stem}.sdf"
+    report = exoskel.convert(file, output, target="dart", meshes="copy")
+    assert report.saved
+    return report, output
+
+
+def test_dart_reads_every_sample_that_is_written_for_it(tmp_path: Path) -> None:
+    outputs = {write(file, tmp_path)[1]: file for file in FILES}
+    for output, found in read_by_dart(*outputs).items():
+        scene = exoskel.load(output)
+        assert ElementTree.parse(output).getroot().get("version") == "1.6"
+        assert found["bodies"] == sum(1 for _ in scene.world.bodies()), output.name
+        assert found["shapes"] >= sum(len(body.collisions) for body in scene.world.bodies()), output.name
+
+
+def test_dart_finds_soft_skins(tmp_path: Path) -> None:
+    report, output = write(SAMPLES / "skel" / "soft_bodies.skel", tmp_path)
+    original = exoskel.load(SAMPLES / "skel" / "soft_bodies.skel")
+    skins = [body.soft for body in original.world.bodies() if body.soft is not None]
+    found = read_by_dart(output)[output]
+    assert found["soft"] == len(skins) > 0
+    written = ElementTree.parse(output).getroot().findall(".//soft_shape/total_mass")
+    assert [float(one.text or "") for one in written] == [skin.total_mass for skin in skins]
+    kept = [item for item in report.items if item.path.endswith("soft_shape")]
+    assert {item.fate for item in kept} == {Fate.KEPT}
+    assert {item.why for item in kept} == {"as <soft_shape>, which DART reads"}
+
+
+def test_dart_finds_the_pitch_of_a_screw(tmp_path: Path) -> None:
+    _, output = write(SAMPLES / "skel" / "screw_press.skel", tmp_path)
+    expected = [joint.pitch for joint in exoskel.load(output).world.joints() if joint.kind == "screw"]
+    assert read_by_dart(output)[output]["pitches"] == pytest.approx(expected)
+
+
+def one_shape(geometry: exoskel.Geometry) -> exoskel.World:
+    world = exoskel.World(name="w")
+    body = world.add_model("m").add_body("b")
+    body.collisions.append(exoskel.Shape(geometry=geometry, friction=0.5))
+    return world
+
+
+def test_a_capsule_is_a_cylinder_and_two_spheres(tmp_path: Path) -> None:
+    report = exoskel.convert(one_shape(exoskel.Capsule(0.1, 1.0)), tmp_path / "c.sdf", target="dart")
+    assert report.certificate.passed
+    shapes = next(iter(exoskel.load(tmp_path / "c.sdf").world.bodies())).collisions
+    assert [(shape.kind, shape.pose.position[2], shape.friction) for shape in shapes] == [
+        ("cylinder", 0.0, 0.5),
+        ("sphere", -0.5, 0.5),
+        ("sphere", 0.5, 0.5),
+    ]
+    assert any("as a cylinder and two spheres" in item.why and item.loss for item in report.items)
+
+
+@pytest.mark.parametrize("geometry", [exoskel.Ellipsoid((1.0, 2.0, 3.0)), exoskel.Cone(0.5, 1.0)])
+def test_other_shapes_that_dart_lacks_are_meshes_beside_the_document(
+    geometry: exoskel.Geometry, tmp_path: Path
+) -> None:
+    report = exoskel.convert(one_shape(geometry), tmp_path / "c.sdf", target="dart")
+    assert report.saved and len(report.companions) == 1
+    shape = next(iter(exoskel.load(tmp_path / "c.sdf").world.bodies())).collisions[0]
+    assert shape.kind == "mesh"
+    expected, found = geometry.bounds(), shape.geometry.bounds()
+    assert found is not None and expected is not None
+    assert found[0][2] == pytest.approx(expected[0][2]) and found[1][2] == pytest.approx(expected[1][2])
+
+
+def test_other_programs_still_get_their_version(tmp_path: Path) -> None:
+    report = exoskel.convert(one_shape(exoskel.Capsule(0.1, 1.0)), to="sdf")
+    assert b'version="1.8"' in report.data and b"<capsule>" in report.data
+
+
+def test_the_target_is_known_for_sdf_and_mjcf_only() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="URDF is not written for 'dart'"):
+        exoskel.convert(one_shape(exoskel.Capsule(0.1, 1.0)), to="urdf", target="dart")
