@@ -58,17 +58,22 @@ from exoskel.version import XODE_COMPLIANCE, __version__
 
 if TYPE_CHECKING:
     from exoskel.convert.diff import DiffEntry, diff
+    from exoskel.engines.interface import Contact
     from exoskel.engines.mujoco.live_model import MujocoModel, from_mujoco, to_mujoco
-    from exoskel.engines.preflight import NotRunnableError, preflight
+    from exoskel.engines.preflight import EngineWarning, NotRunnableError, preflight
     from exoskel.formats.save import save
-    from exoskel.simulate import gym
+    from exoskel.simulate import controllers, gym
     from exoskel.simulate.animation import animate
     from exoskel.simulate.batch.rollout import rollout
     from exoskel.simulate.batch.trajectory import BatchTrajectory
     from exoskel.simulate.compare import Comparison, compare
-    from exoskel.simulate.run import DivergedError, run
+    from exoskel.simulate.coordinate_array import CoordinateArray
+    from exoskel.simulate.handles import SimulatedBody, SimulatedJoint, SimulatedModel, Wrench
+    from exoskel.simulate.ik import IKSolution, ik
+    from exoskel.simulate.motion_recorder import DivergedError
+    from exoskel.simulate.run import run
     from exoskel.simulate.simulation import Simulation
-    from exoskel.simulate.trajectory import Trajectory
+    from exoskel.simulate.trajectory import ContactRecord, Record, Trajectory
     from exoskel.source.atomic_write import FileChangedError
     from exoskel.view.export import export, show
     from exoskel.view.plots import plot
@@ -82,7 +87,7 @@ _LAZY = {
     "compare": "exoskel.simulate.compare",
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
-    "DivergedError": "exoskel.simulate.run",
+    "DivergedError": "exoskel.simulate.motion_recorder",
     "MujocoModel": "exoskel.engines.mujoco.live_model",
     "from_mujoco": "exoskel.engines.mujoco.live_model",
     "to_mujoco": "exoskel.engines.mujoco.live_model",
@@ -96,6 +101,18 @@ _LAZY = {
     "run": "exoskel.simulate.run",
     "Simulation": "exoskel.simulate.simulation",
     "gym": "exoskel.simulate.gym",
+    "EngineWarning": "exoskel.engines.preflight",
+    "Contact": "exoskel.engines.interface",
+    "SimulatedJoint": "exoskel.simulate.handles",
+    "SimulatedBody": "exoskel.simulate.handles",
+    "SimulatedModel": "exoskel.simulate.handles",
+    "Wrench": "exoskel.simulate.handles",
+    "Record": "exoskel.simulate.trajectory",
+    "ContactRecord": "exoskel.simulate.trajectory",
+    "CoordinateArray": "exoskel.simulate.coordinate_array",
+    "controllers": "exoskel.simulate.controllers",
+    "ik": "exoskel.simulate.ik",
+    "IKSolution": "exoskel.simulate.ik",
     "preflight": "exoskel.engines.preflight",
     "NotRunnableError": "exoskel.engines.preflight",
 }
@@ -149,6 +166,9 @@ __all__ = [
     "Check",
     "Comparison",
     "Cone",
+    "Contact",
+    "ContactRecord",
+    "CoordinateArray",
     "Cylinder",
     "Diagnostic",
     "DiffEntry",
@@ -156,11 +176,13 @@ __all__ = [
     "Dof",
     "Drive",
     "Ellipsoid",
+    "EngineWarning",
     "Euler",
     "ExoskelError",
     "Fate",
     "FileChangedError",
     "FiniteRotation",
+    "IKSolution",
     "Inertia",
     "InvalidSceneError",
     "Joint",
@@ -182,12 +204,16 @@ __all__ = [
     "Pyramid",
     "Quaternion",
     "Ray",
+    "Record",
     "RefusedError",
     "Report",
     "SaveError",
     "Scene",
     "Severity",
     "Shape",
+    "SimulatedBody",
+    "SimulatedJoint",
+    "SimulatedModel",
     "Simulation",
     "SoftBody",
     "SourceError",
@@ -198,15 +224,18 @@ __all__ = [
     "TriMesh",
     "UnknownNameError",
     "World",
+    "Wrench",
     "__version__",
     "animate",
     "check",
     "compare",
+    "controllers",
     "convert",
     "diff",
     "export",
     "from_mujoco",
     "gym",
+    "ik",
     "load",
     "merge",
     "plot",

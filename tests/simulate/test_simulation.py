@@ -69,13 +69,13 @@ def test_the_jacobian_is_found_by_name_and_maps_velocities() -> None:
     simulation = Simulation(exoskel.load("dart://sample/skel/double_pendulum.skel"))
     body = simulation.world.models[-1].bodies[-1]
     assert np.array_equal(simulation.jacobian(body.name), simulation.jacobian(body))
-    with pytest.raises(exoskel.ExoskelError, match="0 bodies are named 'elbow'"):
+    with pytest.raises(exoskel.ExoskelError, match="no body called 'elbow'"):
         simulation.jacobian("elbow")
 
 
 def test_commands_and_forces_need_one_number_per_coordinate() -> None:
     simulation = Simulation(exoskel.load("dart://sample/skel/double_pendulum.skel"))
-    with pytest.raises(exoskel.ExoskelError, match=r"expected . values, not an array of shape"):
+    with pytest.raises(exoskel.ExoskelError, match=r"the commands have the shape \(17,\), but must have \d numbers"):
         simulation.commands = np.zeros(17)
 
 

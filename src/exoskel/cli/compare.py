@@ -55,7 +55,9 @@ def compare(
     for name in names:
         print_warnings(preflight(scene, name, limits=limits_enabled))
     with terminal.spinner("simulating"):
-        comparison = compare_engines(scene, time, engines=names, step=step, limits=limits_enabled, friction=friction)
+        comparison = compare_engines(
+            scene, time, engines=names, step=step, limits=limits_enabled, friction=friction, warn=False
+        )
     if plot is not None:
         from exoskel.view.plots import plot_comparison
 

@@ -109,6 +109,7 @@ def rollout(
         "stride": stride,
         "step": step,
         "friction": friction,
+        "warn": False,
     }
     targets = _targets(files, out)
     scenes = [select_world(read_scene(file, flags), world) for file in files]

@@ -75,7 +75,7 @@ def run(
     _check_outputs(out, plot, video)
     simulated = decomposed(scene) if decompose else scene
     print_warnings(preflight(simulated, engine, limits=limits_enabled, integrator=integrator))
-    from exoskel.simulate.run import DivergedError
+    from exoskel.simulate.motion_recorder import DivergedError
     from exoskel.simulate.run import run as simulate
     from exoskel.simulate.trajectory import Trajectory
 
@@ -96,6 +96,7 @@ def run(
                 decompose=decompose,
                 start=Trajectory.load(start) if start is not None else None,
                 progress=progress,
+                warn=False,
             )
     except DivergedError as problem:
         terminal.print_message(str(problem))

@@ -43,6 +43,68 @@ class Contact:
         self.force = np.zeros(3) if force is None else force
 
 
+class StepDynamics(Struct, frozen=True, eq=False):
+    """What the next step does at the present state: accelerations, and what joints transmit.
+
+    `accelerations` are those of the coordinates, `(dofs)`.  `body_accelerations` `(bodies, 6)` are the angular
+    acceleration and that of the body's origin.  `reactions` `(bodies, 6)` are the torque about the body's origin and
+    the force that a body gets from its parent through its joint.  All are in world axes.
+    """
+
+    accelerations: Array
+    body_accelerations: Array
+    reactions: Array
+
+
+class AppliedWrench(Struct, frozen=True, eq=False):
+    """A force (N) on a point of a body (m, body frame) and a torque (N·m), in world axes."""
+
+    force: Array
+    point: Array
+    torque: Array
+
+    @property
+    def is_zero(self) -> bool:
+        return not (self.force.any() or self.torque.any())
+
+
+class AppliedWrenches:
+    """The forces and torques that act on the bodies of a world, by the number of the body."""
+
+    def __init__(self, bodies: int) -> None:
+        self.acting: dict[int, AppliedWrench] = {}
+        self._bodies = bodies
+
+    def clear(self) -> None:
+        self.acting.clear()
+
+    def replace(self, body: int, wrench: AppliedWrench) -> None:
+        self.acting.pop(body, None)
+        if not wrench.is_zero:
+            self.acting[body] = wrench
+
+    def array(self) -> Array:
+        """All forces, points and torques as one array, as a part of the state."""
+        out = np.zeros((self._bodies, 3, 3))
+        for body, one in self.acting.items():
+            out[body] = one.force, one.point, one.torque
+        return out.ravel()
+
+    def set_array(self, values: Array) -> None:
+        """Replace all by those of an array from `array`."""
+        self.clear()
+        rows = values.reshape(-1, 3, 3)
+        for body in np.flatnonzero(rows[:, ::2].any(axis=(1, 2))).tolist():
+            self.replace(body, AppliedWrench(*rows[body].copy()))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What an engine's own process gets."""
+        return [
+            {"body": body, "force": one.force.tolist(), "point": one.point.tolist(), "torque": one.torque.tolist()}
+            for body, one in self.acting.items()
+        ]
+
+
 def contacts_from_rows(bodies: Sequence[tuple[str, str]], rows: Sequence[dict[str, Any]]) -> list[Contact]:
     """Contacts from the rows of an engine's own process; bodies are numbers there, -1 for the world."""
     names = [*(qualified_name(*names) for names in bodies), "world"]
@@ -94,6 +156,14 @@ class EngineWorld(Protocol):
     def body_poses(self) -> Array: ...
 
     @property
+    def wrenches(self) -> AppliedWrenches:
+        """The forces and torques on bodies; `apply_wrench` changes them."""
+
+    @property
+    def body_velocities(self) -> Array:
+        """The angular velocity and that of the origin of each body, `(bodies, 6)`, in world axes."""
+
+    @property
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy in J, springs included."""
 
@@ -113,6 +183,9 @@ class EngineWorld(Protocol):
 
     def step(self, count: int = 1) -> None:
         """Advance by so many time steps."""
+
+    def apply_wrench(self, body: int, wrench: AppliedWrench) -> None:
+        """Apply a force and a torque to a body, by its number, until they are replaced."""
 
     def pull(self, body: int, point: Array, target: Array) -> None:
         """Pull a point of a body (its number and frame, m) to a target in the world with a damped spring."""
@@ -168,6 +241,12 @@ class ControllableWorld(EngineWorld, Protocol):
 
     def bias_forces(self) -> Array:
         """Coriolis, centrifugal and gravity forces, `(dofs)`."""
+
+    def gravity_forces(self) -> Array:
+        """The part of the bias forces that gravity causes, `(dofs)`."""
+
+    def step_dynamics(self) -> StepDynamics:
+        """What the next step does at the present state, with the present forces and commands; nothing changes."""
 
     def jacobian(self, body: Body, point: Array) -> Array:
         """The Jacobian of a point in a body's frame: `(6, dofs)`, angular velocity first, both in world axes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import isfinite, pi
@@ -41,6 +43,10 @@ class NotRunnableError(ExoskelError):
         super().__init__(errors[0].message + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""))
 
 
+class EngineWarning(UserWarning):
+    """An engine simulates something differently from the scene.  `Simulation.diagnostics` has all of it."""
+
+
 def preflight(
     world: SceneLike,
     engine: str = "mujoco",
@@ -76,6 +82,28 @@ def require(
     if has_errors(found):
         raise NotRunnableError(found)
     return found
+
+
+_MOST_WARNINGS = 5
+
+
+def warn_about(diagnostics: list[Diagnostic], engine: str) -> None:
+    """Issue an EngineWarning about the warnings among diagnostics, at the caller's line outside of this package."""
+    found = [f"{d.message} ({d.code})" for d in diagnostics if d.severity is Severity.WARNING]
+    if not found:
+        return
+    more = len(found) - _MOST_WARNINGS
+    lines = [*found[:_MOST_WARNINGS], *([f"and {more} more: see `exoskel.preflight`"] if more > 0 else [])]
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("exoskel."):
+        level, frame = level + 1, frame.f_back
+    title = find_engine(engine).title
+    warnings.warn(f"{title} differs from the scene: {'; '.join(lines)}", EngineWarning, stacklevel=level)
+
+
+def engine_notes(diagnostics: list[Diagnostic]) -> list[dict[str, str]]:
+    """Diagnostics of an engine for the metadata of a motion: code, severity and message."""
+    return [{"code": one.code, "severity": one.severity.value, "message": one.message} for one in diagnostics]
 
 
 class _Preflight:

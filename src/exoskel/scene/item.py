@@ -100,7 +100,7 @@ def require_index(index: NameIndex, items: Sequence[Named], name: str, kind: str
         index.rebuild(items)
         at = index.positions.get(name, -1)
     if at < 0:
-        raise UnknownNameError(_not_found_message(name, list(index.positions), kind, owner))
+        raise UnknownNameError(not_found_message(name, list(index.positions), kind, owner))
     return at
 
 
@@ -108,7 +108,8 @@ _MAX_LISTED_NAMES = 12
 _PLURALS = {"body": "bodies", "joint": "joints", "model": "models"}
 
 
-def _not_found_message(name: str, known: list[str], kind: str, owner: str) -> str:
+def not_found_message(name: str, known: list[str], kind: str, owner: str) -> str:
+    """The message about an unknown name, with the closest and all known names."""
     near = closest_name(name, known)
     hint = f"; did you mean {near!r}?" if near else "."
     shown = ", ".join(repr(printable(n)) for n in known[:_MAX_LISTED_NAMES])

@@ -91,18 +91,19 @@ def compare(
     step: float | None = None,
     limits: bool | None = None,
     friction: float | None = None,
+    warn: bool = True,
 ) -> Comparison:
     """Run a world in each engine at its time step (or `step`, s), and measure their differences.
 
-    All are compared with the first.  `limits` switches position limits, `friction` is that of all contacts.
+    All are compared with the first.  `limits` switches position limits, `friction` is that of all contacts.  With
+    `warn`, an EngineWarning reports what an engine does differently from the scene.
     """
     if len(engines) < 2:
         raise ExoskelError("a comparison needs two engines or more, separated by commas")
     if not (np.isfinite(duration) and duration > 0.0):
         raise ExoskelError(f"the duration must be positive and finite, not {duration}")
-    tracks = [
-        _track(Simulation(world, n, step=step, limits=limits, friction=friction), duration, samples) for n in engines
-    ]
+    options: dict[str, Any] = {"step": step, "limits": limits, "friction": friction, "warn": warn}
+    tracks = [_track(Simulation(world, name, **options), duration, samples) for name in engines]
     gaps = [_gap(tracks[0], other) for other in tracks[1:]]
     return Comparison(as_world(world).name, tracks, gaps)
 

@@ -77,3 +77,16 @@ def numbers(what: str, values: Any) -> Array:
     if not np.isfinite(found).all():
         raise ExoskelError(f"{what} must be finite")
     return found
+
+
+def vector3(what: str, values: Any) -> Array:
+    """Three finite numbers."""
+    try:
+        found = spatial.array(values)
+    except (TypeError, ValueError):
+        raise ExoskelError(f"{what} is {values!r}, but must be 3 numbers") from None
+    if found.shape != (3,):
+        raise ExoskelError(f"{what} has the shape {found.shape}, but must have 3 numbers")
+    if not np.isfinite(found).all():
+        raise ExoskelError(f"{what} is {found.tolist()}, but must be finite")
+    return found

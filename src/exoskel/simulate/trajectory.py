@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import json
 import os
 import zipfile
@@ -12,14 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct
 
 from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.interface import Contact
+from exoskel.scene.item import UnknownNameError, not_found_message
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import check_writable, open_atomically
 from exoskel.source.file_access import open_referenced
 from exoskel.source.file_lookup import lower_first
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
 if TYPE_CHECKING:
     import pandas
@@ -29,12 +34,84 @@ FORMAT = 1
 MAX_BYTES = 16 * 2**30
 
 
+class Record(Struct, frozen=True, eq=False):
+    """Values that were recorded at each sample, `(T, …)`, and the names of their columns in tables."""
+
+    values: Array
+    columns: list[str]
+
+
+class ContactRecord(Struct, frozen=True, eq=False):
+    """The contacts of all samples, one row each: the number of the `sample`, and what `Contact` has.
+
+    `bodies` are numbers of bodies in `body_names`, -1 for the world.
+    """
+
+    body_names: list[str]
+    sample: Indices
+    bodies: Indices
+    position: Array
+    normal: Array
+    depth: Array
+    force: Array
+
+    @classmethod
+    def of(cls, samples: Sequence[Sequence[Contact]], body_names: list[str]) -> ContactRecord:
+        """The record of the contacts of each sample."""
+        numbers = {name: number for number, name in enumerate(body_names)}
+        rows = [(number, contact) for number, contacts in enumerate(samples) for contact in contacts]
+        return cls(
+            body_names,
+            sample=np.array([number for number, _ in rows], dtype=np.intp),
+            bodies=np.array([[numbers.get(n, -1) for n in c.bodies] for _, c in rows], dtype=np.intp).reshape(-1, 2),
+            position=np.array([c.position for _, c in rows]).reshape(-1, 3),
+            normal=np.array([c.normal for _, c in rows]).reshape(-1, 3),
+            depth=np.array([c.depth for _, c in rows], dtype=np.float64),
+            force=np.array([c.force for _, c in rows]).reshape(-1, 3),
+        )
+
+    def at(self, sample: int) -> list[Contact]:
+        """The contacts of a sample."""
+        names = [*self.body_names, "world"]
+        return [
+            Contact(
+                (names[self.bodies[i, 0]], names[self.bodies[i, 1]]),
+                self.position[i],
+                self.normal[i],
+                float(self.depth[i]),
+                self.force[i],
+            )
+            for i in np.flatnonzero(self.sample == sample).tolist()
+        ]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of bodies that touch in some sample, in the order of their numbers."""
+        names = [*self.body_names, "world"]
+        found = sorted({(min(a, b), max(a, b)) for a, b in self.bodies.tolist()})
+        return [(names[a], names[b]) for a, b in found]
+
+    def forces(self, first: str, second: str, samples: int) -> Array:
+        """The sum of the contact forces of one body on another in each of so many samples, `(samples, 3)`, N."""
+        names = [*self.body_names, "world"]
+        out = np.zeros((samples, 3))
+        for pair, sign in (((first, second), 1.0), ((second, first), -1.0)):
+            one, other = (names.index(name) if name != "world" else -1 for name in pair)
+            which = (self.bodies == (one, other)).all(axis=1)
+            np.add.at(out, self.sample[which], sign * self.force[which])
+        return out
+
+
+_CONTACT_FIELDS = ("sample", "bodies", "position", "normal", "depth", "force")
+
+
 class Trajectory:
     """Samples of a motion.
 
     `time (T)` in s; `body_poses (T, B, 7)` as x y z qw qx qy qz in the world, m; `positions` and `velocities
     (T, D)` in the scene's coordinates; `energy (T, 2)`, kinetic and potential, in J.  `meta` is metadata,
-    with the `[model, body]` pairs of the names `model/body`.
+    with the `[model, body]` pairs of the names `model/body`, and `diagnostics`: what the engine does differently from
+    the scene.  `records` has what was recorded besides, by name; `trajectory["forces"]` are the values of a record.
+    `contacts` are the contacts of all samples, if they were recorded.
     """
 
     def __init__(
@@ -47,6 +124,8 @@ class Trajectory:
         velocities: Array,
         energy: Array,
         meta: dict[str, Any] | None = None,
+        records: Mapping[str, Record] | None = None,
+        contacts: ContactRecord | None = None,
     ) -> None:
         self.time = time
         self.body_names = body_names
@@ -56,6 +135,8 @@ class Trajectory:
         self.velocities = velocities
         self.energy = energy
         self.meta = meta or {}
+        self.records: dict[str, Record] = dict(records or {})
+        self.contacts = contacts
         self.scene: Scene | None = None
         """The scene that moves, after a run; files do not store it."""
 
@@ -72,6 +153,22 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.time)
 
+    def __getitem__(self, name: str) -> Array:
+        """The values of a record, `(T, …)`."""
+        if name in self.records:
+            return self.records[name].values
+        known = ", ".join(self.records) or "nothing"
+        raise ExoskelError(f"{name!r} was not recorded, but {known}; use run(..., record=[{name!r}])")
+
+    def contact_force(self, first: str, second: str) -> Array:
+        """The contact force of one body on another, `model/body`, at each sample, `(T, 3)`, N."""
+        if self.contacts is None:
+            raise ExoskelError('contacts were not recorded; use run(..., record=["contacts"])')
+        for name in (first, second):
+            if name not in (*self.body_names, "world"):
+                raise UnknownNameError(not_found_message(name, [*self.body_names, "world"], "body", "the trajectory"))
+        return self.contacts.forces(first, second, len(self))
+
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         return f"Trajectory({span}, {len(self)} samples, {len(self.body_names)} bodies, {len(self.dof_names)} dofs)"
@@ -87,9 +184,13 @@ class Trajectory:
             writers[target.suffix.lower()](file)
 
     def _save_csv(self, file: BinaryIO) -> None:
-        table = self.to_pandas()
-        table.columns = [_plain_cell(name) for name in table.columns]
-        table.to_csv(file, index=False)
+        columns = self.columns()
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([_plain_cell(name) for name in columns])
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        text.flush()
+        text.detach()
 
     def _save_npz(self, file: BinaryIO) -> None:
         content = {
@@ -100,9 +201,17 @@ class Trajectory:
             "positions": self.positions,
             "velocities": self.velocities,
             "energy": self.energy,
-            "meta": np.array(json.dumps({"format": FORMAT, **self.meta})),
+            "meta": np.array(json.dumps({"format": FORMAT, **self.meta, **self._record_metadata()})),
         }
+        content |= {f"record_{number}": record.values for number, record in enumerate(self.records.values())}
+        if self.contacts is not None:
+            content |= {f"contact_{name}": getattr(self.contacts, name) for name in _CONTACT_FIELDS}
         write_npz(file, content, zipfile.ZIP_DEFLATED)
+
+    def _record_metadata(self) -> dict[str, Any]:
+        """The names and columns of records, for files that have any."""
+        described = [{"name": name, "columns": record.columns} for name, record in self.records.items()]
+        return {"records": described} if described else {}
 
     def _save_parquet(self, file: BinaryIO) -> None:
         try:
@@ -123,6 +232,8 @@ class Trajectory:
             if missing:
                 raise ExoskelError(f"{os.fspath(path)!r} is not a trajectory: missing {', '.join(missing)}")
             _check_shapes(arrays, os.fspath(path))
+            meta = _check_metadata(parse_metadata(str(arrays["meta"])), os.fspath(path))
+            records, contacts = _read_records(path, meta, arrays, max_bytes)
             return cls(
                 arrays["time"],
                 [str(name) for name in arrays["body_names"]],
@@ -131,7 +242,9 @@ class Trajectory:
                 arrays["positions"],
                 arrays["velocities"],
                 arrays["energy"],
-                _check_metadata(parse_metadata(str(arrays["meta"])), os.fspath(path)),
+                meta,
+                records,
+                contacts,
             )
         except ExoskelError:
             raise
@@ -142,11 +255,16 @@ class Trajectory:
             raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {lower_first(reason)}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A table with a row for each sample: time, coordinates, energies, and poses by body."""
+        """A table with a row for each sample: see `columns`."""
         try:
             import pandas
         except ImportError:
             raise ExoskelError("tables need pandas: pip install 'exoskel[arrow]'") from None
+        return pandas.DataFrame(self.columns())
+
+    def columns(self) -> dict[str, Array]:
+        """Columns with a number for each sample: time, coordinates, energies, poses by body, records, and the contact
+        forces of each pair of bodies that touch."""
         columns: dict[str, Array] = {"time": self.time}
         for i, name in enumerate(column_names(self.dof_names, self.meta)):
             columns[f"q:{name}"] = self.positions[:, i]
@@ -155,12 +273,23 @@ class Trajectory:
         for i, name in enumerate(self.body_names):
             for k, part in enumerate(("x", "y", "z", "qw", "qx", "qy", "qz")):
                 columns[f"{name}:{part}"] = self.body_poses[:, i, k]
-        return pandas.DataFrame(columns)
+        for name, record in self.records.items():
+            rows = record.values.reshape(len(self), len(record.columns))
+            columns |= {f"{name}:{c}" if c else name: rows[:, i] for i, c in enumerate(record.columns)}
+        if self.contacts is not None:
+            columns["contacts"] = np.bincount(self.contacts.sample, minlength=len(self)).astype(np.float64)
+            for first, second in self.contacts.pairs():
+                forces = self.contacts.forces(first, second, len(self))
+                columns |= {f"contact:{first}:{second}:f{axis}": forces[:, k] for k, axis in enumerate("xyz")}
+        return columns
 
     # --- resampling -----------------------------------------------------------------------------------
 
     def resample(self, step: float) -> Trajectory:
-        """The motion at times `step` s apart, interpolated linearly; rotations along the shorter arc."""
+        """The motion at times `step` s apart, interpolated linearly; rotations along the shorter arc.
+
+        Records are interpolated, too.  Contacts are omitted.
+        """
         if not (step > 0.0 and np.isfinite(step)):
             raise ExoskelError(f"the step must be positive and finite, not {step}")
         if len(self) < 2:
@@ -194,6 +323,7 @@ class Trajectory:
             between(self.velocities),
             between(self.energy),
             self.meta,
+            {name: Record(between(one.values), one.columns) for name, one in self.records.items()},
         )
 
     def _even_times(self, step: float) -> Array:
@@ -218,7 +348,7 @@ def check_target(
         known = f"{', '.join(extensions[:-1])} or {extensions[-1]}"
         raise ExoskelError(f"cannot save a {what} as {extension}; use {known}")
     check_writable(target)
-    needed = {".csv": ("pandas",), ".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
+    needed = {".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise ExoskelError(f"{target.suffix} files need {' and '.join(missing)}: pip install 'exoskel[arrow]'")
@@ -349,6 +479,58 @@ def _check_shapes(data: Mapping[str, Array], name: str) -> None:
         raise ExoskelError(f"{name!r} is not a trajectory: its times decrease")
 
 
+def _read_records(
+    path: str | os.PathLike[str], meta: dict[str, Any], arrays: Mapping[str, Any], limit: int
+) -> tuple[dict[str, Record], ContactRecord | None]:
+    """The records and contacts of a file, which `meta` and `arrays` were read from."""
+    samples, name = len(arrays["time"]), os.fspath(path)
+    described = meta.pop("records", [])
+    if not isinstance(described, list) or not all(_is_record(one) for one in described):
+        raise ExoskelError(f"{name!r} is not a trajectory: 'records' in its metadata are not names and columns")
+    keys = [f"record_{number}" for number in range(len(described))]
+    contact_keys = [f"contact_{field}" for field in _CONTACT_FIELDS]
+    found = read_npz(path, [*keys, *contact_keys], limit)
+    records: dict[str, Record] = {}
+    for key, one in zip(keys, described, strict=True):
+        values = found.get(key)
+        size = (samples, len(one["columns"]))
+        if values is None or values.dtype.kind != "f" or (values.shape[:1], values.size) != ((samples,), prod(size)):
+            raise ExoskelError(f"{name!r} is not a trajectory: the record {one['name']!r} has the wrong shape or type")
+        records[one["name"]] = Record(values, one["columns"])
+    if not any(key in found for key in contact_keys):
+        return records, None
+    bodies = [str(body) for body in arrays["body_names"]]
+    contacts = _contacts_from([found.get(key) for key in contact_keys], bodies, samples)
+    if contacts is None:
+        raise ExoskelError(f"{name!r} is not a trajectory: its contacts have the wrong shape or type")
+    return records, contacts
+
+
+def _is_record(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("columns"), list)
+        and all(isinstance(column, str) for column in value["columns"])
+    )
+
+
+def _contacts_from(arrays: Sequence[Any], bodies: list[str], samples: int) -> ContactRecord | None:
+    """The contacts in arrays of a file; None if these do not belong together."""
+    if any(one is None for one in arrays):
+        return None
+    count = len(np.atleast_1d(arrays[0]))
+    shapes = [(count,), (count, 2), (count, 3), (count, 3), (count,), (count, 3)]
+    kinds = ("iu", "iu", "f", "f", "f", "f")
+    if any(
+        one.shape != shape or one.dtype.kind not in kind for one, shape, kind in zip(arrays, shapes, kinds, strict=True)
+    ):
+        return None
+    sample, pairs = arrays[0].astype(np.intp), arrays[1].astype(np.intp)
+    is_valid = ((sample >= 0) & (sample < samples)).all() and ((pairs >= -1) & (pairs < len(bodies))).all()
+    return ContactRecord(bodies, sample, pairs, *arrays[2:]) if is_valid else None
+
+
 _TEXTS = ("engine", "world")
 
 
@@ -374,4 +556,6 @@ UNITS = {
     "velocity": "rad/s or m/s",
     "energy": "J",
     "pose": "m and quaternion w x y z",
+    "force": "N or N·m",
+    "acceleration": "rad/s² or m/s²",
 }

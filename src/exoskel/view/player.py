@@ -290,7 +290,7 @@ class Player:
 
     def _ensure_started(self) -> Simulation:
         if self._simulation is None:
-            simulation = Simulation(self._world_with_gravity(), self.engine)
+            simulation = Simulation(self._world_with_gravity(), self.engine, warn=False)
             if self._pending_state is not None:
                 try:
                     simulation.positions, simulation.velocities = self._pending_state

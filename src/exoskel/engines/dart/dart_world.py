@@ -9,7 +9,15 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.engine_process import EngineProcess
-from exoskel.engines.interface import Contact, Engine, EngineCapabilities, contacts_from_rows
+from exoskel.engines.interface import (
+    AppliedWrench,
+    AppliedWrenches,
+    Contact,
+    Engine,
+    EngineCapabilities,
+    StepDynamics,
+    contacts_from_rows,
+)
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
@@ -72,11 +80,20 @@ class DartWorld:
     def reset(self) -> None:
         """Return to the initial state."""
         self._forces = self._commands = np.zeros(len(self.dof_names))
+        self.wrenches = AppliedWrenches(len(self.bodies))
         self._pull: dict[str, Any] | None = None
         self._state = self._child.ask(self._load)
 
     def step(self, count: int = 1) -> None:
-        self._state = self._child.ask({"step": count, "pull": self._pull})
+        self._state = self._child.ask({"step": count, **self._actions()})
+
+    def _actions(self) -> dict[str, Any]:
+        """What acts on bodies during steps."""
+        return {"pull": self._pull, "wrenches": self.wrenches.rows()}
+
+    def apply_wrench(self, body: int, wrench: AppliedWrench) -> None:
+        """Apply a force and a torque to a body, by its number, until they are replaced."""
+        self.wrenches.replace(body, wrench)
 
     def _set(self, name: str, values: Array) -> Array:
         if np.shape(values) != (len(self.dof_names),):
@@ -124,20 +141,28 @@ class DartWorld:
 
     @property
     def state(self) -> Array:
-        """Time, positions, velocities, forces and commands."""
-        return np.concatenate([[self.time], self.positions, self.velocities, self._forces, self._commands])
+        """Time, positions, velocities, forces, commands, and forces on bodies."""
+        inputs = self._forces, self._commands, self.wrenches.array()
+        return np.concatenate([[self.time], self.positions, self.velocities, *inputs])
 
     @state.setter
     def state(self, values: Array) -> None:
         count = len(self.dof_names)
-        if np.shape(values) != (1 + 4 * count,):
-            raise ExoskelError(f"a state has {1 + 4 * count} numbers, not an array of shape {np.shape(values)}")
-        self.positions, self.velocities, self.forces, self.commands = np.split(values[1:], 4)
+        total = 1 + 4 * count + len(self.wrenches.array())
+        if np.shape(values) != (total,):
+            raise ExoskelError(f"a state has {total} numbers, not an array of shape {np.shape(values)}")
+        self.positions, self.velocities, self.forces, self.commands = np.split(values[1 : 1 + 4 * count], 4)
+        self.wrenches.set_array(values[1 + 4 * count :])
         self._state = self._child.ask({"time": float(values[0])})
 
     @property
     def body_poses(self) -> Array:
         return np.array(self._state["poses"], dtype=np.float64).reshape(-1, 4, 4)
+
+    @property
+    def body_velocities(self) -> Array:
+        """The angular velocity and that of the origin of each body, `(bodies, 6)`, in world axes."""
+        return np.array(self._child.ask({"twists": True})["twists"], dtype=np.float64).reshape(-1, 6)
 
     @property
     def energy(self) -> tuple[float, float]:
@@ -181,6 +206,16 @@ class DartWorld:
     def bias_forces(self) -> Array:
         """Coriolis, centrifugal and gravity forces, `(dofs)`."""
         return np.array(self._dynamics()["bias"], dtype=np.float64)
+
+    def gravity_forces(self) -> Array:
+        """The part of the bias forces that gravity causes, `(dofs)`."""
+        return np.array(self._dynamics()["gravity"], dtype=np.float64)
+
+    def step_dynamics(self) -> StepDynamics:
+        """What the next step does at the present state, with the present forces and commands; nothing changes."""
+        found = self._child.ask({"trial": True, **self._actions()})
+        rows = (np.array(found[name], dtype=np.float64).reshape(-1, 6) for name in ("bodies", "reactions"))
+        return StepDynamics(np.array(found["accelerations"], dtype=np.float64), *rows)
 
     def jacobian(self, body: Body, point: Array) -> Array:
         """The Jacobian of a point in a body's frame: `(6, dofs)`, angular velocity first, both in world axes."""

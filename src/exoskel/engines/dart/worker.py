@@ -1,8 +1,10 @@
 """DART in its own process.
 
 Requests: {"load": path, "limits": {joint: bool}, "step": s or null, "friction": number or null}, {"step": n,
-"pull": body, point and target, or null}, {"contacts": true}, {"set": "positions" | "velocities" | "forces" |
-"commands", "values": […]}, {"time": s}, {"dynamics": true}, {"jacobian": number of the body, "point": […]}.
+"pull": body, point and target, or null, "wrenches": rows of body, force, point and torque}, {"trial": true, …} for
+the accelerations and reactions of such a step, {"twists": true}, {"contacts": true}, {"set": "positions" |
+"velocities" | "forces" | "commands", "values": […]}, {"time": s}, {"dynamics": true}, {"jacobian": number of the body,
+"point": […]}.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ class _WorkerWorld:
         self.world: Any = None
         self.inputs: dict[str, list[float]] = {}
         self.pull: dict[str, Any] | None = None
+        self.wrenches: list[dict[str, Any]] = []
+        self.known_contacts: list[dict[str, Any]] | None = None
+        """The contacts of the last step, if a trial step was taken since."""
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if "load" in request:
@@ -36,17 +41,27 @@ class _WorkerWorld:
         if "jacobian" in request:
             return self._jacobian(request["jacobian"], request["point"])
         if "contacts" in request:
-            return {"contacts": self._contacts()}
-        self.pull = request.get("pull")
+            return {"contacts": self._contacts() if self.known_contacts is None else self.known_contacts}
+        if "twists" in request:
+            bodies = self._bodies()
+            return {"twists": [[*b.getAngularVelocity(), *b.getLinearVelocity()] for b in bodies]}
+        self.pull, self.wrenches = request.get("pull"), request.get("wrenches", [])
+        if "trial" in request:
+            return self._trial()
         if "set" in request:
             self._set(request["set"], request["values"])
         elif "time" in request:
             self.world.setTime(request["time"])
         for _ in range(int(request.get("step", 0))):
-            self._drive()
-            self._pull()
-            self.world.step()
+            self._take_step()
         return self._state()
+
+    def _take_step(self) -> None:
+        self.known_contacts = None
+        self._drive()
+        self._push()
+        self._pull()
+        self.world.step()
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         parsers = getattr(self.dartpy, "utils", None) or self.dartpy.io
@@ -119,6 +134,14 @@ class _WorkerWorld:
             skeleton.setCommands(combined)
             first += count
 
+    def _push(self) -> None:
+        """Apply forces and torques to bodies for one step: DART clears them after it."""
+        bodies = self._bodies() if self.wrenches else []
+        for one in self.wrenches:
+            body = bodies[one["body"]]
+            body.addExtForce(one["force"], one["point"], False, True)
+            body.addExtTorque(one["torque"], False)
+
     def _pull(self) -> None:
         """Pull a body to its target for one step: DART clears forces after it."""
         if self.pull is None:
@@ -141,6 +164,31 @@ class _WorkerWorld:
         return {
             "mass": [s.getMassMatrix().tolist() for s in skeletons],
             "bias": [float(f) for s in skeletons for f in s.getCoriolisAndGravityForces()],
+            "gravity": [float(f) for s in skeletons for f in s.getGravityForces()],
+        }
+
+    def _trial(self) -> dict[str, Any]:
+        """Take a step, measure what it did, and return to the state before it."""
+        contacts = self._contacts() if self.known_contacts is None else self.known_contacts
+        skeletons, bodies, time = self._skeletons(), self._bodies(), self.world.getTime()
+        before = [(s.getPositions(), s.getVelocities()) for s in skeletons]
+        self._take_step()
+        rates = [
+            (s.getVelocities() - velocities) / self.world.getTimeStep()
+            for s, (_, velocities) in zip(skeletons, before, strict=True)
+        ]
+        transmitted = [np.array(body.getBodyForce()) for body in bodies]
+        for skeleton, (positions, velocities), rate in zip(skeletons, before, rates, strict=True):
+            skeleton.setPositions(positions)
+            skeleton.setVelocities(velocities)
+            skeleton.setAccelerations(rate)
+        self.world.setTime(time)
+        self.known_contacts = contacts
+        turns = [body.getWorldTransform().rotation() for body in bodies]
+        return {
+            "accelerations": [float(a) for rate in rates for a in rate],
+            "bodies": [[*b.getAngularAcceleration(), *b.getLinearAcceleration()] for b in bodies],
+            "reactions": [[*(t @ f[:3]), *(t @ f[3:])] for t, f in zip(turns, transmitted, strict=True)],
         }
 
     def _jacobian(self, number: int, point: list[float]) -> dict[str, Any]:
@@ -188,7 +236,9 @@ class _WorkerWorld:
                 sum(float(s.computeKineticEnergy()) for s in moving),
                 sum(float(s.computePotentialEnergy()) for s in moving) + self._weightless_potential(moving),
             ],
-            "contacts": self.world.getLastCollisionResult().getNumContacts(),
+            "contacts": len(self.known_contacts)
+            if self.known_contacts is not None
+            else self.world.getLastCollisionResult().getNumContacts(),
         }
 
 

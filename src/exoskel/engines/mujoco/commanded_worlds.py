@@ -118,13 +118,14 @@ class CommandedWorlds:
             self._apply()
         wrenches = self.compiled.first_wrenches
         has_wrenches = len(wrenches) > 0 and bool(is_first.any())
+        applied = self._wrenches[is_first].copy() if has_wrenches else wrenches
         if has_wrenches:
             self._mark_changed()
-            self._wrenches[is_first] = wrenches
+            self._wrenches[is_first] = applied + wrenches
         self._advance(1)
         self._commands = commands
         if has_wrenches:
-            self._wrenches[is_first] = 0.0
+            self._wrenches[is_first] = applied
         self._return_to_commands(is_affected & ~(is_first & self._is_commanded))
         self._mark_changed()
         self._is_first[...] = self._is_coasting[...] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,10 +11,19 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.interface import Contact, Engine, EngineCapabilities, InvalidInertia
+from exoskel.engines.interface import (
+    AppliedWrench,
+    AppliedWrenches,
+    Contact,
+    Engine,
+    EngineCapabilities,
+    InvalidInertia,
+    StepDynamics,
+)
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
 from exoskel.engines.mujoco.impulse_step import ImpulseStep
 from exoskel.engines.mujoco.limit_guard import LimitGuard
+from exoskel.engines.mujoco.measurements import body_accelerations, body_twists, joint_reactions
 from exoskel.engines.mujoco.step_choice import has_only_limits, needs_impulse_step
 from exoskel.engines.mujoco.step_model import StepModel
 from exoskel.formats.mjcf import mujoco_import
@@ -54,12 +64,12 @@ class MujocoWorld(CommandedWorlds):
             self.data: Any = mujoco.MjData(self.model)
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
-        self.qpos, self.qvel = self.data.qpos, self.data.qvel
-        self._applied, self._wrenches = self.data.qfrc_applied, self.data.xfrc_applied
+        self._use(self.data)
         self.coordinates, self.actuation = compiled.coordinates, compiled.actuation
         self.bodies, self.body_ids = compiled.bodies, compiled.body_ids
         self._is_stale = False
         self._takes_first_step = True
+        self.wrenches = AppliedWrenches(len(self.bodies))
         self._numbers = {id(body): i for i, body in enumerate(compiled.layout.bodies)}
         self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
         self.reset()
@@ -86,6 +96,7 @@ class MujocoWorld(CommandedWorlds):
         self._is_commanded[...] = False
         self._is_first[...] = self._is_coasting[...] = self._takes_first_step = True
         self._forces_rotate = False
+        self.wrenches.clear()
         self.positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
         self.velocities = np.array([v for j in self._joints for v in j.velocities], dtype=float)
         self.actuation.set_speeds(self.qpos, self.qvel, self._commands, velocities=False)
@@ -132,19 +143,22 @@ class MujocoWorld(CommandedWorlds):
         spec = self._mujoco.mjtState.mjSTATE_INTEGRATION
         own = np.empty(self._mujoco.mj_stateSize(self.model, spec))
         self._mujoco.mj_getState(self.model, self.data, own, spec)
-        flags = (self._is_first, self._is_coasting, self._is_commanded)
-        return np.concatenate([own, self._forces, self._commands, np.array(flags, dtype=np.float64)])
+        flags = np.array((self._is_first, self._is_coasting, self._is_commanded), dtype=np.float64)
+        return np.concatenate([own, self._forces, self._commands, flags, self.wrenches.array()])
 
     @state.setter
     def state(self, values: Array) -> None:
         spec = self._mujoco.mjtState.mjSTATE_INTEGRATION
         size, count = self._mujoco.mj_stateSize(self.model, spec), self.coordinates.count
-        array = spatial.array(values)
-        if array.shape != (size + 2 * count + 3,):
-            raise ExoskelError(f"a state has {size + 2 * count + 3} numbers, not an array of shape {array.shape}")
-        self._mujoco.mj_setState(self.model, self.data, array[:size].copy(), spec)
-        self._forces[:], self._commands[:] = array[size : size + count], array[size + count : -3]
-        for mask, flag in zip((self._is_first, self._is_coasting, self._is_commanded), array[-3:], strict=True):
+        array, parts = spatial.array(values), np.cumsum([size, count, count, 3]).tolist()
+        total = parts[-1] + len(self.wrenches.array())
+        if array.shape != (total,):
+            raise ExoskelError(f"a state has {total} numbers, not an array of shape {array.shape}")
+        own, forces, commands, flags, wrenches = np.split(array, parts)
+        self._mujoco.mj_setState(self.model, self.data, own.copy(), spec)
+        self._forces[:], self._commands[:] = forces, commands
+        self.wrenches.set_array(wrenches)
+        for mask, flag in zip((self._is_first, self._is_coasting, self._is_commanded), flags, strict=True):
             mask[...] = bool(flag)
         self._takes_first_step = bool(self._is_first or self._is_coasting)
         self._update_forces_rotate()
@@ -154,7 +168,10 @@ class MujocoWorld(CommandedWorlds):
 
     def step(self, count: int = 1) -> None:
         try:
-            self._step(count)
+            if self.wrenches.acting:
+                self._push(count)
+            else:
+                self._step(count)
         except self._mujoco.FatalError as error:
             raise _stopped(error) from None
 
@@ -260,6 +277,37 @@ class MujocoWorld(CommandedWorlds):
             self.refresh()
         return int(self.data.ncon)
 
+    @property
+    def body_velocities(self) -> Array:
+        """The angular velocity and that of the origin of each body, `(bodies, 6)`, in world axes."""
+        self._mujoco.mj_kinematics(self.model, self.data)
+        self._mujoco.mj_comPos(self.model, self.data)
+        self._mujoco.mj_comVel(self.model, self.data)
+        return body_twists(self.model, self.data)[self.body_ids]
+
+    # --- forces on bodies -----------------------------------------------------------------------------
+
+    def apply_wrench(self, body: int, wrench: AppliedWrench) -> None:
+        """Apply a force and a torque to a body, by its number, until they are replaced."""
+        self.wrenches.replace(body, wrench)
+        self.data.xfrc_applied[self.body_ids[body]] = 0.0
+
+    def _push(self, count: int) -> None:
+        """Step with forces on bodies, whose points move."""
+        for _ in range(count):
+            self._set_wrenches()
+            self._step(1)
+
+    def _set_wrenches(self) -> None:
+        """Convert forces at points of bodies to forces at their centres of mass, at the present positions."""
+        self._mujoco.mj_kinematics(self.model, self.data)
+        for body, one in self.wrenches.acting.items():
+            number = int(self.body_ids[body])
+            point = self.data.xmat[number].reshape(3, 3) @ one.point + self.data.xpos[number]
+            arm = point - self.data.xipos[number]
+            self.data.xfrc_applied[number, :3] = one.force
+            self.data.xfrc_applied[number, 3:] = one.torque + np.cross(arm, one.force)
+
     # --- pulling with the mouse -----------------------------------------------------------------------
 
     def pull(self, body: int, point: Array, target: Array) -> None:
@@ -276,7 +324,7 @@ class MujocoWorld(CommandedWorlds):
         mujoco.mjv_applyPerturbForce(self.model, self.data, perturbation)
 
     def release(self) -> None:
-        """Stop pulling."""
+        """Stop pulling; forces that are applied to bodies act again."""
         self.data.xfrc_applied[:] = 0.0
 
     def _mass_at(self, number: int, position: Array) -> float:
@@ -310,10 +358,9 @@ class MujocoWorld(CommandedWorlds):
     @contextmanager
     def _scene_dynamics(self) -> Iterator[None]:
         """Compute the dynamics with the scene's masses, and without the armature of prescribed joints."""
-        model, mujoco, factors = self.model, self._mujoco, self.compiled.mass_factors
+        model, factors, own = self.model, self.compiled.mass_factors, self.data
         if not self.compiled.prescribed_dofs.any() and (factors == 1.0).all():
-            mujoco.mj_fwdPosition(model, self.data)
-            mujoco.mj_fwdVelocity(model, self.data)
+            self._compute_dynamics()
             yield
             return
         masses, inertias, inertia = model.body_mass.copy(), model.body_inertia.copy(), model.dof_M0.copy()
@@ -322,18 +369,24 @@ class MujocoWorld(CommandedWorlds):
         model.dof_armature[:] = 0.0
         model.body_mass[:] *= factors
         model.body_inertia[:] *= factors[:, None]
+        self._use(copy.copy(own))
         try:
-            mujoco.mj_kinematics(model, self.data)
-            mujoco.mj_comPos(model, self.data)
-            mujoco.mj_makeM(model, self.data)
-            mujoco.mj_comVel(model, self.data)
-            mujoco.mj_passive(model, self.data)
-            mujoco.mj_rne(model, self.data, 0, self.data.qfrc_bias)
+            self._compute_dynamics()
             yield
         finally:
+            self._use(own)
             model.dof_armature[:] = self.actuation.armature
             model.body_mass[:], model.body_inertia[:], model.dof_M0[:] = masses, inertias, inertia
-            mujoco.mj_forward(model, self.data)
+
+    def _compute_dynamics(self) -> None:
+        """Compute inertia and bias forces; contacts stay those of the last step."""
+        model, data, mujoco = self.model, self.data, self._mujoco
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_makeM(model, data)
+        mujoco.mj_comVel(model, data)
+        mujoco.mj_passive(model, data)
+        mujoco.mj_rne(model, data, 0, data.qfrc_bias)
 
     def bias_forces(self) -> Array:
         """Coriolis, centrifugal and gravity forces, `(dofs)`: the forces for zero acceleration."""
@@ -342,6 +395,51 @@ class MujocoWorld(CommandedWorlds):
             change = self.coordinates.velocity_matrix(self.data.qpos)
             out: Array = change.T @ (self.data.qfrc_bias - self.data.qfrc_gravcomp)
             return out
+
+    def gravity_forces(self) -> Array:
+        """The part of the bias forces that gravity causes, `(dofs)`."""
+        velocities = self.data.qvel.copy()
+        self.data.qvel[:] = 0.0
+        try:
+            return self.bias_forces()
+        finally:
+            self.data.qvel[:] = velocities
+
+    def step_dynamics(self) -> StepDynamics:
+        """What the next step does at the present state, with the present forces and commands; nothing changes."""
+        positions, velocities = self.qpos.copy(), self.qvel.copy()
+        with self._trial_step() as data:
+            rates = (data.qvel - velocities) / self.time_step
+            data.qpos[:], data.qvel[:] = positions, velocities
+            if self.model.opt.integrator == self._mujoco.mjtIntegrator.mjINT_RK4:  # it ends at another state
+                self._mujoco.mj_forward(self.model, data)
+            data.qacc[:] = rates
+            reactions = joint_reactions(self.model, data)[self.body_ids]
+            bodies = body_accelerations(self.model, data)[self.body_ids]
+        accelerations = self.coordinates.velocities(positions, rates)
+        accelerations[[index for index, _, _ in self.coordinates.static]] = 0.0
+        return StepDynamics(accelerations, bodies, reactions)
+
+    @contextmanager
+    def _trial_step(self) -> Iterator[Any]:
+        """Take a step with a copy of the data; the world is unchanged afterwards."""
+        own, takes_first_step = self.data, self._takes_first_step
+        masks = (self._is_first, self._is_coasting, self._is_commanded)
+        kept = [mask.copy() for mask in masks]
+        try:
+            self._use(copy.copy(own))
+            self.step(1)
+            yield self.data
+        finally:
+            self._use(own)
+            self._takes_first_step = takes_first_step
+            for mask, before in zip(masks, kept, strict=True):
+                mask[...] = before
+
+    def _use(self, data: Any) -> None:
+        self.data = data
+        self.qpos, self.qvel = data.qpos, data.qvel
+        self._applied, self._wrenches = data.qfrc_applied, data.xfrc_applied
 
     def jacobian(self, body: Body, point: Array = np.zeros(3)) -> Array:  # noqa: B008 - never changed
         """The Jacobian of a point in a body's frame: `(6, dofs)`, angular velocity first, both in world axes."""

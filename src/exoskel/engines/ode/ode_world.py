@@ -14,7 +14,15 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.engine_process import EngineProcess
-from exoskel.engines.interface import Contact, Engine, EngineCapabilities, InvalidInertia, contacts_from_rows
+from exoskel.engines.interface import (
+    AppliedWrench,
+    AppliedWrenches,
+    Contact,
+    Engine,
+    EngineCapabilities,
+    InvalidInertia,
+    contacts_from_rows,
+)
 from exoskel.engines.inverse_kinematics import InverseKinematics
 from exoskel.engines.ode.bodies import STATIC, OdeBodies
 from exoskel.engines.ode.joints import OdeJoints, connected_numbers
@@ -171,11 +179,25 @@ class OdeWorld:
         self.state_problem = ""
         """What makes the state invalid; the last valid one is preserved."""
         self._pull: dict[str, Any] | None = None
+        self.wrenches = AppliedWrenches(len(self.bodies))
         self._child = EngineProcess("ODE", "exoskel.engines.ode.worker")
         self._update(self._child.ask({"load": load}))
 
     def step(self, count: int = 1) -> None:
-        self._update(self._child.ask({"step": count, "pull": self._pull}))
+        self._update(self._child.ask({"step": count, "pull": self._pull, "wrenches": self._moving_wrenches()}))
+
+    def apply_wrench(self, body: int, wrench: AppliedWrench) -> None:
+        """Apply a force and a torque to a body, by its number, until they are replaced."""
+        self.wrenches.replace(body, wrench)
+
+    def _moving_wrenches(self) -> list[dict[str, Any]]:
+        """The forces and torques on bodies that move, by their numbers among these, with points from their centres."""
+        moving = {int(row): number for number, row in enumerate(self._bodies.rows)} if self.wrenches.acting else {}
+        return [
+            {**row, "body": number, "point": (np.array(row["point"]) - self._bodies.coms[number]).tolist()}
+            for row in self.wrenches.rows()
+            if (number := moving.get(row["body"])) is not None
+        ]
 
     def _update(self, state: dict[str, Any]) -> None:
         self._time = float(state["time"])
@@ -204,8 +226,12 @@ class OdeWorld:
 
     @property
     def velocities(self) -> Array:
-        twists = self._bodies.origin_twists(self._poses, self._twists)
-        return self._inverse_kinematics.velocities(self._poses, twists)
+        return self._inverse_kinematics.velocities(self._poses, self.body_velocities)
+
+    @property
+    def body_velocities(self) -> Array:
+        """The angular velocity and that of the origin of each body, `(bodies, 6)`, in world axes."""
+        return self._bodies.origin_twists(self._poses, self._twists)
 
     @property
     def body_poses(self) -> Array:

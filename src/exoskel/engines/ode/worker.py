@@ -1,7 +1,8 @@
 """ODE in its own process, through the bindings that come with Panda3D (single precision).
 
 Requests: {"load": records of bodies, joints, motors and geoms, and world settings}, {"step": n, "pull": body, point
-from its centre and target, or null}, {"measure": true} for ODE's own joint coordinates, and {"contacts": true}.
+from its centre and target, or null, "wrenches": rows of body, force, point from its centre and torque},
+{"measure": true} for ODE's own joint coordinates, and {"contacts": true}.
 Poses are x y z qw qx qy qz.
 """
 
@@ -39,7 +40,7 @@ class _Host:
             return {"joints": [joint.measure() for joint in self.world.joints]}
         if "contacts" in request:
             return {"contacts": self.world.geoms.contacts()}
-        self.world.step(int(request.get("step", 0)), request.get("pull"))
+        self.world.step(int(request.get("step", 0)), request.get("pull"), request.get("wrenches", []))
         return self.world.state()
 
 
@@ -91,9 +92,11 @@ class _WorkerWorld:
             if not one["enabled"]:
                 body.disable()
 
-    def step(self, count: int, pull: JsonObject | None = None) -> None:
+    def step(self, count: int, pull: JsonObject | None, wrenches: list[JsonObject]) -> None:
         for _ in range(count):
             self.contacts = self.geoms.collide()
+            for one in wrenches:
+                self._push(one)
             if pull is not None:
                 self._pull(pull)
             for motor in self.motors:
@@ -104,6 +107,13 @@ class _WorkerWorld:
             self.steps += 1
             if self._diverged() is not None:
                 return
+
+    def _push(self, wrench: JsonObject) -> None:
+        """Apply a force and a torque to a body for one step."""
+        body = self.bodies[wrench["body"]]
+        body.enable()
+        body.addForceAtPos(*wrench["force"], *body.getRelPointPos(*wrench["point"]))
+        body.addTorque(*wrench["torque"])
 
     def _pull(self, pull: JsonObject) -> None:
         """Pull a body to its target for one step."""

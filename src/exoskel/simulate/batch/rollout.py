@@ -11,7 +11,7 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.preflight import require
+from exoskel.engines.preflight import engine_notes, require, warn_about
 from exoskel.scene.item import qualified_name
 from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.batch import threads as on_threads
@@ -19,8 +19,8 @@ from exoskel.simulate.batch.parameters import Variation
 from exoskel.simulate.batch.plan import RECORDS, STATE_RECORDS, Policy, RolloutPlan, broadcastable
 from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, LazySamples, RawStates, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
+from exoskel.simulate.motion_recorder import FRAMES_A_SECOND
 from exoskel.simulate.options import MAX_THREADS, check_positive, sample_stride, whole_number
-from exoskel.simulate.run import FRAMES_A_SECOND
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.version import __version__
@@ -63,6 +63,7 @@ def rollout(
     memory: int = MEMORY,
     folder: str | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> BatchTrajectory:
     """Simulate many copies of a world for `steps` time steps, and return samples, `stride` steps apart.
 
@@ -78,7 +79,8 @@ def rollout(
     contacts and constraint rows per world (a short run measures them by default); or `ray`, on a cluster at `address`
     (by default a local one with so many `workers`), in shards of `shard` worlds.  Samples beyond `memory` bytes are
     stored in files in `folder` as long as the result exists.  An interrupt (Ctrl-C) ends the rollout and returns the
-    samples so far.
+    samples so far.  What the engine does differently from the scene is in `meta["diagnostics"]`; with `warn`, an
+    EngineWarning reports it, too.
     """
     scene = as_scene(world)
     if backend not in BACKENDS:
@@ -94,7 +96,11 @@ def rollout(
     check_positive("the friction coefficient", friction, or_zero=True)
     _check_functions(policy=policy, progress=progress)
     extras = _extras(backend, address=address, workers=workers, shard=shard, device=device, capacities=capacities)
-    require(scene, "mujoco", limits=limits, integrator=integrator)
+    name = "warp" if backend == "gpu" else "mujoco"
+    diagnostics = require(scene, name, limits=limits, integrator=integrator)
+    if warn:
+        warn_about(diagnostics, name)
+    notes = {"diagnostics": engine_notes(diagnostics)}
     options = {"step": step, "limits": limits, "friction": friction, "integrator": integrator or "discrete"}
     plan = RolloutPlan(scene.world, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
     plan.vary, plan.options = _variations(vary), options
@@ -110,11 +116,11 @@ def rollout(
     states = 8 * worlds * plan.samples * (engine.coordinates.nq + engine.coordinates.nv)
     if backend == "threads" and STATE_RECORDS.issuperset(plan.record) and scratch.size + states <= memory:
         states_recorder = RawStates(worlds, plan.samples, "velocities" in plan.record)
-        info = _run(plan, engine, backend, extras, states_recorder, progress)
+        info = _run(plan, engine, backend, extras, states_recorder, progress) | notes
         lazy = LazySamples(states_recorder, scratch.arrays, engine.coordinates, plan.threads)
         return _result(plan, engine, states_recorder, lazy, info)
     recorder = ArrayRecorder(scratch.arrays)
-    info = _run(plan, engine, backend, extras, recorder, progress)
+    info = _run(plan, engine, backend, extras, recorder, progress) | notes
     if not recorder.present.all():  # some shards had not finished
         scratch = scratch.only(np.flatnonzero(recorder.present))
     arrays = {name: array[:, : recorder.done] for name, array in scratch.arrays.items()}

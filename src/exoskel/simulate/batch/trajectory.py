@@ -231,7 +231,16 @@ class BatchTrajectory:
         rows = {name: np.array(self.arrays[name][row, :end]) for name in RECORDS}
         drawn = {key: values[row].tolist() for key, values in self.parameters.items()}
         meta = {**self.meta, "world_number": int(self.numbers[row]), "parameters": drawn}
-        return Trajectory(time=self.time[:end], body_names=self.body_names, dof_names=self.dof_names, meta=meta, **rows)
+        return Trajectory(
+            self.time[:end],
+            self.body_names,
+            rows["body_poses"],
+            self.dof_names,
+            rows["positions"],
+            rows["velocities"],
+            rows["energy"],
+            meta,
+        )
 
     def _row(self, number: Any) -> int:
         """The row of a world by its number; negative numbers count from the end."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.preflight import require
+from exoskel.engines.preflight import require, warn_about
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.world import SceneLike, World, as_scene
@@ -136,7 +136,7 @@ class Core:
     def __init__(self, scene: SceneLike, task: Task, count: int, *, threads: int = 0, **options: Any) -> None:
         _check_options(options)
         scene = as_scene(scene)
-        require(scene, "mujoco", limits=options.get("limits"))
+        warn_about(require(scene, "mujoco", limits=options.get("limits")), "mujoco")
         self.task = task
         self.world = scene.world
         self.engine = MujocoWorld(self.world, **options)
