@@ -53,7 +53,7 @@ def test_an_action_acts_for_frame_skip_steps(task: str) -> None:
     simulation.positions = core.now.positions[0]
     simulation.velocities = core.now.velocities[0]
     action = 0.5 * env.action_space.high
-    commands = simulation.commands
+    commands = simulation.commands.copy()
     commands[core.driven] = core.scale * action
     for _ in range(3):
         simulation.commands = commands

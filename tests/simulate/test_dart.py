@@ -80,7 +80,7 @@ def test_commands_have_the_same_effect_as_in_dart() -> None:
         other.reset()
         other.positions = one.positions
         other.velocities = one.velocities
-        assert np.allclose(np.split(other.state[1:], 4)[:2], [one.positions, one.velocities])
+        assert np.allclose(np.split(other.state[1 : 1 + 4 * len(commands)], 4)[:2], [one.positions, one.velocities])
 
 
 @needs_dart

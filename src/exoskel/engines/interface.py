@@ -25,6 +25,10 @@ PULL_STIFFNESS = 100.0
 """The stiffness of the spring that pulls a body, in N/m per kg: the same as MuJoCo's."""
 
 
+DIVERGED = "the motion diverged"
+"""The problem of a state that an engine does not attribute to a body."""
+
+
 class Contact:
     """A contact between two bodies: its position, the normal from the first to the second, the depth (m).
 

@@ -8,7 +8,15 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.edit_tracking import CheckedValue, Tracked, TrackedList, checks_values
-from exoskel.scene.field_checks import FieldError, NumberSequence, check_fields, number, numbers
+from exoskel.scene.field_checks import (
+    ConvertedField,
+    FieldError,
+    NumberSequence,
+    check_fields,
+    initially,
+    number,
+    numbers,
+)
 from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
@@ -23,7 +31,7 @@ class Marker(Item):
     """A named point in the body frame."""
 
     name: str
-    offset: Vector = ZERO
+    offset: ConvertedField[Vector, NumberSequence] = initially(ZERO)
 
 
 class Tessellation(CheckedValue, frozen=True, gc=False):
@@ -69,7 +77,7 @@ class FiniteRotation(CheckedValue, frozen=True, gc=False):
     """How ODE integrates a body's rotation: with `mode` 1 exactly, about `axis` only unless that is zero."""
 
     mode: int = 0
-    axis: Vector = ZERO
+    axis: ConvertedField[Vector, NumberSequence] = initially(ZERO)
 
 
 class BodyState(Tracked, gc=False):
@@ -79,10 +87,10 @@ class BodyState(Tracked, gc=False):
     act during the first step only.  A body that is not `enabled` sleeps until something collides with it.
     """
 
-    linear_velocity: Vector = ZERO
-    angular_velocity: Vector = ZERO
-    force: Vector = ZERO
-    torque: Vector = ZERO
+    linear_velocity: ConvertedField[Vector, NumberSequence] = initially(ZERO)
+    angular_velocity: ConvertedField[Vector, NumberSequence] = initially(ZERO)
+    force: ConvertedField[Vector, NumberSequence] = initially(ZERO)
+    torque: ConvertedField[Vector, NumberSequence] = initially(ZERO)
     enabled: bool = True
     finite_rotation: FiniteRotation = FiniteRotation()
 

@@ -11,12 +11,11 @@ from typing import Any, NoReturn, TypedDict, get_args
 
 import numpy as np
 from msgspec import structs
-from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError, closest_name
 from exoskel.scene.body import Body, check_mass
 from exoskel.scene.edit_tracking import TrackedList
-from exoskel.scene.field_checks import FieldError, NumberSequence, check_fields, numbers, vector
+from exoskel.scene.field_checks import FieldError, NumberRows, NumberSequence, check_fields, numbers, vector
 from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.joint import TRAITS, Actuator, Dof, Drive, Interval, Joint, JointKind, Mimic, wrong_count
 from exoskel.scene.pose import IDENTITY, Pose, Vector
@@ -38,15 +37,15 @@ class JointOptions(TypedDict, total=False):
     """
 
     axis: NumberSequence
-    axes: Sequence[NumberSequence] | NDArray[Any]
+    axes: NumberRows
     position: float
     positions: NumberSequence
     velocity: float
     velocities: NumberSequence
-    limits: NumberSequence | Sequence[NumberSequence]
-    velocity_limits: NumberSequence | Sequence[NumberSequence]
-    acceleration_limits: NumberSequence | Sequence[NumberSequence]
-    force_limits: NumberSequence | Sequence[NumberSequence]
+    limits: NumberSequence | NumberRows
+    velocity_limits: NumberSequence | NumberRows
+    acceleration_limits: NumberSequence | NumberRows
+    force_limits: NumberSequence | NumberRows
     damping: PerDof
     stiffness: PerDof
     friction: PerDof

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from msgspec import Struct, structs
@@ -18,6 +18,37 @@ from exoskel.spatial import AXIS_ORDERS
 
 NumberSequence = Sequence[float] | NDArray[Any]
 """Some numbers: a tuple, a list or an array."""
+NumberRows = Sequence[NumberSequence] | NDArray[Any]
+"""Rows of numbers."""
+
+Stored = TypeVar("Stored")
+Given = TypeVar("Given")
+
+if TYPE_CHECKING:
+
+    class ConvertedField(Generic[Stored, Given]):
+        """A field that stores numbers as a tuple, and is set from any sequence of them.
+
+        Only type checkers see this class: constructors and assignments accept what is `Given`.
+        """
+
+        def __get__(self, item: Any, owner: Any) -> Stored: ...
+
+        def __set__(self, item: Any, value: Given) -> None: ...
+
+else:
+
+    class ConvertedField:
+        """At run time, a field has the type that it stores."""
+
+        def __class_getitem__(cls, types: tuple[Any, Any]) -> Any:
+            return types[0]
+
+
+def initially(value: Any) -> Any:
+    """The default value of a converted field."""
+    return value
+
 
 _PLAIN = {float, int}
 _MOST_CHARACTERS = 80

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.edit_tracking import Tracked
+from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.pose import ZERO, Vector, pose_matrices
 from exoskel.scene.shape import (
     Bounds,
@@ -56,8 +57,8 @@ class Inertia(Tracked, gc=False):
     """
 
     mass: float = 1.0
-    com: Vector | None = ZERO
-    moment: Moment | None = UNIT_MOMENT
+    com: ConvertedField[Vector | None, NumberSequence | None] = initially(ZERO)
+    moment: ConvertedField[Moment | None, NumberSequence | None] = initially(UNIT_MOMENT)
     rule: MomentRule = "all_shapes"
     scales: bool = False
     """The moment is that of a solid of uniform density: it scales with the mass."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CheckedValue, checks_values, no_edits
-from exoskel.scene.field_checks import FieldError, NumberSequence, numbers
+from exoskel.scene.field_checks import ConvertedField, FieldError, NumberRows, NumberSequence, initially, numbers
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 
@@ -118,10 +118,10 @@ class Dof(Item):
     velocity: float = 0.0
     acceleration: float = 0.0
     force: float = 0.0
-    position_limits: Interval = UNLIMITED
-    velocity_limits: Interval = UNLIMITED
-    acceleration_limits: Interval = UNLIMITED
-    force_limits: Interval = UNLIMITED
+    position_limits: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
+    velocity_limits: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
+    acceleration_limits: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
+    force_limits: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
     damping: float = 0.0
     friction: float = 0.0
     stiffness: float = 0.0
@@ -156,7 +156,7 @@ class Joint(Item):
     child: Body
     parent: Body | None = None
     pose: Pose = IDENTITY
-    axes: tuple[Vector, ...] = ()
+    axes: ConvertedField[tuple[Vector, ...], NumberRows] = initially(())
     order: str = "xyz"
     plane: str = "xy"
     pitch: float = DEFAULT_PITCH

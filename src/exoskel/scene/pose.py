@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.edit_tracking import CheckedValue
+from exoskel.scene.field_checks import ConvertedField, NumberRows, NumberSequence, initially
 from exoskel.spatial import Array
 
 Vector = tuple[float, float, float]
@@ -24,7 +25,7 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 class Euler(CheckedValue, frozen=True, gc=False, tag="euler"):
     """Intrinsic Euler angles about the axes in `order`."""
 
-    angles: Vector = ZERO
+    angles: ConvertedField[Vector, NumberSequence] = initially(ZERO)
     order: str = "xyz"
     degrees: bool = False
 
@@ -43,7 +44,7 @@ class Euler(CheckedValue, frozen=True, gc=False, tag="euler"):
 class Quaternion(CheckedValue, frozen=True, gc=False, tag="quaternion"):
     """A quaternion as written; it is normalised when used."""
 
-    wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    wxyz: ConvertedField[tuple[float, float, float, float], NumberSequence] = initially((1.0, 0.0, 0.0, 0.0))
 
     def matrix(self) -> Array:
         """The rotation matrix, `(3, 3)`."""
@@ -53,7 +54,7 @@ class Quaternion(CheckedValue, frozen=True, gc=False, tag="quaternion"):
 class AxisAngle(CheckedValue, frozen=True, gc=False, tag="axis_angle"):
     """A right-handed rotation about an axis that need not be unit."""
 
-    axis: Vector = (0.0, 0.0, 1.0)
+    axis: ConvertedField[Vector, NumberSequence] = initially((0.0, 0.0, 1.0))
     angle: float = 0.0
     degrees: bool = False
 
@@ -66,7 +67,9 @@ class AxisAngle(CheckedValue, frozen=True, gc=False, tag="axis_angle"):
 class Matrix(CheckedValue, frozen=True, gc=False, tag="matrix"):
     """A rotation matrix, row by row."""
 
-    rows: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    rows: ConvertedField[tuple[Vector, Vector, Vector], NumberRows] = initially(
+        ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    )
 
     def matrix(self) -> Array:
         """The rotation matrix, `(3, 3)`."""
@@ -80,7 +83,7 @@ NO_ROTATION = Euler()
 class Pose(CheckedValue, frozen=True, gc=False):
     """A position in metres and a rotation: the pose of one frame in another."""
 
-    position: Vector = ZERO
+    position: ConvertedField[Vector, NumberSequence] = initially(ZERO)
     rotation: Rotation = NO_ROTATION
 
     def matrix(self) -> Array:

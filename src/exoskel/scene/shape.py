@@ -9,6 +9,7 @@ from msgspec import field
 from numpy.typing import NDArray
 
 from exoskel.scene.edit_tracking import CheckedValue
+from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 
@@ -20,7 +21,7 @@ DEFAULT_COLOR: Color = (0.5, 0.5, 1.0, 1.0)
 class Box(CheckedValue, frozen=True, gc=False, tag="box"):
     """Full edge lengths along x, y, z."""
 
-    size: Vector
+    size: ConvertedField[Vector, NumberSequence]
 
     def bounds(self) -> Bounds:
         """The lowest and highest corner of the bounding box, in m."""
@@ -40,7 +41,7 @@ class Sphere(CheckedValue, frozen=True, gc=False, tag="sphere"):
 class Ellipsoid(CheckedValue, frozen=True, gc=False, tag="ellipsoid"):
     """Full diameters along x, y, z."""
 
-    size: Vector
+    size: ConvertedField[Vector, NumberSequence]
 
     def bounds(self) -> Bounds:
         """The lowest and highest corner of the bounding box, in m."""
@@ -97,7 +98,7 @@ class Pyramid(CheckedValue, frozen=True, gc=False, tag="pyramid"):
 class Plane(CheckedValue, frozen=True, gc=False, tag="plane"):
     """A half-space, solid where normal · x < offset.  `normal` is unit."""
 
-    normal: Vector
+    normal: ConvertedField[Vector, NumberSequence]
     offset: float = 0.0
 
     def bounds(self) -> Bounds:
@@ -109,7 +110,7 @@ class Ball(CheckedValue, frozen=True, gc=False):
     """One sphere of a multi-sphere."""
 
     radius: float
-    position: Vector
+    position: ConvertedField[Vector, NumberSequence]
 
 
 class MultiSphere(CheckedValue, frozen=True, gc=False, tag="multi_sphere"):
@@ -135,7 +136,7 @@ class Mesh(CheckedValue, frozen=True, gc=False, tag="mesh"):
     """
 
     uri: str
-    scale: Vector = (1.0, 1.0, 1.0)
+    scale: ConvertedField[Vector, NumberSequence] = initially((1.0, 1.0, 1.0))
     path: str | None = None
     extent: Bounds | None = None
 
@@ -202,7 +203,7 @@ class Shape(Item):
 
     geometry: Geometry
     pose: Pose = IDENTITY
-    color: Color | None = None
+    color: ConvertedField[Color | None, NumberSequence | None] = initially(None)
     collidable: bool = True
     name: str = ""
     space: str = ""

@@ -16,7 +16,7 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.building import as_pose
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.editing import ItemType, matches_path, relative_rotation, rotate_states
-from exoskel.scene.field_checks import NumberSequence
+from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
@@ -31,7 +31,7 @@ class World(Item):
     """Models under one gravity (m/s²), stepped together by `time_step` (s)."""
 
     name: str = "world"
-    gravity: Vector = DEFAULT_GRAVITY
+    gravity: ConvertedField[Vector, NumberSequence] = initially(DEFAULT_GRAVITY)
     time_step: float = DEFAULT_TIME_STEP
     collision_detector: str = ""
     """The detector that the source names, as a preference; may be empty."""

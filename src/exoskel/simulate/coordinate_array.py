@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.spatial import Array
 
 
 class ArrayOwner(Protocol):
@@ -24,21 +24,20 @@ class CoordinateArray(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
     sets it in the simulation, if it can be set.  Results of computations are ordinary arrays.
     """
 
-    _owner: ArrayOwner | None = None
-    _field: str = ""
-    _settable: bool = True
+    _source: tuple[ArrayOwner, str, bool] | None = None
+    """The simulation, the name of the field, and whether it can be set."""
 
     @classmethod
-    def of(cls, owner: ArrayOwner, field: str, values: ArrayLike, *, settable: bool = True) -> CoordinateArray:
-        """The values of a field of a simulation."""
-        out = np.asarray(values, dtype=np.float64).view(cls)
-        out._owner, out._field, out._settable = owner, field, settable
-        out.flags.writeable = False
+    def of(cls, owner: ArrayOwner, field: str, values: Array, *, settable: bool = True) -> CoordinateArray:
+        """The values of a field of a simulation, from a new array."""
+        out = values.view(cls)
+        out._source = owner, field, settable
+        out.setflags(write=False)
         return out
 
     def __array_finalize__(self, source: Any) -> None:
-        if isinstance(source, CoordinateArray):
-            self._owner, self._field, self._settable = source._owner, source._field, source._settable
+        if type(source) is CoordinateArray:
+            self._source = source._source
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Results of computations as ordinary arrays and numbers."""
@@ -51,38 +50,25 @@ class CoordinateArray(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         return super().__getitem__(key)
 
     def _named(self, name: str) -> Any:
-        if self._owner is None:
+        if self._source is None:
             raise ExoskelError(f"this array has no names of joints; {name!r} is unknown")
-        place = self._owner.dof_slice(name)
-        row = np.asarray(self)[place]
+        row = np.asarray(self)[self._source[0].dof_slice(name)]
         return row.item() if row.shape == (1,) else row
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if self.flags.writeable or self._owner is None:
+        if self.flags.writeable or self._source is None:
             super().__setitem__(key, value)
             return
-        if not isinstance(key, str) or not self._settable:
-            raise ExoskelError(self._advice())
-        place = self._owner.dof_slice(key)
-        values = np.array(getattr(self._owner, self._field))
+        owner, field, settable = self._source
+        if not isinstance(key, str) or not settable:
+            raise ExoskelError(_advice(field, settable))
+        place = owner.dof_slice(key)
+        values = np.array(getattr(owner, field))
         values[place] = value
-        setattr(self._owner, self._field, values)
-        self.flags.writeable = True
+        setattr(owner, field, values)
+        self.setflags(write=True)
         np.asarray(self)[place] = value
-        self.flags.writeable = False
-
-    def _advice(self) -> str:
-        if not self._settable:
-            return (
-                f"the {self._field} of a simulation are a read-only copy; use {self._field}.copy() to change the copy"
-            )
-        names = {"velocities": "velocity"}
-        one = names.get(self._field, self._field.removesuffix("s"))
-        return (
-            f"the {self._field} of a simulation are a read-only copy: assigning to its elements would not change the "
-            f"simulation; set all with simulation.{self._field} = values, or one with "
-            f'simulation.joint("NAME").{one} = value'
-        )
+        self.setflags(write=False)
 
     if not TYPE_CHECKING:  # NumPy's own types fit
         # `simulation.forces += 1` makes a new array, which is then set.
@@ -97,3 +83,17 @@ class CoordinateArray(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
 
         def __itruediv__(self, other: Any) -> Any:
             return self / other
+
+
+_SINGULAR = {"positions": "position", "velocities": "velocity", "forces": "force", "commands": "command"}
+
+
+def _advice(field: str, settable: bool) -> str:
+    """What to do instead of assigning to elements of an array."""
+    if not settable:
+        return f"the {field} of a simulation are a read-only copy; change {field}.copy() instead"
+    return (
+        f"the {field} of a simulation are a read-only copy: assigning to its elements would not change the simulation; "
+        f"set all with simulation.{field} = values, or one with "
+        f'simulation.joint("NAME").{_SINGULAR[field]} = value; to compute with it, use {field}.copy()'
+    )

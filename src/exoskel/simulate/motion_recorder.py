@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.interface import DIVERGED
 from exoskel.engines.preflight import engine_notes
 from exoskel.scene.item import qualified_name
 from exoskel.simulate.measured_world import MeasuredWorld
@@ -170,11 +171,22 @@ class _RunRecorder:
         diverged = np.flatnonzero(bad)
         if len(diverged):
             problem = f"the motion of {qualified_name(*self.simulation.bodies[int(diverged[0])])!r} diverged"
-        problem = problem or "the motion of a joint diverged"
+        elif problem in ("", DIVERGED):
+            problem = f"the motion of {self._fastest_body(coordinates[-1])!r} diverged"
         if not self.rows:
             raise ExoskelError(f"{problem} before the first step: the initial state is invalid")
         when = f"between {self.rows[-1][0]:.4g} and {self.simulation.time:.4g} s"
         raise DivergedError(f"{problem} {when}; try a smaller time step", self._trajectory(0.0, interrupted=False))
+
+    def _fastest_body(self, velocities: Array) -> str:
+        """The path of the body whose joint has the largest velocity, or one that is not finite."""
+        worst, first = int(np.argmax(np.nan_to_num(np.abs(velocities), nan=np.inf))), 0
+        for model in self.simulation.world.models:
+            for joint in model.joints:
+                if worst < first + joint.dof_count:
+                    return qualified_name(model.name, joint.child.name)
+                first += joint.dof_count
+        return self.simulation.world.name
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)

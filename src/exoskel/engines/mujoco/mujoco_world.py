@@ -12,6 +12,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import (
+    DIVERGED,
     AppliedWrench,
     AppliedWrenches,
     Contact,
@@ -69,6 +70,7 @@ class MujocoWorld(CommandedWorlds):
         self.bodies, self.body_ids = compiled.bodies, compiled.body_ids
         self._is_stale = False
         self._takes_first_step = True
+        """Whether the next step needs attention: it is the first one, or forces on bodies act."""
         self.wrenches = AppliedWrenches(len(self.bodies))
         self._numbers = {id(body): i for i, body in enumerate(compiled.layout.bodies)}
         self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
@@ -160,7 +162,7 @@ class MujocoWorld(CommandedWorlds):
         self.wrenches.set_array(wrenches)
         for mask, flag in zip((self._is_first, self._is_coasting, self._is_commanded), flags, strict=True):
             mask[...] = bool(flag)
-        self._takes_first_step = bool(self._is_first or self._is_coasting)
+        self._update_takes_first_step()
         self._update_forces_rotate()
         self._forward()
 
@@ -168,10 +170,7 @@ class MujocoWorld(CommandedWorlds):
 
     def step(self, count: int = 1) -> None:
         try:
-            if self.wrenches.acting:
-                self._push(count)
-            else:
-                self._step(count)
+            self._step(count)
         except self._mujoco.FatalError as error:
             raise _stopped(error) from None
 
@@ -183,6 +182,9 @@ class MujocoWorld(CommandedWorlds):
 
     def _step(self, count: int) -> None:
         if count > 0 and self._takes_first_step:
+            if self.wrenches.acting:
+                self._push(count)
+                return
             self._take_first_step()
             self._takes_first_step = False
             count -= 1
@@ -219,7 +221,7 @@ class MujocoWorld(CommandedWorlds):
         if any(self.data.warning[kind].number for kind in (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL)):
             return "MuJoCo ran out of memory for contacts"
         bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
-        return "the motion diverged" if any(self.data.warning[kind].number for kind in bad) else ""
+        return DIVERGED if any(self.data.warning[kind].number for kind in bad) else ""
 
     @property
     def body_poses(self) -> Array:
@@ -291,12 +293,21 @@ class MujocoWorld(CommandedWorlds):
         """Apply a force and a torque to a body, by its number, until they are replaced."""
         self.wrenches.replace(body, wrench)
         self.data.xfrc_applied[self.body_ids[body]] = 0.0
+        self._update_takes_first_step()
+
+    def _update_takes_first_step(self) -> None:
+        self._takes_first_step = bool(self._is_first or self._is_coasting or self.wrenches.acting)
 
     def _push(self, count: int) -> None:
         """Step with forces on bodies, whose points move."""
         for _ in range(count):
             self._set_wrenches()
-            self._step(1)
+            if self._is_first or self._is_coasting:
+                self._take_first_step()
+            else:
+                if self._forces_rotate and self.impulse_step is None:
+                    self._apply()
+                self._advance(1)
 
     def _set_wrenches(self) -> None:
         """Convert forces at points of bodies to forces at their centres of mass, at the present positions."""
