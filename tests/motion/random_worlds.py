@@ -14,8 +14,8 @@ from msgspec import Struct
 
 Item = TypeVar("Item")
 
-CLASSES = ("plain", "ball", "free", "friction", "actuators", "limits")
-"""What a world of a class has in addition to joints with fixed axes, springs and dampers."""
+CLASSES = ("plain", "ball", "free", "friction", "actuators", "limits", "masses")
+"""What a world of a class has in addition to joints with fixed axes, springs and dampers; `masses` differ by 1e5."""
 
 STEPS = 200
 
@@ -105,10 +105,13 @@ class _Writer(Draw):
     def _body(self, name: str) -> str:
         sides = self.rng.uniform(0.1, 0.8, 3)
         mass = _decimals(self.rng.uniform(0.2, 5.0), 3)
+        if self.kind == "masses":
+            mass = _decimals(10.0 ** self.rng.uniform(-3.0, 2.0), 5)
         squares = sides**2
         diagonal = mass / 12.0 * (squares.sum() - squares)
-        moment = "".join(f"<i{a}{a}>{_decimals(v, 5)}</i{a}{a}>" for a, v in zip("xyz", diagonal, strict=True))
-        products = "".join(f"<{p}>{_decimals(0.05 * diagonal.min(), 6)}</{p}>" for p in ("ixy", "ixz", "iyz"))
+        digits = 9 if self.kind == "masses" else 5
+        moment = "".join(f"<i{a}{a}>{_decimals(v, digits)}</i{a}{a}>" for a, v in zip("xyz", diagonal, strict=True))
+        products = "".join(f"<{p}>{_decimals(0.05 * diagonal.min(), digits + 1)}</{p}>" for p in ("ixy", "ixz", "iyz"))
         offset = f"<offset>{self._numbers(3, 0.2)}</offset>" if self._chance(0.5) else ""
         inertia = f"<mass>{mass}</mass>{offset}<moment_of_inertia>{moment}{products}</moment_of_inertia>"
         gravity = "<gravity>0</gravity>" if self._chance(0.1) else ""

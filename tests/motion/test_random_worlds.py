@@ -19,8 +19,21 @@ FRESH = 12
 
 def assert_agreement(found: list[Agreement]) -> None:
     assert [a for a in found if a.is_silent_miss] == []
-    comparable = [a for a in found if not a.diverges]
+    comparable = [a for a in found if not (a.diverges or a.is_chaotic)]
     assert sum(a.agrees for a in comparable) >= 0.96 * len(comparable) - 1
+
+
+def test_only_differences_that_dart_has_from_itself_are_chaotic() -> None:
+    assert Agreement("chaos", 1.7e-6, 1e-7, [], departure=2.4e-6).is_chaotic
+    assert Agreement("fault", 1.7e-6, 1e-7, [], departure=1e-8).is_silent_miss
+    assert not Agreement("equal", 1e-8, 1e-7, [], departure=1e-3).is_chaotic
+
+
+@pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")
+def test_a_chaotic_motion_differs_in_dart_itself() -> None:
+    (chaotic,) = measure("masses", 1, 85)
+    assert chaotic.departure > 1e-7
+    assert not chaotic.is_silent_miss
 
 
 @pytest.mark.parametrize("kind", CLASSES)

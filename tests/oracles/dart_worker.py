@@ -2,7 +2,8 @@
 
 Reads one request per line from standard input and answers each with one line on standard output, both
 JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers; `{"text": SKEL, "steps": n,
-"commands": {skeleton: {joint: [..]}}, "limits": whether they are enforced}` gives its state after n steps.
+"commands": {skeleton: {joint: [..]}}, "limits": whether they are enforced, "perturbation": e}` gives its state after n
+steps; all initial positions are changed by e or -e.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ def move(dartpy, request):
     ]
     for joint in (joint for those in joints.values() for joint in those if request.get("limits")):
         joint.setLimitEnforcement(True)
+    rng = np.random.default_rng(0)
+    for skeleton in skeletons if request.get("perturbation") else ():
+        signs = rng.choice((-1.0, 1.0), skeleton.getNumDofs())
+        skeleton.setPositions(skeleton.getPositions() + request["perturbation"] * signs)
     for _ in range(request["steps"]):
         for joint, values in commands:
             for index, value in enumerate(values):
