@@ -26,8 +26,12 @@ FLOATING = """<skel version="1.0"><world name="w"><physics><time_step>0.001</tim
 
 
 def error(report: exoskel.Report) -> float | None:
-    (row,) = [check for check in report.certificate.checks if check.name == ROW]
-    return row.max_error
+    return force_row(report).max_error
+
+
+def force_row(report: exoskel.Report) -> exoskel.Check:
+    (row,) = [check for check in report.certificate.checks if check.name.startswith(ROW)]
+    return row
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, change: Callable[[MjcfElement], None]) -> None:
@@ -87,6 +91,97 @@ def test_a_wrong_axis_fails_also_where_limits_or_initial_forces_are_lost(
     assert not exoskel.convert(robot, to="mjcf").certificate.passed
 
 
+AXES = {
+    "revolute": "<axis><xyz>0.6 0.8 0</xyz></axis>",
+    "prismatic": "<axis><xyz>0.6 0.8 0</xyz></axis>",
+    "universal": "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>",
+    "euler": "<axis_order>xyz</axis_order>",
+    "planar": '<plane type="zx"/>',
+    "translational": "",
+    "ball": "",
+    "free": "",
+}
+
+
+def resisting(kind: str, actuator: str = "force") -> str:
+    """A joint of that kind, with another spring, damper and friction for each coordinate, above a hinge."""
+    dofs = "".join(
+        f'<dof local_index="{i}"><damping>{0.5 + i}</damping><spring_stiffness>{3 + i}</spring_stiffness>'
+        f"<friction>{0.1 * (i + 1):g}</friction></dof>"
+        for i in range(COUNTS[kind])
+    )
+    return f"""<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step></physics><skeleton name="s">
+<body name="a"><transformation>0 0 0 1 0 0</transformation></body>
+<body name="b"><transformation>0 0 1 0 0 0</transformation></body>
+<joint type="{kind}" name="j" actuator="{actuator}"><parent>world</parent><child>a</child>
+<transformation>0.1 0.2 0.3 0.4 0.5 0.6</transformation>{AXES[kind]}{dofs}</joint>
+<joint type="revolute" name="k"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz></axis></joint>
+</skeleton></world></skel>"""
+
+
+COUNTS = {
+    "revolute": 1,
+    "prismatic": 1,
+    "universal": 2,
+    "euler": 3,
+    "planar": 3,
+    "translational": 3,
+    "ball": 3,
+    "free": 6,
+}
+
+
+SERVOS = [kind for kind in AXES if kind not in ("ball", "free")]
+"""The kinds whose servos can be written."""
+COMPARED = [*((kind, "force") for kind in AXES), *((kind, "servo") for kind in SERVOS)]
+
+
+@pytest.mark.parametrize("actuator", ["force", "servo"])
+@pytest.mark.parametrize("kind", AXES)
+def test_forces_of_each_joint_kind_are_compared(kind: str, actuator: str) -> None:
+    """A ball or free joint is compared with what the document approximates; its servo is not written."""
+    report = exoskel.convert(resisting(kind, actuator), to="mjcf")
+    assert report.certificate.passed
+    is_compared = (kind, actuator) in COMPARED
+    assert force_row(report).name == (ROW if is_compared else f"{ROW}, without 1 joint that cannot be compared")
+
+
+@pytest.mark.parametrize("attribute", ["damping", "stiffness", "frictionloss"])
+@pytest.mark.parametrize(("kind", "actuator"), COMPARED)
+def test_a_value_on_a_wrong_axis_fails_for_each_joint_kind(
+    monkeypatch: pytest.MonkeyPatch, kind: str, actuator: str, attribute: str
+) -> None:
+    """The values of two MuJoCo joints are exchanged; those of the only one of a kind with the next body's."""
+    planted(monkeypatch, exchange(attribute))
+    assert not force_row(exoskel.convert(resisting(kind, actuator), to="mjcf")).passed
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AXES if kind != "ball"])
+def test_a_wrong_axis_fails_for_each_joint_kind(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Springs act about the axes of the document: one that points the other way moves and pushes differently."""
+
+    def change(root: MjcfElement) -> None:
+        attributes = joints(root)[0].attributes
+        attributes["axis"] = tuple(-v for v in attributes["axis"])  # type: ignore[union-attr]
+
+    planted(monkeypatch, change)
+    assert not exoskel.convert(resisting(kind), to="mjcf").certificate.passed
+
+
+@pytest.mark.parametrize("limits", ["", '<force lower="-2" upper="5"/>'])
+def test_servos_are_compared(monkeypatch: pytest.MonkeyPatch, limits: str) -> None:
+    text = resisting("universal", "servo").replace('<dof local_index="1">', f'<dof local_index="1">{limits}')
+    assert exoskel.convert(text, to="mjcf").certificate.passed
+
+    def change(root: MjcfElement) -> None:
+        first, second = (tendon.children[0].attributes for tendon in root.child("tendon").children[:2])
+        first["joint"], second["joint"] = second["joint"], first["joint"]
+
+    planted(monkeypatch, change)
+    report = exoskel.convert(text, to="mjcf")
+    assert force_row(report).passed is False
+
+
 def test_a_motor_with_a_wrong_gear_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def change(root: MjcfElement) -> None:
         root.child("actuator").children[0].attributes["gear"] = (-1.0,)
@@ -108,6 +203,18 @@ def test_a_motor_with_a_wrong_gear_fails(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_what_acts_along_other_axes_than_in_the_scene_is_approximated(angle: float, dofs: str, exact: bool) -> None:
     report = exoskel.convert(FLOATING.format(angle=angle, dofs=dofs), to="mjcf")
+    approximated = [item for item in report.items if item.fate is Fate.APPROXIMATED and "dof" in item.path]
+    assert bool(approximated) is not exact
+    assert report.certificate.passed
+
+
+@pytest.mark.parametrize(
+    ("frame", "exact"), [("0 0 0 0 0 0", True), ("0 0 0 1.5707963267948966 0 0", True), ("0 0 0 1 0 0", False)]
+)
+def test_equal_friction_about_rotated_axes_of_a_ball_is_approximated(frame: str, exact: bool) -> None:
+    dofs = "".join(f'<dof local_index="{i}"><friction>1</friction></dof>' for i in range(3))
+    text = FLOATING.format(angle=0, dofs=f"<transformation>{frame}</transformation>{dofs}")
+    report = exoskel.convert(text.replace('type="free"', 'type="ball"'), to="mjcf")
     approximated = [item for item in report.items if item.fate is Fate.APPROXIMATED and "dof" in item.path]
     assert bool(approximated) is not exact
     assert report.certificate.passed

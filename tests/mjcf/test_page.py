@@ -22,6 +22,7 @@ REASONS = [
     *losses._SHAPES,
     losses.ROTATED_AXES,
     losses.NO_BALL_MOTOR,
+    losses.ROTATED_FRICTION,
 ]
 
 

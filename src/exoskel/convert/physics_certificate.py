@@ -30,12 +30,13 @@ from exoskel.convert.comparison import (
     worst_rows,
 )
 from exoskel.convert.shape_checks import COLORS, MESHES, CollisionCheck, ShapeCheck
+from exoskel.diagnostics import pluralize
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference
 from exoskel.scene.item import Item
-from exoskel.scene.joint import DOF_LIMITS, Joint
+from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import Shape
@@ -159,10 +160,6 @@ def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
     return worst_rows(row for mine, theirs in pairs for row in _WorldCertificate(mine, theirs, written, target).rows())
 
 
-_FORCELESS_FIELDS = frozenset({*DOF_LIMITS, "force", "acceleration"})
-"""Fields of joints that may be lost without an effect on the forces of springs, dampers, friction and motors."""
-
-
 class _WorldCertificate:
     """The rows about one world and the world that was read back."""
 
@@ -173,15 +170,14 @@ class _WorldCertificate:
         self.counterparts = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
         self.elements = written.elements
         self.inexact = {id(loss.item) for loss in written.output.losses}
-        self.with_other_forces = {
-            id(loss.item)
-            for loss in written.output.losses
-            if not loss.fields or not _FORCELESS_FIELDS.issuperset(loss.fields)
-        }
+        self.lost_fields: dict[int, frozenset[str]] = {}
+        for loss in written.output.losses:
+            known = self.lost_fields.get(id(loss.item), frozenset())
+            self.lost_fields[id(loss.item)] = known | (set(loss.fields) or {""})
         self.at_joints = capabilities.body_frames_at_joints
         self.has_initial_state = capabilities.has_initial_state
         self.dof_kinds = capabilities.dof_fields
-        self.force_difference, self.compiled = capabilities.force_difference, written.compiled
+        self.compare_forces, self.compiled = capabilities.compare_forces, written.compiled
         self.fields = capabilities.fields
         self.shape_kinds = capabilities.shapes | capabilities.rewritten_shapes.keys()
         self.collisions = CollisionCheck(mine, theirs, written.native, self.counterparts, target, self.inexact)
@@ -249,9 +245,10 @@ class _WorldCertificate:
             rows.append(("initial velocities", self._compare_velocities()))
         rows.append(("loops", self._compare_loops()))
         rows += [(name, self._compare_dofs(DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS]
-        if self.force_difference is not None and self.compiled is not None:
-            error = self.force_difference(self.world, self.compiled, self.with_other_forces)
-            rows.append(("generalised forces at random states", error))
+        if self.compare_forces is not None and self.compiled is not None:
+            error, left_out = self.compare_forces(self.world, self.compiled, self.lost_fields)
+            without = f", without {pluralize(left_out, 'joint')} that cannot be compared" if left_out else ""
+            rows.append((f"generalised forces at random states{without}", error))
         rows.append(("mimic joints", self._compare_mimics()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(

@@ -7,7 +7,7 @@ they are called, so that a program loads only the parts it uses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
@@ -97,10 +97,11 @@ Writer = Callable[[Scene, OutputContext], Markup]
 """Writes an XML document as a tree whose elements know the items they were written from."""
 Composer = Callable[[Scene, OutputContext], ComposedFile]
 """Writes a document that is not XML, and reads it back."""
-ForceDifference = Callable[[World, object, Collection[int]], float]
-"""The largest relative difference of generalised forces between a world and its compiled document.
+CompareForces = Callable[[World, object, Mapping[int, frozenset[str]]], tuple[float, int]]
+"""The largest relative difference of generalised forces between a world and its compiled document, and how many joints
+with forces are left out.
 
-The collection has the ids of joints that are not written exactly.
+The mapping has the fields that are written approximately, by the ids of joints; an empty name stands for all.
 """
 Field = tuple[type[Item], str]
 """A field of a scene item: the type of the item and the name of the field; the empty name is the item itself."""
@@ -181,7 +182,7 @@ class WriterCapabilities(Struct, frozen=True):
     """Replaces the joints that the format lacks; None if the world has no such joints."""
     collision_rules: Callable[[Scene, World], CollisionRules] | None = None
     """The collision rules of a document that was read back, where the fields of the scene do not state them."""
-    force_difference: ForceDifference | None = None
+    compare_forces: CompareForces | None = None
     """Compares the forces of springs, dampers, friction and motors in a compiled document with those of the scene."""
     shapes_read_back: Callable[[Scene], Mapping[int, Shape]] = _no_shapes
     """Shapes that were read back for certificates only, by the ids of those they were written from."""

@@ -33,6 +33,8 @@ def _found(world: World) -> Iterator[Loss]:
                 yield Loss(joint, NO_BALL_MOTOR, ("actuator", "force_limits"), is_dropped=True)
             if _has_rotated_axes(model, joint):
                 yield Loss(joint, ROTATED_AXES, DOF_DYNAMICS, changes_effect=True)
+            if _has_rotated_friction(joint):
+                yield Loss(joint, ROTATED_FRICTION, ("friction",), changes_effect=True)
         floating = moving(model)
         for joint in model.joints if world.self_collision else ():
             if joint.collide_connected and not joint.loop and id(joint.parent) in floating:
@@ -52,6 +54,7 @@ def _found(world: World) -> Iterator[Loss]:
 
 PARENTS = "MuJoCo does not collide a body with its parent: the connected bodies do not collide"
 ROTATED_AXES = "springs, dampers and friction of the free joint act along the axes of the body, not of its parent"
+ROTATED_FRICTION = "friction of the ball joint acts about the axes of the body, not of the joint"
 FLOATING_PLANE = "a plane on a moving body is not written"
 
 
@@ -78,6 +81,14 @@ def _limited(name: str) -> Callable[[Joint], bool]:
 def _uneven(joint: Joint) -> bool:
     rows = [(dof.damping, dof.stiffness, dof.friction) for dof in (joint._dofs or ())[:3]]
     return joint.kind in ("ball", "free") and len(set(rows)) > 1
+
+
+def _has_rotated_friction(joint: Joint) -> bool:
+    """Whether the same friction about all axes of a ball acts about other axes than those of its child."""
+    if joint.kind != "ball" or _uneven(joint) or not any(dof.friction for dof in joint._dofs or ()):
+        return False
+    squares = joint.pose.matrix()[:3, :3] ** 2
+    return bool(np.abs(squares - squares.round()).max() > _SAME_AXES)
 
 
 def _has_rotated_axes(model: Model, joint: Joint) -> bool:

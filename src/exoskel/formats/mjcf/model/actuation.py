@@ -72,7 +72,7 @@ class Actuation:
         first = 0
         for one in layout.world.models:
             for joint in one.joints if not one.static else ():
-                for name, motor in _joints_with_motors(layout, one, joint):
+                for name, motor in joints_with_motors(layout, one, joint):
                     address = int(model.joint(flywheel_name(name)).dofadr[0])
                     if joint.loop:  # no coordinate of the scene, so no command changes its speed
                         self.constant_speeds.append((address, motor.velocity))
@@ -153,7 +153,7 @@ def _stated_dofs(world: World) -> Iterator[tuple[int, Dof]]:
         first += count
 
 
-def _joints_with_motors(layout: WorldLayout, model: Model, joint: Joint) -> Iterator[tuple[str, Motor]]:
+def joints_with_motors(layout: WorldLayout, model: Model, joint: Joint) -> Iterator[tuple[str, Motor]]:
     """The names of a joint's MuJoCo joints that a motor drives, with the motors."""
     if not motors_of(joint) or (joint.loop and not needs_duplicate(joint)):
         return

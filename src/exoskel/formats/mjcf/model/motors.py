@@ -78,9 +78,15 @@ def flywheel_name(joint_name: str) -> str:
     return f"{joint_name}/motor"
 
 
+def motor_force_range(motor: Motor) -> Interval:
+    """The least and the largest force of a motor, with a large number for an infinite one."""
+    low, high = (value if isfinite(value) else UNBOUNDED_FORCE * (1 if value > 0 else -1) for value in motor.force)
+    return low, high
+
+
 def add_motor(motor: Motor, joint_name: str, root: MjcfElement, worldbody: MjcfElement) -> None:
     """Add the flywheel and the friction of a motor for the hinge or slide of that name."""
-    low, high = (value if isfinite(value) else UNBOUNDED_FORCE * (1 if value > 0 else -1) for value in motor.force)
+    low, high = motor_force_range(motor)
     name = flywheel_name(joint_name)
     body = worldbody.add("body", name=name)
     inertia = (MIN_MOMENT, MIN_MOMENT, MIN_MOMENT)
