@@ -15,6 +15,8 @@ import exoskel
 from exoskel import Simulation, rollout
 from exoskel.engines.dart import dart_world
 from exoskel.engines.mujoco.impulse_step import solve_boxed_lcp
+from exoskel.engines.mujoco.step_choice import needs_impulse_step
+from exoskel.engines.preflight import preflight
 from tests.motion.record_worlds import CASES, FILE, FOLDER, Case, move
 
 RECORDED: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
@@ -56,6 +58,13 @@ def test_rollouts_move_like_a_single_world(case: Case) -> None:
             simulation.commands = commands
         simulation.step(case.steps[-1])
         assert motion.energy[1, -1] == pytest.approx(simulation.energy, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_engines_without_two_stages_report_it_before_the_first_step(case: Case) -> None:
+    scene = load(case.file)
+    differs = needs_impulse_step(scene.world, case.limits)
+    assert bool(preflight(scene, "warp", limits=case.limits)) is differs
 
 
 def test_parameters_vary_between_worlds_that_step_as_in_dart() -> None:

@@ -125,6 +125,18 @@ def sprung_and_rough() -> World:
     return world
 
 
+def rough() -> World:
+    world = deep(2)
+    world.models[0].joints[1].dofs[0].friction = 1.0
+    return world
+
+
+def servo_with_limits() -> World:
+    joint = one_joint("revolute", actuator="servo", limits_enforced=False)
+    joint.dofs[0].position_limits = (-1.0, 1.0)
+    return world_of(joint)
+
+
 def shaped(geometry: object) -> World:
     joint = one_joint("revolute")
     joint.child.collisions.append(Shape(geometry=geometry))  # type: ignore[arg-type]
@@ -189,6 +201,7 @@ CASES: dict[str, tuple[World, str]] = {
     "EN008.contacts": (crowded(half_limited()), "mujoco"),
     "EN009": (limited("revolute", velocity_limits=(-1.0, 1.0)), "ode"),
     "EN009.contacts": (crowded(slow_ball()), "mujoco"),
+    "EN009.servo": (servo_with_limits(), "warp"),
     "EN009.soft": (limited("revolute", position_limits=(-1.0, 1.0)), "warp"),
     "EN010": (shaped(exoskel.Ray(1.0)), "mujoco"),
     "EN010.refused": (shaped(exoskel.Mesh("nowhere.obj")), "dart"),
@@ -201,8 +214,10 @@ CASES: dict[str, tuple[World, str]] = {
     "EN015.lost": (following(), "ode"),
     "EN016": (world_of(one_joint("ball", actuator="servo")), "warp"),
     "EN016.reaction": (world_of(one_joint("revolute", actuator="velocity")), "warp"),
+    "EN016.locked": (world_of(one_joint("revolute", actuator="locked", velocities=(1.0,))), "warp"),
     "EN016.velocity": (world_of(one_joint("revolute", actuator="velocity")), "ode"),
     "EN017": (sprung_and_rough(), "warp"),
+    "EN017.creep": (rough(), "warp"),
     "EN018.motor": (world_of(one_joint("amotor", drives=(Drive(max_force=1.0),))), "mujoco"),
     "EN018.bounce": (stopped(bounce=0.5), "mujoco"),
     "EN018.stop": (stopped(max_force=1.0, fudge_factor=0.5), "mujoco"),
@@ -238,6 +253,14 @@ def test_limits_in_contact_are_reported_only_where_they_differ() -> None:
     assert preflight(apart) == []
 
 
+@pytest.mark.parametrize("engine", ["warp", "mujoco"])
+def test_limits_of_a_free_joint_along_its_axes_are_soft_in_warp(engine: str) -> None:
+    joint = one_joint("free")
+    joint.dofs[5].position_limits = (-1.0, 1.0)
+    found = preflight(world_of(joint), engine)
+    assert [d.key for d in found] == (["EN009.soft"] if engine == "warp" else [])
+
+
 def test_limits_of_ball_joints_beside_a_loop_are_reported() -> None:
     world = looped()
     ball = world.models[0].add_body("ball", joint="ball", moment=UNIT_MOMENT)
@@ -259,10 +282,13 @@ def test_the_default_engine_steps_as_dart_where_others_do_not() -> None:
         "EN008",
         "EN008.open",
         "EN009",
+        "EN009.servo",
         "EN009.soft",
         "EN016",
+        "EN016.locked",
         "EN016.reaction",
         "EN017",
+        "EN017.creep",
     ):
         assert preflight(CASES[key][0]) == []
         assert [d.key for d in preflight(CASES[key][0], integrator="rk4")] == [key]

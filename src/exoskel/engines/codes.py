@@ -99,13 +99,17 @@ TOPICS = (
     Topic(
         "EN009",
         "Limits of velocities and positions",
-        "DART stops a joint at the limits of position and velocity, where limits are enforced. So does the mujoco "
+        "DART stops a joint at the limits of position and velocity, where limits are enforced. A servo stops at them "
+        "in any case. So does the mujoco "
         "engine, but without velocity limits of ball and free joints while their bodies touch something. MuJoCo Warp, "
         "integrators other than `discrete`, and ODE never enforce velocity limits. There, a joint exceeds its position "
         "limits for a few steps.",
         warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),
         warning(
             "EN009.contacts", "in contact, {engine} does not enforce the velocity limits of joint '{joint}' ({kind})"
+        ),
+        warning(
+            "EN009.servo", "the servo of joint '{joint}' moves beyond its limits in {engine}; in DART it stops at them"
         ),
         info("EN009.soft", "joint '{joint}' exceeds its limits for a few steps in {engine}; in DART it stops at them"),
     ),
@@ -158,6 +162,10 @@ TOPICS = (
         "actuator without a command stops after one step in DART and MuJoCo; in ODE it keeps its velocity.",
         warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
         warning("EN016.reaction", "other joints do not react to the velocity actuator of '{joint}' in {engine}"),
+        warning(
+            "EN016.locked",
+            "the locked joint '{joint}' starts at rest in {engine}; in DART its initial velocity acts on other joints",
+        ),
         warning("EN016.velocity", "the velocity actuator of '{joint}' keeps its initial velocity in {engine}"),
     ),
     Topic(
@@ -165,12 +173,13 @@ TOPICS = (
         "Friction and servos beside springs and dampers",
         "DART advances the velocities with springs and dampers, and then applies the impulses of joint friction and "
         "servos. The mujoco engine does the same; MuJoCo Warp, integrators other than `discrete`, and worlds with "
-        "ODE's motors solve both together.",
+        "ODE's motors solve both together. There, a joint that friction holds moves by about 1e-7 of a unit per step.",
         warning(
             "EN017",
             "friction and servos of model '{model}' act together with its springs and dampers in {engine}, not after "
             "them",
         ),
+        info("EN017.creep", "joints of model '{model}' that friction holds creep slowly in {engine}"),
     ),
     Topic(
         "EN018",

@@ -234,6 +234,14 @@ class _Preflight:
 
     def _check_limits(self, model: Model, joint: Joint) -> None:
         enforced = joint.limits_enforced if self.limits is None else self.limits
+        is_soft = self.capabilities.joint_forces_in_one_stage and not (self.takes_impulse_steps or joint.drives)
+        # The limits of rotations of ball and free joints are cones, with messages of their own.
+        single = (joint._dofs or [])[{"ball": 3, "free": 3}.get(joint.kind, 0) :]
+        if is_soft and any(isfinite(v) for dof in single for v in dof.position_limits):
+            if enforced:
+                self._report("EN009.soft", joint, joint=joint.name)
+            elif joint.actuator == "servo" and joint.kind != "free":
+                self._report("EN009.servo", joint, joint=joint.name)
         if not enforced or joint._dofs is None:
             return
         if any(isfinite(v) for dof in joint._dofs for v in dof.velocity_limits):
@@ -241,10 +249,6 @@ class _Preflight:
                 self._report("EN009.contacts", joint, joint=joint.name, kind=joint.kind)
             elif not (self.capabilities.velocity_limits or self.takes_impulse_steps):
                 self._report("EN009", joint, joint=joint.name)
-        is_soft = self.capabilities.joint_forces_in_one_stage and not (self.takes_impulse_steps or joint.drives)
-        has_cone = joint.kind in ("ball", "free")
-        if is_soft and not has_cone and any(isfinite(v) for dof in joint._dofs for v in dof.position_limits):
-            self._report("EN009.soft", joint, joint=joint.name)
 
     def _is_solved_together(self, model: Model) -> bool:
         """Whether MuJoCo's solver may handle a model: it can touch another body, or has equality constraints."""
@@ -278,6 +282,9 @@ class _Preflight:
             self._report("EN016", joint, joint=joint.name, kind=joint.kind)
         if joint.actuator == "velocity" and self.capabilities.joint_forces_in_one_stage and not model.static:
             self._report("EN016.reaction", joint, joint=joint.name)
+        is_stopped = joint.actuator == "locked" and any(joint.velocities) and not model.static
+        if is_stopped and self.capabilities.joint_forces_in_one_stage:
+            self._report("EN016.locked", joint, joint=joint.name)
 
     def _check_stages(self, model: Model) -> None:
         """Report friction and servos beside springs or dampers, which DART solves after these."""
@@ -287,6 +294,8 @@ class _Preflight:
         resists = any(j.actuator == "servo" or any(dof.friction for dof in j._dofs or ()) for j in dynamic)
         if resists and any(dof.damping or dof.stiffness for j in dynamic for dof in j._dofs or ()):
             self._report("EN017", model, model=model.name)
+        elif any(dof.friction for j in dynamic for dof in j._dofs or ()):
+            self._report("EN017.creep", model, model=model.name)
 
     def _check_rotations(self, model: Model, joint: Joint) -> None:
         rotations = (joint._dofs or [])[:3]

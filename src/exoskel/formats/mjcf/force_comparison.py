@@ -131,7 +131,7 @@ class _ForceComparison:
         wanted = self.coordinates.forces(data.qpos, forces - self.friction * np.sign(velocities))
         self._set_approximations(data, wanted)
         passive = data.qfrc_spring + data.qfrc_damper - self.model.dof_frictionloss * np.sign(data.qvel)
-        active = data.qfrc_actuator + self._motor_friction(data)
+        active = self._actuator_forces(data) + self._motor_friction(data)
         chosen = self._compared_dofs()
         return max(_largest_difference(passive, wanted, chosen), _largest_difference(active, driving, chosen))
 
@@ -154,6 +154,14 @@ class _ForceComparison:
             stage(self.model, data)
         mujoco.mj_fwdVelocity(self.model, data)
         mujoco.mj_fwdActuation(self.model, data)
+
+    def _actuator_forces(self, data: Any) -> Array:
+        """The forces of actuators of joints, `(nv)`; angular motors, which act at sites, are left out."""
+        model, out = self.model, np.zeros(self.model.nv)
+        at_joints = np.flatnonzero(model.actuator_trntype == mujoco_import.load().mjtTrn.mjTRN_JOINT)
+        dofs = model.jnt_dofadr[model.actuator_trnid[at_joints, 0]]
+        np.add.at(out, dofs, model.actuator_gear[at_joints, 0] * data.actuator_force[at_joints])
+        return out
 
     def _motor_friction(self, data: Any) -> Array:
         """The dry friction between joints and flywheels, `(nv)`."""
