@@ -13,6 +13,8 @@ import random
 import tempfile
 from collections.abc import Iterator
 
+from tests.hostile import document_bombs
+
 SAMPLES = ("dart://sample/skel/double_pendulum.skel", "dart://sample/xode/pendulum.xode", "dart://sample/skel/car.skel")
 EXIT_CODES = (0, 1, 2)
 NUMBERS = (
@@ -101,9 +103,31 @@ def bombs() -> Iterator[bytes]:
         yield f'<mujoco><worldbody><replicate count="{count}"><geom size="1"/></replicate></worldbody></mujoco>'.encode()
 
 
+_SCALED = (
+    document_bombs.skel_chain,
+    document_bombs.skel_skeletons,
+    document_bombs.xode_chain,
+    document_bombs.urdf_chain,
+    document_bombs.sdf_chain,
+)
+_DOUBLED = (document_bombs.doubled_macros, document_bombs.doubled_properties, document_bombs.doubled_blocks)
+
+
 def mutate_bomb(data: bytes, rng: random.Random, _other: bytes) -> bytes:
+    """A document that expands, or a long chain, in any format."""
+    chance = rng.random()
+    if chance < 0.15:
+        return rng.choice(_SCALED)(rng.choice((1, 2, 30, 700))).encode()
+    if chance < 0.25:
+        return rng.choice(_DOUBLED)(rng.choice((1, 2, 5, 30))).encode()
+    return _mutate_mjcf_bomb(rng)
+
+
+def _mutate_mjcf_bomb(rng: random.Random) -> bytes:
     """Nested replicas, generated meshes, height fields, many bodies, many contact bits, or deep nesting."""
-    inside = rng.choice(['<geom size="1"/>', '<body><freejoint/><geom size="1"/></body>', "<body/>", "<site/>"])
+    inside = rng.choice(
+        ['<geom size="1"/>', '<body><freejoint/><geom size="1"/></body>', document_bombs.FREE, "<body/>", "<site/>"]
+    )
     for _ in range(rng.randint(0, 3)):
         inside = f'<replicate count="{rng.choice(COUNTS)}">{inside}</replicate>'
     if rng.random() < 0.3:
@@ -128,6 +152,6 @@ def run_bomb(data: bytes) -> int:
     from exoskel.formats.load import load
     from exoskel.source.limits import Limits
 
-    scene = load(data, format="mjcf", limits=Limits(seconds=1.0))
+    scene = load(data, limits=Limits(seconds=1.0))
     assert scene.worlds or has_errors(scene.diagnostics)
     return 1

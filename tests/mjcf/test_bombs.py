@@ -14,7 +14,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import open_document
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.read import import_document
-from exoskel.formats.mjcf.reader import compiler, contact_groups
+from exoskel.formats.mjcf.reader import compiler, contact_groups, preprocessor
 from exoskel.scene.shape import TriMesh
 from exoskel.source.limits import Limits
 from tests.mjcf.support import imported
@@ -179,3 +179,47 @@ def test_an_attribute_that_mujoco_cannot_read_for_lack_of_memory_is_reported_as_
     monkeypatch.setattr(compiler, "_compile", fail)
     answer = compiler._answer(compiler._Request(WORLD.format(FREE), {}, 60))
     assert answer.lacks_memory and answer.output is None
+
+
+def _shapes_of_one_mesh(folder: Path, count: int, kind: str) -> Path:
+    """A document with many shapes of one box in a COLLADA file: visual, colliding, or static and hollow."""
+    import trimesh
+
+    box = trimesh.creation.box()
+    pieces = [box, box.copy().apply_translation((3.0, 0.0, 0.0))] if kind == "static" else [box]
+    (folder / "part.dae").write_bytes(trimesh.util.concatenate(pieces).export(file_type="dae"))
+    tag = "visual" if kind == "visual" else "collision"
+    shape = (
+        f"<{tag} name='{{0}}'><pose>{{0}} 0 0 0 0 0</pose><geometry><mesh><uri>part.dae</uri></mesh></geometry></{tag}>"
+    )
+    shapes = "".join(shape.format(number) for number in range(count))
+    static = "<static>true</static>" if kind == "static" else ""
+    source = folder / "many.sdf"
+    source.write_text(f"<sdf version='1.9'><model name='m'>{static}<link name='l'>{shapes}</link></model></sdf>")
+    return source
+
+
+@pytest.mark.parametrize("kind", ["visual", "collision", "static"])
+def test_a_mesh_that_many_shapes_share_is_written_once(tmp_path: Path, kind: str) -> None:
+    numbers = []
+    for count in (1, 5):
+        report = exoskel.convert(_shapes_of_one_mesh(tmp_path, count, kind), to="mjcf")
+        assert report.certificate.passed
+        numbers.append(report.data.count(b"<mesh "))
+    assert numbers[0] == numbers[1] >= 1
+
+
+def test_a_mesh_that_many_shapes_share_is_compiled_once_for_a_run(tmp_path: Path) -> None:
+    scene = exoskel.load(_shapes_of_one_mesh(tmp_path, 5, "collision"))
+    assert exoskel.Simulation(scene).engine.model.nmesh == 1  # type: ignore[attr-defined]
+
+
+def test_a_file_that_is_included_very_often_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+    find = preprocessor.find_file
+    monkeypatch.setattr(preprocessor, "find_file", lambda *given: searched.append(given[0]) or find(*given))
+    (tmp_path / "part.xml").write_text(WORLD.format('<geom size="1"/>' * 100))
+    (tmp_path / "main.xml").write_text("<mujoco>" + '<include file="part.xml"/>' * 50 + "</mujoco>")
+    scene = exoskel.load(tmp_path / "main.xml")
+    assert [found.key for found in scene.diagnostics] == ["MJ104.again"] * 49
+    assert searched == ["part.xml"]

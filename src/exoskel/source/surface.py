@@ -67,12 +67,18 @@ class Surface(Struct, frozen=True, eq=False):
 class Surfaces:
     """The surfaces of geometries, computed once for equal ones.
 
-    `missing` has the reasons why geometries have no surface.  Planes are squares of half size `reach`, in m.
+    `missing` has the reasons why geometries have no surface.  Planes are squares of half size `reach`, in m.  Circles
+    have this many `segments`, a multiple of 4.
     """
 
     def __init__(
-        self, reach: float = PLANE_HALF_SIZE, files: MeshFiles | None = None, limits: Limits = DEFAULT_LIMITS
+        self,
+        reach: float = PLANE_HALF_SIZE,
+        files: MeshFiles | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        segments: int = SEGMENTS,
     ) -> None:
+        self._segments = segments
         self.missing: dict[Geometry, str] = {}
         self._reach = reach
         self._files = files or MeshFiles(limits)
@@ -88,20 +94,22 @@ class Surfaces:
         return self._surfaces.get(geometry)
 
     def _build(self, geometry: Geometry) -> Surface:
+        segments = self._segments
         match geometry:
             case Box(size=size):
                 return _polyhedron(_CUBE * np.array(size), _CUBE_FACES)
             case Sphere(radius=radius):
-                return _ellipsoid((2 * radius, 2 * radius, 2 * radius))
+                return _ellipsoid((2 * radius, 2 * radius, 2 * radius), segments)
             case Ellipsoid(size=size):
-                return _ellipsoid(size)
+                return _ellipsoid(size, segments)
             case Cylinder(radius=radius, height=height):
-                return _revolve(_disc(radius, -height / 2), _wall(radius, height), _lid(radius, height / 2))
+                strips = _disc(radius, -height / 2), _wall(radius, height), _lid(radius, height / 2)
+                return _revolve(*strips, segments=segments)
             case Capsule(radius=radius, height=height):
-                return _revolve(_arc(radius, height))
+                return _revolve(_arc(radius, height, segments), segments=segments)
             case Cone(radius=radius, height=height, centred=centred):
                 base = -height / 2 if centred else 0.0
-                return _revolve(_disc(radius, base), _slope(radius, height, base))
+                return _revolve(_disc(radius, base), _slope(radius, height, base), segments=segments)
             case Pyramid(width=width, depth=depth, height=height):
                 return _polyhedron(_PYRAMID * np.array([width, depth, height]), _PYRAMID_FACES)
             case Plane(normal=normal, offset=offset):
@@ -161,8 +169,8 @@ def _polyhedron(corners: Array, faces: Sequence[Sequence[int]]) -> Surface:
     return Surface(np.vstack(vertices), np.vstack(normals), np.array(triangles, dtype=np.int64))
 
 
-def _ellipsoid(size: Vector) -> Surface:
-    ball = _revolve(_arc(1.0, 0.0))
+def _ellipsoid(size: Vector, segments: int) -> Surface:
+    ball = _revolve(_arc(1.0, 0.0, segments), segments=segments)
     half = np.array(size) / 2.0
     # Normals scale with the inverse; multiplied by the product they need no division, also for flat ellipsoids.
     return Surface(ball.vertices * half, spatial.unit(ball.normals * half[[1, 2, 0]] * half[[2, 0, 1]]), ball.triangles)
@@ -185,7 +193,7 @@ def _slope(radius: float, height: float, base: float) -> Array:
     return np.array([[radius, base, out, up], [0.0, base + height, out, up]])
 
 
-def _arc(radius: float, height: float, segments: int = SEGMENTS) -> Array:
+def _arc(radius: float, height: float, segments: int) -> Array:
     """The profile of a half circle, whose two quarters are `height` apart."""
     angles = np.linspace(0.0, np.pi / 2, segments // 4 + 1)
     out, up = np.cos(angles), np.sin(angles)
@@ -195,7 +203,7 @@ def _arc(radius: float, height: float, segments: int = SEGMENTS) -> Array:
     return np.vstack([lower, upper if height else upper[1:]])
 
 
-def _revolve(*strips: Array, segments: int = SEGMENTS) -> Surface:
+def _revolve(*strips: Array, segments: int) -> Surface:
     """Revolve profiles about z: rows of radius, z, and the normal's components along these, from bottom to top."""
     angles = np.arange(segments) * (2 * np.pi / segments)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -24,7 +24,7 @@ from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import World
 from exoskel.source.gc_pause import garbage_collection_paused
-from exoskel.source.surface import Surface, Surfaces, unit_geometry
+from exoskel.source.surface import SEGMENTS, Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of, size_of
@@ -44,6 +44,10 @@ _FAR = 1e3
 """Bodies need double precision if they are this many times further from the origin than from each other."""
 PoseRows = NDArray[np.floating[Any]]
 """Poses as x y z qw qx qy qz, in single precision unless they are far from the origin."""
+
+
+_SEGMENTS, _FEWEST_SEGMENTS = {2000: SEGMENTS, 8000: SEGMENTS // 2}, SEGMENTS // 4
+"""The segments of circles, by the largest number of shapes."""
 
 
 class InstanceBatch(Struct):
@@ -105,7 +109,7 @@ class RenderScene:
         self.is_static = np.array([_is_static(model) for model in world.models for _ in model.bodies], dtype=bool)
         self.missing_meshes: list[MissingMesh] = []
         self.floor_heights: list[float] = []
-        self._surfaces = Surfaces()
+        self._surfaces = Surfaces(segments=_segments(sum(len(body.shapes) for body in self.bodies)))
         self._builders: dict[tuple[str, int, int, bool], _BatchBuilder] = {}
         with garbage_collection_paused():
             self._fill()
@@ -306,6 +310,11 @@ def _clip_poses(poses: Array | PoseRows) -> Any:
 def grid_cell(size: float) -> float:
     """The distance between the finer grid lines for a scene of this size, m."""
     return float(10.0 ** np.floor(np.log10(size / 3)))
+
+
+def _segments(shapes: int) -> int:
+    """The number of segments of circles: fewer if a scene has so many shapes that each is small in a picture."""
+    return next((segments for most, segments in _SEGMENTS.items() if shapes <= most), _FEWEST_SEGMENTS)
 
 
 def _is_static(model: Model) -> bool:

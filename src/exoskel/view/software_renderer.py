@@ -5,6 +5,7 @@ It computes in linear light and converts to sRGB at the end.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
 from exoskel.view.backdrop import Backdrop, ShadowMap, ShadowProjection
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, linear_to_srgb, srgb_to_linear
@@ -134,29 +136,52 @@ def _unit(vectors: Floats) -> Floats:
     return out
 
 
+class TooManyTrianglesError(ExoskelError):
+    """A scene has so many triangles that an image of them would need too much memory."""
+
+
+_MOST_TRIANGLES = 8_000_000
+_VERTICES_AT_ONCE = 500_000
+"""Vertices that are placed at once, to bound the memory."""
+
+
 def _collect_triangles(batches: list[InstanceBatch], poses: PoseRows) -> TriangleSoup:
+    """All triangles in the world.  Raises TooManyTrianglesError before it allocates memory for them."""
+    total = sum(len(batch.bodies) * len(batch.surface.triangles) for batch in batches)
+    if total > _MOST_TRIANGLES:
+        raise TooManyTrianglesError(f"the scene has {total} triangles; an image can have at most {_MOST_TRIANGLES}")
     vertices: list[Any] = [np.empty((0, 3), dtype=np.float32)]
     normals: list[Any] = [np.empty((0, 3), dtype=np.float32)]
     triangles: list[Any] = [np.empty((0, 3), dtype=np.int64)]
     colors: list[Any] = [np.empty((0, 4), dtype=np.float32)]
     first = 0
     for batch in batches:
-        positions, quaternions = batch.instance_poses(poses)
-        rotations = spatial.quaternion_matrix(quaternions)
-        scales = batch.scales[:, None]
-        own = np.einsum("nij,nvj->nvi", rotations, batch.surface.vertices[None] * scales) + positions[:, None]
-        # Normals scale with the inverse of the factors; a factor of 0 is treated as a tiny one.
-        lean = batch.surface.normals[None] / np.where(np.abs(scales) < 1e-9, 1e-9, scales)
-        copies, count = own.shape[:2]
-        vertices.append(own.reshape(-1, 3).astype(np.float32))
-        normals.append(spatial.unit(np.einsum("nij,nvj->nvi", rotations, lean)).reshape(-1, 3).astype(np.float32))
+        for places, directions in _placed(batch, poses):
+            vertices.append(places)
+            normals.append(directions)
+        copies, count = len(batch.bodies), len(batch.surface.vertices)
         triangles.append(
             (batch.surface.triangles[None] + first + count * np.arange(copies)[:, None, None]).reshape(-1, 3)
         )
         paint = np.concatenate([srgb_to_linear(batch.colors[:, :3]), batch.colors[:, 3:]], axis=1)
-        colors.append(np.repeat(paint, count, axis=0).astype(np.float32))
+        colors.append(np.repeat(paint.astype(np.float32), count, axis=0))
         first += copies * count
     return TriangleSoup(*(np.concatenate(parts) for parts in (vertices, normals, triangles, colors)))
+
+
+def _placed(batch: InstanceBatch, poses: PoseRows) -> Iterator[tuple[Floats, Floats]]:
+    """The vertices and normals of all instances in the world, some instances at a time."""
+    positions, quaternions = batch.instance_poses(poses)
+    rotations = spatial.quaternion_matrix(quaternions)
+    step = max(1, _VERTICES_AT_ONCE // max(1, len(batch.surface.vertices)))
+    for start in range(0, len(rotations), step):
+        part = slice(start, start + step)
+        scales, rotation = batch.scales[part, None], rotations[part]
+        own = np.einsum("nij,nvj->nvi", rotation, batch.surface.vertices[None] * scales) + positions[part, None]
+        # Normals scale with the inverse of the factors; a factor of 0 is treated as a tiny one.
+        lean = batch.surface.normals[None] / np.where(np.abs(scales) < 1e-9, 1e-9, scales)
+        directions = spatial.unit(np.einsum("nij,nvj->nvi", rotation, lean))
+        yield own.reshape(-1, 3).astype(np.float32), directions.reshape(-1, 3).astype(np.float32)
 
 
 def _to_image(light: Floats, factor: int) -> Image:

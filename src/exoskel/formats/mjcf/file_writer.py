@@ -64,6 +64,7 @@ class MeshAssetWriter(GeomWriter):
         self._files: dict[tuple[str, Vector], str] = {}
         self._flat: dict[tuple[str, Vector], bool] = {}
         """Whether a mesh file is flat at a scale: many shapes may share a large one."""
+        self._hollow: dict[Mesh, bool] = {}
         self._colors: dict[str, Color | None] = {}
 
     def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
@@ -80,10 +81,21 @@ class MeshAssetWriter(GeomWriter):
 
     def _record_hull(self, shape: Shape) -> None:
         """Record the loss of the hollows of a mesh that collides."""
-        found = self.triangles(shape)
-        if found is not None and has_hollows(*found):
+        if self._has_hollows(shape):
             message = CATALOGUE["MJ501"]
             self.output.losses.append(Loss(shape, message.text, ("geometry",), code=message.code, changes_effect=True))
+
+    def _has_hollows(self, shape: Shape) -> bool:
+        """Whether a mesh has hollows; that of a file is examined once."""
+        found = self.triangles(shape)
+        if found is None:
+            return False
+        geometry = shape.geometry
+        if not isinstance(geometry, Mesh) or geometry.path is None:
+            return has_hollows(*found)
+        if geometry not in self._hollow:
+            self._hollow[geometry] = has_hollows(*found)
+        return self._hollow[geometry]
 
     def _file_color(self, shape: Shape) -> Color | None:
         """The most frequent colour in a mesh file, if the scene states none: MuJoCo does not read it."""
@@ -122,7 +134,10 @@ class MeshAssetWriter(GeomWriter):
         if len(found[0]) < MIN_VERTICES or not len(found[1]):
             return None
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
-        called = self._file_asset(shape.geometry, reference, *found) if reference else self._inlined(name, *found)
+        if reference:
+            called = self._file_asset(shape.geometry, reference, *found)
+        else:
+            (called,) = self._once(self._inlined, shape, name)
         return MjcfElement("geom", {"type": "mesh", "mesh": called})
 
     def _is_flat(self, geometry: Geometry, vertices: Array) -> bool:
@@ -133,12 +148,15 @@ class MeshAssetWriter(GeomWriter):
             self._flat[key] = is_flat(vertices)
         return self._flat[key]
 
-    def _inlined(self, name: str, vertices: Array, triangles: Triangles) -> str:
+    def _inlined(self, shape: Shape, name: str) -> list[str]:
+        found = self.triangles(shape)
+        assert found is not None
+        vertices, triangles = found
         self._names.add(name)
         given: dict[str, Value] = {"name": name, **_inertia_rule(vertices, triangles)}
         given |= {"vertex": vertices.ravel().tolist(), "face": triangles.ravel().tolist()}
         self.assets.append(MjcfElement("mesh", given))
-        return name
+        return [name]
 
     def _file_asset(self, mesh: object, reference: str, vertices: Array, triangles: Triangles) -> str:
         assert isinstance(mesh, Mesh)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from exoskel.scene.shape import (
     Cone,
     Cylinder,
     Ellipsoid,
+    Mesh,
     MultiSphere,
     Plane,
     Pyramid,
@@ -27,6 +28,8 @@ from exoskel.source.convexity import faces_with_area, is_convex
 from exoskel.source.meshes import MeshFiles, Triangles
 from exoskel.spatial import Array
 
+_AssetMaker = Callable[[Shape, str], list[str]]
+"""Adds the assets of a shape, and returns their names."""
 _THICKNESS = 0.5
 """The thickness of a slab, relative to the shortest edge of its triangle."""
 _SHEET = 1e-3
@@ -94,6 +97,8 @@ class GeomWriter:
         self._ranks = self._rank(shapes) if friction is None else {}
         self.assets: list[MjcfElement] = []
         self._meshes = MeshFiles()
+        self._shared_assets: dict[tuple[_AssetMaker, Mesh], list[str]] = {}
+        """The assets of mesh files that became slabs or hulls: many shapes may share a large one."""
 
     def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         """Add the geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
@@ -129,14 +134,24 @@ class GeomWriter:
 
     def _slabs(self, shape: Shape, name: str) -> list[MjcfElement]:
         """A mesh that is not convex, as slabs of its triangles: MuJoCo would fill its hollows."""
+        parts = self._once(self._slab_assets, shape, name)
+        return [MjcfElement("geom", {"type": "mesh", "mesh": part}) for part in parts]
+
+    def _slab_assets(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
         if found is None or len(found[1]) > convexity.MAX_SLABS or is_convex(*found):
             return []
-        made = []
-        for number, corners in enumerate(slabs(*found)):
-            part = f"{name}/{number}"
-            made.append(MjcfElement("geom", {"type": "mesh", "mesh": self.asset(part, corners)}))
-        return made
+        return [self.asset(f"{name}/{number}", corners) for number, corners in enumerate(slabs(*found))]
+
+    def _once(self, make: _AssetMaker, shape: Shape, name: str) -> list[str]:
+        """The assets of a shape; those of a mesh file are made once for all shapes."""
+        mesh = shape.geometry
+        if not isinstance(mesh, Mesh) or mesh.path is None:
+            return make(shape, name)
+        key = (make, mesh)
+        if key not in self._shared_assets:
+            self._shared_assets[key] = make(shape, name)
+        return self._shared_assets[key]
 
     def asset(self, name: str, vertices: Array) -> str:
         """Add the convex hull of points as a mesh asset; returns its name."""
@@ -167,10 +182,12 @@ class GeomWriter:
                 return self._mesh(shape, name)
 
     def _mesh(self, shape: Shape, name: str) -> MjcfElement | None:
+        found = self._once(self._hull_asset, shape, name)
+        return MjcfElement("geom", {"type": "mesh", "mesh": found[0]}) if found else None
+
+    def _hull_asset(self, shape: Shape, name: str) -> list[str]:
         vertices = self._vertices(shape)
-        if vertices is None or len(vertices) < 4:
-            return None
-        return MjcfElement("geom", {"type": "mesh", "mesh": self.asset(name, thicken(vertices))})
+        return [] if vertices is None or len(vertices) < 4 else [self.asset(name, thicken(vertices))]
 
     def _vertices(self, shape: Shape) -> Array | None:
         match shape.geometry:

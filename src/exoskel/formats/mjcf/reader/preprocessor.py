@@ -165,6 +165,8 @@ class _Preparer:
         self.inlined: dict[str, Fragment] = {}
         self.confined_to = confinement(document.location, options.paths)
         self._seen: set[str] = set()
+        self._included: set[str] = set()
+        """The references of the included files: a document may repeat one very often."""
         self._ignored: dict[tuple[str, str], list[int]] = {}
 
     def prepare(self, tree: Tree) -> PreparedDocument:
@@ -233,6 +235,9 @@ class _Preparer:
 
     def _include(self, reference: str, node: int) -> Tree | None:
         """The root of an included file; None if it is not read."""
+        if reference in self._included:
+            self.report("MJ104.again", node, attribute="file", file=reference)
+            return None
         # MuJoCo resolves all paths relative to the main document.
         found = find_file(reference, self.document.location, self.options.paths).path
         if found is None:
@@ -243,6 +248,7 @@ class _Preparer:
             self.report("MJ104.again", node, attribute="file", file=reference)
             return None
         self._seen.add(path)
+        self._included.add(reference)
         self.document.included.append(path)
         try:
             inner = Document(self._read(found, self.options.limits.bytes), reference)
