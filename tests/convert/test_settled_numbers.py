@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 import exoskel
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
-from exoskel.source.settled_numbers import given_numbers, settle_markup
+from exoskel.source.settled_numbers import given_numbers, settle_json, settle_markup
 from tests.support.places import SAMPLES
 
 LONG = "0.1234567890123456"
@@ -27,13 +28,29 @@ def digits(number: str) -> int:
     return len(number.lstrip("-").partition("e")[0].replace(".", "").lstrip("0"))
 
 
-@pytest.mark.parametrize("format", ["urdf", "sdf", "mjcf", "usd"])
+@pytest.mark.parametrize("format", ["urdf", "sdf", "mjcf", "usd", "skel", "xode"])
 def test_computed_numbers_have_13_digits_and_no_noise(format: str) -> None:
     report = exoskel.convert(SCENE, None, to=format)
     assert report.certificate.passed
     found = NUMBER.findall(report.data.decode())
     assert [one for one in found if digits(one) > 13 and one.lstrip("-") not in (LONG, "1.5707963267948966")] == []
     assert [one for one in found if 0.0 < abs(float(one)) < 1e-15 and float(one) != 1e-20] == []
+
+
+@pytest.mark.parametrize("to", ["skel", "xode"])
+@pytest.mark.parametrize("file", sorted(SAMPLES.glob("*/*.[sx]*")), ids=lambda file: file.name)
+def test_densities_moments_and_embedded_data_of_samples_have_no_noise(file: Path, to: str) -> None:
+    stated = {one.lstrip("-") for one in NUMBER.findall(file.read_text())}
+    report = exoskel.convert(file, None, to=to)
+    assert report.certificate.passed
+    written = {one.lstrip("-") for one in NUMBER.findall(report.data.decode())}
+    assert [one for one in written - stated if digits(one) > 13] == []
+
+
+def test_numbers_in_embedded_data_are_rounded_and_texts_are_not() -> None:
+    text = '{"name": "a \\" 0.3000000000000001", "x": [0.30000000000000004, -1.5, 0.1234567890123456, 3.5978049625629005e-07]}'
+    settled = settle_json(text, frozenset({0.1234567890123456}))
+    assert settled == '{"name": "a \\" 0.3000000000000001", "x": [0.3, -1.5, 0.1234567890123456, 3.597804962563e-07]}'
 
 
 @pytest.mark.parametrize("format", ["urdf", "sdf", "mjcf"])

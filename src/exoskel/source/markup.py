@@ -39,8 +39,6 @@ class Markup(Struct, eq=False):
     """Comments at the end of the element, after all children."""
     trailing_comments: list[str] = field(default_factory=list)
     """Comments after the root element, at the end of the document."""
-    has_all_digits: bool = False
-    """Numbers in attributes are never rounded: the reader computes others from them, which must come back exactly."""
 
     def add(self, tag: str, text: str = "", **attributes: str) -> Markup:
         """Append a child; returns it."""

@@ -17,6 +17,7 @@ from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
+from exoskel.source.settled_numbers import settle_json
 from exoskel.source.temporary_files import TemporaryFolder
 from exoskel.spatial import Array
 
@@ -203,7 +204,8 @@ class OutputContext:
         if isinstance(item, Shape) and isinstance(item.geometry, Mesh) and field in ("", "geometry"):
             geometry = encode_value(item.geometry) | {"uri": self.reference(item.geometry)}
             found = geometry if field else found | {"geometry": geometry}
-        return encode_json(found)
+        text = encode_json(found)
+        return text if self.given_numbers is None else settle_json(text, self.given_numbers)
 
     def empty_copy(self) -> OutputContext:
         """A context with the same settings, before anything is written."""

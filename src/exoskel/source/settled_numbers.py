@@ -21,6 +21,8 @@ GivenNumbers = frozenset[float]
 _GIVEN = re.compile(rb"[0-9.]{%d,}(?:[eE][-+]?[0-9]+)?" % (SETTLED_DIGITS + 1))
 _LONG = re.compile(rf"(?<!\S)-?(?=[0-9.]{{{SETTLED_DIGITS + 1}}})([0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?)(?!\S)")
 """A number with a fraction in the text of a value, between spaces."""
+_STRING_OR_LONG = re.compile(rf'"(?:[^"\\]|\\.)*"|-?(?=[0-9.]{{{SETTLED_DIGITS + 1}}})[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?')
+"""A string, or a number with a fraction, in JSON."""
 
 
 def given_numbers(documents: Iterable[Any]) -> GivenNumbers:
@@ -46,6 +48,15 @@ def settle_number(value: float, given: GivenNumbers) -> float:
     return value if abs(value) in given else float(f"{value:.{SETTLED_DIGITS}g}")
 
 
+def settle_json(text: str, given: GivenNumbers) -> str:
+    """A JSON text with its numbers rounded unless they are given; strings stay as they are."""
+
+    def settle(found: re.Match[str]) -> str:
+        return found[0] if found[0][0] == '"' else repr(settle_number(float(found[0]), given))
+
+    return _STRING_OR_LONG.sub(settle, text)
+
+
 def settle_markup(root: Markup, given: GivenNumbers) -> None:
     """Round the numbers in the attributes and texts of a document that is about to be serialized."""
 
@@ -57,6 +68,6 @@ def settle_markup(root: Markup, given: GivenNumbers) -> None:
     for element in root.iter():
         if len(element.text) > SETTLED_DIGITS:
             element.text = _LONG.sub(settle, element.text)
-        for name, value in () if element.has_all_digits else element.attributes.items():
+        for name, value in element.attributes.items():
             if len(value) > SETTLED_DIGITS:
                 element.attributes[name] = _LONG.sub(settle, value)

@@ -148,7 +148,6 @@ def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | 
         shape = _single_solid(body, moment, _SOLIDS) if plain else None
     if shape is not None:
         made = mass.add("mass_shape", density=format_number(_density(body, shape)))
-        made.has_all_digits = True
         inner = geometry_element(shape, output)
         assert inner is not None
         made.children.append(inner)
@@ -201,7 +200,7 @@ def _add_mass_struct(mass: Markup, body: Body, moment: Array) -> None:
     struct.add("centerGravity", **{n: format_number(v) for n, v in zip("xyz", body.com, strict=True)})
     rows = about_origin.tolist()
     entries = {f"m{r}{c}": format_number(rows[r][c]) for r in range(3) for c in range(3)}
-    struct.children.append(Markup("imatrix", entries, has_all_digits=True))
+    struct.children.append(Markup("imatrix", entries))
 
 
 # --- the document --------------------------------------------------------------------------------------
