@@ -25,7 +25,7 @@ help:
 	@echo "make test-gpu      test MuJoCo Warp (on its CPU device without a GPU; the first run takes minutes)"
 	@echo "make test-cluster  test Ray on this machine"
 	@echo "make explore run the property tests on 2000 new documents each (EXAMPLES=n)"
-	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, mesh, trajectory, comment, xml, embedded, pipeline, options, bombs), TIME=600 seconds at most"
+	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, mesh, trajectory, comment, xml, embedded, pipeline, options, names, bombs), TIME=600 seconds at most"
 	@echo "make coverage  measure the line coverage of readers and writers"
 	@echo "make audit   look for known vulnerabilities in the dependencies (needs the network)"
 	@echo "make oldest  run the tests with the oldest allowed versions of the dependencies"

@@ -11,11 +11,12 @@ import json
 import os
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from tests.hostile import document_bombs
 
-SAMPLES = ("dart://sample/skel/double_pendulum.skel", "dart://sample/xode/pendulum.xode", "dart://sample/skel/car.skel")
+SAMPLES = ("dart://sample/skel/double_pendulum.skel", "dart://sample/xode/four_bar.xode", "dart://sample/skel/car.skel")
 EXIT_CODES = (0, 1, 2)
 NUMBERS = (
     "0", "-0", "1", "-1", "nan", "inf", "-inf", "1e308", "-1e308", "1e-308", "5e-324", "1e400", "99999999999",
@@ -62,8 +63,6 @@ def mutate_command_line(data: bytes, rng: random.Random, _other: bytes) -> bytes
 
 def run_command_line(data: bytes) -> int:
     """Run a command in a folder of its own; returns whether it is a command."""
-    from exoskel.cli.main import main
-
     try:
         arguments = json.loads(data)
     except ValueError:
@@ -72,24 +71,34 @@ def run_command_line(data: bytes) -> int:
         return 0
     if arguments[0] not in OPTIONS:
         return 0
-    output, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    here = os.getcwd()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        contextlib.redirect_stdout(output),
-        contextlib.redirect_stderr(errors),
-    ):
-        os.chdir(folder)
-        try:
-            code = main([one.replace("\0", "") for one in arguments])
-        finally:
-            os.chdir(here)
-    for stream in (output, errors):
-        stream.flush()
-    printed = b"".join(stream.buffer.getvalue() for stream in (output, errors)).decode()  # type: ignore[attr-defined]
+    code, output, errors = run_in_folder([one.replace("\0", "") for one in arguments], lambda _: None)
+    printed = output + errors
     assert code in EXIT_CODES, (arguments, code)
     assert "internal error" not in printed and "Traceback" not in printed, (arguments, printed)
     return 1
+
+
+def run_in_folder(arguments: list[str], prepare: Callable[[Path], None]) -> tuple[int, str, str]:
+    """Run a command in a new folder; returns its exit code and what it prints."""
+    from exoskel.cli.main import main
+
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    here = os.getcwd()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(streams[0]),
+        contextlib.redirect_stderr(streams[1]),
+    ):
+        prepare(Path(folder))
+        os.chdir(folder)
+        try:
+            code = main(arguments)
+        finally:
+            os.chdir(here)
+    for stream in streams:
+        stream.flush()
+    output, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+    return code, output, errors
 
 
 # --- documents that expand ----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from tests.fuzz import seeds
+from tests.fuzz import embedded_values, seeds
 from tests.fuzz.mutate import NUMBERS, learn_vocabulary, mutate_document
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LARGEST = 6000
 STEPS = 3
+GENERATED = 0.4
+"""The share of documents that are generated, not changed."""
 _EMBEDDED = re.compile(
     rb"<(exoskel:)?(carry|add|stand-in|models)\b[^<>]*?(/>|>[^<]*</(exoskel:)?(carry|add|stand-in|models)>)"
 )
@@ -88,6 +90,8 @@ def _attempt(action: Callable[[], bytes]) -> bytes | None:
 
 def mutate_embedded(data: bytes, rng: random.Random, other: bytes) -> bytes:
     """Change, move, duplicate or import an element with embedded data, or change the rest of the document."""
+    if rng.random() < GENERATED:
+        return _with_fingerprints(embedded_values.generate(rng))
     found = list(_EMBEDDED.finditer(data))
     if not found or rng.random() < 0.2:
         vocabulary = "xode" if b"<xode" in data else "skel"
@@ -256,16 +260,22 @@ def _edit(scene: Scene, rng: random.Random) -> None:
         one = rng.choice(bodies)
         model = rng.choice(models)
         edits += [
-            lambda: setattr(one, "mass", 2.5),
-            lambda: setattr(one, "name", "renamed"),
+            lambda: setattr(one, "mass", rng.choice((2.5, 0.0, -1.0, 1e308, float("nan")))),
+            lambda: setattr(one, "name", rng.choice(("renamed", "é", "", "a", "\ufffe"))),
             lambda: setattr(one, "com", (0.1, 0.0, 0.0)),
             lambda: model.bodies.pop() if model.bodies else None,
             lambda: model.joints.pop() if model.joints else None,
             lambda: model.add_body("new"),
+            lambda: model.bodies.append(one),
+            model.joints.reverse,
+            one.visuals.clear,
+            lambda: scene.worlds[0].models.append(model),
+            lambda: setattr(scene.worlds[0], "time_step", rng.choice((0.0, 1e-308, 0.5))),
             lambda: model.remove(one, subtree=True) if any(one is own for own in model.bodies) else None,
         ]
     rng.choice(edits)()
-    saved_bytes(scene, scene.source_info.format)
+    followed = [lambda: saved_bytes(scene, scene.source_info.format), lambda: _simulate(scene, rng)]
+    rng.choice([*followed, lambda: _converter(rng.choice(_targets()))(scene, rng)])()
 
 
 @cache

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.fuzz import mesh_files, options, pipeline, seeds, well_formedness
+from tests.fuzz import file_names, mesh_files, options, pipeline, seeds, well_formedness
 from tests.fuzz.mutate import learn_vocabulary, mutate_document
 from tests.fuzz.mutate_others import archive, comment
 
@@ -221,6 +221,7 @@ TARGETS = {
             most=3 * MOST,
         ),
         Target("options", options.run_command_line, options.command_lines, options.mutate_command_line, ()),
+        Target("names", file_names.run, file_names.inputs, file_names.mutate, ()),
         Target("bombs", options.run_bomb, options.bombs, options.mutate_bomb, (), most=1_000_000),
         Target("xml", _run_xml, well_formedness.documents, well_formedness.mutate, (), most=2 * MOST),
     )
