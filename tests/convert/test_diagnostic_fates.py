@@ -282,7 +282,7 @@ def test_a_node_that_a_reader_ignored_has_the_diagnostic_as_reason() -> None:
 def test_reasons_concern_the_field_they_are_given_for() -> None:
     text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("revolute", "b") + "</model>")
     found = reasons(text, "mjcf")
-    assert found["velocity"].why == "velocity limits are not written"
+    assert found["velocity"].why == "velocity limits are not written (MJ601)"
     assert found["effort"].fate is Fate.EXACT, "it is what a motor can do"
 
 

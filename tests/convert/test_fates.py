@@ -233,7 +233,11 @@ def test_a_hinge2_that_pyode_cannot_attach_is_a_loss() -> None:
         .replace("</hinge2>", '<axis x="1" y="0" z="0"/></hinge2>')
     )
     found = for_pyode(text)["/hinge2"]
-    assert (found.fate, found.loss, found.why) == ("approximated", True, "PyODE aborts on a hinge2 to the environment")
+    assert (found.fate, found.loss, found.why) == (
+        "approximated",
+        True,
+        "PyODE aborts on a hinge2 to the environment (X922)",
+    )
 
 
 SOLID = "<collision_shape><geometry><sphere><radius>1</radius></sphere></geometry></collision_shape>"

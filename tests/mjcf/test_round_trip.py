@@ -190,7 +190,7 @@ def test_elements_refer_to_their_items() -> None:
 def test_losses_are_reported() -> None:
     output = OutputContext()
     write_document(exoskel.load("dart://sample/skel/soft_bodies.skel").world, output)
-    assert {loss.reason for loss in output.losses} == {"the soft skin is not written"}
+    assert {loss.text for loss in output.losses} == {"the soft skin is not written"}
 
 
 TIED = """<mujoco><worldbody>

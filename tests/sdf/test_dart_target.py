@@ -72,7 +72,7 @@ def test_dart_finds_soft_skins(tmp_path: Path) -> None:
     assert [float(one.text or "") for one in written] == [skin.total_mass for skin in skins]
     kept = [item for item in report.items if item.path.endswith("soft_shape")]
     assert {item.fate for item in kept} == {Fate.KEPT}
-    assert {item.why for item in kept} == {"as <soft_shape>, which DART reads"}
+    assert {item.why for item in kept} == {"as <soft_shape>, which DART reads (SD108)"}
 
 
 def test_dart_finds_the_pitch_of_a_screw(tmp_path: Path) -> None:

@@ -183,7 +183,8 @@ def test_a_diagnostic_has_its_line(key: str, folder: Path) -> None:
 
 
 def test_every_message_has_a_test_case() -> None:
-    assert CASES.keys() == {key for key in CATALOGUE.messages if not key.startswith(EMBEDDED_DATA)}
+    of_reader = {key for key in CATALOGUE.messages if key < "SD1"}
+    assert CASES.keys() == {key for key in of_reader if not key.startswith(EMBEDDED_DATA)}
 
 
 @pytest.mark.parametrize("key", CASES)

@@ -216,4 +216,6 @@ del CASES["X206.prefixed"]
 RAISED_ELSEWHERE = {
     "X206.prefixed": "silent by its severity: schema attributes are preserved",
     "X612": "a conversion that is refused",
+    "X921": "a loss of the writer",
+    "X922": "a loss of the writer",
 }

@@ -23,7 +23,7 @@ from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
 from exoskel.source.markup import serialize
-from exoskel.source.output_context import Circumstances, ComposedFile, Loss, OutputContext, Target
+from exoskel.source.output_context import Circumstances, ComposedFile, OutputContext, Target
 from exoskel.source.settled_numbers import settle_markup
 
 _OWN_LIMITS = Limits(depth=1000)
@@ -171,7 +171,6 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
 
 def _record_lost_textures(scene: Scene, output: OutputContext, *, reads_files: bool) -> None:
     """Record the loss of the textures of mesh files that are seen."""
-    message = CATALOGUE["FM303"]
     known: dict[str | None, bool] = {}
     for body in (body for world in scene.worlds for body in world.bodies()):
         for shape in body.visuals or body.collisions:
@@ -181,7 +180,7 @@ def _record_lost_textures(scene: Scene, output: OutputContext, *, reads_files: b
             if mesh.path not in known:
                 known[mesh.path] = output.loses_textures(mesh, reads_files=reads_files)
             if known[mesh.path]:
-                output.losses.append(Loss(shape, message.text, ("geometry",), message.code, changes_effect=True))
+                output.add_loss(shape, CATALOGUE["FM303"], "geometry", changes_effect=True)
 
 
 class UnreadableOutputError(ExoskelError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -10,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 from msgspec import Struct, structs
 
+from exoskel.diagnostics import Message, format_detail
 from exoskel.scene.item import Item
 from exoskel.scene.json_codec import encode_item, encode_json, encode_value, field_value
 from exoskel.scene.shape import Mesh, Shape
@@ -54,23 +56,42 @@ class ComposedFile(Struct, frozen=True):
 class Loss(Struct, frozen=True):
     """A part of a scene that is written approximately or not at all.
 
-    `text` is the reason, for people.  `fields` are the fields of the item that it concerns; for a joint these may also
-    be fields of its degrees of freedom.  No fields: the item as a whole.  `code` is the code in the format's catalogue
-    of messages, where it has one.  `changes_effect`: the values of the fields are written, but act differently.
+    `code` is the code in the catalogue of the format, `text` the reason, for people.  `fields` are the fields of the
+    item that it concerns; for a joint these may also be fields of its degrees of freedom.  No fields: the item as
+    a whole.  `changes_effect`: the values of the fields are written, but act differently.
     `is_dropped`: nothing of the fields is written.
     """
 
     item: Item
+    code: str
     text: str
-    fields: tuple[str, ...] = ()
-    code: str = ""
+    fields: tuple[str, ...]
     changes_effect: bool = False
     is_dropped: bool = False
 
     @property
     def reason(self) -> str:
         """The text, followed by the code."""
-        return f"{self.text} ({self.code})" if self.code else self.text
+        return f"{self.text} ({self.code})"
+
+
+def loss(
+    item: Item,
+    message: Message,
+    *fields: str,
+    changes_effect: bool = False,
+    is_dropped: bool = False,
+    **details: object,
+) -> Loss:
+    """The loss of an item, or of some fields of it, with the filled-in message of a catalogue."""
+    shown = {name: format_detail(value) for name, value in details.items()}
+    return Loss(item, message.code, message.text.format(**shown), fields, changes_effect, is_dropped)
+
+
+def with_owners(losses: Iterable[Loss], owner: Callable[[Item], Item | None]) -> list[Loss]:
+    """The losses of a lowered world, with the items of the scene that they concern; others are omitted."""
+    owned = ((loss, owner(loss.item)) for loss in losses)
+    return [structs.replace(loss, item=item) for loss, item in owned if item is not None]
 
 
 class OutputContext:
@@ -129,9 +150,19 @@ class OutputContext:
         self._rebased: dict[str, str] = {}
         self._temporary: TemporaryFolder | None = None
 
-    def add_loss(self, item: Item, text: str, *fields: str, code: str = "", is_dropped: bool = False) -> None:
+    def add_loss(
+        self,
+        item: Item,
+        message: Message,
+        *fields: str,
+        changes_effect: bool = False,
+        is_dropped: bool = False,
+        **details: object,
+    ) -> None:
         """Record that an item, or some fields of it, cannot be written as it is."""
-        self.losses.append(Loss(item, text, fields, code, is_dropped=is_dropped))
+        self.losses.append(
+            loss(item, message, *fields, changes_effect=changes_effect, is_dropped=is_dropped, **details)
+        )
 
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
         """The reference to a mesh file: that of the source where it leads to the same file, otherwise a new one.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, format_detail, warning
 from exoskel.fates import Fate
-from exoskel.scene.item import Item
-from exoskel.source.output_context import OutputContext
 
 
 class GltfError(ExoskelError):
@@ -131,23 +129,15 @@ _DROPPED = (
 CATALOGUE = Catalogue("glTF", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
-def record_loss(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
-    """Record that a part of the scene, or some fields of it, cannot be written as it is."""
-    message = CATALOGUE[key]
-    output.add_loss(item, message.text.format(**_shown(details)), *fields, code=message.code)
-
-
 def catalogue_error(key: str, **details: object) -> GltfError:
     """The exception for an error of the catalogue."""
     message = CATALOGUE[key]
     hint = f"; {message.hint}" if message.hint else ""
-    return GltfError(f"{message.text.format(**_shown(details))}{hint} ({message.code})")
+    return GltfError(
+        f"{message.text.format(**{k: format_detail(v) for k, v in details.items()})}{hint} ({message.code})"
+    )
 
 
 def fate_of(code: str) -> Fate:
     """The fate of a part with a loss of this code."""
     return Fate.DROPPED if code.startswith("GL3") else Fate.APPROXIMATED
-
-
-def _shown(details: dict[str, object]) -> dict[str, str]:
-    return {name: format_detail(value) for name, value in details.items()}

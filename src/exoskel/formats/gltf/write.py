@@ -15,13 +15,13 @@ from math import isfinite, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import ArrayLike, NDArray
 
 from exoskel import spatial
 from exoskel.fates import Fate
 from exoskel.formats.gltf.binary import INDICES, VERTICES, Buffer, single
-from exoskel.formats.gltf.codes import catalogue_error, record_loss
+from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -35,7 +35,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
 from exoskel.source.mesh_parsing import srgb_to_linear
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import Loss, OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE, Surface, Surfaces, unit_geometry
 from exoskel.version import __version__
 
@@ -168,14 +168,14 @@ def _name(geometry: Geometry) -> str:
 def record_losses(world: World, output: OutputContext) -> None:
     """Record all losses except those of shapes, which the writer records."""
     if world.collision_exempt_groups:
-        record_loss(output, world, "GL303", "collision_exempt_groups")
+        output.add_loss(world, CATALOGUE["GL303"], "collision_exempt_groups")
     if world.erp is not None or world.cfm is not None:
-        record_loss(output, world, "GL306.world", "erp", "cfm")
+        output.add_loss(world, CATALOGUE["GL306.world"], "erp", "cfm")
     for joint in world.joints():
         if _loses_dynamics(joint):
-            record_loss(output, joint, "GL301", kind=joint.kind)
+            output.add_loss(joint, CATALOGUE["GL301"], kind=joint.kind)
         if any(joint.velocities):
-            record_loss(output, joint, "GL302", "velocity")
+            output.add_loss(joint, CATALOGUE["GL302"], "velocity")
     for body in world.bodies():
         if body.state is not None:
             _record_state_losses(body, body.state, output)
@@ -183,9 +183,9 @@ def record_losses(world: World, output: OutputContext) -> None:
 
 def _record_state_losses(body: Body, state: BodyState, output: OutputContext) -> None:
     if any((*state.linear_velocity, *state.angular_velocity)):
-        record_loss(output, body, "GL302", "state")
+        output.add_loss(body, CATALOGUE["GL302"], "state")
     if any((*state.force, *state.torque)) or state.finite_rotation.mode != 0:
-        record_loss(output, body, "GL306", "state")
+        output.add_loss(body, CATALOGUE["GL306"], "state")
 
 
 def shapes_differ(ones: Sequence[Shape], others: Sequence[Shape]) -> bool:
@@ -391,7 +391,9 @@ class _Writer:
             mesh = self.meshes.of(plain, shape.color)
             if mesh is None:
                 reason = self.meshes.surfaces.missing[plain]
-                record_loss(self.output, shape, "GL305", "geometry", kind=shape.kind.replace("_", " "), reason=reason)
+                self.output.add_loss(
+                    shape, CATALOGUE["GL305"], "geometry", kind=shape.kind.replace("_", " "), reason=reason
+                )
                 continue
             made.append(self.add({"name": shape.name or shape.kind, **_transform(place), "mesh": mesh}))
             if scale != (1.0, 1.0, 1.0):
@@ -402,11 +404,10 @@ class _Writer:
 
     def _record_shape_losses(self, shape: Shape) -> None:
         if SHAPES[shape.kind].always:
-            record_loss(
-                self.output, shape, SHAPES[shape.kind].always, "geometry", kind=shape.kind, edge=2.0 * self.reach
-            )
+            message = CATALOGUE[SHAPES[shape.kind].always]
+            self.output.add_loss(shape, message, "geometry", kind=shape.kind, edge=2.0 * self.reach)
         if shape.color is not None and not all(0.0 <= part <= 1.0 for part in shape.color):
-            record_loss(self.output, shape, "GL205", "color")
+            self.output.add_loss(shape, CATALOGUE["GL205"], "color")
 
     def _animate(self, world: World, motion: Motion, nodes: list[int], still: list[list[float]]) -> None:
         keys = Keyframes(motion, len(nodes))
@@ -414,7 +415,7 @@ class _Writer:
         if made:
             self.animations.append(made)
         if keys.skipped:
-            record_loss(self.output, world, "GL206", count=keys.skipped)
+            self.output.add_loss(world, CATALOGUE["GL206"], count=keys.skipped)
 
     def rows(self, transforms: spatial.Array) -> list[list[float]]:
         """Poses as x y z qw qx qy qz."""
@@ -461,7 +462,12 @@ class _Bodies:
         self.numbers.append(number)
         node = self.writer.nodes[number]
         shapes = next(self._lists)
+        losses = self.writer.output.losses
+        before = len(losses)
         children = self.writer.shapes(shapes, [next(self._places) for _ in shapes])
+        if body.soft is not None:  # its skin is no shape of the body
+            own = {id(shape) for shape in body.shapes}
+            losses[before:] = [_of_skin(loss, body) if id(loss.item) not in own else loss for loss in losses[before:]]
         children += [self._marker(marker) for marker in body.markers]
         _set_children(node, children)
         node["extras"] = self._extras(body, next(self._moments))
@@ -474,7 +480,7 @@ class _Bodies:
     def _extras(self, body: Body, moment: list[float]) -> dict[str, Any]:
         extras: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": moment}
         if not all(map(isfinite, (body.mass, *body.com, *moment))):
-            record_loss(self.writer.output, body, "GL307", "inertia")
+            self.writer.output.add_loss(body, CATALOGUE["GL307"], "inertia")
             extras = {}
         if not body.gravity:
             extras["gravity"] = False
@@ -489,16 +495,20 @@ class _Bodies:
         skin = []
         if body.soft is not None and body.soft.geometry is not None and shown != "collision":
             skin = [Shape(geometry=body.soft.geometry, pose=body.soft.pose, name=f"{body.name} skin")]
-            record_loss(output, body, "GL204", "soft")
+            output.add_loss(body, CATALOGUE["GL204"], "soft")
         if shown == "both":
             return [*body.visuals, *skin, *body.collisions]
         if shown == "collision":
             if shapes_differ(body.visuals, body.collisions):
-                record_loss(output, body, "GL304.visual", "visuals")
+                output.add_loss(body, CATALOGUE["GL304.visual"], "visuals")
             return list(body.collisions)
         if body.visuals and body.collisions and shapes_differ(body.visuals, body.collisions):
-            record_loss(output, body, "GL304", "collisions")
+            output.add_loss(body, CATALOGUE["GL304"], "collisions")
         return [*(body.visuals or ([] if skin else body.collisions)), *skin]
+
+
+def _of_skin(loss: Loss, body: Body) -> Loss:
+    return structs.replace(loss, item=body, fields=("soft",))
 
 
 def _joint(joint: Joint) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""MJ101 to MJ403: the diagnostics of the MJCF reader; MJ501: what is lost in MJCF files."""
+"""MJ101 to MJ403: the diagnostics of the MJCF reader; MJ501 to MJ608: the losses of the writer.
+
+MJ5nn are parts that are written approximately, MJ6nn parts that are not written.
+"""
 
 from __future__ import annotations
 
@@ -193,7 +196,7 @@ _ACTUATORS_AND_CONSTRAINTS = (
     ),
 )
 
-_WRITTEN = (
+_APPROXIMATED = (
     Topic(
         "MJ501",
         "Concave mesh",
@@ -201,8 +204,152 @@ _WRITTEN = (
         f"if it has at most {MAX_SLABS}.",
         warning("MJ501", "MuJoCo collides a moving mesh as its convex hull: its hollows are filled", "use --decompose"),
     ),
+    Topic(
+        "MJ502",
+        "Axes of springs, dampers and friction",
+        "In a scene, those of a free joint act along the axes of its parent, and friction of a ball joint about the "
+        "axes of the joint. In MuJoCo they act along the axes of the body.",
+        warning(
+            "MJ502", "springs, dampers and friction of the free joint act along the axes of the body, not of its parent"
+        ),
+        warning("MJ502.friction", "friction of the ball joint acts about the axes of the body, not of the joint"),
+    ),
+    Topic(
+        "MJ503",
+        "Ball joint",
+        "A ball joint in MuJoCo has one damping, stiffness, friction and limit instead of three.",
+        warning("MJ503", "a ball joint has one damping, stiffness and friction for all axes: the mean is written"),
+        warning("MJ503.limits", "a ball joint's limits become one angle: the widest is written"),
+    ),
+    Topic(
+        "MJ504",
+        "Motors",
+        "MuJoCo has no motors that keep a velocity with a bounded force, and no prescribed motion.",
+        warning("MJ504", "the motor is written as a flywheel coupled by dry friction"),
+        warning("MJ504.torques", "the motor is written as torques about its axes, which track its speed"),
+        warning("MJ504.prescribed", "a joint with prescribed motion is written as a very large inertia"),
+    ),
+    Topic(
+        "MJ505",
+        "Soft stops",
+        "The CFM of a stop is not written.",
+        warning("MJ505", "soft stops are written as hard stops"),
+    ),
+    Topic(
+        "MJ506",
+        "Shapes",
+        "MuJoCo has fewer shapes than a scene, its planes have the normal z, and its vertices are in single precision.",
+        warning("MJ506", "the shape is written as a convex mesh"),
+        warning("MJ506.vertices", "MuJoCo reads vertices in single precision"),
+        warning("MJ506.plane", "the plane's frame is rotated so that z is its normal"),
+    ),
+    Topic(
+        "MJ507",
+        "Mass properties",
+        "MuJoCo rejects bodies without mass, and moments of inertia that no solid has.",
+        warning(
+            "MJ507.massless",
+            "MuJoCo rejects these mass properties: the body gets the smallest mass that MuJoCo accepts",
+        ),
+        warning(
+            "MJ507.moment",
+            "MuJoCo rejects these mass properties: principal moments that are not positive are raised to the smallest "
+            "value that MuJoCo accepts",
+        ),
+        warning(
+            "MJ507.triangle",
+            "MuJoCo rejects these mass properties: the smaller principal moments are raised until their sum equals "
+            "the largest",
+        ),
+    ),
+    Topic(
+        "MJ508",
+        "Integrator",
+        "`exoskel run` uses MuJoCo 4's integrator `discrete`. Other programs have other integrators.",
+        warning(
+            "MJ508",
+            "the integrator is implicitfast: contacts, limits and springs differ from those of discrete, in MuJoCo 4",
+        ),
+        warning("MJ508.solver", "{program} integrates with its own solver"),
+    ),
+    Topic(
+        "MJ509",
+        "Sleeping bodies",
+        "Bodies of an MJCF file are awake at first.",
+        warning("MJ509", "the sleeping body is written as awake"),
+    ),
+    Topic(
+        "MJ510",
+        "Joints of static models",
+        "Bodies of a static model do not move: they are written without joints, at their initial poses.",
+        warning("MJ510", "the joints of a static model are written at their initial positions"),
+    ),
+)
+
+_NOT_WRITTEN = (
+    Topic(
+        "MJ601",
+        "Unsupported limits",
+        "MJCF limits positions, and forces of motors.",
+        warning("MJ601.velocity", "velocity limits are not written"),
+        warning("MJ601.acceleration", "acceleration limits are not written"),
+        warning("MJ601.force", "force limits without a motor are not written"),
+        warning("MJ601.infinite", "equal limits at infinity are not written"),
+    ),
+    Topic(
+        "MJ602",
+        "Rest position of a ball joint",
+        "The springs of a ball joint in MuJoCo rest at zero.",
+        warning("MJ602", "the rest position of a ball joint's springs is not written"),
+    ),
+    Topic(
+        "MJ603",
+        "First step",
+        "MJCF states initial positions and velocities, but no initial forces or accelerations.",
+        warning("MJ603.joint", "forces and accelerations of the first step are not written"),
+        warning("MJ603.body", "forces and torques of the first step are not written"),
+    ),
+    Topic(
+        "MJ604",
+        "Collapse of a universal joint",
+        "DART 6 does not normalise the axes of a universal joint. If they are very short, its child collapses.",
+        warning("MJ604", "the collapse of a universal joint in DART is not written"),
+    ),
+    Topic(
+        "MJ605",
+        "Soft skin",
+        "Only the rigid core of a soft body is written.",
+        warning("MJ605", "the soft skin is not written"),
+    ),
+    Topic(
+        "MJ606",
+        "Unsupported shapes",
+        "MuJoCo has planes only on bodies that do not move, and no rays. Meshes need their file.",
+        warning("MJ606.mesh", "the mesh was not found and is not written"),
+        warning("MJ606.ray", "the ray is not written"),
+        warning("MJ606.plane", "a plane on a moving body is not written"),
+    ),
+    Topic(
+        "MJ607",
+        "Collision with the parent",
+        "MuJoCo never collides a moving body with its parent.",
+        warning("MJ607", "MuJoCo does not collide a body with its parent: the connected bodies do not collide"),
+    ),
+    Topic(
+        "MJ608",
+        "Motors of ball and free joints",
+        "Motors are written for hinges and slides, one for each axis.",
+        warning("MJ608", "MuJoCo has no motor for ball and free joints: the servo is not written"),
+        warning(
+            "MJ608.rotation", "MuJoCo has no motor for rotations about three axes: that of the free joint is not driven"
+        ),
+    ),
 )
 
 CATALOGUE = Catalogue(
-    "MuJoCo", (*_DOCUMENT, *_UNSUPPORTED, *_PARTS, *_SURFACES, *_ACTUATORS_AND_CONSTRAINTS, *_WRITTEN)
+    "MuJoCo",
+    (
+        *(*_DOCUMENT, *_UNSUPPORTED, *_PARTS, *_SURFACES, *_ACTUATORS_AND_CONSTRAINTS),
+        *(*_APPROXIMATED, *_NOT_WRITTEN),
+    ),
 )

@@ -37,7 +37,7 @@ from exoskel.source.convexity import has_hollows
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
 from exoskel.source.meshes import SINGLE_PRECISION, MeshError, Triangles
-from exoskel.source.output_context import Loss, OutputContext, Target
+from exoskel.source.output_context import OutputContext, Target
 from exoskel.spatial import Array
 
 MIN_VERTICES = 4
@@ -82,8 +82,7 @@ class MeshAssetWriter(GeomWriter):
     def _record_hull(self, shape: Shape) -> None:
         """Record the loss of the hollows of a mesh that collides."""
         if self._has_hollows(shape):
-            message = CATALOGUE["MJ501"]
-            self.output.losses.append(Loss(shape, message.text, ("geometry",), code=message.code, changes_effect=True))
+            self.output.add_loss(shape, CATALOGUE["MJ501"], "geometry", changes_effect=True)
 
     def _has_hollows(self, shape: Shape) -> bool:
         """Whether a mesh has hollows; that of a file is examined once."""
@@ -317,14 +316,8 @@ INTEGRATORS: dict[Target, str | None] = {
 }
 """The integrator that a file asks for.  `discrete` is that of the engine; only MuJoCo 4 knows it, and DART's reader
 knows only Euler and RK4.  Without one, each program uses its own."""
-_IMPLICIT = "the integrator is implicitfast: contacts, limits and springs differ from those of discrete, in MuJoCo 4"
-_LOST_INTEGRATORS: dict[Target, str] = {
-    "mujoco3": _IMPLICIT,
-    "dm_control": _IMPLICIT,
-    "newton": "Newton integrates with its own solver",
-    "dart": "DART integrates with its own solver",
-    "isaac": "Isaac Sim integrates with its own solver",
-}
+_OTHER_SOLVERS: dict[Target, str] = {"newton": "Newton", "dart": "DART", "isaac": "Isaac Sim"}
+"""Programs that ignore the integrator of a file."""
 
 
 def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> MjcfElement:
@@ -335,8 +328,11 @@ def write_document(world: World, output: OutputContext | None = None, *, limits:
     """
     output = output or OutputContext()
     output.losses += losses(world)
-    if output.target in _LOST_INTEGRATORS:
-        output.losses.append(Loss(world, _LOST_INTEGRATORS[output.target], ("time_step",), changes_effect=True))
+    if INTEGRATORS.get(output.target) == "implicitfast":
+        output.add_loss(world, CATALOGUE["MJ508"], "time_step", changes_effect=True)
+    if output.target in _OTHER_SOLVERS:
+        program = _OTHER_SOLVERS[output.target]
+        output.add_loss(world, CATALOGUE["MJ508.solver"], "time_step", changes_effect=True, program=program)
     return FileWriter(world, output, limits).document()
 
 

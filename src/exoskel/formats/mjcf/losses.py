@@ -7,6 +7,7 @@ from math import isfinite
 
 import numpy as np
 
+from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.joints import joint_chain, motors_of_chain
 from exoskel.formats.mjcf.model.motors import has_force_motor
@@ -15,7 +16,7 @@ from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
 from exoskel.scene.world import World
-from exoskel.source.output_context import Loss
+from exoskel.source.output_context import Loss, loss
 
 
 def losses(world: World) -> list[Loss]:
@@ -26,36 +27,35 @@ def losses(world: World) -> list[Loss]:
 def _found(world: World) -> Iterator[Loss]:
     for model in world.models:
         if model.static and any(joint.motion for joint in model.joints):
-            yield Loss(model, "the joints of a static model are written at their initial positions")
+            yield loss(model, CATALOGUE["MJ510"], "joints")
         for joint in model.joints if not model.static else ():
-            yield from (Loss(joint, text, fields) for text, fields, applies in _JOINTS if applies(joint))
+            yield from (loss(joint, CATALOGUE[key], *fields) for key, fields, applies in _JOINTS if applies(joint))
             if joint.actuator == "servo" and not _has_flywheel(joint) and joint.motion:
-                yield Loss(joint, NO_BALL_MOTOR, ("actuator", "force_limits"), is_dropped=True)
+                yield loss(joint, CATALOGUE["MJ608"], "actuator", "force_limits", is_dropped=True)
             if _has_rotated_axes(model, joint):
-                yield Loss(joint, ROTATED_AXES, DOF_DYNAMICS, changes_effect=True)
+                yield loss(joint, CATALOGUE["MJ502"], *DOF_DYNAMICS, changes_effect=True)
             if _has_rotated_friction(joint):
-                yield Loss(joint, ROTATED_FRICTION, ("friction",), changes_effect=True)
+                yield loss(joint, CATALOGUE["MJ502.friction"], "friction", changes_effect=True)
         floating = moving(model)
         for joint in model.joints if world.self_collision else ():
             if joint.collide_connected and not joint.loop and id(joint.parent) in floating:
-                yield Loss(joint, PARENTS, ("collide_connected",))
+                yield loss(joint, CATALOGUE["MJ607"], "collide_connected")
         for body in model.bodies:
             yield from (
-                Loss(s, FLOATING_PLANE) for s in body.shapes if id(body) in floating and isinstance(s.geometry, Plane)
+                loss(s, CATALOGUE["MJ606.plane"])
+                for s in body.shapes
+                if id(body) in floating and isinstance(s.geometry, Plane)
             )
-            yield from (Loss(body, text, fields) for text, fields, applies in _BODIES if applies(body))
+            yield from (loss(body, CATALOGUE[key], *fields) for key, fields, applies in _BODIES if applies(body))
             yield from (
-                Loss(s, text, ("geometry",)) for s in body.shapes for text, applies in _SHAPES.items() if applies(s)
+                loss(s, CATALOGUE[key], "geometry")
+                for s in body.shapes
+                for key, applies in _SHAPES.items()
+                if applies(s)
             )
     free_bodies = [body for model in world.models if not model.static for body in model.bodies]
     for repair in Inertials(free_bodies).repairs:
-        yield Loss(repair.body, f"MuJoCo rejects these mass properties: {_REPAIRS[repair.fault]}", ("inertia",))
-
-
-PARENTS = "MuJoCo does not collide a body with its parent: the connected bodies do not collide"
-ROTATED_AXES = "springs, dampers and friction of the free joint act along the axes of the body, not of its parent"
-ROTATED_FRICTION = "friction of the ball joint acts about the axes of the body, not of the joint"
-FLOATING_PLANE = "a plane on a moving body is not written"
+        yield loss(repair.body, CATALOGUE[f"MJ507.{repair.fault}"], "inertia")
 
 
 def moving(model: Model) -> set[int]:
@@ -118,10 +118,10 @@ def _is_upright(model: Model, joint: Joint) -> bool:
 
 _SAME_AXES = 1e-12
 _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
-    ("velocity limits are not written", ("velocity_limits",), _limited("velocity_limits")),
-    ("acceleration limits are not written", ("acceleration_limits",), _limited("acceleration_limits")),
+    ("MJ601.velocity", ("velocity_limits",), _limited("velocity_limits")),
+    ("MJ601.acceleration", ("acceleration_limits",), _limited("acceleration_limits")),
     (
-        "force limits without a motor are not written",
+        "MJ601.force",
         ("force_limits",),
         lambda j: (
             j.actuator != "servo"
@@ -129,79 +129,71 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
         ),
     ),
     (
-        "a joint with prescribed motion is written as a very large inertia",
+        "MJ504.prescribed",
         ("actuator",),
         lambda j: j.actuator in ("velocity", "acceleration", "locked"),
     ),
     (
-        "the motor is written as a flywheel coupled by dry friction",
+        "MJ504",
         ("actuator", "force_limits", "drives"),
         _has_flywheel,
     ),
     (
-        "the motor is written as torques about its axes, which track its speed",
+        "MJ504.torques",
         ("drives",),
         lambda j: j.kind == "amotor" and any(d.max_force for d in j.drives),
     ),
     (
-        "MuJoCo has no motor for rotations about three axes: that of the free joint is not driven",
+        "MJ608.rotation",
         ("actuator", "force_limits"),
         lambda j: j.kind == "free" and j.actuator == "servo" and _has_flywheel(j),
     ),
-    ("a ball joint has one damping, stiffness and friction for all axes: the mean is written", DOF_DYNAMICS, _uneven),
+    ("MJ503", DOF_DYNAMICS, _uneven),
     (
-        "the rest position of a ball joint's springs is not written",
+        "MJ602",
         ("rest",),
         lambda j: j.kind in ("ball", "free") and any(dof.stiffness and dof.rest for dof in (j._dofs or ())[:3]),
     ),
     (
-        "a ball joint's limits become one angle: the widest is written",
+        "MJ503.limits",
         ("position_limits",),
         lambda j: j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits),
     ),
     (
-        "equal limits at infinity are not written",
+        "MJ601.infinite",
         ("position_limits",),
         lambda j: any(dof.has_limits_at_infinity for dof in j._dofs or ()),
     ),
     (
-        "forces and accelerations of the first step are not written",
+        "MJ603.joint",
         ("force", "acceleration"),
         lambda j: any(dof.force or dof.acceleration for dof in j._dofs or ()),
     ),
     (
-        "soft stops are written as hard stops",
+        "MJ505",
         ("position_limits", "drives"),
         lambda j: any(d.stop_cfm for d in j.drives),
     ),
-    ("the collapse of a universal joint in DART is not written", ("kind",), lambda j: j.collapses),
+    ("MJ604", ("kind",), lambda j: j.collapses),
 )
-"""Losses of joints: the reason, the fields that it concerns, and the condition."""
-NO_BALL_MOTOR = "MuJoCo has no motor for ball and free joints: the servo is not written"
+"""Losses of joints: the key of the message, the fields that it concerns, and the condition."""
 _BODIES: tuple[tuple[str, tuple[str, ...], Callable[[Body], bool]], ...] = (
-    ("the soft skin is not written", ("soft",), lambda body: body.soft is not None),
+    ("MJ605", ("soft",), lambda body: body.soft is not None),
     (
-        "forces and torques of the first step are not written",
+        "MJ603.body",
         ("state",),
         lambda body: body.state is not None and any((*body.state.force, *body.state.torque)),
     ),
     (
-        "the sleeping body is written as awake",
+        "MJ509",
         ("state",),
         lambda body: body.state is not None and not body.state.enabled,
     ),
 )
 _SHAPES: dict[str, Callable[[Shape], bool]] = {
-    "the mesh was not found and is not written": lambda s: isinstance(s.geometry, Mesh) and s.geometry.path is None,
-    "the ray is not written": lambda s: isinstance(s.geometry, Ray),
-    "the shape is written as a convex mesh": lambda s: isinstance(s.geometry, Cone | Pyramid | MultiSphere),
-    "MuJoCo reads vertices in single precision": lambda s: isinstance(s.geometry, TriMesh),
-    "the plane's frame is rotated so that z is its normal": lambda s: (
-        isinstance(s.geometry, Plane) and s.geometry.normal != (0.0, 0.0, 1.0)
-    ),
-}
-_REPAIRS = {
-    "massless": "the body gets the smallest mass that MuJoCo accepts",
-    "moment": "principal moments that are not positive are raised to the smallest value that MuJoCo accepts",
-    "triangle": "the smaller principal moments are raised until their sum equals the largest",
+    "MJ606.mesh": lambda s: isinstance(s.geometry, Mesh) and s.geometry.path is None,
+    "MJ606.ray": lambda s: isinstance(s.geometry, Ray),
+    "MJ506": lambda s: isinstance(s.geometry, Cone | Pyramid | MultiSphere),
+    "MJ506.vertices": lambda s: isinstance(s.geometry, TriMesh),
+    "MJ506.plane": lambda s: isinstance(s.geometry, Plane) and s.geometry.normal != (0.0, 0.0, 1.0),
 }

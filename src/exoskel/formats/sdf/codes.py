@@ -346,6 +346,117 @@ _LINKS = (
     ),
 )
 
+_APPROXIMATED = (
+    Topic(
+        "SD101",
+        "Floating link",
+        "A link without a joint floats. SDF has no joint that could have a frame, springs or dampers.",
+        warning("SD101", "a floating link has no joint in SDF: its coordinates refer to the link frame"),
+        warning("SD101.dynamics", "a floating link has no joint in SDF: springs and dampers are not written"),
+    ),
+    Topic(
+        "SD102",
+        "Massless link",
+        "Readers of SDF reject links without mass.",
+        warning("SD102", "SDF has no massless links: a mass of {mass} kg is written"),
+    ),
+    Topic(
+        "SD103",
+        "Zero axis",
+        "An axis must not be zero.",
+        warning("SD103", "the axis is zero; the joint is written as fixed"),
+    ),
+    Topic(
+        "SD104",
+        "One limit for both directions",
+        "SDF has one number for both directions of a velocity or effort limit.",
+        warning("SD104", "SDF has one {limit} limit for both directions: the larger is written"),
+    ),
+    Topic(
+        "SD105",
+        "Parameters of ODE",
+        "A joint has one set of ODE parameters for all of its axes.",
+        warning("SD105", "SDF has one set of ODE parameters for all axes: those of the first axis are written"),
+    ),
+    Topic(
+        "SD106",
+        "Convex hull of spheres",
+        "SDF has no convex hull of several spheres.",
+        warning("SD106", "written as its spheres, without their convex hull"),
+    ),
+    Topic(
+        "SD107",
+        "Shapes in files for DART",
+        "DART's SDF reader has boxes, spheres, cylinders, planes and meshes.",
+        warning("SD107", "DART's SDF reader has no {kind}: as a mesh of its surface"),
+        warning("SD107.capsule", "DART's SDF reader has no capsule: as a cylinder and two spheres"),
+    ),
+    Topic(
+        "SD108",
+        "Soft skin in files for DART",
+        "DART's SDF reader has an element of its own for soft bodies. Others ignore it.",
+        warning("SD108", "as <soft_shape>, which DART reads"),
+    ),
+)
+
+_NOT_WRITTEN = (
+    Topic(
+        "SD201",
+        "Exempt groups",
+        "SDF has no collision filter by names.",
+        warning("SD201", "SDF has no groups exempt from collision"),
+    ),
+    Topic(
+        "SD202",
+        "Unsupported joints",
+        "A joint that closes a loop is not lowered to a chain, and SDF has no angular motors.",
+        warning("SD202.motor", "angular motors are not supported by SDF; the motor is not written"),
+        warning("SD202.dart", "DART's SDF reader has no joints that close loops; not written"),
+        warning("SD202.loop", "{kind} joints that close a loop are not supported by SDF"),
+    ),
+    Topic(
+        "SD203",
+        "Initial state",
+        "Positions and velocities of joints, and states of bodies, are not part of a model in SDF.",
+        warning("SD203", "SDF has no initial state: links are written at rest, at zero joint positions"),
+        warning("SD203.link", "SDF has no initial state of links"),
+    ),
+    Topic(
+        "SD204",
+        "Soft skin",
+        "Only the rigid core of a soft body is written.",
+        warning("SD204", "SDF has no soft bodies: the skin and its mass are not written"),
+    ),
+    Topic("SD205", "Markers", "SDF has no markers.", warning("SD205", "SDF has no markers")),
+    Topic(
+        "SD206",
+        "Mimic",
+        "A joint can mimic only a joint that is written, and has an axis.",
+        warning("SD206", "the joint mimics a joint that is not written"),
+        warning("SD206.dart", "DART's SDF reader ignores mimic joints; not written"),
+    ),
+    Topic(
+        "SD207",
+        "Actuators",
+        "Motors are plugins of a simulator, not parts of SDF.",
+        warning("SD207", "SDF has no actuators: '{actuator}' is not written"),
+    ),
+    Topic(
+        "SD208",
+        "Unsupported limits",
+        "SDF limits position, velocity and effort of axes, and readers enforce every limit.",
+        warning("SD208.acceleration", "SDF has no acceleration limits"),
+        warning("SD208.unenforced", "limits that are not enforced are not written"),
+        warning("SD208.axes", "SDF has no limits and dynamics for joints without axes"),
+    ),
+    Topic(
+        "SD209",
+        "Unsupported shapes",
+        "SDF has no counterpart of the shape.",
+        warning("SD209", "SDF does not support this geometry: the shape is not written"),
+    ),
+)
+
 _FIXES = {
     "SD010": Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False),
     "SD011": Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False),
@@ -354,6 +465,9 @@ _FIXES = {
 
 CATALOGUE = Catalogue(
     "Gazebo",
-    (*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)),
+    (
+        *(*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)),
+        *(*_APPROXIMATED, *_NOT_WRITTEN),
+    ),
     _FIXES,
 )

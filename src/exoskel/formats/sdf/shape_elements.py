@@ -7,6 +7,7 @@ from copy import copy
 from msgspec import structs
 
 from exoskel import spatial
+from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import ZERO, Euler, Pose, Vector
@@ -60,9 +61,6 @@ def _angles(pose: Pose) -> tuple[float, float, float]:
 _DRAWN_SIZE = (100.0, 100.0)
 """The drawn size of a plane, m; as a collider it is infinite."""
 
-_NOT_WRITTEN = "SDF does not support this geometry: the shape is not written"
-_SPHERES = "written as its spheres, without their convex hull"
-
 
 def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
     """Add the shapes of a body, each with a unique name."""
@@ -79,8 +77,8 @@ def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
 def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Markup]:
     found = _parts(shape, output.target)
     if found is not None:
-        parts, why = found
-        output.add_loss(shape, why, "geometry")
+        parts, key = found
+        output.add_loss(shape, CATALOGUE[key], "geometry")
         shapes = [
             structs.replace(copy(shape), geometry=geometry, pose=_moved(shape.pose, offset))
             for geometry, offset in parts
@@ -92,7 +90,7 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
     geometry = _dart_mesh(shape, output) if output.target == DART else None
     geometry = geometry or geometry_element(shape.geometry, output)
     if geometry is None:
-        output.add_loss(shape, _NOT_WRITTEN)
+        output.add_loss(shape, CATALOGUE["SD209"])
         return []
     element = Markup(tag, {"name": name}, item=shape)
     add_pose(element, _place(shape))
@@ -105,16 +103,13 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
 
 
 def _parts(shape: Shape, target: Target) -> tuple[list[tuple[Geometry, Vector]], str] | None:
-    """The geometries that replace one, at their positions in its frame, and how; None if it is written as it is."""
+    """The geometries that replace one, at their positions in its frame, and the key of the loss; None: as it is."""
     match shape.geometry:
         case MultiSphere(spheres=spheres):
-            return [(Sphere(ball.radius), ball.position) for ball in spheres], _SPHERES
+            return [(Sphere(ball.radius), ball.position) for ball in spheres], "SD106"
         case Capsule(radius=radius, height=height) if target == DART:
             ends: list[tuple[Geometry, Vector]] = [(Sphere(radius), (0.0, 0.0, z * height)) for z in (-0.5, 0.5)]
-            return [
-                (Cylinder(radius, height), ZERO),
-                *ends,
-            ], "DART's SDF reader has no capsule: as a cylinder and two spheres"
+            return [(Cylinder(radius, height), ZERO), *ends], "SD107.capsule"
     return None
 
 
@@ -129,7 +124,7 @@ def _dart_mesh(shape: Shape, output: OutputContext) -> Markup | None:
     if surface is None:
         return None
     kind = kind_of(geometry)
-    output.add_loss(shape, f"DART's SDF reader has no {kind}: as a mesh of its surface", "geometry")
+    output.add_loss(shape, CATALOGUE["SD107"], "geometry", kind=kind)
     return geometry_element(output.generate_mesh(kind, *surface.merge_vertices()), output)
 
 

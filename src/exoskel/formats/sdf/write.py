@@ -14,10 +14,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from math import isfinite
 
-from msgspec import structs
-
 from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities
+from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, soft_shape
 from exoskel.formats.sdf.values import JOINT_KINDS
@@ -26,7 +25,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import DOF_STATES, STOPS, UNLIMITED, Dof, Drive, Interval, Joint, Mimic
+from exoskel.scene.joint import DOF_STATES, DOF_VALUES, STOPS, UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld, lower_with_origins
@@ -37,7 +36,7 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
-from exoskel.source.output_context import Loss, OutputContext
+from exoskel.source.output_context import OutputContext, loss, with_owners
 from exoskel.spatial import inverse
 
 MIN_MASS = 1e-12
@@ -50,14 +49,14 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     root = Markup("sdf", {"version": version_text(OLDEST)}, item=scene)
     names = Names()
     for world in scene.worlds:
-        simple, original = lower_with_origins(world)
+        simple, original, owner = lower_with_origins(world)
         name = _unique("" if world.name == "world" else world.name, "default", names)
         before, kept = len(output.losses), len(output.kept)
         element = _world(simple, name, output)
         for one in element.iter():
             one.item = original(one.item)
         for losses, first in ((output.losses, before), (output.kept, kept)):
-            losses[first:] = [structs.replace(one, item=original(one.item) or one.item) for one in losses[first:]]
+            losses[first:] = with_owners(losses[first:], owner)
         root.children.append(element)
     if output.target != DART:  # DART ignores elements of newer versions, but refuses the versions
         root.attributes["version"] = version_text(
@@ -81,7 +80,7 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
     element.children.append(_physics(world))
     element.add("gravity", format_numbers(world.gravity))
     if world.collision_exempt_groups:
-        output.add_loss(world, "SDF has no groups exempt from collision", "collision_exempt_groups")
+        output.add_loss(world, CATALOGUE["SD201"], "collision_exempt_groups")
     names = Names()
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are derived from shapes
     for model in world.models:
@@ -145,14 +144,14 @@ def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:
     if model.static:
         return joint.kind == "weld"
     if joint.loop and output.target == DART:
-        output.add_loss(joint, "DART's SDF reader has no joints that close loops; not written")
+        output.add_loss(joint, CATALOGUE["SD202.dart"])
         return False
     if joint.kind in TYPES:
         return True
     if joint.kind == "amotor":
-        output.add_loss(joint, "angular motors are not supported by SDF; the motor is not written")
+        output.add_loss(joint, CATALOGUE["SD202.motor"])
     elif joint.kind not in _FREE:  # a loop joint, which is not lowered
-        output.add_loss(joint, f"{joint.kind} joints that close a loop are not supported by SDF")
+        output.add_loss(joint, CATALOGUE["SD202.loop"], kind=joint.kind)
     elif joint.parent is None and not joint.loop:
         _report_free_joint_losses(joint, output)
     return False
@@ -162,16 +161,14 @@ def _report_free_joint_losses(joint: Joint, output: OutputContext) -> None:
     if any(joint.positions) or any(joint.velocities):
         output.add_loss(
             joint,
-            "SDF has no initial state: links are written at rest, at zero joint positions",
+            CATALOGUE["SD203"],
             "position",
             "velocity",
         )
     if not joint.pose.is_identity:
-        output.add_loss(joint, "a floating link has no joint in SDF: its coordinates refer to the link frame", "pose")
+        output.add_loss(joint, CATALOGUE["SD101"], "pose")
     if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
-        output.add_loss(
-            joint, "a floating link has no joint in SDF: springs and dampers are not written", *DYNAMICS.values()
-        )
+        output.add_loss(joint, CATALOGUE["SD101.dynamics"], *DYNAMICS.values())
 
 
 # --- links ------------------------------------------------------------------------------------------
@@ -192,7 +189,7 @@ def _link(
         mass = MIN_MASS
         if not all(entry > 0.0 for entry in entries[:3]):
             entries = tuple(MIN_MASS * entry for entry in UNIT_MOMENT)
-        output.add_loss(body, f"SDF has no massless links: a mass of {MIN_MASS:g} kg is written", "inertia")
+        output.add_loss(body, CATALOGUE["SD102"], "inertia", mass=MIN_MASS)
     _add_inertial(element, body, mass, entries)
     add_shapes(element, body, output)
     if body.soft is not None and output.target == DART:
@@ -213,13 +210,13 @@ def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tup
 
 def _report_losses(body: Body, output: OutputContext) -> None:
     if body.soft is not None and output.target == DART:
-        output.kept.append(Loss(body, "as <soft_shape>, which DART reads", ("soft",)))
+        output.kept.append(loss(body, CATALOGUE["SD108"], "soft"))
     elif body.soft is not None:
-        output.add_loss(body, "SDF has no soft bodies: the skin and its mass are not written", "soft")
+        output.add_loss(body, CATALOGUE["SD204"], "soft")
     if body.markers:
-        output.add_loss(body, "SDF has no markers", "markers")
+        output.add_loss(body, CATALOGUE["SD205"], "markers")
     if body.state is not None:
-        output.add_loss(body, "SDF has no initial state of links", "state")
+        output.add_loss(body, CATALOGUE["SD203.link"], "state")
 
 
 # --- joints -------------------------------------------------------------------------------------------
@@ -249,7 +246,7 @@ class JointWriter:
             # In SDF the first axis is fixed in the parent: swap the axes and their coordinates.
             axes, rows = axes[::-1], rows[::-1]
         if any(not any(axis) for axis in axes):
-            self._add_loss(joint, "the axis is zero; the joint is written as fixed")
+            self.output.add_loss(joint, CATALOGUE["SD103"], "kind", "axes", *DOF_VALUES)
             kind, axes, rows = "fixed", (), ()
         element = Markup("joint", {"name": name, "type": kind}, item=joint)
         element.add("parent", "world" if joint.parent is None else self.bodies[id(joint.parent)])
@@ -295,16 +292,16 @@ class JointWriter:
         """One number for both directions."""
         low, high = interval
         if -low != high:
-            self._add_loss(joint, f"SDF has one {word} limit for both directions: the larger is written", field)
+            self.output.add_loss(joint, CATALOGUE["SD104"], field, limit=word)
         return max(abs(low), abs(high))
 
     def _add_mimic(self, element: Markup, joint: Joint, mimic: Mimic) -> None:
         axis = next((child for child in element.children if child.tag == "axis"), None)
         if self.output.target == DART:
-            self._add_loss(joint, "DART's SDF reader ignores mimic joints; not written", "mimic")
+            self.output.add_loss(joint, CATALOGUE["SD206.dart"], "mimic")
             return
         if axis is None or mimic.joint not in self.joints:
-            self._add_loss(joint, "the joint mimics a joint that is not written", "mimic")
+            self.output.add_loss(joint, CATALOGUE["SD206"], "mimic")
             return
         made = axis.add("mimic", joint=self.joints[mimic.joint])
         made.add("multiplier", format_number(mimic.multiplier))
@@ -317,9 +314,9 @@ class JointWriter:
             return
         drive = joint.drives[0]
         if any(_parameters_without_stops(other) != _parameters_without_stops(drive) for other in joint.drives[1:]):
-            self._add_loss(
+            self.output.add_loss(
                 joint,
-                "SDF has one set of ODE parameters for all axes: those of the first axis are written",
+                CATALOGUE["SD105"],
                 "drives",
             )
         ode = Markup("ode")
@@ -337,21 +334,15 @@ class JointWriter:
 
     def _report_losses(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
         if joint.actuator not in ("force", "passive"):
-            text = f"SDF has no actuators: '{joint.actuator}' is not written"
-            self.output.add_loss(joint, text, "actuator", is_dropped=True)
+            self.output.add_loss(joint, CATALOGUE["SD207"], "actuator", is_dropped=True, actuator=joint.actuator)
         if any(getattr(dof, field) for dof in rows for field in DOF_STATES):
-            self._add_loss(
-                joint, "SDF has no initial state: links are written at rest, at zero joint positions", *DOF_STATES
-            )
+            self.output.add_loss(joint, CATALOGUE["SD203"], *DOF_STATES)
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
-            self._add_loss(joint, "SDF has no acceleration limits", "acceleration_limits")
+            self.output.add_loss(joint, CATALOGUE["SD208.acceleration"], "acceleration_limits")
         if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
-            self._add_loss(joint, "limits that are not enforced are not written", "position_limits")
+            self.output.add_loss(joint, CATALOGUE["SD208.unenforced"], "position_limits")
         if not with_axes and any(_has_dynamics(dof) for dof in rows):
-            self._add_loss(joint, "SDF has no limits and dynamics for joints without axes", *_DOF_FIELDS)
-
-    def _add_loss(self, joint: Joint, text: str, *fields: str) -> None:
-        self.output.add_loss(joint, text, *fields)
+            self.output.add_loss(joint, CATALOGUE["SD208.axes"], *_DOF_FIELDS)
 
 
 def _unit(axis: Vector) -> Vector:

@@ -268,10 +268,66 @@ _JOINTS = (
     ),
 )
 
+_APPROXIMATED = (
+    Topic(
+        "UR601",
+        "Joint written as other joints",
+        "URDF has fixed, revolute, continuous, prismatic, planar and floating joints. Others become chains of them.",
+        warning(
+            "UR601.screw",
+            "as a prismatic joint that mimics a revolute joint; readers that ignore mimic lose the coupling",
+        ),
+        warning("UR601.ball", "as three revolute joints about x, y, z, with gimbal lock at 90 degrees about y"),
+        warning("UR601.hinge2", "as two revolute joints: URDF has no suspension"),
+        warning("UR601.amotor", "as a floating joint: URDF has no motors"),
+        warning(
+            "UR601.free",
+            "as three prismatic and three revolute joints: URDF readers support floating joints only at the world",
+        ),
+    ),
+    Topic(
+        "UR602",
+        "Shape written as other shapes",
+        "URDF has boxes, cylinders, spheres, and meshes in files. Other shapes become boxes or spheres.",
+        warning("UR602", "as its bounding box: URDF does not support this geometry"),
+        warning("UR602.plane", "as a box of {size} m by {size} m below it: URDF has no planes"),
+        warning("UR602.spheres", "as its spheres only, without their convex hull"),
+    ),
+    Topic(
+        "UR603",
+        "One limit for both directions",
+        "URDF has one number for both directions of a velocity or force limit.",
+        warning("UR603", "its {limits} differ in the two directions: the larger is written"),
+    ),
+)
+
+_NOT_WRITTEN = (
+    Topic(
+        "UR701",
+        "Joint that closes a loop",
+        "The joints of a URDF robot form a tree.",
+        warning("UR701", "not written: URDF robots are trees, and this joint closes a loop"),
+    ),
+    Topic(
+        "UR702",
+        "Unsupported shapes",
+        "URDF has no counterpart of the shape.",
+        warning("UR702.trimesh", "not written: URDF supports only meshes in files"),
+        warning("UR702.ray", "not written: URDF has no rays"),
+    ),
+)
+
 _FIXES = {
     "UR101": Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False),
     "UR102": Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False),
 }
 """The automatic fixes, by the key of the diagnostic, for editors: any program may add elements to URDF."""
 
-CATALOGUE = Catalogue("URDF readers", (*_DOCUMENT, *_STRUCTURE, *_VALUES, *_TREE, *_LINKS, *_JOINTS), _FIXES)
+CATALOGUE = Catalogue(
+    "URDF readers",
+    (
+        *(*_DOCUMENT, *_STRUCTURE, *_VALUES, *_TREE, *_LINKS, *_JOINTS),
+        *(*_APPROXIMATED, *_NOT_WRITTEN),
+    ),
+    _FIXES,
+)

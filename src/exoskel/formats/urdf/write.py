@@ -19,12 +19,13 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.interface import WriterCapabilities
+from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import STOPS, UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.joint import DOF_VALUES, STOPS, UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import (
     LoweredWorld,
@@ -61,13 +62,9 @@ Origins = dict[int, Body | Joint]
 UNSHIFTED = np.eye(4)
 """The shift of every link whose frame is its body's; compared by identity."""
 
-_LOWERED_AS = {
-    "screw": "as a prismatic joint that mimics a revolute joint; readers that ignore mimic lose the coupling",
-    "ball": "as three revolute joints about x, y, z, with gimbal lock at 90 degrees about y",
-    "hinge2": "as two revolute joints: URDF has no suspension",
-    "amotor": "as a floating joint: URDF has no motors",
-    "free": "as three prismatic and three revolute joints: URDF readers support floating joints only at the world",
-}
+_LOWERED = frozenset({"screw", "ball", "hinge2", "amotor", "free"})
+"""Joints that become others in URDF."""
+_LOWERED_FIELDS = ("kind", "axes", "drives", *DOF_VALUES)
 
 
 class RobotLink(Struct, frozen=True):
@@ -122,9 +119,9 @@ def _report_losses(model: Model, output: OutputContext) -> None:
     """Record the joints that change or are not written."""
     for joint in model.joints:
         if joint.loop:
-            output.add_loss(joint, "not written: URDF robots are trees, and this joint closes a loop")
-        elif joint.kind in _LOWERED_AS and not _is_floating(joint) and not model.static:
-            output.add_loss(joint, _LOWERED_AS[joint.kind])
+            output.add_loss(joint, CATALOGUE["UR701"])
+        elif joint.kind in _LOWERED and not _is_floating(joint) and not model.static:
+            output.add_loss(joint, CATALOGUE[f"UR601.{joint.kind}"], *_LOWERED_FIELDS)
 
 
 def _is_floating(joint: Joint) -> bool:
@@ -142,16 +139,15 @@ def _lower(model: Model, origins: Origins) -> Model:
 PLANE_SIZE, PLANE_DEPTH = 100.0, 1.0
 """The width and depth of a box that approximates a plane, m."""
 
-_BOXED = "as its bounding box: URDF does not support this geometry"
-_REASONS = {
-    "ellipsoid": _BOXED,
-    "cone": _BOXED,
-    "pyramid": _BOXED,
-    "plane": f"as a box of {PLANE_SIZE:g} m by {PLANE_SIZE:g} m below it: URDF has no planes",
-    "multi_sphere": "as its spheres only, without their convex hull",
-    "trimesh": "not written: URDF supports only meshes in files",
-    "ray": "not written: URDF has no rays",
+_OTHER_SHAPES = {
+    "ellipsoid": "UR602",
+    "cone": "UR602",
+    "pyramid": "UR602",
+    "plane": "UR602.plane",
+    "multi_sphere": "UR602.spheres",
 }
+"""Shapes that become others in URDF, with the keys of the losses."""
+_UNWRITTEN_SHAPES = {"trimesh": "UR702.trimesh", "ray": "UR702.ray"}
 
 ShapePart = tuple[Geometry, Array | None]
 """A geometry of URDF, and its pose in the frame of the shape it is part of (None: identity)."""
@@ -175,8 +171,10 @@ class ShapeWriter:
 
     def _shape(self, tag: str, shape: Shape, item: Shape, shift: Array) -> list[Markup]:
         parts = _parts(shape.geometry)
-        if shape.kind in _REASONS and not _is_exact(shape.geometry):
-            self.output.add_loss(item, _REASONS[shape.kind])
+        if shape.kind in _UNWRITTEN_SHAPES:
+            self.output.add_loss(item, CATALOGUE[_UNWRITTEN_SHAPES[shape.kind]])
+        elif shape.kind in _OTHER_SHAPES and not _is_exact(shape.geometry):
+            self.output.add_loss(item, CATALOGUE[_OTHER_SHAPES[shape.kind]], "geometry", size=PLANE_SIZE)
         made = [self._part(tag, shape, part, shift) for part in parts]
         if made:
             made[0].item = item
@@ -371,8 +369,7 @@ class _Writer:
         """The larger bound of a limit, because URDF has one number for both directions."""
         low, high = getattr(dof, field)
         if -low != high and link.joint_item is not None:
-            why = f"its {field.replace('_', ' ')} differ in the two directions: the larger is written"
-            self.output.add_loss(link.joint_item, why, field)
+            self.output.add_loss(link.joint_item, CATALOGUE["UR603"], field, limits=field.replace("_", " "))
         return _bound(max(abs(low), abs(high)))
 
     def _add_mimic(self, element: Markup, joint: Joint, joint_names: dict[str, str]) -> None:

@@ -5,10 +5,8 @@ US0nn are errors, US2nn parts that are written approximately, US3nn parts that a
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, ExoskelError, Message, Topic, error, format_detail, warning
+from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, format_detail, warning
 from exoskel.fates import Fate
-from exoskel.scene.item import Item
-from exoskel.source.output_context import Loss, OutputContext
 
 
 class UsdError(ExoskelError):
@@ -104,7 +102,7 @@ _APPROXIMATED = (
         "US212",
         "Time step",
         "Newton's schema takes an integer number of steps per second.",
-        warning("US212", "Newton takes an integer number of steps per second: {steps:.0f} instead of {found:.6g}"),
+        warning("US212", "Newton takes an integer number of steps per second: {steps} instead of {found}"),
     ),
 )
 
@@ -190,20 +188,6 @@ _DROPPED = (
 )
 
 CATALOGUE = Catalogue("USD", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
-
-
-_CHANGED_EFFECTS = frozenset({"US202"})
-"""Codes of losses whose values are written, but act differently."""
-
-
-def record_loss(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
-    """Record that a part of the scene, or some fields of it, cannot be written as it is."""
-    message: Message = CATALOGUE[key]
-    shown = {k: v if isinstance(v, float) else format_detail(v) for k, v in details.items()}
-    text, code = message.text.format(**shown), message.code
-    is_dropped = fate_of(code) is Fate.DROPPED
-    loss = Loss(item, text, fields, code, changes_effect=code in _CHANGED_EFFECTS, is_dropped=is_dropped)
-    output.losses.append(loss)
 
 
 def catalogue_error(key: str, **details: object) -> UsdError:

@@ -15,7 +15,8 @@ import numpy as np
 from msgspec import structs
 
 from exoskel import spatial
-from exoskel.formats.usd.codes import record_loss
+from exoskel.fates import Fate
+from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS, CollisionGroups
 from exoskel.formats.usd.collision_filter import SCOPE as GROUPS
 from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, display_name
@@ -31,7 +32,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import OutputContext, with_owners
 from exoskel.spatial import Array
 from exoskel.version import __version__
 
@@ -86,23 +87,23 @@ class BodyWriter:
         if static and not (isfinite(body.mass) and body.mass > 0.0):
             return  # a fixed body needs no mass
         if body.mass == 0.0:
-            record_loss(self.output, body, "US211", "inertia")
+            self.output.add_loss(body, CATALOGUE["US211"], "inertia")
         made.apis += ["PhysicsMassAPI", "NewtonMassAPI"]
         made.properties |= {"float physics:mass": body.mass, "point3f physics:centerOfMass": body.com}
         if min(self.principal[i]) > 0.0:
             made.properties["float3 physics:diagonalInertia"] = tuple(self.principal[i])
             made.properties["quatf physics:principalAxes"] = tuple(self.axes[i])
         elif body.mass and not static:
-            record_loss(self.output, body, "US211.moment", "inertia")
+            self.output.add_loss(body, CATALOGUE["US211.moment"], "inertia")
         made.properties["double[] newton:inertia"] = self.rows[i].tolist()
 
     def _record_losses(self, body: Body) -> None:
         if body.soft is not None:
-            record_loss(self.output, body, "US301", "soft")
+            self.output.add_loss(body, CATALOGUE["US301"], "soft")
         if body.state is not None and any((*body.state.force, *body.state.torque)):
-            record_loss(self.output, body, "US307", "state")
+            self.output.add_loss(body, CATALOGUE["US307"], "state")
         if body.state is not None and body.state.finite_rotation.mode:
-            record_loss(self.output, body, "US307.rotation", "state")
+            self.output.add_loss(body, CATALOGUE["US307.rotation"], "state")
 
 
 def marker_properties(offset: Any) -> Properties:
@@ -167,15 +168,18 @@ def write(scene: Scene, output: OutputContext) -> Layer:
     layer = Layer({})
     names = Identifiers((MESHES,))
     simple = [lower_with_origins(world, LOWERED_KINDS, lambda joint: not fits(joint)) for world in scene.worlds]
-    bodies = [body for world, _ in simple for body in world.bodies()]
+    bodies = [body for world, *_ in simple for body in world.bodies()]
     own = OutputContext(output.folder, output.target)
     shapes = ShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)
-    for world, original in simple:
+    for world, original, owner in simple:
         name = names.unique(world.name, "world")
         prim = _WorldWriter(world, name, shapes, own, is_one_of_several=len(simple) > 1).prim()
         for one in prim.iter():
             one.item = original(one.item)
-        output.losses += [structs.replace(loss, item=original(loss.item) or loss.item) for loss in own.losses]
+        output.losses += [
+            structs.replace(loss, is_dropped=fate_of(loss.code) is Fate.DROPPED)
+            for loss in with_owners(own.losses, owner)
+        ]
         own.losses.clear()
         layer.prims.append(prim)
     meshes = shapes.meshes()
@@ -240,16 +244,18 @@ class _WorldWriter:
             "uniform double mjc:option:timestep": self.world.time_step,
         }
         if abs(steps * self.world.time_step - 1.0) > _STEP_TOLERANCE:
-            record_loss(
-                self.output, self.world, "US212", "time_step", steps=float(steps), found=1.0 / self.world.time_step
+            self.output.add_loss(
+                self.world, CATALOGUE["US212"], "time_step", steps=steps, found=1.0 / self.world.time_step
             )
         return made
 
     def _record_losses(self) -> None:
         if self.world.erp is not None or self.world.cfm is not None:
-            record_loss(self.output, self.world, "US306.world", "erp", "cfm")
+            self.output.add_loss(self.world, CATALOGUE["US306.world"], "erp", "cfm")
         if self.world.collision_detector:
-            record_loss(self.output, self.world, "US311", "collision_detector", name=self.world.collision_detector)
+            self.output.add_loss(
+                self.world, CATALOGUE["US311"], "collision_detector", name=self.world.collision_detector
+            )
 
     # --- models ---------------------------------------------------------------------------------------
 
@@ -268,7 +274,7 @@ class _WorldWriter:
         self._add_floating_data(made, model, bodies)
         self._add_pairs(made, model, bodies)
         if model.static and any(joint.motion for joint in model.joints):
-            record_loss(self.output, model, "US210")
+            self.output.add_loss(model, CATALOGUE["US210"], "joints")
         return made
 
     def _add_joints(self, made: Prim, model: Model, path: str, bodies: dict[int, PrimPath]) -> None:

@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 
+from exoskel.formats.xode.codes import CATALOGUE
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
@@ -14,7 +15,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.source.markup import Markup, format_number
-from exoskel.source.output_context import Loss, OutputContext
+from exoskel.source.output_context import OutputContext, loss
 from exoskel.spatial import Array, unit, without_noise
 
 NATIVE: dict[str, str] = {"euler": "ball", **{kind: type for type, kind in JOINT_KINDS.items()}}
@@ -78,7 +79,7 @@ class JointWriter:
         axis that is parallel to it is rotated by the smallest angle that ODE distinguishes.
         """
         if second is None:
-            self.output.rejected.append(Loss(joint, "PyODE aborts on a hinge2 to the environment", ("kind",)))
+            self.output.rejected.append(loss(joint, CATALOGUE["X922"], "kind"))
             return
         default = self.places[id(second)][:3, 1]
         if np.abs(np.cross(axes[0], default)).max() < _NUDGE:

@@ -13,6 +13,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.xode.codes import CATALOGUE
 from exoskel.formats.xode.joint_elements import NATIVE, JointWriter
 from exoskel.formats.xode.mass import solid_properties
 from exoskel.formats.xode.models import ENVIRONMENT_NAME
@@ -143,7 +144,7 @@ def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | 
         if shape is None:
             shape, exact = _equivalent_box(body, moment)
         if not (exact and plain):
-            output.add_loss(body, "PyODE reads only masses of boxes and spheres about the body's origin", "inertia")
+            output.add_loss(body, CATALOGUE["X921"], "inertia")
     else:
         shape = _single_solid(body, moment, _SOLIDS) if plain else None
     if shape is not None:

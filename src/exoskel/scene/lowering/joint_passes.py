@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import isfinite, pi
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, structs
@@ -413,15 +413,25 @@ Original = Callable[[Any], Any]
 """Maps a part of a lowered world to its original; None for parts that a pass has added."""
 
 
-def lower_with_origins(
-    world: World, kinds: frozenset[str] = KINDS, only: JointFilter = any_joint
-) -> tuple[World, Original]:
+class WorldWithOrigins(NamedTuple):
+    """A lowered world, the originals of its parts, and the item of the scene that each part describes.
+
+    `owner` is the original, or the joint that a chain replaces; None for bodies that a pass has added.
+    """
+
+    world: World
+    original: Original
+    owner: Original
+
+
+def lower_with_origins(world: World, kinds: frozenset[str] = KINDS, only: JointFilter = any_joint) -> WorldWithOrigins:
     """Lower joints as `lower_joints` does; returns the world itself if it has no joints to lower."""
     if not joints_to_lower(world, kinds, only):
-        return world, lambda item: item
+        return WorldWithOrigins(world, lambda item: item, lambda item: item)
     done = lower_joints(world, kinds, only=only)
     known = map_to_originals(world, done)
-    return done.world, lambda item: known.get(id(item))
+    owners = {**{id(link): chain.joint for chain in done.chains for link in chain.links}, **known}
+    return WorldWithOrigins(done.world, lambda item: known.get(id(item)), lambda item: owners.get(id(item)))
 
 
 def map_to_originals(world: World, done: LoweredWorld) -> dict[int, object]:

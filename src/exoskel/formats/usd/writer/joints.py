@@ -12,10 +12,10 @@ from math import degrees, inf, isfinite, pi, radians
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.codes import record_loss
+from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.formats.usd.writer.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
-from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_from_erp_cfm
+from exoskel.scene.joint import DOF_VALUES, UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_from_erp_cfm
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.world import World
@@ -52,13 +52,13 @@ class JointWriter:
     def _plan(self, joint: Joint) -> AxisPlan | None:
         """How a joint is written; None, with a recorded loss, if it cannot be written."""
         if joint.kind == "amotor":
-            record_loss(self.output, joint, "US302")
+            self.output.add_loss(joint, CATALOGUE["US302"])
             return None
         if joint.kind == "free" and (joint.loop or not _is_resisted(joint)):
             return None
         axis_plan = plan(joint)
         if axis_plan is None:
-            record_loss(self.output, joint, "US313", kind=joint.kind)
+            self.output.add_loss(joint, CATALOGUE["US313"], kind=joint.kind)
         return axis_plan
 
     def _frames(self) -> JointFrames:
@@ -158,10 +158,10 @@ class JointWriter:
         if (low, high) == UNLIMITED:
             return
         if not joint.limits_enforced:
-            record_loss(self.output, joint, "US304", "position_limits")
+            self.output.add_loss(joint, CATALOGUE["US304"], "position_limits")
             return
         if low > high:
-            record_loss(self.output, joint, "US304.crossed", "position_limits")
+            self.output.add_loss(joint, CATALOGUE["US304.crossed"], "position_limits")
             return
         low, high = _unit(low, freedom), _unit(high, freedom)
         if prim.type == "PhysicsJoint":
@@ -177,7 +177,7 @@ class JointWriter:
         motor = self._motor(joint, freedom, dof)
         if dof.stiffness or dof.damping:
             if motor is not None:
-                record_loss(self.output, joint, "US203.spring", "force_limits", "drives")
+                self.output.add_loss(joint, CATALOGUE["US203.spring"], "force_limits", "drives")
             rest = _unit(freedom.sign * dof.rest, freedom)
             _add_drive_api(prim, freedom, stiffness=dof.stiffness, damping=dof.damping, target=rest)
         elif motor is not None:
@@ -189,16 +189,16 @@ class JointWriter:
     def _motor(self, joint: Joint, freedom: AxisFreedom, dof: Dof) -> tuple[float, float] | None:
         """The target velocity of a motor (rad/s or m/s), and its maximum force (N·m or N)."""
         if joint.actuator in _PRESCRIBED:
-            record_loss(self.output, joint, "US203.prescribed", "actuator", actuator=joint.actuator)
+            self.output.add_loss(joint, CATALOGUE["US203.prescribed"], "actuator", actuator=joint.actuator)
             return (dof.velocity if joint.actuator == "acceleration" else 0.0), inf
         if joint.actuator == "servo":
-            record_loss(self.output, joint, "US203", "actuator", "force_limits", "drives")
+            self.output.add_loss(joint, CATALOGUE["US203"], "actuator", "force_limits", "drives")
             return 0.0, self._larger(joint, "force_limits", "the force of a motor", dof.force_limits)
         place = freedom.coordinate or 0
         drive = joint.drives[place] if place < len(joint.drives) else None
         if drive is None or not drive.max_force:
             return None
-        record_loss(self.output, joint, "US203", "actuator", "force_limits", "drives")
+        self.output.add_loss(joint, CATALOGUE["US203"], "actuator", "force_limits", "drives")
         return drive.velocity or 0.0, drive.max_force
 
     def _add_suspension(self, prim: Prim, joint: Joint, freedom: AxisFreedom) -> None:
@@ -206,7 +206,7 @@ class JointWriter:
         stiffness, damping = _spring(drive.suspension_erp, drive.suspension_cfm, self.world.time_step)
         _add_drive_api(prim, freedom, stiffness=stiffness, damping=damping)
         if joint.swapped:
-            record_loss(self.output, joint, "US208", "drives")
+            self.output.add_loss(joint, CATALOGUE["US208"], "drives")
 
     def _add_ball(self, prim: Prim, joint: Joint) -> None:
         rows = joint._dofs or []
@@ -216,11 +216,11 @@ class JointWriter:
                 self._mean(joint, "damping", "damping", [d.damping for d in rows])
             )
         if joint.actuator not in ("force", "passive"):
-            record_loss(self.output, joint, "US303", "actuator", what=f"'{joint.actuator}' actuator")
+            self.output.add_loss(joint, CATALOGUE["US303"], "actuator", what=f"'{joint.actuator}' actuator")
         if any(dof.stiffness for dof in rows):
-            record_loss(self.output, joint, "US303", "stiffness", "rest", what="springs")
+            self.output.add_loss(joint, CATALOGUE["US303"], "stiffness", "rest", what="springs")
         if joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
-            record_loss(self.output, joint, "US303", "position_limits", what="limits for each axis")
+            self.output.add_loss(joint, CATALOGUE["US303"], "position_limits", what="limits for each axis")
 
     # --- values for all axes --------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class JointWriter:
             return
         low, high = limited[0]
         if not axis_plan.axis or not (isfinite(low) and isfinite(high)):
-            record_loss(self.output, joint, "US305.force", "force_limits")
+            self.output.add_loss(joint, CATALOGUE["US305.force"], "force_limits")
             return
         _apply(prim, "NewtonJointAPI", "MjcJointAPI")
         prim.properties["uniform double mjc:actuatorfrcrange:min"] = low
@@ -267,13 +267,13 @@ class JointWriter:
 
     def _mean(self, joint: Joint, field: str, what: str, values: Sequence[float]) -> float:
         if len(set(values)) > 1:
-            record_loss(self.output, joint, "US205", field, what=what)
+            self.output.add_loss(joint, CATALOGUE["US205"], field, what=what)
         return sum(values) / len(values)
 
     def _larger(self, joint: Joint, field: str, what: str, interval: Interval) -> float:
         low, high = interval
         if -low != high:
-            record_loss(self.output, joint, "US205.sides", field, what=what)
+            self.output.add_loss(joint, CATALOGUE["US205.sides"], field, what=what)
         return max(abs(low), abs(high))
 
     # --- mimic ----------------------------------------------------------------------------------------
@@ -281,14 +281,14 @@ class JointWriter:
     def _add_mimic(self, prim: Prim, joint: Joint, mimic: Mimic, joints: dict[str, tuple[Joint, PrimPath]]) -> None:
         leader, path = joints.get(mimic.joint, (joint, ""))
         if not path or leader.loop:
-            record_loss(self.output, joint, "US309", "mimic")
+            self.output.add_loss(joint, CATALOGUE["US309"], "mimic")
             return
         own, other = self.plans[id(joint)], self.plans[id(leader)]
         if not own.axis or not other.axis:
-            record_loss(self.output, joint, "US309.axes", "mimic")
+            self.output.add_loss(joint, CATALOGUE["US309.axes"], "mimic")
             return
         if joint.kind != leader.kind:
-            record_loss(self.output, joint, "US204", "mimic")
+            self.output.add_loss(joint, CATALOGUE["US204"], "mimic")
         _apply(prim, "NewtonMimicAPI")
         prim.properties["rel newton:mimicJoint"] = path
         prim.properties["float newton:mimicCoef0"] = _unit(mimic.offset, own.freedoms[0])
@@ -299,18 +299,20 @@ class JointWriter:
     def _record_losses(self, joint: Joint, axis_plan: AxisPlan) -> None:
         rows = joint._dofs or ()
         if joint.axes and not axis_plan.freedoms:
-            record_loss(self.output, joint, "US312")
+            self.output.add_loss(joint, CATALOGUE["US312"], "kind", "axes", *DOF_VALUES)
         if joint.kind in ("universal", "hinge2", "euler"):
-            record_loss(self.output, joint, "US201")
+            self.output.add_loss(joint, CATALOGUE["US201"], "kind", *DOF_VALUES)
         if joint.kind == "free" and any(_has_dynamics(dof) for dof in rows[:3]):
-            record_loss(self.output, joint, "US202", "position_limits", "damping", "stiffness", "rest")
+            self.output.add_loss(
+                joint, CATALOGUE["US202"], "position_limits", "damping", "stiffness", "rest", changes_effect=True
+            )
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
-            record_loss(self.output, joint, "US305", "acceleration_limits")
+            self.output.add_loss(joint, CATALOGUE["US305"], "acceleration_limits")
         if any(dof.force or dof.acceleration for dof in rows):
-            record_loss(self.output, joint, "US307", "force", "acceleration")
+            self.output.add_loss(joint, CATALOGUE["US307"], "force", "acceleration")
         for field, what in _UNSUPPORTED_DRIVE_FIELDS:
             if any(getattr(drive, field) for drive in joint.drives):
-                record_loss(self.output, joint, "US306", "drives", what=what)
+                self.output.add_loss(joint, CATALOGUE["US306"], "drives", what=what)
 
 
 def _custom_data(joint: Joint) -> dict[str, str]:

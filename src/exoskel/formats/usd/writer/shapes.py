@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.codes import record_loss
+from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.mapping import SHAPES
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, Properties, Varying
 from exoskel.scene.pose import pose_matrices
@@ -143,7 +143,7 @@ class ShapeWriter:
         geometry = shape.geometry
         row = SHAPES[shape.kind]
         if not row.prim:
-            record_loss(self.output, shape, "US308", "geometry", kind=shape.kind)
+            self.output.add_loss(shape, CATALOGUE["US308"], "geometry", kind=shape.kind)
             return None
         position, quaternion = self.places[id(shape)]
         if _is_mesh(geometry, is_visual):
@@ -161,10 +161,10 @@ class ShapeWriter:
     def _mesh(self, shape: Shape, name: str, is_visual: bool) -> Prim | None:
         geometry = shape.geometry
         if not is_visual and isinstance(geometry, Ellipsoid | MultiSphere):
-            record_loss(self.output, shape, "US207", "geometry", kind=shape.kind)
+            self.output.add_loss(shape, CATALOGUE["US207"], "geometry", kind=shape.kind)
         surface = self.surfaces.of(geometry)
         if surface is None:
-            record_loss(self.output, shape, "US308.mesh", "geometry", reason=self.surfaces.missing[geometry])
+            self.output.add_loss(shape, CATALOGUE["US308.mesh"], "geometry", reason=self.surfaces.missing[geometry])
             return None
         use = (geometry, is_visual)
         if use not in self.reused:

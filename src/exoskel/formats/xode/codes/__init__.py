@@ -6,7 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, Fix
+from exoskel.diagnostics import Catalogue, Fix, Topic, message_with_severities
 from exoskel.formats.xode.codes import bodies, document
 from exoskel.source.embedded_data import embedded_data_topic
 
@@ -41,12 +41,29 @@ FIXES = {
 """The automatic fixes, by the key of the diagnostic, for `exoskel check --fix` and editors."""
 
 
+_WRITER = (
+    Topic(
+        "X921",
+        "Masses in files for PyODE",
+        "PyODE computes masses from boxes and spheres, and ignores their transforms. Other masses are written as the "
+        "box with the most similar moments.",
+        message_with_severities("X921", "W/W", "PyODE reads only masses of boxes and spheres about the body's origin"),
+    ),
+    Topic(
+        "X922",
+        "Hinge2 to the environment in files for PyODE",
+        "ODE aborts if a hinge2 joint connects a body to the environment.",
+        message_with_severities("X922", "W/W", "PyODE aborts on a hinge2 to the environment"),
+    ),
+)
+
 CATALOGUE = Catalogue(
     "PyODE",
     (
         *document.TOPICS,
         *bodies.TOPICS,
         embedded_data_topic(EMBEDDED_DATA),
+        *_WRITER,
     ),
     FIXES,
 )
