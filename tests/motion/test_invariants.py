@@ -1,4 +1,4 @@
-"""Momentum, energy and work in random worlds, on the default engine.
+"""Momentum, energy and work in random worlds of SKEL and XODE, on the default engine.
 
 The integrator is of first order, so what physics conserves drifts: by half as much with half the time step.
 """
@@ -15,6 +15,7 @@ from exoskel import Simulation, World
 from exoskel.scene.joint import UNLIMITED, Actuator
 from exoskel.spatial import Array
 from tests.motion.random_worlds import random_world
+from tests.motion.random_xode import random_xode
 
 DURATION = 0.1
 STEP = 1e-3
@@ -54,6 +55,27 @@ def conservative(kind: str, seed: int) -> World:
             dof.damping = dof.friction = 0.0
             if joint.kind in ("ball", "free"):
                 dof.stiffness = 0.0
+    return world
+
+
+def xode_world(kind: str, seed: int) -> World:
+    """A random XODE world without the forces that its bodies start with."""
+    world = exoskel.load(random_xode(kind, seed).text.encode(), dialect="spec").world
+    for body in world.bodies():
+        body.state = None
+    return world
+
+
+def floating_xode(kind: str, seed: int) -> World:
+    """A random XODE world without gravity; its models float, and only motors act between their bodies."""
+    world = xode_world(kind, seed)
+    world.gravity = (0.0, 0.0, 0.0)
+    for model in world.models:
+        for joint in model.joints:
+            joint.parent = joint.parent or (model.bodies[0] if joint.child is not model.bodies[0] else None)
+            if joint.parent is None:
+                joint.kind, joint.axes, joint.drives, joint._dofs = "free", (), (), None
+                joint.velocities = (0.3, -0.2, 0.4, 0.5, 0.1, -0.3)
     return world
 
 
@@ -135,3 +157,17 @@ def test_the_work_of_forces_becomes_energy(kind: str, seed: int) -> None:
                 work += step * float(forces @ (before + simulation.velocities)) / 2.0
             errors.append(abs(sum(simulation.energy) - first - work) / max(1.0, abs(first)))
     assert_first_order(*errors)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", ["joints", "ball", "motors", "amotor"])
+def test_motors_of_xode_keep_momentum(kind: str, seed: int) -> None:
+    world = floating_xode(kind, seed)
+    assert_first_order(*(drift(world, h, momentum) for h in (STEP, STEP / 2)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", ["joints", "ball"])
+def test_energy_is_kept_in_xode_without_motors(kind: str, seed: int) -> None:
+    world = xode_world(kind, seed)
+    assert_first_order(*(drift(world, h, energy) for h in (STEP, STEP / 2)))
