@@ -65,3 +65,14 @@ def test_limits_that_dart_does_not_enforce_are_no_stops_in_xode(target: str) -> 
     limits = {(j.name, *dof.position_limits) for j in back.joints() for dof in j.dofs if dof.position_limits[0] > -10}
     assert (not limits) if target == "pyode" else limits
     assert b"LowStop=" in exoskel.convert(sample, None, to="xode", target=target, approximate=True).data
+
+
+ANGULAR_MOTOR = """<xode><transform><rotation><euler x="0.1" y="0.2" z="0.3"/></rotation></transform><world><space>
+<body name="a"/><body name="b"/><joint><link1 body="a"/>{link}<amotor/></joint></space></world></xode>"""
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("link", ["", '<link2 body="b"/>'], ids=["to the world", "between two bodies"])
+def test_angular_motors_on_floating_bodies_are_converted_in_any_frame(link: str, to: str) -> None:
+    report = exoskel.convert(ANGULAR_MOTOR.format(link=link), to=to, model="a" if to == "urdf" else None)
+    assert report.certificate is None or [check for check in report.certificate.checks if not check.passed] == []

@@ -46,8 +46,8 @@ from exoskel.spatial import Array
 
 DOUBLE_PRECISION = 1e-9
 """The tolerance of formats whose readers hold double precision."""
-_ROTATION_VECTORS = ("ball", "free")
-"""Joints whose rotation is a vector in their own frame, which the output may have rotated."""
+_ROTATION_VECTORS = {"ball": 3, "free": 6, "amotor": 6}
+"""Joints whose rotation is a vector in their own frame, which the output may have rotated, and their coordinates."""
 _IDENTITY_MATRIX = np.eye(4)
 
 
@@ -86,11 +86,12 @@ class OutputCoordinates:
                 continue
             self._from += own[::-1] if joint.swapped != other.swapped and joint.dof_count == 2 else own
             self._to += range(there, there + joint.dof_count)
-            if joint.kind == other.kind and joint.kind in _ROTATION_VECTORS:
+            if {joint.kind, other.kind} <= _ROTATION_VECTORS.keys():
                 rotated.append((joint, other, first, there))
-        self._rotated = [
-            self._frame_changes([one for one in rotated if one[0].kind == kind]) for kind in _ROTATION_VECTORS
-        ]
+        self._rotated = {
+            width: self._frame_changes([one for one in rotated if _ROTATION_VECTORS[one[0].kind] == width])
+            for width in set(_ROTATION_VECTORS.values())
+        }
 
     def _frame_changes(self, rows: Sequence[tuple[Joint, Joint, int, int]]) -> tuple[Array, list[int], list[int]]:
         """The changes of joint frames, where they differ, and the first coordinates of these joints on both sides."""
@@ -110,9 +111,9 @@ class OutputCoordinates:
         """
         mine, theirs = positions.copy(), np.tile(there, (len(positions), 1))
         theirs[:, self._to] = positions[:, self._from]
-        for kind, (changes, first, other) in zip(_ROTATION_VECTORS, self._rotated, strict=True):
+        for width, (changes, first, other) in self._rotated.items():
             if len(changes):
-                wide = np.arange(3 if kind == "ball" else 6)
+                wide = np.arange(width)
                 rows = positions[:, np.array(first)[:, None] + wide]
                 theirs[:, np.array(other)[:, None] + wide] = _in_changed_frames(changes, rows)
         mine[:, self._lost] = 0.0
@@ -210,17 +211,21 @@ class _WorldCertificate:
         return dict(zip((id(j.child) for j in joints), pose_matrices([j.pose for j in joints]), strict=True))
 
     @cached_property
-    def _moved_by_loops(self) -> set[int]:
-        """Bodies that float in the scene and have the joint of a loop as their parent joint in the output.
+    def _placed_differently(self) -> set[int]:
+        """Bodies that float in the scene, and whose coordinates have another meaning in the output.
 
-        Their poses follow from the loop there, and from their own coordinates here.  They can be compared only in the
+        There, the joint of a loop is their parent joint, so that their poses follow from the loop; or they have an
+        angular motor in the scene, and coordinates relative to no other body there.  They can be compared only in the
         initial state, and by the frame of that joint.
         """
         found: set[int] = set()
         for joint in self.mine.tree_joints:
             other = self.counterparts.get(id(joint))
             floats = joint.kind == "free" and joint.parent is None and id(joint.child) not in self.static
-            if id(joint.parent) in found or (floats and isinstance(other, Joint) and other.kind != "free"):
+            is_motor = joint.kind == "amotor" and joint.parent is not None
+            if id(joint.parent) in found or (
+                isinstance(other, Joint) and ((floats and other.kind != "free") or (is_motor and other.parent is None))
+            ):
                 found.add(id(joint.child))
         return found
 
@@ -281,7 +286,7 @@ class _WorldCertificate:
             self.mine.tree_joints, self.theirs.tree_joints, self.counterparts, self.static, self.link_frames
         )
         initial = self.mine.kinematics.initial, self.theirs.kinematics.initial
-        return self.comparison.random_poses(lambda rows: coordinates.convert(rows, *initial), self._moved_by_loops)
+        return self.comparison.random_poses(lambda rows: coordinates.convert(rows, *initial), self._placed_differently)
 
     def _compare_loops(self) -> float:
         """Compare the anchors and axes of joints that close loops, in the world frame at zero positions."""
