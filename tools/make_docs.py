@@ -24,7 +24,10 @@ from exoskel.source.schema import build_schema
 from exoskel.source.vocabulary import Element, Vocabulary
 
 PROJECT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(PROJECT))  # the table of hostile files is in the tests
+sys.path.insert(0, str(PROJECT))  # the table of hostile files is in the tests, other pages are in tools
+
+from tools.python_reference import python_reference  # noqa: E402
+
 DOCS = PROJECT / "docs"
 REFERENCE = DOCS / "reference"
 EXTERNAL_READERS = PROJECT / "tests" / "golden" / "external_readers.json"
@@ -42,6 +45,7 @@ def pages() -> dict[str, str]:
         "external-readers.md": external_readers(),
         "public.md": public_models(),
         "hostile-files.md": hostile_files(),
+        "python.md": python_reference(),
     }
     for one in registry.WITH_VOCABULARY:
         generated[f"{one.name}.md"] = vocabulary_markdown(one.vocabulary())
