@@ -587,7 +587,7 @@ def test_reports_have_a_short_text_and_tables() -> None:
     report = exoskel.convert(pendulum(), to="sdf")
     assert repr(report).startswith("Report('<scene>' -> 'sdf', ") and len(repr(report)) < 200
     assert repr(report.certificate).endswith(" checks, passed)")
-    assert report._repr_html_().count("<table>") == 2 and "<td>exact</td>" in report._repr_html_()
+    assert report._repr_html_().count("<table>") == 3 and "<td>exact</td>" in report._repr_html_()
     failed = exoskel.Certificate.of([exoskel.Check("<mass>", None, 1e-9, False)])
     assert repr(failed) == "Certificate(1 check, failed: <mass>)" and "&lt;mass&gt;" in failed._repr_html_()
 

@@ -179,3 +179,14 @@ def test_all_planted_faults_are_reported_at_once_and_names_are_repaired_in_one_r
         assert fixed(once) == once
         tags = exoskel.load(once).documents[0].outline.tags  # type: ignore[attr-defined]
         assert [(fault, tags[fault.node]) for fault in faults if fault.tag and tags[fault.node] != fault.tag] == []
+
+
+TWO_NAMES = """<skel version="1.0"><world name="w"><skeleton name="s">
+<body name="b"><transfromation>0 0 1 0 0 0</transfromation><inertia><mass>1</mass></inertia></body>
+<joint type="revolut" name="j"><parent>world</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+</skeleton></world></skel>"""
+
+
+def test_a_problem_that_follows_from_one_of_two_misspelt_names_shows_the_right_one() -> None:
+    (found,) = [d for d in exoskel.load(TWO_NAMES).diagnostics if d.code == "SK074"]
+    assert found.note == "follows from 'revolut' in line 3"

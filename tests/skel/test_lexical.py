@@ -346,6 +346,7 @@ def test_unknown_attributes_at_every_level(reads: Reads, tag: str) -> None:
 def test_unknown_names_get_suggestions(reads: Reads) -> None:
     read = reads(one_body("<inertai><mass>1</mass></inertai>"))
     assert read.expect("SK010").hint == "did you mean 'inertia'?"
+    assert read.expect("SK055").note == "found by reading <inertai> in line 1 as <inertia>"
 
 
 @item(18)

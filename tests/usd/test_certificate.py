@@ -82,7 +82,8 @@ def test_limits_are_read_back(kind: Any) -> None:
         if kind in ("revolute", "prismatic"):
             dof.force_limits = (-4.0, 5.0)
     layer, output = written(Scene([world]))
-    assert not [loss for loss in output.losses if any("limit" in field for field in loss.fields)]
+    others = [loss for loss in output.losses if loss.code != "US201"]  # which is about the order of rotations
+    assert not [loss for loss in others if any("limit" in field for field in loss.fields)]
     joint = read_back(to_bytes(layer, TEXT)).world.models[0].joints[1]
     force: Interval = (-4.0, 5.0) if kind in ("revolute", "prismatic") else (-inf, inf)
     assert [dof.velocity_limits for dof in joint.dofs] == [pytest.approx((-3.0, 3.0))] * len(joint.dofs)

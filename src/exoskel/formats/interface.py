@@ -99,7 +99,7 @@ Composer = Callable[[Scene, OutputContext], ComposedFile]
 """Writes a document that is not XML, and reads it back."""
 CompareForces = Callable[[World, object, Mapping[int, frozenset[str]]], tuple[float, int]]
 """The largest relative difference of generalised forces between a world and its compiled document, and how many joints
-with forces are left out.
+with forces are omitted.
 
 The mapping has the fields that are written approximately, by the ids of joints; an empty name stands for all.
 """

@@ -22,6 +22,8 @@ _MOST_CORRECTIONS = 1000
 """In a file with more misspelt names than that, nothing more is searched."""
 _MOST_READS = 6
 """Corrected elements may contain more misspelt names."""
+_MOST_CAUSES = 8
+"""So many names are corrected one by one, to find which of them is the cause of another problem."""
 _NEIGHBOURS = 3
 
 
@@ -43,10 +45,15 @@ def complete_diagnostics(scene: Scene, read: SceneReader, vocabulary: Callable[[
     names = _MisspeltNames(document, found.corrections)
     before = {_key(d) for d in scene.diagnostics}
     after = {_key(d): d for d in [*found.corrections, *found.diagnostics]}
-    kept = [
+    gone = [
         d
-        if _key(d) in after or d.source is not document or d.severity is Severity.INFO
-        else structs.replace(d, note=f"follows from {names.nearest(d).written}")
+        for d in scene.diagnostics
+        if d.source is document and d.severity is not Severity.INFO and _key(d) not in after
+    ]
+    causes = _causes(document, read, found.corrections, names) if gone else {}
+    follow_ups = {id(d): causes.get(_key(d)) or names.nearest(d) for d in gone}
+    kept = [
+        structs.replace(d, note=f"follows from {follow_ups[id(d)].written}") if id(d) in follow_ups else d
         for d in scene.diagnostics
     ]
     hidden = [
@@ -122,6 +129,28 @@ def _read_corrected(
     return result
 
 
+def _causes(
+    document: Document, read: SceneReader, corrections: list[Diagnostic], names: _MisspeltNames
+) -> dict[tuple[str, int, str, str], _MisspeltName]:
+    """The names whose correction alone removes a diagnostic, by its key; searched only among a few."""
+    if not 1 < len(corrections) <= _MOST_CAUSES:
+        return {}
+    found: dict[tuple[str, int, str, str], _MisspeltName] = {}
+    everything = {_key(d) for d in read(document.data).diagnostics}
+    for one in corrections:
+        fixes = Fixes(document)
+        fixes.add(one)
+        data = fixes.apply()
+        if fixes.done:
+            try:
+                left = {_key(d) for d in read(data).diagnostics}
+            except ExoskelError:
+                continue
+            name = names.by_key[_key(one)]
+            found |= dict.fromkeys(everything - left - found.keys(), name)
+    return found
+
+
 def _key(diagnostic: Diagnostic) -> tuple[str, int, str, str]:
     place, source = diagnostic.place, diagnostic.source
     node = source.element(place) if isinstance(source, Document) and place.node >= 0 else place.node
@@ -154,6 +183,7 @@ class _MisspeltNames:
         described = [self._describe(d, d.fix) for d in corrections if d.fix is not None]
         self.names = sorted(described, key=lambda name: name.node)
         self.nodes = [name.node for name in self.names]
+        self.by_key = {name.key: name for name in self.names}
 
     def nearest(self, diagnostic: Diagnostic) -> _MisspeltName:
         """The innermost name around a diagnostic, or else the closest one in the innermost element with any."""

@@ -248,8 +248,8 @@ def _converter(owner: str, name: str, hint: Any) -> _Convert | None:
         return lambda value: number(value, finite=finite)
     if get_origin(hint) is tuple:
         return _tuple_converter(get_args(hint))
-    if get_origin(hint) is np.ndarray:
-        is_float = get_args(get_args(hint)[1])[0] is np.float64
+    if hint in _ARRAYS:
+        is_float = hint == NDArray[np.float64]
         return lambda value: _array(value, "fiu" if is_float else "iu", np.float64 if is_float else np.int64)
     return _type_check([hint])
 
@@ -282,6 +282,8 @@ def _tuple_converter(types: tuple[Any, ...]) -> _Convert | None:
         return None
     return lambda value: _rows(value, len(inner), None if types[-1] is Ellipsis else count)
 
+
+_ARRAYS = (NDArray[np.float64], NDArray[np.int64])
 
 _INFINITE = {("Drive", "low_stop"), ("Drive", "high_stop")}
 """Numbers that may be infinite, besides those of intervals."""

@@ -35,7 +35,7 @@ _RANGE = 1.0
 
 
 def compare_forces(world: World, model: object, lost_fields: Mapping[int, frozenset[str]]) -> tuple[float, int]:
-    """The largest difference of forces, relative to 1 or the force itself, and the number of joints left out.
+    """The largest difference of forces, relative to 1 or the force itself, and the number of omitted joints.
 
     `lost_fields` are the fields of joints that are written approximately, by the ids of the joints.  A ball or free
     joint with other axes than the scene's is compared with what the document is meant to do: the mean for all
@@ -156,7 +156,7 @@ class _ForceComparison:
         mujoco.mj_fwdActuation(self.model, data)
 
     def _actuator_forces(self, data: Any) -> Array:
-        """The forces of actuators of joints, `(nv)`; angular motors, which act at sites, are left out."""
+        """The forces of actuators of joints, `(nv)`; angular motors, which act at sites, are omitted."""
         model, out = self.model, np.zeros(self.model.nv)
         at_joints = np.flatnonzero(model.actuator_trntype == mujoco_import.load().mjtTrn.mjTRN_JOINT)
         dofs = model.jnt_dofadr[model.actuator_trnid[at_joints, 0]]
