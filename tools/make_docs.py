@@ -12,11 +12,11 @@ from exoskel.engines import codes
 from exoskel.fates import Fate
 from exoskel.formats import registry
 from exoskel.formats.gltf import write as gltf
-from exoskel.formats.gltf.write import MappingRow as GltfRow
+from exoskel.formats.gltf.write import GltfMapping
 from exoskel.formats.interface import Format
 from exoskel.formats.usd import mapping as usd
 from exoskel.formats.usd.codes import CATALOGUE as USD_CATALOGUE
-from exoskel.formats.usd.mapping import MappingRow as UsdRow
+from exoskel.formats.usd.mapping import PrimMapping
 from exoskel.samples import samples
 from exoskel.scene import codes as scene_codes
 from exoskel.scene import merge
@@ -305,30 +305,32 @@ def _markdown_table(head: list[str], rows: list[list[str]]) -> str:
 # --- USD ---------------------------------------------------------------------------------------
 
 
-USD_PARTS: tuple[tuple[str, UsdRow], ...] = (
+USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
     (
         "gravity of the world",
-        UsdRow("PhysicsScene", "exact: direction and magnitude; `upAxis` is Y or Z, opposite to gravity"),
+        PrimMapping("PhysicsScene", "exact: direction and magnitude; `upAxis` is Y or Z, opposite to gravity"),
     ),
     (
         "time step",
-        UsdRow("newton:timeStepsPerSecond, mjc:option:timestep", "exact for MuJoCo, an integer for Newton", ("US212",)),
+        PrimMapping(
+            "newton:timeStepsPerSecond, mjc:option:timestep", "exact for MuJoCo, an integer for Newton", ("US212",)
+        ),
     ),
-    ("contact friction", UsdRow("PhysicsMaterialAPI", "1 without restitution, the default of Exoskel")),
-    ("model", UsdRow("Xform, kind component", "exact; its pose is part of the poses of its bodies")),
+    ("contact friction", PrimMapping("PhysicsMaterialAPI", "1 without restitution, the default of Exoskel")),
+    ("model", PrimMapping("Xform, kind component", "exact; its pose is part of the poses of its bodies")),
     (
         "model that moves and has joints",
-        UsdRow("PhysicsArticulationRootAPI", "exact; joints that close loops are excluded"),
+        PrimMapping("PhysicsArticulationRootAPI", "exact; joints that close loops are excluded"),
     ),
-    ("static model", UsdRow("no PhysicsRigidBodyAPI", "exact: its colliders do not move", ("US210",))),
+    ("static model", PrimMapping("no PhysicsRigidBodyAPI", "exact: its colliders do not move", ("US210",))),
     (
         "initial pose of a body",
-        UsdRow("Xform, kind subcomponent", "exact, in double precision and in world coordinates"),
+        PrimMapping("Xform, kind subcomponent", "exact, in double precision and in world coordinates"),
     ),
-    ("mass, centre of mass", UsdRow("PhysicsMassAPI", "exact in single precision", ("US211",))),
+    ("mass, centre of mass", PrimMapping("PhysicsMassAPI", "exact in single precision", ("US211",))),
     (
         "moments of inertia",
-        UsdRow(
+        PrimMapping(
             "physics:diagonalInertia, physics:principalAxes, newton:inertia",
             "all six moments in single precision; exact for Newton",
             ("US211",),
@@ -336,78 +338,78 @@ USD_PARTS: tuple[tuple[str, UsdRow], ...] = (
     ),
     (
         "velocity of a body",
-        UsdRow(
+        PrimMapping(
             "physics:velocity, physics:angularVelocity",
             "exact: velocity of the centre of mass, in body coordinates, as Newton reads it",
         ),
     ),
     (
         "body without gravity",
-        UsdRow("physxRigidBody:disableGravity, mjc:body:gravcomp", "exact for PhysX and MuJoCo"),
+        PrimMapping("physxRigidBody:disableGravity, mjc:body:gravcomp", "exact for PhysX and MuJoCo"),
     ),
-    ("sleeping body", UsdRow("physics:startsAsleep", "exact")),
-    ("markers", UsdRow("Sphere with NewtonSiteAPI", "exact")),
-    ("colours", UsdRow("UsdPreviewSurface, primvars:displayColor", "exact")),
+    ("sleeping body", PrimMapping("physics:startsAsleep", "exact")),
+    ("markers", PrimMapping("Sphere with NewtonSiteAPI", "exact")),
+    ("colours", PrimMapping("UsdPreviewSurface, primvars:displayColor", "exact")),
     (
         "visual shapes; collision shapes",
-        UsdRow("default purpose; PhysicsCollisionAPI, with purpose guide if the body has visual shapes", "exact"),
+        PrimMapping("default purpose; PhysicsCollisionAPI, with purpose guide if the body has visual shapes", "exact"),
     ),
-    ("shapes that do not collide", UsdRow("physics:collisionEnabled", "exact")),
+    ("shapes that do not collide", PrimMapping("physics:collisionEnabled", "exact")),
     (
         "models without self-collision, groups exempt from collision",
-        UsdRow("PhysicsCollisionGroup", "exact"),
+        PrimMapping("PhysicsCollisionGroup", "exact"),
     ),
     (
         "collision of bodies connected by a joint, in a model with self-collision",
-        UsdRow(
+        PrimMapping(
             "physics:collisionEnabled, PhysicsFilteredPairsAPI",
             "exact: as a property of the joint, or as a filtered pair if no USD joint connects them",
         ),
     ),
     (
         "frames of a joint",
-        UsdRow(
+        PrimMapping(
             "physics:localPos0, localRot0, localPos1, localRot1",
             "exact in single precision; the two frames coincide at position zero",
         ),
     ),
     (
         "initial positions and velocities of joints",
-        UsdRow("PhysxJointStateAPI", "exact, in degrees; for ball joints only through the poses of the bodies"),
+        PrimMapping("PhysxJointStateAPI", "exact, in degrees; for ball joints only through the poses of the bodies"),
     ),
     (
         "position limits",
-        UsdRow("physics:lowerLimit, PhysicsLimitAPI", "exact, in degrees and m", ("US303", "US304")),
+        PrimMapping("physics:lowerLimit, PhysicsLimitAPI", "exact, in degrees and m", ("US303", "US304")),
     ),
     (
         "springs and dampers",
-        UsdRow(
+        PrimMapping(
             "PhysicsDriveAPI of type force", "exact; the damping of ball joints as newton:damping", ("US205", "US303")
         ),
     ),
     (
         "dry friction",
-        UsdRow("newton:friction, mjc:frictionloss", "exact if all axes have the same value", ("US205",)),
+        PrimMapping("newton:friction, mjc:frictionloss", "exact if all axes have the same value", ("US205",)),
     ),
     (
         "velocity limits",
-        UsdRow("newton:velocityLimit", "exact if all axes and both directions have the same value", ("US205",)),
+        PrimMapping("newton:velocityLimit", "exact if all axes and both directions have the same value", ("US205",)),
     ),
-    ("force limits", UsdRow("mjc:actuatorfrcrange", "exact for joints with one axis", ("US305",))),
+    ("force limits", PrimMapping("mjc:actuatorfrcrange", "exact for joints with one axis", ("US305",))),
     (
         "servos, ODE motors, joints with prescribed motion",
-        UsdRow("PhysicsDriveAPI", "approximated: a stiff damper", ("US203",)),
+        PrimMapping("PhysicsDriveAPI", "approximated: a stiff damper", ("US203",)),
     ),
     (
         "soft joint stops of ODE",
-        UsdRow("newton:limitStiffness, newton:limitDamping", "exact if all axes have the same value", ("US205",)),
+        PrimMapping("newton:limitStiffness, newton:limitDamping", "exact if all axes have the same value", ("US205",)),
     ),
-    ("mimic joint", UsdRow("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
-    ("joint that closes a loop", UsdRow("physics:excludeFromArticulation", "exact", ("US313",))),
+    ("mimic joint", PrimMapping("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
+    ("joint that closes a loop", PrimMapping("physics:excludeFromArticulation", "exact", ("US313",))),
     (
         "acceleration limits, bounce and fudge factor of stops, ERP and CFM, forces of the first step, soft skins, "
         "collision detector",
-        UsdRow("", "dropped", ("US301", "US305", "US306", "US307", "US311")),
+        PrimMapping("", "dropped", ("US301", "US305", "US306", "US307", "US311")),
     ),
 )
 """How the parts of a scene other than joints and shapes are written to USD."""
@@ -431,7 +433,7 @@ def usd_tables() -> str:
     return "\n\n".join(parts)
 
 
-def _usd_table(head: str, rows: Iterable[tuple[str, UsdRow]]) -> str:
+def _usd_table(head: str, rows: Iterable[tuple[str, PrimMapping]]) -> str:
     lines = [f"| {head} | USD | how | diagnostics |", "|---|---|---|---|"]
     for name, row in rows:
         prims = ", ".join(
@@ -459,29 +461,31 @@ def with_usd_tables(page: str) -> str:
 # --- glTF --------------------------------------------------------------------------------------
 
 
-GLTF_PARTS: tuple[tuple[str, GltfRow], ...] = (
+GLTF_PARTS: tuple[tuple[str, GltfMapping], ...] = (
     (
         "world",
-        GltfRow("scene with a root node", Fate.EXACT, "the root rotates the world so that y is up, as in glTF"),
+        GltfMapping("scene with a root node", Fate.EXACT, "the root rotates the world so that y is up, as in glTF"),
     ),
-    ("gravity, time step", GltfRow("extras of the scene", Fate.KEPT)),
-    ("model", GltfRow("node below the root", Fate.EXACT, "its pose is part of the poses of its bodies")),
-    ("static model", GltfRow("extras", Fate.KEPT)),
-    ("initial pose of a body", GltfRow("node below its model, with translation and rotation", Fate.EXACT)),
-    ("mass, centre of mass, moments", GltfRow("extras of the body's node", Fate.KEPT, "", ("GL307",))),
-    ("body without gravity", GltfRow("extras of the body's node", Fate.KEPT)),
-    ("markers", GltfRow("nodes without a mesh, below the body's node", Fate.EXACT)),
+    ("gravity, time step", GltfMapping("extras of the scene", Fate.KEPT)),
+    ("model", GltfMapping("node below the root", Fate.EXACT, "its pose is part of the poses of its bodies")),
+    ("static model", GltfMapping("extras", Fate.KEPT)),
+    ("initial pose of a body", GltfMapping("node below its model, with translation and rotation", Fate.EXACT)),
+    ("mass, centre of mass, moments", GltfMapping("extras of the body's node", Fate.KEPT, "", ("GL307",))),
+    ("body without gravity", GltfMapping("extras of the body's node", Fate.KEPT)),
+    ("markers", GltfMapping("nodes without a mesh, below the body's node", Fate.EXACT)),
     (
         "pose of a shape",
-        GltfRow("node below the body's node, with the mesh, and the size as scale", Fate.EXACT),
+        GltfMapping("node below the body's node, with the mesh, and the size as scale", Fate.EXACT),
     ),
     (
         "visual and collision shapes",
-        GltfRow("", Fate.DROPPED, "the collision shapes, if the body has visual shapes, unless requested", ("GL304",)),
+        GltfMapping(
+            "", Fate.DROPPED, "the collision shapes, if the body has visual shapes, unless requested", ("GL304",)
+        ),
     ),
     (
         "colour",
-        GltfRow(
+        GltfMapping(
             "material with baseColorFactor, alphaMode BLEND if it is not opaque",
             Fate.EXACT,
             "converted to linear light, as in glTF; default: the colour of the mesh file, else DART's 0.5 0.5 1",
@@ -490,19 +494,19 @@ GLTF_PARTS: tuple[tuple[str, GltfRow], ...] = (
     ),
     (
         "name, kind and parent of a joint",
-        GltfRow("extras of the child's node", Fate.KEPT, "of the model's node if the joint closes a loop"),
+        GltfMapping("extras of the child's node", Fate.KEPT, "of the model's node if the joint closes a loop"),
     ),
     (
         "axes, limits, springs, dampers, motors, actuators and mimics of joints",
-        GltfRow("", Fate.DROPPED, "glTF has no joints", ("GL301",)),
+        GltfMapping("", Fate.DROPPED, "glTF has no joints", ("GL301",)),
     ),
-    ("initial velocities", GltfRow("", Fate.DROPPED, "glTF has no velocities", ("GL302",))),
-    ("groups exempt from collision", GltfRow("", Fate.DROPPED, "glTF has no collision filters", ("GL303",))),
-    ("soft skin", GltfRow("mesh", Fate.APPROXIMATED, "rigid, in its rest shape", ("GL204",))),
-    ("ERP, CFM, forces of the first step", GltfRow("", Fate.DROPPED, "not supported by glTF", ("GL306",))),
+    ("initial velocities", GltfMapping("", Fate.DROPPED, "glTF has no velocities", ("GL302",))),
+    ("groups exempt from collision", GltfMapping("", Fate.DROPPED, "glTF has no collision filters", ("GL303",))),
+    ("soft skin", GltfMapping("mesh", Fate.APPROXIMATED, "rigid, in its rest shape", ("GL204",))),
+    ("ERP, CFM, forces of the first step", GltfMapping("", Fate.DROPPED, "not supported by glTF", ("GL306",))),
     (
         "motion",
-        GltfRow(
+        GltfMapping(
             "animation with LINEAR samplers of translation and rotation",
             Fate.EXACT,
             "in single precision; bodies that do not move have no samplers",

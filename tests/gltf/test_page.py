@@ -30,6 +30,6 @@ def test_every_geometry_has_a_mapping_row() -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.always], ids=lambda row: row.why)
-def test_diagnostics_of_every_part_have_the_fate_of_the_row(row: write.MappingRow) -> None:
+def test_diagnostics_of_every_part_have_the_fate_of_the_row(row: write.GltfMapping) -> None:
     assert fate_of(row.always) == row.fate
     assert row.fate == Fate.APPROXIMATED

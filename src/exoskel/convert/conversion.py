@@ -18,7 +18,7 @@ from exoskel.convert.physics_certificate import tolerances
 from exoskel.convert.report import Certificate, Check, Report
 from exoskel.convert.selection import find_unselected, unselected_nodes, with_models, with_worlds
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.interface import CATALOGUE, Format
+from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
 from exoskel.formats.write import Written, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
@@ -175,8 +175,9 @@ class Conversion(Struct, frozen=True):
         output.origin = self.document.location.directory
         output.given_numbers = given_numbers(self.scene.documents)
         if self.scene.options is not None:
-            output.confined_to = confinement(self.document.location, self.scene.options.paths)
-            output.compiler_seconds = self.scene.options.limits.seconds
+            options = ReadOptions.of(self.scene)
+            output.confined_to = confinement(self.document.location, options.paths)
+            output.compiler_seconds = options.limits.seconds
         is_smaller = _model_count(selected) < _model_count(self.scene)
         output.is_part = len(selected.worlds) < len(self.scene.worlds) or is_smaller
         return output

@@ -17,10 +17,9 @@ from exoskel.engines.interface import Engine, InvalidInertia
 from exoskel.engines.mujoco.step_choice import needs_impulse_step
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
-from exoskel.formats.mjcf.write import PRESCRIBED
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
-from exoskel.scene.joint import UNLIMITED, Dof, Joint
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.model import Model
@@ -209,7 +208,7 @@ class _Preflight:
             self._report("EN016.velocity", joint, joint=joint.name)
         self._check_motors(joint)
         self._check_actuator(model, joint)
-        yields = joint._dofs is not None and joint.actuator not in PRESCRIBED and not model.static
+        yields = joint._dofs is not None and joint.actuator not in PRESCRIBED_ACTUATORS and not model.static
         if yields and joint.kind in ("ball", "free") and self.capabilities.isotropic_balls:
             self._check_rotations(model, joint)
 
@@ -290,7 +289,7 @@ class _Preflight:
         """Report friction and servos beside springs or dampers, which DART solves after these."""
         if not self.capabilities.joint_forces_in_one_stage or self.takes_impulse_steps or model.static:
             return
-        dynamic = [joint for joint in model.joints if joint.actuator not in PRESCRIBED]
+        dynamic = [joint for joint in model.joints if joint.actuator not in PRESCRIBED_ACTUATORS]
         resists = any(j.actuator == "servo" or any(dof.friction for dof in j._dofs or ()) for j in dynamic)
         if resists and any(dof.damping or dof.stiffness for j in dynamic for dof in j._dofs or ()):
             self._report("EN017", model, model=model.name)

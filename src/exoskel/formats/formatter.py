@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from operator import itemgetter
 from typing import Any
-
-from lxml import etree
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.interface import Format, SceneReader
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
-from exoskel.source import numbers
-from exoskel.source.canonical_layout import format_document
+from exoskel.source.canonical_layout import DECIMALS, format_document
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.structure import MIXED_TEXT
 from exoskel.source.well_formedness import MalformedError
 
 _SPACE = " \t\r\n"
-_DECIMALS = re.compile(rf"[ \t\r\n]*{numbers.DECIMAL}([ \t\r\n]+{numbers.DECIMAL})*[ \t\r\n]*")
-_MIXED_TEXT = etree.XPath("descendant::text()[../*]")
 
 
 def same_markup(one: Document, other: Document, limits: Limits = DEFAULT_LIMITS) -> bool:
@@ -68,7 +63,7 @@ def _digest(document: Document, limits: Limits) -> int:
 def _mixed(root: Tree) -> set[Tree]:
     """Elements with text, other than whitespace, between their children."""
     found: set[Tree] = set()
-    for text in _MIXED_TEXT(root):
+    for text in MIXED_TEXT(root):
         if text.strip(_SPACE):
             owner = text.getparent()
             found.add(owner.getparent() if text.is_tail else owner)
@@ -87,7 +82,7 @@ class _NormalizedText(dict[Any, str]):
         normal = text or ""
         if not normal.strip(_SPACE):
             normal = ""
-        elif _DECIMALS.fullmatch(normal):
+        elif DECIMALS.fullmatch(normal):
             normal = " ".join(float(token).hex() for token in normal.split())
         self[text] = normal
         return normal

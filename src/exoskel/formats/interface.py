@@ -86,6 +86,11 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
                 shown = ", ".join(map(repr, choices))
                 raise ExoskelError(f"{name}={value!r} is not supported; use one of {shown}")
 
+    @classmethod
+    def of(cls, scene: Scene) -> ReadOptions:
+        """The options that a scene was read with; the defaults if it was built in Python."""
+        return scene.options if isinstance(scene.options, cls) else cls()
+
 
 # --- the interface -------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ CATALOGUE = Catalogue(
             error("SC103.several", "body '{body}' has several parent joints: {joints}", "set loop on all but one"),
             error("SC103.none", "body '{body}' has no parent joint", "add a joint"),
             error(
-                "SC103.foreign",
+                "SC103.outside",
                 "the {field} of joint '{joint}' is body '{body}', which is not in model '{model}'",
                 "remove bodies with Model.remove, which removes their joints too",
             ),

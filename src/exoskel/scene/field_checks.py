@@ -173,7 +173,19 @@ def _convert(item: Struct, name: str, convert: _Convert, value: Any) -> Any:
     try:
         return convert(value)
     except FieldError as error:
-        raise ExoskelError(f"the {name} of {_describe(item)} {error}") from None
+        problem = _in_plural(str(error)) if _is_plural(name) else error
+        raise ExoskelError(f"the {name} of {_describe(item)} {problem}") from None
+
+
+def _is_plural(name: str) -> bool:
+    """Whether the name of a field is a plural: axes and limits, but not mass and radius."""
+    return name.endswith("s") and not name.endswith(("ss", "us"))
+
+
+def _in_plural(text: str) -> str:
+    """The text of a FieldError, which begins with its verb, for several things."""
+    verb, rest = text.split(" ", 1)
+    return f"{ {'is': 'are', 'has': 'have'}.get(verb, verb) } {rest}"
 
 
 def _describe(item: Struct) -> str:

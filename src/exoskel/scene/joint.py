@@ -138,6 +138,8 @@ DOF_STATES = ("position", "velocity", "acceleration", "force")
 DOF_LIMITS = tuple(f"{state}_limits" for state in DOF_STATES)
 DOF_DYNAMICS = ("damping", "friction", "stiffness", "rest")
 DOF_VALUES = (*DOF_STATES, *DOF_LIMITS, *DOF_DYNAMICS)
+PRESCRIBED_ACTUATORS = ("velocity", "acceleration", "locked")
+"""Actuators that move their joint regardless of forces and limits."""
 STOPS = ("low_stop", "high_stop")
 """The fields of `Drive` that limit the position."""
 MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"})

@@ -215,16 +215,16 @@ class _Validator:
                 elif child is parent:
                     self.report("SC103.self", joint, "parent", [child], joint=joint.name, body=child.name)
                 elif owner.get(id(child)) is not model or (parent is not None and owner.get(id(parent)) is not model):
-                    self._report_foreign(joint, model)
+                    self._report_ends_outside(joint, model)
         return len(self.values.problems) == before
 
-    def _report_foreign(self, joint: Joint, model: Model) -> None:
+    def _report_ends_outside(self, joint: Joint, model: Model) -> None:
         own = {id(body) for body in model.bodies}
         ends: list[tuple[str, Any]] = [("child", joint.child), ("parent", joint.parent)]
         for field, end in ends:
             if end is not None and id(end) not in own:
                 details: dict[str, Any] = {"field": field, "body": getattr(end, "name", end), "model": model.name}
-                self.report("SC103.foreign", joint, field, [end], joint=joint.name, **details)
+                self.report("SC103.outside", joint, field, [end], joint=joint.name, **details)
 
     def _report_parent_joints(self, body: Body) -> None:
         own = [joint for joint in self.joints if joint.child is body]

@@ -279,8 +279,8 @@ class Scene(Tracked, eq=False):
     documents: list[Locator] = field(default_factory=list)
     source_info: SourceInfo = SourceInfo()
     extensions: list[Extension] = field(default_factory=list)
-    options: Any = None
-    """The options it was read with, for reading it again."""
+    options: object = None
+    """The options it was read with; `ReadOptions.of` has them with their type."""
 
     def _repr_html_(self) -> str:
         """The worlds and the viewer's page, if the viewer is installed, for notebooks."""

@@ -270,7 +270,7 @@ def _line_end(text: bytes) -> bytes:
 # --- the order of children, and the spelling of numbers -----------------------------------------------
 
 
-_DECIMALS = re.compile(rf"[ \t\r\n]*{numbers.DECIMAL}([ \t\r\n]+{numbers.DECIMAL})*[ \t\r\n]*")
+DECIMALS = re.compile(rf"[ \t\r\n]*{numbers.DECIMAL}([ \t\r\n]+{numbers.DECIMAL})*[ \t\r\n]*")
 _MAX_CACHED = 100_000
 
 
@@ -380,7 +380,7 @@ class NumberFormatter:
             text = raw.decode("ascii")
         except UnicodeDecodeError:
             return raw
-        if _DECIMALS.fullmatch(text) is None:
+        if DECIMALS.fullmatch(text) is None:
             return raw
         value = kind.parse_valid(text)
         if value is None or isinstance(value, str | bool):

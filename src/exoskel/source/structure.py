@@ -20,7 +20,7 @@ from exoskel.source.limits import Limits
 from exoskel.source.vocabulary import ABSENT, ChildRow, Element, ValueType, Vocabulary
 from exoskel.source.well_formedness import MalformedError
 
-_MIXED_TEXT = etree.XPath("descendant::text()[../*]")
+MIXED_TEXT = etree.XPath("descendant::text()[../*]")
 _COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
 _MAX_PLAN_SIZE = 200
@@ -370,7 +370,7 @@ class StructureReader:
     # --- text, aliases, absences ----------------------------------------------------------------------
 
     def _find_stray_texts(self, root: Tree) -> None:
-        for text in _MIXED_TEXT(root):
+        for text in MIXED_TEXT(root):
             if text.strip(" \t\r\n"):
                 owner = text.getparent()
                 self.stray_texts.setdefault(owner.getparent() if text.is_tail else owner, str(text))

@@ -18,8 +18,7 @@ from exoskel.engines.mujoco.step_model import CONSTRAINT_MIXING, StepModel
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
-from exoskel.formats.mjcf.write import PRESCRIBED
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Dof, Joint
 from exoskel.spatial import Array, Indices, Mask
 
 MAX_RETURN_SPEED = 10.0
@@ -196,7 +195,7 @@ class ImpulseStep:
         values.damping[at], values.stiffness[at], values.rest[at] = dof.damping, dof.stiffness, dof.rest
         self._velocity_limits[:, at], self._force_limits[:, at] = dof.velocity_limits, dof.force_limits
         self._position_limits[:, at] = dof.position_limits
-        if joint.actuator not in PRESCRIBED:
+        if joint.actuator not in PRESCRIBED_ACTUATORS:
             values.friction[at] = dof.friction
             self._limited[at] = joint.limits_enforced if limits is None else limits
 

@@ -194,13 +194,17 @@ class MujocoWorld(CommandedWorlds):
             elif self._forces_rotate:
                 for _ in range(count):
                     self._apply()
-                    self._mujoco.mj_step(self.model, self.data, 1)
+                    self._simulate(1)
             else:
-                self._mujoco.mj_step(self.model, self.data, count)
+                self._simulate(count)
+
+    def _simulate(self, count: int) -> None:
+        """Make steps of the engine itself."""
+        self._mujoco.mj_step(self.model, self.data, count)
 
     def _advance(self, count: int) -> None:
         if self.impulse_step is None or self._step_model is None:
-            self._mujoco.mj_step(self.model, self.data, count)
+            self._simulate(count)
             return
         inputs, coasts = self.impulse_step.inputs(self._forces, self._commands), bool(self._is_coasting)
         if self.limit_guard is not None and inputs.forces is None:

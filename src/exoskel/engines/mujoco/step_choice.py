@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from exoskel.formats.mjcf.model.joints import needs_duplicate
-from exoskel.formats.mjcf.write import PRESCRIBED
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
 
@@ -26,7 +25,7 @@ def has_only_limits(world: World, limits: bool | None) -> bool:
     """Whether the limits of joints with fixed axes are all that makes MuJoCo's step differ."""
     joints = [joint for model in world.models if not model.static for joint in model.joints if not joint.loop]
     return not any(
-        joint.actuator in PRESCRIBED
+        joint.actuator in PRESCRIBED_ACTUATORS
         or _joint_needs_impulses(joint, limits=False)
         or (joint.kind in ("ball", "free") and _is_limited(joint, limits))
         for joint in joints
@@ -41,7 +40,7 @@ def _joint_needs_impulses(joint: Joint, limits: bool | None) -> bool:
     """Whether MuJoCo has nothing that does what this joint alone does in DART."""
     if joint.actuator in ("velocity", "servo"):
         return bool(joint.dof_count)
-    if joint.actuator in PRESCRIBED:  # MuJoCo has no joint that stops without a reaction
+    if joint.actuator in PRESCRIBED_ACTUATORS:  # MuJoCo has no joint that stops without a reaction
         return joint.actuator == "locked" and any(joint.velocities)
     if _has(joint, "friction"):  # MuJoCo's friction is soft: what it holds creeps
         return True

@@ -272,30 +272,19 @@ class WarpWorld(MujocoWorld):
         device: str | None = None,
     ) -> None:
         super().__init__(world, limits=limits, step=step, friction=friction)
-        self._mujoco: Any = _WarpStepper(self, device)
+        capacities = measure_capacities(self.model, {}, _rows(self.data), device)
+        self._device = Device(self.model, 1, name=device, capacities=capacities)
+        self._device.set_initial_state(_rows(self.data))
 
     def use_impulse_steps(self, world: World) -> None:
         """Warp makes its own steps; preflight reports where they differ from DART's."""
 
-
-class _WarpStepper:
-    """The `mujoco` module, except that MuJoCo Warp makes the steps."""
-
-    def __init__(self, world: WarpWorld, device: str | None) -> None:
-        self._module = world._mujoco
-        capacities = measure_capacities(world.model, {}, _rows(world.data), device)
-        self._device = Device(world.model, 1, name=device, capacities=capacities)
-        self._device.set_initial_state(_rows(world.data))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
-
-    def mj_step(self, model: Any, data: Any, nstep: int = 1) -> None:
-        device = self._device
+    def _simulate(self, count: int) -> None:
+        device, data = self._device, self.data
         device.write(_rows(data))
-        device.step(nstep)
+        device.step(count)
         data.qpos[:], data.qvel[:] = device.data.qpos.numpy()[0], device.data.qvel.numpy()[0]
-        data.time += nstep * model.opt.timestep
+        data.time += count * self.model.opt.timestep
         if (device.data.overflow.numpy() & device.bits).any():
             raise ExoskelError("MuJoCo Warp ran out of memory for contacts")
         if not (np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()):

@@ -17,7 +17,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.ode.bodies import STATIC, OdeBodies
 from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.collision_filter import connected_pairs
-from exoskel.scene.joint import STOPS, UNLIMITED, Dof, Drive, Joint, erp_cfm_from_spring
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, STOPS, UNLIMITED, Dof, Drive, Joint, erp_cfm_from_spring
 from exoskel.scene.model import Model
 from exoskel.spatial import Array
 
@@ -145,8 +145,6 @@ def _record(kind: str, ends: Ends, frame: int, axis: Array) -> dict[str, Any]:
 
 TYPES: dict[str, str] = {kind: type for type, kind in JOINT_KINDS.items()}
 """ODE's joints, which have the names of XODE, by joint kind."""
-KINEMATIC = ("velocity", "acceleration", "locked")
-"""Actuators that move their joint regardless of forces: limits do not apply."""
 PARAMETERS = {field: name for name, (field, _) in DRIVE_ATTRIBUTES.items() if field not in STOPS}
 """ODE's parameters of an axis, which have the names of XODE, by the fields of `Drive`; stops depend on the state."""
 _PERPENDICULAR = 1e-3
@@ -229,7 +227,7 @@ class OdeJoints:
             out |= _drive_parameters(joint.drives[coordinate])
         limited = joint.limits_enforced if self.limits is None else self.limits
         low, high = joint.dofs[coordinate].position_limits if joint._dofs else UNLIMITED
-        if limited and low <= high and joint.actuator not in KINEMATIC:
+        if limited and low <= high and joint.actuator not in PRESCRIBED_ACTUATORS:
             out |= {name: value for name, value in (("LoStop", low), ("HiStop", high)) if abs(value) != inf}
         return out
 

@@ -40,7 +40,7 @@ from exoskel.source.surface import PLANE_HALF_SIZE, Surface, Surfaces, unit_geom
 from exoskel.version import __version__
 
 
-class MappingRow(Struct, frozen=True):
+class GltfMapping(Struct, frozen=True):
     """One row of the mapping: the glTF object, the fate of the part and why, and the possible diagnostics.
 
     `always` is the code of a diagnostic that every such part has.
@@ -53,26 +53,26 @@ class MappingRow(Struct, frozen=True):
     always: str = ""
 
 
-SHAPES: dict[str, MappingRow] = {
-    "box": MappingRow("mesh", Fate.EXACT, "one mesh with edge length 1, scaled by its nodes"),
-    "pyramid": MappingRow("mesh", Fate.EXACT, "one mesh of size 1, scaled by its nodes"),
-    "sphere": MappingRow(
+SHAPES: dict[str, GltfMapping] = {
+    "box": GltfMapping("mesh", Fate.EXACT, "one mesh with edge length 1, scaled by its nodes"),
+    "pyramid": GltfMapping("mesh", Fate.EXACT, "one mesh of size 1, scaled by its nodes"),
+    "sphere": GltfMapping(
         "mesh", Fate.APPROXIMATED, "tessellated, facets up to 1 % of the radius inside", always="GL201"
     ),
-    "ellipsoid": MappingRow("mesh", Fate.APPROXIMATED, "a scaled sphere", always="GL201"),
-    "cylinder": MappingRow("mesh", Fate.APPROXIMATED, "tessellated; height exact", always="GL201"),
-    "capsule": MappingRow("mesh", Fate.APPROXIMATED, "tessellated", always="GL201"),
-    "cone": MappingRow("mesh", Fate.APPROXIMATED, "tessellated; height exact", always="GL201"),
-    "plane": MappingRow("mesh", Fate.APPROXIMATED, "a square, 20 m wide by default", always="GL202"),
-    "multi_sphere": MappingRow("mesh", Fate.APPROXIMATED, "tessellated convex hull", always="GL203"),
-    "mesh": MappingRow(
+    "ellipsoid": GltfMapping("mesh", Fate.APPROXIMATED, "a scaled sphere", always="GL201"),
+    "cylinder": GltfMapping("mesh", Fate.APPROXIMATED, "tessellated; height exact", always="GL201"),
+    "capsule": GltfMapping("mesh", Fate.APPROXIMATED, "tessellated", always="GL201"),
+    "cone": GltfMapping("mesh", Fate.APPROXIMATED, "tessellated; height exact", always="GL201"),
+    "plane": GltfMapping("mesh", Fate.APPROXIMATED, "a square, 20 m wide by default", always="GL202"),
+    "multi_sphere": GltfMapping("mesh", Fate.APPROXIMATED, "tessellated convex hull", always="GL203"),
+    "mesh": GltfMapping(
         "mesh",
         Fate.EXACT,
         "triangles in single precision; colours of vertices, faces and materials; no textures",
         ("GL305",),
     ),
-    "trimesh": MappingRow("mesh", Fate.EXACT, "triangles in single precision"),
-    "ray": MappingRow("", Fate.DROPPED, "a ray has no surface", ("GL305",)),
+    "trimesh": GltfMapping("mesh", Fate.EXACT, "triangles in single precision"),
+    "ray": GltfMapping("", Fate.DROPPED, "a ray has no surface", ("GL305",)),
 }
 """How each geometry is written."""
 

@@ -23,8 +23,7 @@ from exoskel.formats.mjcf.model.motors import (
     motor_force_range,
     motors_of,
 )
-from exoskel.formats.mjcf.write import PRESCRIBED
-from exoskel.scene.joint import DOF_DYNAMICS, Joint
+from exoskel.scene.joint import DOF_DYNAMICS, PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Mask
@@ -82,7 +81,7 @@ class _ForceComparison:
             for joint in one.joints:
                 if not one.static and not self._is_comparable(joint):
                     self.left_out += _has_forces(joint)
-                elif not one.static and joint.actuator not in PRESCRIBED:
+                elif not one.static and joint.actuator not in PRESCRIBED_ACTUATORS:
                     self._add(one, joint, slice(first, first + joint.dof_count))
                 first += 0 if joint.loop else joint.dof_count
 

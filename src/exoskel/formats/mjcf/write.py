@@ -21,15 +21,13 @@ from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, STIFF_FRICTIO
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
-from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_from_erp_cfm
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, spring_from_erp_cfm
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
-PRESCRIBED = ("velocity", "acceleration", "locked")
-"""Actuators that move their joint regardless of forces."""
 CONTACT_STEPS = 8.0
 """Time constant of contacts in time steps: stiff enough that penetration is below a millimetre, and soft enough that
 sliding bodies do not bounce."""
@@ -231,7 +229,7 @@ class WorldWriter:
     def _link(self, name: str, joint: Joint, link: MujocoJoint, element: MjcfElement) -> None:
         created = element.add("joint", name=name, type=link.type)
         created.item = joint
-        if joint.actuator in PRESCRIBED:
+        if joint.actuator in PRESCRIBED_ACTUATORS:
             created.attributes["armature"] = PRESCRIBED_ARMATURE
         if link.type == "free":
             return
@@ -257,7 +255,7 @@ class WorldWriter:
             attributes["stiffness"] = stiffness
             if element.attributes["type"] != "ball":
                 attributes["springref"] = rows[0].rest
-        if joint.actuator in PRESCRIBED:
+        if joint.actuator in PRESCRIBED_ACTUATORS:
             return  # limits and friction do not apply to prescribed motion
         if friction:
             attributes["frictionloss"] = friction

@@ -321,7 +321,7 @@ class _Patcher:
     def __init__(self, scene: Scene, document: Document) -> None:
         self.scene = scene
         self.document = document
-        self.options = scene.options if isinstance(scene.options, ReadOptions) else ReadOptions()
+        self.options = ReadOptions.of(scene)
         self.format = registry.by_name(scene.source_info.format)
 
     @property

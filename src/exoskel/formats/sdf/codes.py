@@ -7,9 +7,6 @@ every warning is an error.
 from __future__ import annotations
 
 from exoskel.diagnostics import LIMIT_HINT, PACKAGE_HINT, Catalogue, Fix, Topic, error, info, warning
-from exoskel.source.embedded_data import embedded_data_topic
-
-EMBEDDED_DATA = "SD098"
 
 _DOCUMENT = (
     Topic(
@@ -466,7 +463,7 @@ _FIXES = {
 CATALOGUE = Catalogue(
     "Gazebo",
     (
-        *(*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)),
+        *(*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS),
         *(*_APPROXIMATED, *_NOT_WRITTEN),
     ),
     _FIXES,

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from exoskel.formats.sdf.collision_filter import SelfCollision
 from exoskel.formats.sdf.context import Context, StatedPose
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
@@ -151,9 +152,7 @@ class ModelReader:
         self.fixed: set[int] = set()
         self.names = {"link": Names(), "joint": Names()}
         """All names of the model: merged models may repeat names."""
-        self.self_collide: list[bool] = []
-        self.self_collide_nodes: list[tuple[Context, int]] = []
-        """The elements that state it."""
+        self.self_collision = SelfCollision()
 
     def read(self, placed: Placement, name: str) -> tuple[Model, Scope]:
         """Read the model, without its pose in the world, and its frames."""
@@ -200,7 +199,7 @@ class ModelReader:
         for one in node.nodes("joint"):
             self._add_joint(source, one, _unique(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)
-        self._self_collision(source, node)
+        self.self_collision.add_model(source, node)
         return scope
 
     def _add_nested(self, inner: Placement, names: Names, scope: Scope, place: NestedModel) -> None:
@@ -269,13 +268,6 @@ class ModelReader:
             "SD050.canonical", placed.node.number, attribute="canonical_link", name=name, suggestion=suggestion
         )
         return first
-
-    def _self_collision(self, source: Context, node: Node) -> None:
-        whole = node.fields.get("self_collide", False)
-        self.self_collide_nodes += [
-            (source, one.number) for one in (node, *node.nodes("link")) if "self_collide" in one.fields
-        ]
-        self.self_collide += [link.fields.get("self_collide", whole) for link in node.nodes("link")]
 
     # --- places ---------------------------------------------------------------------------------------
 

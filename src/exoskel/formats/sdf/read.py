@@ -6,11 +6,10 @@ from math import isfinite
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from exoskel.diagnostics import Diagnostic
 from exoskel.formats.interface import ReadOptions
-from exoskel.formats.sdf.codes import EMBEDDED_DATA
+from exoskel.formats.sdf.collision_filter import SelfCollision
 from exoskel.formats.sdf.context import (
     NEWEST,
     OLDEST,
@@ -26,12 +25,9 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree
-from exoskel.source.embedded_data import EmbeddedReader
-from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
-from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.well_formedness import MalformedError
@@ -96,13 +92,6 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             reader.read(source, root, scene)
-            if options.apply_embedded_data and might_contain_embedded_data(document.text):
-                finder = MeshFinder(document.location, options.paths, options.limits)
-                rejected = EmbeddedReader(scene, source.report, EMBEDDED_DATA, finder, options.rejected_elements).apply(
-                    root
-                )
-                if rejected is not None:
-                    return read(document, replace(options, rejected_elements=rejected))
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             scene.worlds.clear()
             report_malformed(problem, source.collector, _ROOT_CODES)
@@ -209,8 +198,7 @@ class _Reader:
         """Read the models in order, then place them, because poses may be relative to other models' frames."""
         scope, names = Scope(WORLD), Names()
         made: list[tuple[Model, NamedFrame]] = []
-        self_collide: list[bool] = []
-        self_collide_nodes: list[tuple[Context, int]] = []
+        self_collision = SelfCollision()
         for placed in sorted(placements, key=lambda one: one.number):
             referrer = placed.referrer or placed.source
             name = unique_in_scope(referrer, placed.number, placed.name, "model", names)
@@ -221,8 +209,7 @@ class _Reader:
             )
             scope.frames[name], scope.nested[name] = frame, inner
             made.append((model, frame))
-            self_collide += reader.self_collide if len(reader.bodies) > 1 else []
-            self_collide_nodes += reader.self_collide_nodes
+            self_collision.add(reader.self_collision, len(reader.bodies))
             world.models.append(model)
         for one in frames:
             name = unique_in_scope(source, one.number, one.fields.get("@name", ""), "frame", names)
@@ -233,10 +220,7 @@ class _Reader:
         for model, frame in made:
             direct = scope.direct(frame)
             model.pose = direct if direct is not None else Pose.from_matrix(scope.place(frame))
-        world.self_collision = any(self_collide)
-        if any(self_collide) and not all(self_collide):
-            for referrer, number in self_collide_nodes[:1]:
-                referrer.report("SD033", number, "self_collide")
+        self_collision.apply(world)
 
     # --- includes -------------------------------------------------------------------------------------
 

@@ -10,19 +10,18 @@ world is not written.  Values that SDF does not support are recorded in `output.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from math import isfinite
 
 from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.sdf.codes import CATALOGUE
+from exoskel.formats.sdf.collision_filter import add_self_collision, read_collision_rules, record_filter_losses
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, soft_shape
 from exoskel.formats.sdf.values import JOINT_KINDS
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import DOF_STATES, DOF_VALUES, STOPS, UNLIMITED, Dof, Drive, Interval, Joint, Mimic
@@ -34,7 +33,6 @@ from exoskel.scene.pose import Pose, Vector, pose_matrices, poses_from_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
-from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext, loss, with_owners
 from exoskel.spatial import inverse
@@ -79,12 +77,11 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
     element = Markup("world", {"name": name}, item=world)
     element.children.append(_physics(world))
     element.add("gravity", format_numbers(world.gravity))
-    if world.collision_exempt_groups:
-        output.add_loss(world, CATALOGUE["SD201"], "collision_exempt_groups")
+    record_filter_losses(world, output)
     names = Names()
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are derived from shapes
     for model in world.models:
-        made = model_element(model, [next(rows) for _ in model.bodies], output, self_collide=world.self_collision)
+        made = _model(model, [next(rows) for _ in model.bodies], world, output)
         made.attributes["name"] = _unique(model.name, "model", names)
         element.children.append(made)
     return element
@@ -106,9 +103,7 @@ def _physics(world: World) -> Markup:
 # --- models -----------------------------------------------------------------------------------------
 
 
-def model_element(
-    model: Model, rows: Sequence[Sequence[float]], output: OutputContext, *, self_collide: bool = False
-) -> Markup:
+def _model(model: Model, rows: Sequence[Sequence[float]], world: World, output: OutputContext) -> Markup:
     """The element of a model that has only joints that SDFormat supports; `rows` are the moments of its bodies.
 
     Names of links and joints share one namespace in SDF.
@@ -117,8 +112,7 @@ def model_element(
     add_pose(element, model.pose)
     if model.static:
         element.add("static", "true")
-    if self_collide:
-        element.add("self_collide", "true")
+    add_self_collision(element, world)
     taken = Names()
     names = {id(body): _unique(body.name, "link", taken) for body in model.bodies}
     places = _places(model)
@@ -365,34 +359,12 @@ def _has_dynamics(dof: Dof) -> bool:
 # --- the writer ----------------------------------------------------------------------------------------
 
 
-_SELF_COLLIDE = b"<self_collide>"
 _RENAMED = "renamed: SDF does not support the name"
 
 
 def lower_joints(world: World) -> LoweredWorld | None:
     """Replace the joints that SDFormat lacks; None if all are supported."""
     return joint_passes.lower_joints(world) if joint_passes.joints_to_lower(world) else None
-
-
-def read_collision_rules(scene: Scene, world: World) -> CollisionRules:
-    """The collision rules of a document that Exoskel wrote, for certificates: a scene has no self-collision per model.
-
-    Such a document has no nested models.
-    """
-    document = scene.documents[0]
-    assert isinstance(document, Document)
-    models = sorted(world.models, key=lambda model: model.node)
-    places = [model.node for model in models]
-    starts = document.scan.starts.tolist()
-    stated = [node for node, start in enumerate(starts) if document.text.startswith(_SELF_COLLIDE, start)]
-    enabled = [node for node in stated if document.value_text(node).strip() in ("true", "1")]
-    ends = document.outline.ends
-    found: set[int] = set()
-    for node in enabled:
-        place = bisect_right(places, node) - 1
-        if place >= 0 and node < ends[places[place]]:  # otherwise a model of another world
-            found.add(id(models[place]))
-    return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)
 
 
 CAPABILITIES = WriterCapabilities(

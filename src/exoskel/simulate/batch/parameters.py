@@ -23,10 +23,9 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.formats.mjcf.model.motors import STIFF_FRICTION
-from exoskel.formats.mjcf.write import PRESCRIBED
 from exoskel.scene.copies import copy_world
 from exoskel.scene.item import qualified_name
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.world import World
 from exoskel.simulate.batch.worlds import Worlds
 from exoskel.spatial import Array, Indices
@@ -400,7 +399,7 @@ def _check_variable(key: str, field: str, model: Any, joint: Joint) -> None:
         raise ExoskelError(f"{key!r} cannot vary: the joint has no coordinates")
     if model.static:
         raise ExoskelError(f"{key!r} cannot vary: its model does not move")
-    if joint.actuator in PRESCRIBED and field == "friction":
+    if joint.actuator in PRESCRIBED_ACTUATORS and field == "friction":
         raise ExoskelError(f"{key!r} cannot vary: the motion of the joint is prescribed")
 
 

@@ -15,7 +15,17 @@ from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.formats.usd.writer.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
-from exoskel.scene.joint import DOF_VALUES, UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_from_erp_cfm
+from exoskel.scene.joint import (
+    DOF_VALUES,
+    PRESCRIBED_ACTUATORS,
+    UNLIMITED,
+    Dof,
+    Drive,
+    Interval,
+    Joint,
+    Mimic,
+    spring_from_erp_cfm,
+)
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.world import World
@@ -25,8 +35,6 @@ MOTOR_DAMPING = 1e6
 """The damping with which a motor tracks its target velocity, N·m·s/rad or N·s/m."""
 DEFAULT_ERP = 0.2
 """ODE's default ERP."""
-_PRESCRIBED = ("velocity", "acceleration", "locked")
-"""Actuators that prescribe the motion of their joint, regardless of forces."""
 _UNSUPPORTED_DRIVE_FIELDS = (("bounce", "bounce of stops"), ("fudge_factor", "fudge factor"), ("cfm", "CFM of an axis"))
 
 JointFrames = dict[int, tuple[list[float], list[float], list[float], list[float]]]
@@ -188,7 +196,7 @@ class JointWriter:
 
     def _motor(self, joint: Joint, freedom: AxisFreedom, dof: Dof) -> tuple[float, float] | None:
         """The target velocity of a motor (rad/s or m/s), and its maximum force (N·m or N)."""
-        if joint.actuator in _PRESCRIBED:
+        if joint.actuator in PRESCRIBED_ACTUATORS:
             self.output.add_loss(joint, CATALOGUE["US203.prescribed"], "actuator", actuator=joint.actuator)
             return (dof.velocity if joint.actuator == "acceleration" else 0.0), inf
         if joint.actuator == "servo":
@@ -384,7 +392,7 @@ def _has_dynamics(dof: Dof) -> bool:
 
 def _is_resisted(joint: Joint) -> bool:
     """Whether a free joint has limits, springs, dampers, friction or an actuator."""
-    moving = joint.actuator in ("servo", *_PRESCRIBED)
+    moving = joint.actuator in ("servo", *PRESCRIBED_ACTUATORS)
     return (
         moving or any(_has_dynamics(dof) for dof in joint._dofs or ()) or any(_drives(drive) for drive in joint.drives)
     )
