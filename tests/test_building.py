@@ -413,9 +413,14 @@ SETTERS: dict[str, tuple[Any, str, int, str]] = {
 }
 
 
+def in_plural(reason: str) -> str:
+    return reason.replace("has ", "have ").replace("is ", "are ")
+
+
 @pytest.mark.parametrize("name", SETTERS)
 def test_attributes_take_sequences_and_arrays_and_refuse_others(name: str) -> None:
     build, field, count, described = SETTERS[name]
+    singular = field not in ("positions", "velocities", "axes")
     for values in ([1] * count, np.ones(count), tuple(np.ones(count, dtype=np.float32))):
         item = build()
         setattr(item, field, values)
@@ -431,7 +436,7 @@ def test_attributes_take_sequences_and_arrays_and_refuse_others(name: str) -> No
     ):
         item = build()
         before = getattr(item, field)
-        with pytest.raises(ExoskelError, match=f"{described} .*{reason}"):
+        with pytest.raises(ExoskelError, match=f"{described} .*{reason if singular else in_plural(reason)}"):
             setattr(item, field, wrong)
         assert getattr(item, field) == before
 
@@ -495,22 +500,22 @@ def test_euler_angles_with_an_unknown_order_are_refused() -> None:
         (lambda: Sphere(np.ones(1)), r"the radius of a sphere is array\(\[1\.\]\), but must be a number"),
         (lambda: exoskel.Capsule(1, math.nan), "the height of a capsule is nan, but must be finite"),
         (lambda: exoskel.Quaternion((1, 0, 0)), "the wxyz of a quaternion has 3 numbers, but needs 4"),
-        (lambda: exoskel.Matrix(np.eye(2)), "the rows of a matrix has 2 rows, but needs 3"),
-        (lambda: exoskel.Matrix(((1, 0, 0), (0, 1), (0, 0, 1))), "the rows of a matrix has 2 numbers, but needs 3"),
+        (lambda: exoskel.Matrix(np.eye(2)), "the rows of a matrix have 2 rows, but needs 3"),
+        (lambda: exoskel.Matrix(((1, 0, 0), (0, 1), (0, 0, 1))), "the rows of a matrix have 2 numbers, but needs 3"),
         (lambda: Pose((0, 0, 0), (0, 0, 1)), r"the rotation of a pose is \(0, 0, 1\), but must be an Euler, Quat"),
         (lambda: Shape(geometry=(1, 1, 1)), "the geometry of a shape is .*, but must be a Box, Sphere"),
         (lambda: Body(name="b", pose=(0, 0, 1)), r"the pose of body 'b' is \(0, 0, 1\), but must be a Pose"),
         (lambda: exoskel.Dof(name="q", damping="x"), "the damping of degree of freedom 'q' is 'x'"),
         (
             lambda: exoskel.Dof(position_limits=(1,)),
-            "the position_limits of a degree of freedom has 1 number, but needs 2",
+            "the position_limits of a degree of freedom have 1 number, but needs 2",
         ),
         (lambda: exoskel.Dof(position_limits=(math.nan, 1)), "must not contain NaN"),
         (lambda: exoskel.Mimic("j", math.nan), "the multiplier of a mimic is nan"),
         (lambda: exoskel.Drive(velocity=math.inf), "the velocity of a drive is inf, but must be finite"),
         (
             lambda: exoskel.TriMesh([[0, 0]], [[0, 0, 0]]),
-            "the vertices of a trimesh is .*, but must be rows of 3 numbers",
+            "the vertices of a trimesh are .*, but must be rows of 3 numbers",
         ),
         (lambda: exoskel.TriMesh([[0, 0, 0]], [[0, 0, 0.5]]), "must be rows of 3 integers"),
         (lambda: World(name="w", time_step="x"), "the time_step of world 'w' is 'x', but must be a number"),

@@ -353,6 +353,11 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
+def is_plural(name: str) -> bool:
+    """Whether the name of a field is a plural: axes and limits, but not mass and radius."""
+    return name.endswith("s") and not name.endswith(("ss", "us"))
+
+
 def printable(text: str) -> str:
     """`text` with all characters that could control a terminal escaped."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -72,7 +72,7 @@ def follow(world: Any) -> None:
 
 ODD: list[tuple[str, Edit, str]] = [
     *[(XODE, dof(name, nan), f"dofs.*{name} of joint 'hinge' is nan") for name in ("damping", "stiffness", "velocity")],
-    (XODE, dof("force_limits", (nan, 1.0)), r"force_limits of joint 'hinge' is \(nan, 1\)"),
+    (XODE, dof("force_limits", (nan, 1.0)), r"force_limits of joint 'hinge' are \(nan, 1\)"),
     (XODE, dof("damping", inf), "damping of joint 'hinge' is inf|dofs of joint 'hinge' would change"),
     (XODE, follow, "the mimic.multiplier of joint 'hinge' is nan"),
     (XODE, field("erp", nan), "the erp of world 'lab' is nan"),
@@ -88,8 +88,8 @@ def elbow_dof(name: str, value: Any) -> Edit:
 
 
 ODD += [
-    (SKEL, elbow_dof("position_limits", (nan, 1.0)), r"position_limits of joint 'elbow' is \(nan, 1\)"),
-    (SKEL, elbow_dof("force_limits", (nan, 1.0)), r"force_limits of joint 'elbow' is \(nan, 1\)"),
+    (SKEL, elbow_dof("position_limits", (nan, 1.0)), r"position_limits of joint 'elbow' are \(nan, 1\)"),
+    (SKEL, elbow_dof("force_limits", (nan, 1.0)), r"force_limits of joint 'elbow' are \(nan, 1\)"),
     (SKEL, follow_mount, "the mimic.multiplier of joint 'elbow' is nan"),
     (SKEL, field("erp", nan), "the erp of world '.*' is nan"),
 ]

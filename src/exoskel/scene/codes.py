@@ -12,7 +12,7 @@ CATALOGUE = Catalogue(
             "Invalid value",
             "A field of a scene has a value of the wrong type or outside its range, such as a negative mass or a "
             "number that is not finite. Readers do not create such scenes; edits do.",
-            error("SC101", "the {field} of {item} is {found}: expected {expected}"),
+            error("SC101", "the {field} of {item} {verb} {found}: expected {expected}"),
         ),
         Topic(
             "SC102",

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from exoskel.diagnostics import ExoskelError, pluralize
+from exoskel.diagnostics import ExoskelError, is_plural, pluralize
 from exoskel.spatial import AXIS_ORDERS
 
 NumberSequence = Sequence[float] | NDArray[Any]
@@ -54,8 +54,16 @@ _PLAIN = {float, int}
 _MOST_CHARACTERS = 80
 
 
+_PLURALS = {"is": "are", "has": "have"}
+
+
 class FieldError(ValueError):
     """A value is not what a field needs.  The text follows the name of the field: `has 2 numbers, but needs 3`."""
+
+    def about(self, name: str) -> str:
+        """The text with the verb that fits the name of a field."""
+        verb, rest = str(self).split(" ", 1)
+        return f"{_PLURALS[verb]} {rest}" if is_plural(name) else str(self)
 
 
 def number(value: Any, *, finite: bool = True) -> float:
@@ -173,19 +181,7 @@ def _convert(item: Struct, name: str, convert: _Convert, value: Any) -> Any:
     try:
         return convert(value)
     except FieldError as error:
-        problem = _in_plural(str(error)) if _is_plural(name) else error
-        raise ExoskelError(f"the {name} of {_describe(item)} {problem}") from None
-
-
-def _is_plural(name: str) -> bool:
-    """Whether the name of a field is a plural: axes and limits, but not mass and radius."""
-    return name.endswith("s") and not name.endswith(("ss", "us"))
-
-
-def _in_plural(text: str) -> str:
-    """The text of a FieldError, which begins with its verb, for several things."""
-    verb, rest = text.split(" ", 1)
-    return f"{ {'is': 'are', 'has': 'have'}.get(verb, verb) } {rest}"
+        raise ExoskelError(f"the {name} of {_describe(item)} {error.about(name)}") from None
 
 
 def _describe(item: Struct) -> str:

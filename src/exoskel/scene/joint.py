@@ -251,7 +251,7 @@ class Joint(Item):
         try:
             return numbers(values, len(self.motion))
         except FieldError as error:
-            raise ExoskelError(f"the {field} of joint {self.name!r} ({self.kind}) {error}") from None
+            raise ExoskelError(f"the {field} of joint {self.name!r} ({self.kind}) {error.about(field)}") from None
 
     def __repr__(self) -> str:
         parent = self.parent.name if self.parent else "the world"

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from exoskel.diagnostics import format_detail
+from exoskel.diagnostics import format_detail, is_plural
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.inertia import Inertia
@@ -180,8 +180,8 @@ class ValueChecker:
 
     def report_value(self, item: Item, field: str, path: str, found: object, expected: str) -> None:
         """Report the value at a path of attributes in a field of an item."""
-        described = self.describe(item)
-        self.report("SC101", item, field, field=path, item=described, found=shown(found), expected=expected)
+        verb, described = "are" if is_plural(path) else "is", self.describe(item)
+        self.report("SC101", item, field, field=path, item=described, verb=verb, found=shown(found), expected=expected)
 
     def describe(self, item: Item) -> str:
         """The kind and name of an item, or of what it belongs to."""
