@@ -414,7 +414,7 @@ SETTERS: dict[str, tuple[Any, str, int, str]] = {
 
 
 def in_plural(reason: str) -> str:
-    return reason.replace("has ", "have ").replace("is ", "are ")
+    return reason.replace("has ", "have ").replace("is ", "are ").replace("needs ", "need ")
 
 
 @pytest.mark.parametrize("name", SETTERS)
@@ -500,15 +500,15 @@ def test_euler_angles_with_an_unknown_order_are_refused() -> None:
         (lambda: Sphere(np.ones(1)), r"the radius of a sphere is array\(\[1\.\]\), but must be a number"),
         (lambda: exoskel.Capsule(1, math.nan), "the height of a capsule is nan, but must be finite"),
         (lambda: exoskel.Quaternion((1, 0, 0)), "the wxyz of a quaternion has 3 numbers, but needs 4"),
-        (lambda: exoskel.Matrix(np.eye(2)), "the rows of a matrix have 2 rows, but needs 3"),
-        (lambda: exoskel.Matrix(((1, 0, 0), (0, 1), (0, 0, 1))), "the rows of a matrix have 2 numbers, but needs 3"),
+        (lambda: exoskel.Matrix(np.eye(2)), "the rows of a matrix have 2 rows, but need 3"),
+        (lambda: exoskel.Matrix(((1, 0, 0), (0, 1), (0, 0, 1))), "the rows of a matrix have 2 numbers, but need 3"),
         (lambda: Pose((0, 0, 0), (0, 0, 1)), r"the rotation of a pose is \(0, 0, 1\), but must be an Euler, Quat"),
         (lambda: Shape(geometry=(1, 1, 1)), "the geometry of a shape is .*, but must be a Box, Sphere"),
         (lambda: Body(name="b", pose=(0, 0, 1)), r"the pose of body 'b' is \(0, 0, 1\), but must be a Pose"),
         (lambda: exoskel.Dof(name="q", damping="x"), "the damping of degree of freedom 'q' is 'x'"),
         (
             lambda: exoskel.Dof(position_limits=(1,)),
-            "the position_limits of a degree of freedom have 1 number, but needs 2",
+            "the position_limits of a degree of freedom have 1 number, but need 2",
         ),
         (lambda: exoskel.Dof(position_limits=(math.nan, 1)), "must not contain NaN"),
         (lambda: exoskel.Mimic("j", math.nan), "the multiplier of a mimic is nan"),

@@ -71,7 +71,6 @@ ALLOWED = {
     "exoskel.cli.terminal._escape_surrogates": _OUTPUT,
     "exoskel.formats.usd.tree._settled": _OUTPUT,
     "exoskel.formats.usd.tree._value": _OUTPUT,
-    "exoskel.formats.sdf.read.read": _ONCE,
     "exoskel.formats.sdf.shape_elements._shape": _ONCE,
     "exoskel.formats.skel.read.read": _ONCE,
     "exoskel.formats.xode.read.read": _ONCE,

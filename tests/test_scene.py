@@ -58,7 +58,7 @@ def test_the_summary_of_a_built_world_has_no_lines() -> None:
         (lambda m: m.add_body("x", joint="hinge"), "unknown joint kind 'hinge'"),
         (lambda m: m.add_body("x", joint="revolute"), "expected 1, found 0"),
         (lambda m: m.add_body("x", joint_name="swing"), "already has a joint called 'swing'"),
-        (lambda m: m.joint("swing").__setattr__("positions", (1.0, 2.0)), "has 2 numbers, but needs 1"),
+        (lambda m: m.joint("swing").__setattr__("positions", (1.0, 2.0)), "have 2 numbers, but need 1"),
         (lambda m: m.add_joint("y", "weld", child=exoskel.Body(name="stray")), "no body called 'stray'"),
         (lambda m: m.body("post").__setattr__("mass", -1.0), "is -1.0, but must not be negative"),
         (lambda m: m.body("pots"), "did you mean 'post'?"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import exoskel
+from exoskel.formats.mjcf.geoms import is_flat
 from tests.support.xml import one_shape
 
 COLOR = "<sphere><radius>1</radius></sphere>"
@@ -223,3 +224,18 @@ def test_a_joint_with_another_number_of_drives_than_axes_is_written(kind: str, c
     drives = tuple(exoskel.Drive(max_force=float(number)) for number in range(count))
     scene.world.add_model("m").add_body("b", joint=kind, axes=axes, drives=drives)  # type: ignore[arg-type]
     assert exoskel.convert(scene, None, to="xode").certificate.passed
+
+
+def test_a_soft_stop_that_is_almost_rigid_runs(tmp_path: Path) -> None:
+    """The least CFM gave a stiffness that is not finite: ZeroDivisionError."""
+    text = """<xode><world><space><body name="a"/><joint><link1 body="a"/>
+    <hinge><axis x="0" y="0" z="1" LowStop="-1" HiStop="1" StopCFM="5e-324"/></hinge></joint></space></world></xode>"""
+    assert exoskel.Simulation(exoskel.load(text)).positions.shape == (1,)
+
+
+@pytest.mark.parametrize("size", [1e308, 1.0, 5e-324])
+def test_meshes_of_extreme_sizes_are_flat_only_if_their_points_are(size: float) -> None:
+    """Their mean overflowed: LinAlgError."""
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert not is_flat(size * corners)
+    assert is_flat(size * corners[:, [0, 1, 1]])

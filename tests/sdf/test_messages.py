@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exoskel.formats.sdf.codes import CATALOGUE, EMBEDDED_DATA
+from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.source.limits import Limits
 from tests.sdf.support import link, load_text
 from tests.support.findings import Read
@@ -184,7 +184,7 @@ def test_a_diagnostic_has_its_line(key: str, folder: Path) -> None:
 
 def test_every_message_has_a_test_case() -> None:
     of_reader = {key for key in CATALOGUE.messages if key < "SD1"}
-    assert CASES.keys() == {key for key in of_reader if not key.startswith(EMBEDDED_DATA)}
+    assert CASES.keys() == set(of_reader)
 
 
 @pytest.mark.parametrize("key", CASES)
@@ -192,10 +192,10 @@ def test_strict_reading_does_not_raise(key: str, folder: Path) -> None:
     load_text(CASES[key], folder, strict=True, **OPTIONS.get(key, {}))
 
 
-def test_invalid_embedded_data_is_reported() -> None:
+def test_embedded_data_is_not_applied_to_sdf() -> None:
     text = model(A + '<e:carry xmlns:e="urn:exoskel:carried" field="static" was="0">true</e:carry>')
     read = Read(load_text(text))
-    assert {d.code for d in read.left} <= {EMBEDDED_DATA}
+    assert read.left == []
     assert not read.model.static
 
 

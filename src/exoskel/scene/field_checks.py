@@ -62,8 +62,10 @@ class FieldError(ValueError):
 
     def about(self, name: str) -> str:
         """The text with the verb that fits the name of a field."""
-        verb, rest = str(self).split(" ", 1)
-        return f"{_PLURALS[verb]} {rest}" if is_plural(name) else str(self)
+        if not is_plural(name):
+            return str(self)
+        verb, rest = str(self).replace("but needs ", "but need ").split(" ", 1)
+        return f"{_PLURALS[verb]} {rest}"
 
 
 def number(value: Any, *, finite: bool = True) -> float:

@@ -264,12 +264,16 @@ def erp_cfm_from_spring(stiffness: float, damping: float, step: float) -> tuple[
     return step * stiffness / impulse, 1.0 / impulse
 
 
+_LEAST_CFM = 1e-200
+
+
 def spring_from_erp_cfm(erp: float, cfm: float, step: float) -> tuple[float, float]:
     """The stiffness and damping for ODE's ERP and CFM and a time step in s: the inverse of `erp_cfm_from_spring`.
 
-    An ERP outside 0 to 1, which PyODE accepts, counts as the nearest of them: damping is not negative.
+    An ERP outside 0 to 1, which PyODE accepts, counts as the nearest of them: damping is not negative.  A CFM that is
+    almost 0 counts as the least with a finite stiffness.
     """
-    erp = min(max(erp, 0.0), 1.0)
+    erp, cfm = min(max(erp, 0.0), 1.0), max(cfm, _LEAST_CFM)
     return erp / (step * cfm), (1.0 - erp) / cfm
 
 

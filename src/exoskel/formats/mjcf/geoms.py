@@ -40,15 +40,22 @@ _FLAT = 1e-9
 
 def is_flat(vertices: Array) -> bool:
     """Whether all points lie in a plane: MuJoCo does not accept such meshes."""
-    extents = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
+    extents = np.linalg.svd(_centred(vertices), compute_uv=False)
     return bool(len(extents) < 3 or extents[2] <= _FLAT * extents[0])
+
+
+def _centred(vertices: Array) -> Array:
+    """The points around their mean, scaled to a size of 1: sums of large numbers overflow."""
+    scaled = vertices / (float(np.abs(vertices).max()) or 1.0)
+    centred: Array = scaled - scaled.mean(axis=0)
+    return centred
 
 
 def thicken(vertices: Array) -> Array:
     """The points; if they are flat, with copies a little behind them, so that they have a hull."""
     if not is_flat(vertices):
         return vertices
-    *_, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
+    *_, axes = np.linalg.svd(_centred(vertices), full_matrices=False)
     return np.vstack([vertices, vertices - _SHEET * np.ptp(vertices, axis=0).max() * axes[2]])
 
 
