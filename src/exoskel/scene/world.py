@@ -295,7 +295,7 @@ class Scene(Tracked, eq=False):
 
     @property
     def world(self) -> World:
-        """The only world.  Raises ExoskelError if there are none or several."""
+        """The only world.  Raises ExoskelError unless the scene has exactly one."""
         if len(self.worlds) == 1:
             return self.worlds[0]
         if self.worlds:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from exoskel import spatial
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
@@ -368,4 +368,5 @@ class SimulatedModel(_CoordinatePart):
         return out
 
     def __repr__(self) -> str:
-        return f"SimulatedModel({self.model.name!r}, {len(self.model.bodies)} bodies, {len(self.dof_names)} dofs)"
+        bodies, dofs = pluralize(len(self.model.bodies), "body", "bodies"), pluralize(len(self.dof_names), "dof")
+        return f"SimulatedModel({self.model.name!r}, {bodies}, {dofs})"

@@ -248,7 +248,7 @@ class _PoseSearch:
     def _step(
         self, q: Array, residual: Array, jacobian: Array, moving: Indices, damping: float
     ) -> tuple[Array, Array, float] | None:
-        """The next positions with a smaller residual, that residual, and the damping; None if there are none."""
+        """The next positions, their smaller residual, and the damping; None if no step makes the residual smaller."""
         normal = jacobian.T @ jacobian
         for _ in range(12):
             matrix = normal + damping * np.eye(len(moving))

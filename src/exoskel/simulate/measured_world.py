@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exoskel.diagnostics import Diagnostic, ExoskelError
+from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize
 from exoskel.engines.interface import AppliedWrench, Contact, ControllableWorld, EngineWorld, StepDynamics
 from exoskel.engines.preflight import require, warn_about
 from exoskel.engines.registry import engine as find_engine
@@ -409,7 +409,7 @@ class MeasuredWorld:
         self.engine.close()
 
     def __repr__(self) -> str:
-        counts = f"{len(self.bodies)} bodies, {len(self.dof_names)} dofs"
+        counts = f"{pluralize(len(self.bodies), 'body', 'bodies')}, {pluralize(len(self.dof_names), 'dof')}"
         return f"{type(self).__name__}({self.world.name!r}, {self.name}, {counts})"
 
     def __enter__(self) -> Self:

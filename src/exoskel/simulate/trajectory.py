@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import display_hooks, spatial
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.engines.interface import Contact
 from exoskel.scene.item import UnknownNameError, not_found_message
 from exoskel.scene.world import Scene
@@ -171,7 +171,8 @@ class Trajectory:
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
-        return f"Trajectory({span}, {len(self)} samples, {len(self.body_names)} bodies, {len(self.dof_names)} dofs)"
+        samples, dofs = pluralize(len(self), "sample"), pluralize(len(self.dof_names), "dof")
+        return f"Trajectory({span}, {samples}, {pluralize(len(self.body_names), 'body', 'bodies')}, {dofs})"
 
     # --- files ----------------------------------------------------------------------------------------
 

@@ -202,7 +202,7 @@ def _encode(parts: ConvexMeshes) -> bytes:
 
 
 def _decode(stream: IO[bytes]) -> ConvexMeshes | None:
-    """The parts in a message; None if it is incomplete.  Raises MeshError with the reason if there are none."""
+    """The parts in a message; None if it is incomplete.  Raises MeshError with the reason if it has no parts."""
     line = stream.readline()
     if not line.endswith(b"\n"):
         return None

@@ -175,7 +175,7 @@ class MeshFiles:
         return vertices, faces
 
     def colored_triangles(self, geometry: Geometry) -> ColoredTriangles:
-        """Scaled vertices, counter-clockwise faces and colours.  Raises MeshError with the reason if there are none."""
+        """Scaled vertices, counter-clockwise faces and colours.  Raises MeshError if it cannot be read."""
         match geometry:
             case TriMesh(vertices=vertices, triangles=faces):
                 return vertices, faces, None

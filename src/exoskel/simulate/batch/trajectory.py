@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.scene.item import qualified_name
 from exoskel.simulate.batch.plan import RECORDS
 from exoskel.simulate.trajectory import (
@@ -193,7 +193,8 @@ class BatchTrajectory:
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s, {len(self.time)} samples" if len(self.time) else "empty"
-        return f"BatchTrajectory({len(self)} worlds, {span}, {len(self.dof_names)} dofs, {', '.join(self.arrays)})"
+        worlds, dofs = pluralize(len(self), "world"), pluralize(len(self.dof_names), "dof")
+        return f"BatchTrajectory({worlds}, {span}, {dofs}, {', '.join(self.arrays)})"
 
     @property
     def positions(self) -> Array | None:
