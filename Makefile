@@ -14,23 +14,27 @@ TIME ?= 600
 READER ?= skel
 GOAL ?= 1000000
 
-.PHONY: help demo view test test-external external gpu test-gpu cluster test-cluster explore fuzz fuzz-swift coverage audit
-.PHONY: oldest browser lint bench docs pictures golden dist clean
+.PHONY: help demo view test test-all slow-tests test-external external gpu test-gpu cluster test-cluster explore fuzz fuzz-lines coverage audit
+.PHONY: oldest browser lint bench docs site pictures golden dist clean
 
 help:
 	@echo "make demo    show what exoskel does, on the bundled samples"
 	@echo "make view    open a sample in the browser"
-	@echo "make test    run all tests, linters and the type checker"
+	@echo "make test    run linters, the type checker, and a few cases of every test (minutes)"
+	@echo "make test-all  run linters, the type checker and all tests"
+	@echo "make lint    run the linters, the type checker and the import contracts only"
 	@echo "make test-external  compare written files with MuJoCo, Pinocchio, Drake, DART, usd-core and Newton (large wheels, in .venv-external)"
 	@echo "make test-gpu      test MuJoCo Warp (on its CPU device without a GPU; the first run takes minutes)"
 	@echo "make test-cluster  test Ray on this machine"
 	@echo "make explore run the property tests on 2000 new documents each (EXAMPLES=n)"
 	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, mesh, trajectory, comment, xml, embedded, pipeline, options, names, bombs), TIME=600 seconds at most"
+	@echo "make fuzz-lines  fuzz a reader faster, guided by the lines that it reaches (Python 3.12 or later)"
 	@echo "make coverage  measure the line coverage of readers and writers"
 	@echo "make audit   look for known vulnerabilities in the dependencies (needs the network)"
 	@echo "make oldest  run the tests with the oldest allowed versions of the dependencies"
 	@echo "make bench   run the benchmarks, side by side with DART, PyODE and MuJoCo"
 	@echo "make docs    regenerate the reference pages"
+	@echo "make site    build the documentation as a site in build/site, with search and a gallery"
 	@echo "make pictures  retake the pictures in the documentation (needs Chromium and dartpy)"
 	@echo "make golden  record the reference values of DART and ODE again (needs dartpy, PyODE, Panda3D)"
 	@echo "make dist    build wheel and source distribution"
@@ -65,12 +69,18 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# With MEASURE=1, line coverage of the readers and writers is measured too.
 # Folders, not packages: to find a package, coverage would import NumPy, which cannot be imported twice.
 COVERED = --cov=src/exoskel/formats --cov=src/exoskel/source --cov-report=term:skip-covered --cov-fail-under=90
 
 test: lint
-	$(BIN)/python -m pytest -n auto $(if $(MEASURE),$(COVERED))
+	$(BIN)/python -m pytest -n auto --quick --durations=10 --junitxml=build/quick-tests.xml
+
+test-all: test
+	$(BIN)/python -m pytest -n auto --rest --durations=25 --junitxml=build/other-tests.xml
+
+# Records which tests are slow, from the last run of all tests.
+slow-tests: $(READY)
+	$(BIN)/python -m tests.support.quick_tests build/quick-tests.xml build/other-tests.xml
 
 # The external readers, in a separate environment: they are large and pin many packages.
 $(EXTERNAL_READY): tests/external/requirements.txt tests/external/models.txt
@@ -80,10 +90,20 @@ $(EXTERNAL_READY): tests/external/requirements.txt tests/external/models.txt
 	@$(EXTERNAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/external/models.txt
 	@touch $@
 
-external: $(EXTERNAL_READY)
+# Further readers that cannot share that environment, one environment for each group.  DART 6.20.3 needs Python 3.12.
+GROUPS := mujoco3 mjcf urdf dart
+GROUPS_READY := $(GROUPS:%=$(EXTERNAL)-%/.ready)
 
-test-external: $(READY) $(EXTERNAL_READY)
+$(EXTERNAL)-%/.ready: tests/external/requirements/%.txt
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
+	@touch $@
+
+external: $(EXTERNAL_READY) $(GROUPS_READY)
+
+test-external: $(READY) $(EXTERNAL_READY) $(GROUPS_READY)
 	$(BIN)/python -m tests.external --python $(EXTERNAL)/bin/python --only "$(ONLY)"
+	$(BIN)/python -m tests.external.other_readers --only "$(ONLY)" $(GROUPS:%=--python %=$(EXTERNAL)-%/bin/python)
 	$(BIN)/python -m tests.external.public_models --python $(EXTERNAL)/bin/python
 	$(BIN)/python tools/make_docs.py
 
@@ -110,9 +130,9 @@ fuzz: $(READY)
 	@cat build/fuzz/$(READER).json
 
 # A million executions in less than an hour: guided by lines, without instrumentation.  Python 3.12 or later.
-fuzz-swift: $(READY)
+fuzz-lines: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
-	nice -n 19 $(BIN)/python -W ignore -m tests.fuzz $(READER) --swift --time $(TIME) --goal $(GOAL)
+	nice -n 19 $(BIN)/python -W ignore -m tests.fuzz $(READER) --lines --time $(TIME) --goal $(GOAL)
 	$(BIN)/python -m tests.fuzz.cover $(READER)
 	@cat build/fuzz/$(READER).json
 
@@ -136,12 +156,19 @@ bench: $(READY)
 docs: $(READY)
 	$(BIN)/python tools/make_docs.py
 
+# Links and anchors that lead nowhere are errors.
+site: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[site,view]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "The site is in build/site/index.html."
+
 pictures: $(READY)
 	$(BIN)/python -m tools.make_pictures
 
 golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart
 	$(BIN)/python -m tests.golden.record_dart_motion
+	$(BIN)/python -m tests.golden.record_soft_motion
 	$(BIN)/python -m tests.motion.record_worlds
 	$(BIN)/python -m tests.motion.agreement record
 	$(BIN)/python -m tests.golden.record_ode
@@ -152,4 +179,4 @@ dist: $(READY)
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) $(EXTERNAL) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(EXTERNAL) $(GROUPS:%=$(EXTERNAL)-%) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

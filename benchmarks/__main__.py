@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import interchange, many_worlds, read_skel, read_xode, simulate, view, write
+from benchmarks import environments, interchange, many_worlds, read_skel, read_xode, simulate, startup, view, write
 from benchmarks.table import Table
 
 PARTS = {
@@ -15,7 +15,9 @@ PARTS = {
     "interchange": interchange,
     "simulate": simulate,
     "many": many_worlds,
+    "environments": environments,
     "view": view,
+    "startup": startup,
 }
 
 

@@ -14,6 +14,7 @@ from mujoco import rollout
 import exoskel
 from benchmarks.harness import Run, compare, timed
 from benchmarks.other import Other, other
+from benchmarks.read_skel import CORPUS
 from benchmarks.table import Row, Table
 from exoskel.engines.dart import dart_world
 from exoskel.formats.mjcf.tree import to_spec, to_text
@@ -35,8 +36,13 @@ def measure(table: Table, quick: bool = False) -> None:
 
 
 def sample(name: str) -> exoskel.Simulation:
-    """A sample in motion: nothing rests, so that no engine can take a short cut."""
-    simulation = exoskel.Simulation(exoskel.load(f"dart://sample/skel/{name}.skel"), limits=False)
+    """A sample in motion."""
+    return in_motion(exoskel.load(f"dart://sample/skel/{name}.skel"))
+
+
+def in_motion(scene: exoskel.Scene) -> exoskel.Simulation:
+    """A scene in which nothing rests, so that no engine can take a short cut."""
+    simulation = exoskel.Simulation(scene, limits=False, warn=False)
     simulation.velocities = np.where(simulation.velocities == 0.0, 0.1, simulation.velocities)
     simulation.step()
     return simulation
@@ -87,19 +93,20 @@ def _against_dart(table: Table, pairs: int) -> None:
         table.note("DART is not installed: its loop was not measured.")
         return
     with other(sys.executable, "dart_stepper.py") as stepper:
-        for name in SAMPLES:
-            _one_against_dart(table, name, stepper, pairs)
+        for name in (*SAMPLES, "soft_bodies"):
+            _one_against_dart(table, name, exoskel.load(f"dart://sample/skel/{name}.skel"), stepper, pairs)
+        for path in sorted(CORPUS.rglob("*.skel")):
+            if b"<soft_shape>" in path.read_bytes():
+                _one_against_dart(table, path.stem, exoskel.load(path), stepper, max(1, pairs // 3))
 
 
-def _one_against_dart(table: Table, name: str, stepper: Other, pairs: int) -> None:
-    from exoskel.formats.load import load
+def _one_against_dart(table: Table, name: str, scene: exoskel.Scene, stepper: Other, pairs: int) -> None:
     from exoskel.formats.write import write as write_scene
 
-    simulation = sample(name)
+    simulation = in_motion(scene)
     state = simulation.state
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "world.skel"
-        scene = load(f"dart://sample/skel/{name}.skel")
         file.write_bytes(write_scene(scene, "skel", folder=Path(folder)).data)
 
         def bulk() -> float:

@@ -32,7 +32,8 @@ class Row:
     def of(cls, what: str, c: Comparison, bar: float | None, lower_is_better: bool = False) -> Row:
         low, high = c.interval()
         met = None if bar is None else (low <= bar if lower_is_better else high >= bar)
-        ours, theirs = (_seconds(float(np.median(side))) for side in (c.ours, c.theirs))
+        sides = (c.theirs, c.ours) if lower_is_better else (c.ours, c.theirs)  # such a ratio has ours above theirs
+        ours, theirs = (_seconds(float(np.median(side))) for side in sides)
         return cls(what, ours, theirs, c.ratio, low, high, "x", bar, met)
 
     @classmethod

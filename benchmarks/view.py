@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,13 +22,17 @@ from exoskel.samples import samples
 
 if TYPE_CHECKING:
     from exoskel.view.render import Renderer
-    from exoskel.view.render_scene import PoseRows
+    from exoskel.view.skins import PoseRows
 
 _PICTURES = 20
 _SOON = 500.0
 """Milliseconds that a reload may take of the second in which the page shall show it."""
 _INTERACTIVE = 1000.0 / 30
 """Milliseconds a picture may take at 30 a second; moving things should take a small part of it."""
+
+_BODIES = 2_000
+_FIRST_PICTURE, _IDLE, _PLAYING = 2.0, 0.01, 0.5
+"""What the server may take: s of processor time for the first picture, with all imports, and fractions of a core."""
 
 
 def measure(table: Table, quick: bool = False) -> None:
@@ -38,6 +45,7 @@ def measure(table: Table, quick: bool = False) -> None:
     _reload(table, "walker", walker.path.read_bytes())
     _reload(table, "1,000 boxes", free_boxes(1_000))
     _draw(table)
+    _serve(table, walker.path.read_bytes(), free_boxes(_BODIES))
 
 
 def _move(table: Table, count: int, pairs: int) -> None:
@@ -135,3 +143,73 @@ def _drawing(artist: Renderer, poses: PoseRows) -> Run:
         return time.perf_counter() - begin
 
     return run
+
+
+_SERVER = """
+import sys, time
+import exoskel
+from exoskel.view.viewer import Viewer
+
+scene = exoskel.load(sys.argv[1])
+motion = exoskel.run(scene, 0.6, every=1 / 300) if sys.argv[2] == "play" else None
+viewer = Viewer(lambda: scene, port=0, watch=motion is None, recorded=motion)
+viewer.start()
+print(viewer.page.url, flush=True)
+for line in sys.stdin:
+    if line.strip() == "play":
+        viewer.set_speed(0.1)
+        viewer.submit(viewer.toggle)
+    print(time.process_time(), flush=True)
+viewer.close()
+"""
+"""A viewer of a file; it answers each line with its processor time."""
+
+
+def _serve(table: Table, small: bytes, large: bytes) -> None:
+    """The processor time of a server with one client, in a process of its own."""
+    with _Server(small, "idle") as server:
+        first = server.processor_time()
+        time.sleep(5.0)
+        idle = (server.processor_time() - first) / 5.0
+    with _Server(large, "play") as server:
+        begin = server.processor_time("play")
+        time.sleep(5.0)
+        playing = (server.processor_time() - begin) / 5.0
+    table.add(Row.value("first picture of walker in the viewer, processor time", first, "s", _FIRST_PICTURE))
+    table.add(Row.value("the viewer while nothing moves, of a core", idle, "", _IDLE))
+    table.add(Row.value(f"the viewer playing a motion of {_BODIES:,} bodies, of a core", playing, "", _PLAYING))
+
+
+class _Server:
+    """A server in a child process, and a client that reads all messages."""
+
+    def __init__(self, data: bytes, what: str) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        file = Path(self._folder.name) / "scene.skel"
+        file.write_bytes(data)
+        self._process: Any = subprocess.Popen(
+            [sys.executable, "-c", _SERVER, str(file), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> _Server:
+        import viser
+        from websockets.sync.client import connect
+
+        url = self._process.stdout.readline().strip()
+        origin = url.split("/?")[0]
+        protocols: Any = [f"viser-v{viser.__version__}"]
+        self._socket = connect(url.replace("http", "ws"), origin=origin, subprotocols=protocols, max_size=None)  # type: ignore[arg-type]
+        threading.Thread(target=lambda: [None for _ in self._socket], daemon=True).start()
+        time.sleep(3.0)
+        return self
+
+    def processor_time(self, command: str = "time") -> float:
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._folder.cleanup()

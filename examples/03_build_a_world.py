@@ -22,7 +22,7 @@ rod = model.add_body(
     damping=0.01,
 )
 
-# What is not given is derived from the shapes, and follows them and the mass.
+# Values that are not given are derived from the shapes, and recomputed when the shapes or the mass change.
 print(f"mass {rod.mass:.3f} kg, derived from the shapes: {', '.join(rod.inertia.derived)}")
 assert exoskel.check(world) == []
 

@@ -29,3 +29,12 @@ model = exoskel.load("dart://sample/xode/four_bar.xode").world.models[-1]
 for joint in model.joints:
     parent = joint.parent.name if joint.parent else "the environment"
     print(f"{joint.name}: {joint.kind} between {parent} and {joint.child.name}" + (" (loop)" if joint.loop else ""))
+
+# The scene runs like any other. The joint that closes the loop can be measured, too.
+linkage = exoskel.load("dart://sample/xode/four_bar.xode")
+motion = exoskel.run(linkage, 1.0, record="reactions")
+loop = next(joint for joint in linkage.world.joints() if joint.loop)
+column = next(i for i, name in enumerate(motion.records["reactions"].columns) if f"/{loop.name}:fx" in name) // 6
+print(f"{loop.name!r} carries at most {abs(motion['reactions'][:, column, :3]).max():.1f} N along an axis")
+exoskel.save(linkage, "four_bar.xode")
+# exoskel.show(motion) opens it in the browser.

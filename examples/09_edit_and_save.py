@@ -1,4 +1,4 @@
-"""Edit a scene and save it: only the edited parts of the file change."""
+"""Edit a scene, save it and run it: only the edited parts of the file change."""
 
 import difflib
 import tempfile
@@ -34,6 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
     scene = exoskel.load(file)
     arm = scene.world.model("arm")
     arm.body("upper").mass = 3.1  # the derived moment of inertia is recomputed
+    arm.joint("shoulder").positions = [0.3]
     arm.rename("upper", "upper_arm")  # updates all references
     arm.add_body(
         "hand",
@@ -51,3 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
         TEXT.splitlines(), file.read_text().splitlines(), "before", "after", n=0, lineterm=""
     ):
         print(line)
+
+    motion = exoskel.run(scene, 1.0)
+    print("after 1 s, the hands are at", motion.body_poses[-1, 1:, :3].round(2).tolist())
+    # exoskel.show(motion) opens it in the browser.

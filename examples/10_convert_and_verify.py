@@ -21,3 +21,8 @@ with tempfile.TemporaryDirectory() as folder:
         exoskel.load("dart://sample/skel/gyroscope.skel"), exoskel.load(Path(folder) / "back.skel")
     )
     print("differences after the round trip:", differences)
+
+    # Both move in the same way.
+    motion, other = (exoskel.run(exoskel.load(file), 1.0) for file in ("dart://sample/skel/gyroscope.skel", output))
+    print(f"largest distance in 1 s: {abs(motion.body_poses - other.body_poses)[..., :3].max():.1e} m")
+    # exoskel.show(motion) opens one in the browser.

@@ -27,4 +27,6 @@ for name, one in (("free", motion), ("braked", braked)):
 with tempfile.TemporaryDirectory() as folder:
     motion.save(Path(folder) / "motion.npz")
     exoskel.plot(motion, Path(folder) / "motion.png")
+    exoskel.render(scene, Path(folder) / "start.png", size=(320, 240))
     print("files:", sorted(path.name for path in Path(folder).iterdir()))
+# exoskel.show(braked) opens it in the browser.

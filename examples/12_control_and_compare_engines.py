@@ -30,3 +30,7 @@ try:
     print(f"four-bar linkage: MuJoCo and ODE differ by at most {gap.position_max * 1000:.1f} mm in 0.5 s")
 except exoskel.ExoskelError as error:
     print(error)
+
+motion = exoskel.run(linkage, 0.5)
+motion.save("linkage.npz")
+# exoskel.show(motion) opens it in the browser.

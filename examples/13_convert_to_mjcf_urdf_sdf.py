@@ -16,3 +16,5 @@ with tempfile.TemporaryDirectory() as folder:
             print(f"  line {item.line}: {item.path}: {item.why}")
     back = exoskel.load(Path(folder) / "arm.urdf")
     print(back.world.models[0])
+    print(exoskel.run(exoskel.load(Path(folder) / "arm.xml"), 0.5))
+    # exoskel.show(back) opens it in the browser.

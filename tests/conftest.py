@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import signal
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.findings import Read, Reads, load_text
+from tests.support.quick_tests import read_slow_tests, select_quick
 
 STRICT_SKIPS = "EXOSKEL_STRICT_SKIPS"
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
@@ -21,11 +24,31 @@ EXAMPLES = "EXOSKEL_EXAMPLES"
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=int(os.environ.get(EXAMPLES) or 1), print_blob=True)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
 settings.load_profile("exploring" if os.environ.get(EXAMPLES) else "repeatable")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="run a few cases of every test that is not slow")
+    parser.addoption("--rest", action="store_true", help="run the tests that --quick does not")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; tests send it to children
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.getoption("quick"):
+        settings.load_profile("quick")
+    if config.getoption("quick") or config.getoption("rest"):  # the other part of the tests uses the other snapshots
+        config.option.warn_unused_snapshots = config.option.disable_unused_snapshots = True
     config.addinivalue_line("markers", "checklist(reference, items): items of a conformance checklist shown here")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    quick, rest = config.getoption("quick"), config.getoption("rest")
+    if quick or rest:
+        chosen = set(select_quick(items, read_slow_tests()))
+        config.hook.pytest_deselected(items=[item for item in items if (item in chosen) != quick])
+        items[:] = [item for item in items if (item in chosen) == quick]
 
 
 @pytest.fixture
@@ -41,6 +64,18 @@ def reads() -> Iterator[Reads]:
     yield load
     for read in loaded:
         read.assert_clean()
+
+
+OLD_MUJOCO = "needs MuJoCo 4.0 or newer"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """With MuJoCo 3, skip the tests that step many worlds at once: it has no `mujoco.batch`."""
+    report: Any = yield
+    if report.failed and version("mujoco").startswith("3.") and OLD_MUJOCO in report.longreprtext:
+        report.outcome, report.longrepr = "skipped", (str(item.path), None, OLD_MUJOCO)
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:

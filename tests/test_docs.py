@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exoskel.cli.main import VERBS
+from exoskel.cli.commands import COMMANDS
 from exoskel.formats import registry
 from tests.support.pages import Session, blocks, examples, matches
 from tests.support.places import PROJECT
@@ -37,8 +37,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_commands_and_codes_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for verb in re.findall(r"^\$? ?exoskel ([a-z]+)", text, re.MULTILINE):
-        assert verb in VERBS, verb
+    for command in re.findall(r"^\$? ?exoskel ([a-z]+)", text, re.MULTILINE):
+        assert command in COMMANDS, command
     codes = {code for catalogue in registry.catalogues() for code in catalogue.topics}
     assert set(re.findall(r"\bSK\d{3}\b", text)) - NEW_IN_THE_GUIDE <= codes
 

@@ -7,9 +7,8 @@ import pytest
 
 import exoskel
 from exoskel import spatial
-from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.joint import TRAITS, Joint
-from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.kinematics import Kinematics, initial_twists
 
 SPINNING = """<skel version="1.0"><world name="w"><skeleton name="s">
   <body name="a"><transformation>1 2 3 0 0 0</transformation></body>

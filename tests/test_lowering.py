@@ -14,8 +14,8 @@ from exoskel import Joint, Kinematics, Model, Pose, Quaternion, World
 from exoskel.formats.write import write
 from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.fields import DOF_FIELDS, transform_differences
-from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.joint import TRAITS
+from exoskel.scene.kinematics import initial_twists
 from exoskel.scene.lowering import joint_passes
 
 CASES = {

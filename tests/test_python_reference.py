@@ -11,7 +11,14 @@ import pytest
 import exoskel
 from tools.python_reference import EXAMPLES, example, python_reference
 
-NEEDED = {"gym": "gymnasium", "export": "viser", "plot": "matplotlib", "animate": "trimesh"}
+NEEDED = {"gym": "gymnasium", "export": "viser", "plot": "matplotlib", "animate": "trimesh"} | {
+    "to_dartpy": "dartpy",
+    "DartpyWorld": "dartpy",
+    "to_newton": "newton",
+    "NewtonModel": "newton",
+    "to_pinocchio": "pinocchio",
+    "PinocchioModel": "pinocchio",
+}
 """Packages of extras that examples need."""
 
 

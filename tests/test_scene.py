@@ -7,9 +7,9 @@ import pytest
 
 import exoskel
 from exoskel import Box, Kinematics, Model, Pose, Scene, Sphere, World
-from exoskel.scene.copies import copy_world
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import check_moment, is_clearly_valid
+from exoskel.scene.merge import copy_world
 from tests.support.findings import load_text
 from tests.support.places import EXAMPLES
 from tests.support.xml import PHYSICS, body, joint, one_body, skeleton, world
@@ -89,7 +89,7 @@ def test_items_are_found_after_renaming() -> None:
 
 
 def test_an_invalid_time_step_is_an_error() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="time step"):
+    with pytest.raises(exoskel.ExoskelError, match="time_step of world 'world' is 0"):
         World(time_step=0.0)
 
 

@@ -141,20 +141,20 @@ def test_moment_entries_round_trip(entries: spatial.Array) -> None:
 
 
 @pytest.mark.parametrize("noise", [0.0, 4e-16, -4e-16])
-def test_settled_numbers_do_not_depend_on_rounding_errors(noise: float) -> None:
+def test_rounded_vectors_do_not_depend_on_rounding_errors(noise: float) -> None:
     vector = np.array([27.03, -1.857, 0.0]) * (1.0 + noise) + noise
-    assert spatial.settled(vector).tolist() == [27.03, -1.857, 0.0]
-    assert spatial.settled([noise, noise], 1.0).tolist() == [0.0, 0.0]
-    assert spatial.settled(1e-200 * vector).tolist()[0] == pytest.approx(27.03e-200, rel=1e-12)
+    assert spatial.round_vectors(vector).tolist() == [27.03, -1.857, 0.0]
+    assert spatial.round_vectors([noise, noise], 1.0).tolist() == [0.0, 0.0]
+    assert spatial.round_vectors(1e-200 * vector).tolist()[0] == pytest.approx(27.03e-200, rel=1e-12)
 
 
-def test_settled_numbers_have_13_digits_of_the_largest_and_no_minus_zero() -> None:
-    assert spatial.settled([[2.0 / 3.0, 2e-5 / 3.0], [0.0, -0.0]]).tolist() == [
+def test_rounded_vectors_have_13_digits_of_the_largest_and_no_minus_zero() -> None:
+    assert spatial.round_vectors([[2.0 / 3.0, 2e-5 / 3.0], [0.0, -0.0]]).tolist() == [
         [0.6666666666667, 6.6666667e-06],
         [0.0, 0.0],
     ]
-    assert np.copysign(1.0, spatial.settled([-0.0, -1e-20], 1.0)).tolist() == [1.0, 1.0]
-    assert spatial.settled([np.inf, 1.0 / 3.0]).tolist() == [np.inf, 1.0 / 3.0]
+    assert np.copysign(1.0, spatial.round_vectors([-0.0, -1e-20], 1.0)).tolist() == [1.0, 1.0]
+    assert spatial.round_vectors([np.inf, 1.0 / 3.0]).tolist() == [np.inf, 1.0 / 3.0]
 
 
 def test_components_that_are_rounding_errors_become_zero() -> None:

@@ -11,8 +11,9 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from exoskel.convert.folder import FolderRow, convert_files, scene_files
+from exoskel.conversion.folder import FolderRow, convert_files
 from exoskel.formats import registry
+from exoskel.formats.file_search import scene_files
 from exoskel.version import __version__
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "conversion-results.md"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from exoskel.cli.command_runner import command_function, command_help
+from exoskel.cli.commands import COMMANDS, overview
+from exoskel.cli.json_schemas import SHAPES, json_type
 from exoskel.engines import codes
 from exoskel.fates import Fate
 from exoskel.formats import registry
@@ -31,6 +35,7 @@ from tools.python_reference import python_reference  # noqa: E402
 DOCS = PROJECT / "docs"
 REFERENCE = DOCS / "reference"
 EXTERNAL_READERS = PROJECT / "tests" / "golden" / "external_readers.json"
+OTHER_READERS = PROJECT / "tests" / "golden" / "other_readers.json"
 HOSTILE_IN_DART = PROJECT / "tests" / "golden" / "hostile_dart.json"
 PUBLIC = PROJECT / "tests" / "golden" / "public.json"
 GENERATED = "This page is generated from tables in the code (`make docs`); do not edit it."
@@ -46,11 +51,51 @@ def pages() -> dict[str, str]:
         "public.md": public_models(),
         "hostile-files.md": hostile_files(),
         "python.md": python_reference(),
+        "json.md": json_outputs(),
+        "cli.md": command_line(),
     }
     for one in registry.WITH_VOCABULARY:
         generated[f"{one.name}.md"] = vocabulary_markdown(one.vocabulary())
         generated[f"{one.name}.xsd"] = build_schema(one.vocabulary()).decode()
     return generated
+
+
+def command_line() -> str:
+    """The help of all commands."""
+    parts = ["# Commands", GENERATED, f"```text\n{overview(_HELP_WIDTH)}\n```"]
+    for command in COMMANDS:
+        text = command_help(command, command_function(command), _HELP_WIDTH).plain.strip()
+        parts += [f"## exoskel {command}", f"```text\n{text}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+_HELP_WIDTH = 100
+
+
+def json_outputs() -> str:
+    """The output of each command with `--json`."""
+    parts = [
+        "# JSON of the command line",
+        GENERATED,
+        "The output of each command with `--json`. Every key is always present; `*` stands for any keys. "
+        "`exoskel schema json COMMAND` prints the same as a JSON Schema.",
+    ]
+    for command, shapes in SHAPES.items():
+        parts.append(f"## {command}")
+        for arguments, shape in shapes.items():
+            parts += [f"With `{arguments}`:"] if arguments else ["By default:"] if len(shapes) > 1 else []
+            parts.append(f"```json\n{json.dumps(_shape_names(shape), indent=2)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _shape_names(shape: Any) -> Any:
+    """A shape with the names of its types."""
+    if isinstance(shape, dict):
+        return {name: _shape_names(inner) for name, inner in shape.items()}
+    if isinstance(shape, list):
+        return [_shape_names(shape[0])]
+    names = json_type(shape)
+    return names if isinstance(names, str) else " or ".join(names)
 
 
 def hostile_files() -> str:
@@ -153,11 +198,58 @@ def external_readers() -> str:
         "Some readers reject a file or read it differently because of their own limits. The other values of such a "
         "file are compared where possible.",
         _limits(scenes),
+        "## Other readers",
+        "These programs read the same files, without any change. A file that one of them refuses or reads differently "
+        "counts as that. DART reads the files for any reader here; files for DART (`--for dart`) are tested apart.",
+        *_other_readers(scenes),
         "## Scene by scene",
         "The largest error of all values; *limit* if the reader does not read the file.",
         _scenes(scenes, pairs),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _other_readers(compared: Scenes) -> list[str]:
+    """How many of the compared files further readers read, and why not the others."""
+    record = json.loads(OTHER_READERS.read_text(encoding="utf-8"))
+    counts = ["| format | reader | files | read alike | different | refused |", "|---|---|---|---|---|---|"]
+    reasons = ["| format | reader | what it says | scenes |", "|---|---|---|---|"]
+    for format in ("mjcf", "sdf", "urdf"):
+        same = [name for name in compared if _digest(record["scenes"], name, format) == _digest(compared, name, format)]
+        rows = {name: record["scenes"][name][format]["readers"] for name in same}
+        for reader in sorted({reader for row in rows.values() for reader in row}):
+            title = f"{registry.by_name(format).label} | {_OTHER_TITLES[reader]} {record['readers'][reader]}"
+            verdicts = {name: row[reader] for name, row in rows.items() if reader in row}
+            said = {name: verdict for name, verdict in verdicts.items() if isinstance(verdict, str)}
+            different = sum(verdict.startswith("different") for verdict in said.values())
+            alike, refused = len(verdicts) - len(said), len(said) - different
+            counts.append(f"| {title} | {len(verdicts)} | {alike} | {different} | {refused} |")
+            grouped: dict[str, list[str]] = {}
+            for name, verdict in said.items():
+                grouped.setdefault(_general(verdict), []).append(_short(name))
+            for reason, names in sorted(grouped.items(), key=lambda item: -len(item[1])):
+                shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+                reasons.append(f"| {title} | {reason} | {shown} |")
+    return ["\n".join(counts), "\n".join(reasons)]
+
+
+def _digest(scenes: Scenes, name: str, format: str) -> str | None:
+    found: str | None = scenes.get(name, {}).get(format, {}).get("sha256")
+    return found
+
+
+def _short(name: str) -> str:
+    return f"{name.partition('/')[0]}/{name.rpartition('/')[2]}"
+
+
+_NUMBERS = re.compile(r" off by [\d.e+-]+|inf")
+_NAMES = re.compile(r"'[^']*'")
+
+
+def _general(verdict: str) -> str:
+    """What a reader says without names and numbers, for Markdown."""
+    text = _NAMES.sub("'…'", _NUMBERS.sub("", verdict))
+    return re.sub(r"[|<>\[\]*`_]", lambda found: "\\" + found[0], text)
 
 
 def public_models() -> str:
@@ -204,6 +296,14 @@ _TITLES = {
     "usd": "usd-core",
     "newton": "Newton",
 }
+_OTHER_TITLES = {
+    "mujoco3": "MuJoCo",
+    "dm_control": "dm_control",
+    "newton_mjcf": "Newton",
+    "yourdfpy": "yourdfpy",
+    "urchin": "urchin",
+    "dart_files": "DART",
+}
 Scenes = dict[str, Any]
 
 
@@ -230,9 +330,7 @@ def _limits(scenes: Scenes) -> str:
         for format, row in formats.items():
             for reader, whys in row.get("limits", {}).items():
                 for why in whys:
-                    scenes_by_limit.setdefault((format, reader, why), []).append(
-                        f"{name.partition('/')[0]}/{name.rpartition('/')[2]}"
-                    )
+                    scenes_by_limit.setdefault((format, reader, why), []).append(_short(name))
     rows = ["| format | reader | limit | scenes |", "|---|---|---|---|"]
     for (format, reader, why), names in sorted(scenes_by_limit.items()):
         rows.append(f"| {format.upper()} | {_TITLES[reader]} | {why} | {', '.join(names)} |")
@@ -316,7 +414,11 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
             "newton:timeStepsPerSecond, mjc:option:timestep", "exact for MuJoCo, an integer for Newton", ("US212",)
         ),
     ),
-    ("contact friction", PrimMapping("PhysicsMaterialAPI", "1 without restitution, the default of Exoskel")),
+    ("numbers beyond 3.4e38", PrimMapping("", "clipped where USD has single precision", ("US213",))),
+    (
+        "friction and restitution of a shape",
+        PrimMapping("PhysicsMaterialAPI, material:binding:physics", "exact in single precision; 1 and 0 if not stated"),
+    ),
     ("model", PrimMapping("Xform, kind component", "exact; its pose is part of the poses of its bodies")),
     (
         "model that moves and has joints",
@@ -348,7 +450,7 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
         PrimMapping("physxRigidBody:disableGravity, mjc:body:gravcomp", "exact for PhysX and MuJoCo"),
     ),
     ("sleeping body", PrimMapping("physics:startsAsleep", "exact")),
-    ("markers", PrimMapping("Sphere with NewtonSiteAPI", "exact")),
+    ("markers", PrimMapping("Sphere with NewtonSiteAPI", "exact, without axes and look")),
     ("colours", PrimMapping("UsdPreviewSurface, primvars:displayColor", "exact")),
     (
         "visual shapes; collision shapes",
@@ -407,9 +509,15 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
     ("mimic joint", PrimMapping("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
     ("joint that closes a loop", PrimMapping("physics:excludeFromArticulation", "exact", ("US313",))),
     (
-        "acceleration limits, bounce and fudge factor of stops, ERP and CFM, forces of the first step, soft skins, "
-        "collision detector",
-        PrimMapping("", "dropped", ("US301", "US305", "US306", "US307", "US311")),
+        "soft skins",
+        PrimMapping(
+            "Mesh", "approximated: a rigid mesh at rest, without mass; dropped without a surface", ("US214", "US301")
+        ),
+    ),
+    (
+        "acceleration limits, bounce and fudge factor of stops, ERP and CFM, forces of the first step, collision "
+        "detector",
+        PrimMapping("", "dropped", ("US305", "US306", "US307", "US311")),
     ),
 )
 """How the parts of a scene other than joints and shapes are written to USD."""
@@ -472,7 +580,7 @@ GLTF_PARTS: tuple[tuple[str, GltfMapping], ...] = (
     ("initial pose of a body", GltfMapping("node below its model, with translation and rotation", Fate.EXACT)),
     ("mass, centre of mass, moments", GltfMapping("extras of the body's node", Fate.KEPT, "", ("GL307",))),
     ("body without gravity", GltfMapping("extras of the body's node", Fate.KEPT)),
-    ("markers", GltfMapping("nodes without a mesh, below the body's node", Fate.EXACT)),
+    ("markers", GltfMapping("nodes without a mesh, below the body's node", Fate.EXACT, "without axes and look")),
     (
         "pose of a shape",
         GltfMapping("node below the body's node, with the mesh, and the size as scale", Fate.EXACT),

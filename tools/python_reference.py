@@ -46,21 +46,28 @@ EXAMPLES: dict[str, str] = {
     "ExoskelError": _FAIL.format('exoskel.load("missing.skel")', "ExoskelError"),
     "SourceError": _FAIL.format('exoskel.load("missing.skel")', "SourceError"),
     "LoadError": 'with open("broken.skel", "w") as file:\n    file.write("<skel>")\n'
-    + _FAIL.format('exoskel.load("broken.skel")', "LoadError"),
+    + _FAIL.format('exoskel.load("broken.skel", strict=True)', "LoadError"),
     "SaveError": f"{_BUILD}\n"
     + _FAIL.format('exoskel.save(world, "no/such/folder/lab.skel")', "ExoskelError")
     + "\nprint(issubclass(exoskel.SaveError, exoskel.ExoskelError))",
-    "FileChangedError": "print(exoskel.FileChangedError.__doc__)",
-    "RefusedError": "print(exoskel.RefusedError.__doc__)",
+    "FileChangedError": f"{_BUILD}\n"
+    'exoskel.save(world, "lab.skel")\nscene = exoskel.load("lab.skel")\nscene.world.gravity = (0, 0, -1.62)\n'
+    'with open("lab.skel", "a") as file:  # another program edits the file\n    file.write("<!-- note -->")\n'
+    + _FAIL.format("exoskel.save(scene)", "FileChangedError"),
+    "RefusedError": _FAIL.format(
+        'exoskel.convert("dart://sample/skel/soft_bodies.skel", "soft.sdf", strict=True)', "RefusedError"
+    ),
     "InvalidSceneError": f"{_BUILD}\n"
     'body = model.add_body("arm")\nmodel.joints.clear()\n' + _FAIL.format("exoskel.run(world)", "InvalidSceneError"),
     "TakenNameError": f'{_BUILD}\nmodel.add_body("arm")\n' + _FAIL.format('model.add_body("arm")', "TakenNameError"),
     "UnknownNameError": f'{_BUILD}\nmodel.add_body("arm")\n' + _FAIL.format('model.body("amr")', "UnknownNameError"),
-    "NotRunnableError": "print(exoskel.NotRunnableError.__doc__)",
+    "NotRunnableError": f"{_BUILD}\n"
+    'model.add_body("nut", joint="screw", axis=(0, 0, 1), pitch=0.1)\n'
+    + _FAIL.format('exoskel.run(world, 0.1, engine="dart")', "NotRunnableError"),
     "DivergedError": f"{_LOAD}\n"
     + _FAIL.format("exoskel.run(scene, 1, controller=lambda s: 1e9 * s.velocities + 1e9)", "DivergedError"),
     "EngineWarning": 'import warnings\n\nwarnings.simplefilter("ignore", exoskel.EngineWarning)\n'
-    'exoskel.run(exoskel.load("dart://sample/skel/soft_bodies.skel"), 0.01)',
+    'exoskel.run(exoskel.load("dart://sample/xode/extensions.xode"), 0.01)',
     # scenes
     "World": f"{_BUILD}\nprint(world, world.gravity)",
     "Model": f'{_BUILD}\narm = model.add_body("arm", mass=2)\nprint(model, model.mass, model.copy(arm))',
@@ -69,6 +76,13 @@ EXAMPLES: dict[str, str] = {
     "BodyState": f'{_BUILD}\nbody = model.add_body("ball")\nbody.state = exoskel.BodyState(force=[0, 0, 1])',
     "FiniteRotation": "print(exoskel.FiniteRotation(mode=1, axis=[0, 0, 1]))",
     "Inertia": "print(exoskel.Inertia(2.0, com=[0, 0, 0.1], moment=[0.1, 0.1, 0.1, 0, 0, 0]))",
+    "Keyframe": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
+    'print(world.add_keyframe("start"))',
+    "KeyframeJoint": 'state = exoskel.KeyframeJoint("robot/hinge", (0.5,), (0.0,))\n'
+    'print(exoskel.Keyframe("bent", 0.0, (state,)))',
+    "SceneCamera": f'{_BUILD}\nworld.cameras.append(exoskel.SceneCamera(name="top", pose=exoskel.Pose((0, 0, 3))))',
+    "SceneLight": f'{_BUILD}\nworld.lights.append(exoskel.SceneLight(name="sun", kind="directional"))',
+    "look_at": 'exoskel.SceneCamera(name="side", pose=exoskel.look_at((3, 0, 1), (0, 0, 0)))',
     "Marker": f'{_BUILD}\nmodel.add_body("hand").markers.append(exoskel.Marker("tip", [0, 0, 0.1]))',
     "SoftBody": f'{_BUILD}\nmodel.add_body("jelly").soft = exoskel.SoftBody(0.5, exoskel.Box((0.2, 0.2, 0.2)))',
     "Tessellation": "print(exoskel.Tessellation(slices=8, stacks=8))",
@@ -141,8 +155,14 @@ EXAMPLES: dict[str, str] = {
     "to_mujoco": f"{_LOAD}\nprint(exoskel.to_mujoco(scene).model.nv)",
     "from_mujoco": f"{_LOAD}\nprint(exoskel.from_mujoco(exoskel.to_mujoco(scene).spec))",
     "MujocoModel": f"{_LOAD}\nfound = exoskel.to_mujoco(scene)\nprint(found.model.nbody)",
+    "to_dartpy": f"{_LOAD}\nmade = exoskel.to_dartpy(scene)\nmade.world.step()\nprint(made.names['body'])",
+    "DartpyWorld": f"{_LOAD}\nmade = exoskel.to_dartpy(scene)\nprint(made.body('pendulum/bob').getMass())",
+    "to_newton": f"{_LOAD}\nprint(exoskel.to_newton(scene).model())",
+    "NewtonModel": f"{_LOAD}\nmade = exoskel.to_newton(scene)\nprint(made.builder.body_count)",
+    "to_pinocchio": f"{_LOAD}\nmade = exoskel.to_pinocchio(scene)\nprint(made.model.nv, made.q)",
+    "PinocchioModel": f"{_LOAD}\nmade = exoskel.to_pinocchio(scene)\nprint(made.data().oMf)",
     # pictures
-    "show": "print(exoskel.show.__doc__)  # exoskel.show(scene) opens the viewer",
+    "show": f"{_LOAD}\nhandle = exoskel.show(scene, browser=False)\nprint(handle)\nhandle.close()",
     "export": f'{_LOAD}\nexoskel.export(scene, "pendulum.html")',
     "render": f'{_LOAD}\nexoskel.render(scene, "pendulum.png", size=(160, 120), renderer="software")',
     "plot": f'{_LOAD}\nexoskel.plot(exoskel.run(scene, 0.5), "motion.png")',
@@ -177,7 +197,9 @@ def _described(name: str, value: Any) -> list[str]:
         rows = [
             (key, one)
             for key, one in vars(value).items()
-            if not key.startswith("_") and getattr(one, "__module__", "") == value.__name__ and callable(one)
+            if not key.startswith("_")
+            and callable(one)
+            and (getattr(one, "__module__", "") == value.__name__ or key in getattr(value, "__all__", ()))
         ]
         return [*parts, _table(rows)] if rows else parts
     if inspect.isclass(value) and not issubclass(value, Exception):
@@ -203,5 +225,7 @@ def _first(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """The documentation, with one space after sentences."""
-    return (inspect.getdoc(getattr(value, "__func__", value)) or "").replace(".  ", ". ").replace("<", "&lt;")
+    """The documentation, with one space after sentences, and without HTML outside of code."""
+    text = (inspect.getdoc(getattr(value, "__func__", value)) or "").replace(".  ", ". ")
+    parts = text.split("`")
+    return "`".join(part if i % 2 else part.replace("<", "&lt;") for i, part in enumerate(parts))

@@ -13,56 +13,61 @@ report = exoskel.convert("walker.skel", "walker.xode")
 from typing import TYPE_CHECKING, Any
 
 from exoskel import display_hooks
-from exoskel.convert.driver import convert
-from exoskel.convert.report import Certificate, Check, RefusedError, Report
-from exoskel.diagnostics import (
-    Diagnostic,
-    ExoskelError,
-    LoadError,
-    Position,
-    SaveError,
-    Severity,
-    SourceError,
-)
-from exoskel.fates import Fate, NodeFate
-from exoskel.formats.load import load
-from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
-from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import TakenNameError, UnknownNameError
-from exoskel.scene.joint import Dof, Drive, Joint, Mimic
-from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.merge import merge
-from exoskel.scene.model import Model
-from exoskel.scene.pose import AxisAngle, Euler, Matrix, Pose, Quaternion
-from exoskel.scene.shape import (
-    Ball,
-    Box,
-    Capsule,
-    Cone,
-    Cylinder,
-    Ellipsoid,
-    Mesh,
-    MultiSphere,
-    Plane,
-    Pyramid,
-    Ray,
-    Shape,
-    Sphere,
-    TriMesh,
-)
-from exoskel.scene.summary import summarize
-from exoskel.scene.validation import InvalidSceneError, check
-from exoskel.scene.world import Scene, World
-from exoskel.source.limits import Limits
 from exoskel.version import XODE_COMPLIANCE, __version__
 
 if TYPE_CHECKING:
-    from exoskel.convert.diff import DiffEntry, diff
+    from exoskel import gym
+    from exoskel.conversion.diff import DiffEntry, diff
+    from exoskel.conversion.driver import convert
+    from exoskel.conversion.report import Certificate, Check, RefusedError, Report
+    from exoskel.diagnostics import (
+        Diagnostic,
+        ExoskelError,
+        LoadError,
+        Position,
+        SaveError,
+        Severity,
+        SourceError,
+    )
+    from exoskel.engines.dart.dartpy_world import DartpyWorld, to_dartpy
     from exoskel.engines.interface import Contact
+    from exoskel.engines.live.newton_model import NewtonModel, to_newton
+    from exoskel.engines.live.pinocchio_model import PinocchioModel, to_pinocchio
     from exoskel.engines.mujoco.live_model import MujocoModel, from_mujoco, to_mujoco
     from exoskel.engines.preflight import EngineWarning, NotRunnableError, preflight
+    from exoskel.fates import Fate, NodeFate
+    from exoskel.formats.load import load
     from exoskel.formats.save import save
-    from exoskel.simulate import controllers, gym
+    from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
+    from exoskel.scene.cameras import SceneCamera, SceneLight, look_at
+    from exoskel.scene.inertia import Inertia
+    from exoskel.scene.item import TakenNameError, UnknownNameError
+    from exoskel.scene.joint import Dof, Drive, Joint, Mimic
+    from exoskel.scene.keyframe import Keyframe, KeyframeJoint
+    from exoskel.scene.kinematics import Kinematics
+    from exoskel.scene.merge import merge
+    from exoskel.scene.model import Model
+    from exoskel.scene.pose import AxisAngle, Euler, Matrix, Pose, Quaternion
+    from exoskel.scene.shape import (
+        Ball,
+        Box,
+        Capsule,
+        Cone,
+        Cylinder,
+        Ellipsoid,
+        Mesh,
+        MultiSphere,
+        Plane,
+        Pyramid,
+        Ray,
+        Shape,
+        Sphere,
+        TriMesh,
+    )
+    from exoskel.scene.summary import summarize
+    from exoskel.scene.validation import InvalidSceneError, check
+    from exoskel.scene.world import Scene, World
+    from exoskel.simulate import controllers
     from exoskel.simulate.animation import animate
     from exoskel.simulate.batch.rollout import rollout
     from exoskel.simulate.batch.trajectory import BatchTrajectory
@@ -70,53 +75,120 @@ if TYPE_CHECKING:
     from exoskel.simulate.coordinate_array import CoordinateArray
     from exoskel.simulate.handles import SimulatedBody, SimulatedJoint, SimulatedModel, Wrench
     from exoskel.simulate.ik import IKSolution, ik
-    from exoskel.simulate.motion_recorder import DivergedError
-    from exoskel.simulate.run import run
-    from exoskel.simulate.simulation import Simulation
+    from exoskel.simulate.measured_world import DivergedError
+    from exoskel.simulate.simulation import Simulation, run
     from exoskel.simulate.trajectory import ContactRecord, Record, Trajectory
     from exoskel.source.atomic_write import FileChangedError
+    from exoskel.source.limits import Limits
     from exoskel.view.export import export, show
     from exoskel.view.plots import plot
     from exoskel.view.render import render
 
 _LAZY = {
-    "BatchTrajectory": "exoskel.simulate.batch.trajectory",
-    "Comparison": "exoskel.simulate.compare",
-    "DiffEntry": "exoskel.convert.diff",
-    "animate": "exoskel.simulate.animation",
-    "compare": "exoskel.simulate.compare",
-    "diff": "exoskel.convert.diff",
-    "save": "exoskel.formats.save",
-    "DivergedError": "exoskel.simulate.motion_recorder",
+    "DartpyWorld": "exoskel.engines.dart.dartpy_world",
+    "to_dartpy": "exoskel.engines.dart.dartpy_world",
+    "NewtonModel": "exoskel.engines.live.newton_model",
+    "to_newton": "exoskel.engines.live.newton_model",
+    "PinocchioModel": "exoskel.engines.live.pinocchio_model",
+    "to_pinocchio": "exoskel.engines.live.pinocchio_model",
+    "ExoskelError": "exoskel.diagnostics",
+    "DiffEntry": "exoskel.conversion.diff",
+    "diff": "exoskel.conversion.diff",
+    "convert": "exoskel.conversion.driver",
+    "Certificate": "exoskel.conversion.report",
+    "Check": "exoskel.conversion.report",
+    "RefusedError": "exoskel.conversion.report",
+    "Report": "exoskel.conversion.report",
+    "Diagnostic": "exoskel.diagnostics",
+    "LoadError": "exoskel.diagnostics",
+    "Position": "exoskel.diagnostics",
+    "SaveError": "exoskel.diagnostics",
+    "Severity": "exoskel.diagnostics",
+    "SourceError": "exoskel.diagnostics",
+    "Contact": "exoskel.engines.interface",
     "MujocoModel": "exoskel.engines.mujoco.live_model",
     "from_mujoco": "exoskel.engines.mujoco.live_model",
     "to_mujoco": "exoskel.engines.mujoco.live_model",
-    "FileChangedError": "exoskel.source.atomic_write",
-    "Trajectory": "exoskel.simulate.trajectory",
-    "export": "exoskel.view.export",
-    "plot": "exoskel.view.plots",
-    "rollout": "exoskel.simulate.batch.rollout",
-    "render": "exoskel.view.render",
-    "show": "exoskel.view.export",
-    "run": "exoskel.simulate.run",
-    "Simulation": "exoskel.simulate.simulation",
-    "gym": "exoskel.simulate.gym",
     "EngineWarning": "exoskel.engines.preflight",
-    "Contact": "exoskel.engines.interface",
-    "SimulatedJoint": "exoskel.simulate.handles",
+    "NotRunnableError": "exoskel.engines.preflight",
+    "preflight": "exoskel.engines.preflight",
+    "Fate": "exoskel.fates",
+    "NodeFate": "exoskel.fates",
+    "load": "exoskel.formats.load",
+    "save": "exoskel.formats.save",
+    "Body": "exoskel.scene.body",
+    "BodyState": "exoskel.scene.body",
+    "FiniteRotation": "exoskel.scene.body",
+    "Marker": "exoskel.scene.body",
+    "SoftBody": "exoskel.scene.body",
+    "Tessellation": "exoskel.scene.body",
+    "SceneCamera": "exoskel.scene.cameras",
+    "SceneLight": "exoskel.scene.cameras",
+    "look_at": "exoskel.scene.cameras",
+    "Inertia": "exoskel.scene.inertia",
+    "TakenNameError": "exoskel.scene.item",
+    "UnknownNameError": "exoskel.scene.item",
+    "Dof": "exoskel.scene.joint",
+    "Drive": "exoskel.scene.joint",
+    "Joint": "exoskel.scene.joint",
+    "Mimic": "exoskel.scene.joint",
+    "Keyframe": "exoskel.scene.keyframe",
+    "KeyframeJoint": "exoskel.scene.keyframe",
+    "Kinematics": "exoskel.scene.kinematics",
+    "merge": "exoskel.scene.merge",
+    "Model": "exoskel.scene.model",
+    "AxisAngle": "exoskel.scene.pose",
+    "Euler": "exoskel.scene.pose",
+    "Matrix": "exoskel.scene.pose",
+    "Pose": "exoskel.scene.pose",
+    "Quaternion": "exoskel.scene.pose",
+    "Ball": "exoskel.scene.shape",
+    "Box": "exoskel.scene.shape",
+    "Capsule": "exoskel.scene.shape",
+    "Cone": "exoskel.scene.shape",
+    "Cylinder": "exoskel.scene.shape",
+    "Ellipsoid": "exoskel.scene.shape",
+    "Mesh": "exoskel.scene.shape",
+    "MultiSphere": "exoskel.scene.shape",
+    "Plane": "exoskel.scene.shape",
+    "Pyramid": "exoskel.scene.shape",
+    "Ray": "exoskel.scene.shape",
+    "Shape": "exoskel.scene.shape",
+    "Sphere": "exoskel.scene.shape",
+    "TriMesh": "exoskel.scene.shape",
+    "summarize": "exoskel.scene.summary",
+    "InvalidSceneError": "exoskel.scene.validation",
+    "check": "exoskel.scene.validation",
+    "Scene": "exoskel.scene.world",
+    "World": "exoskel.scene.world",
+    "controllers": "exoskel.simulate.controllers",
+    "gym": "exoskel.gym",
+    "animate": "exoskel.simulate.animation",
+    "rollout": "exoskel.simulate.batch.rollout",
+    "BatchTrajectory": "exoskel.simulate.batch.trajectory",
+    "Comparison": "exoskel.simulate.compare",
+    "compare": "exoskel.simulate.compare",
+    "CoordinateArray": "exoskel.simulate.coordinate_array",
     "SimulatedBody": "exoskel.simulate.handles",
+    "SimulatedJoint": "exoskel.simulate.handles",
     "SimulatedModel": "exoskel.simulate.handles",
     "Wrench": "exoskel.simulate.handles",
-    "Record": "exoskel.simulate.trajectory",
-    "ContactRecord": "exoskel.simulate.trajectory",
-    "CoordinateArray": "exoskel.simulate.coordinate_array",
-    "controllers": "exoskel.simulate.controllers",
-    "ik": "exoskel.simulate.ik",
     "IKSolution": "exoskel.simulate.ik",
-    "preflight": "exoskel.engines.preflight",
-    "NotRunnableError": "exoskel.engines.preflight",
+    "ik": "exoskel.simulate.ik",
+    "DivergedError": "exoskel.simulate.measured_world",
+    "run": "exoskel.simulate.simulation",
+    "Simulation": "exoskel.simulate.simulation",
+    "ContactRecord": "exoskel.simulate.trajectory",
+    "Record": "exoskel.simulate.trajectory",
+    "Trajectory": "exoskel.simulate.trajectory",
+    "FileChangedError": "exoskel.source.atomic_write",
+    "Limits": "exoskel.source.limits",
+    "export": "exoskel.view.export",
+    "show": "exoskel.view.export",
+    "plot": "exoskel.view.plots",
+    "render": "exoskel.view.render",
 }
-"""Names whose modules are imported on first use, so that importing exoskel is fast."""
+"""The module of each public name; it is imported on first use, so that importing exoskel is fast."""
 
 
 def __getattr__(name: str) -> Any:
@@ -132,6 +204,8 @@ def __getattr__(name: str) -> Any:
 
 def _render_html(shown: Any) -> str | None:
     """The viewer's page for notebooks; None if the viewer is not installed or cannot show the object."""
+    from exoskel.diagnostics import ExoskelError
+
     try:
         from exoskel.view.export import notebook_html
 
@@ -150,6 +224,14 @@ def _create_painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | 
         return None
 
 
+def _locate_mesh(mesh: Any) -> Any:
+    """A mesh with the path and extent of its file."""
+    from exoskel.source.meshes import locate_from_working_folder
+
+    return locate_from_working_folder(mesh)
+
+
+display_hooks.locate_mesh = _locate_mesh
 display_hooks.render_html = _render_html
 display_hooks.create_painter = _create_painter
 
@@ -170,6 +252,7 @@ __all__ = [
     "ContactRecord",
     "CoordinateArray",
     "Cylinder",
+    "DartpyWorld",
     "Diagnostic",
     "DiffEntry",
     "DivergedError",
@@ -186,6 +269,8 @@ __all__ = [
     "Inertia",
     "InvalidSceneError",
     "Joint",
+    "Keyframe",
+    "KeyframeJoint",
     "Kinematics",
     "Limits",
     "LoadError",
@@ -196,8 +281,10 @@ __all__ = [
     "Model",
     "MujocoModel",
     "MultiSphere",
+    "NewtonModel",
     "NodeFate",
     "NotRunnableError",
+    "PinocchioModel",
     "Plane",
     "Pose",
     "Position",
@@ -209,6 +296,8 @@ __all__ = [
     "Report",
     "SaveError",
     "Scene",
+    "SceneCamera",
+    "SceneLight",
     "Severity",
     "Shape",
     "SimulatedBody",
@@ -237,6 +326,7 @@ __all__ = [
     "gym",
     "ik",
     "load",
+    "look_at",
     "merge",
     "plot",
     "preflight",
@@ -246,5 +336,8 @@ __all__ = [
     "save",
     "show",
     "summarize",
+    "to_dartpy",
     "to_mujoco",
+    "to_newton",
+    "to_pinocchio",
 ]

@@ -148,7 +148,7 @@ class Fix(Struct, frozen=True):
     safe: bool = True
 
     def fill(self, details: Mapping[str, Any], token: str) -> Fix | None:
-        """Fill in the details of a diagnostic; None if the fix needs a suggestion and there is none."""
+        """Fill in the details of a diagnostic; None if the fix needs a suggestion and has none."""
         suggestion = details.get("suggestion")
         nearest = suggestion.word if isinstance(suggestion, Suggestion) else ""
         needs_suggestion = "{nearest}" in self.name + self.text
@@ -192,7 +192,7 @@ class Diagnostic(Struct, frozen=True):
 
     @property
     def is_follow_up(self) -> bool:
-        """Whether it is there only because of a misspelt name."""
+        """Whether a misspelt name elsewhere is its cause."""
         return bool(self.note) and not self.assumed
 
     @property
@@ -360,13 +360,15 @@ def is_plural(name: str) -> bool:
 
 def printable(text: str) -> str:
     """`text` with all characters that could control a terminal escaped."""
+    if text.isascii() and text.isprintable():  # nearly always, and much faster
+        return text
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def format_detail(value: object) -> str:
     """Format a detail for a message: safe to print, and shortened if it is long, except for lists."""
     if isinstance(value, list):
-        return ", ".join(map(printable, value))
+        return printable(", ".join(value))
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     text = printable(" ".join(text.split()) if "\n" in text else text)
     return text if len(text) <= _MAX_QUOTE else text[: _MAX_QUOTE - 1] + "…"
@@ -424,10 +426,11 @@ class Suggestion(str):
         return suggestion
 
 
-_MIN_TYPO_LENGTH = 4
-"""In shorter names nothing is a typo, unless they are known to be words of a format."""
-_MIN_TERM_LENGTH = 3
-"""The same for words of a format, where a different letter is no typo if they are shorter than others."""
+_MIN_TYPO_LENGTH = 2
+"""In shorter names of parts nothing is a typo."""
+_MIN_TERM_LENGTH, _MIN_REPLACED_TERM_LENGTH = 3, 4
+"""The same for words of a format, and their length from which on a different letter is a typo."""
+_SHORT = 4
 
 _DIGITS = re.compile(r"[^0-9]+")
 
@@ -435,17 +438,19 @@ _DIGITS = re.compile(r"[^0-9]+")
 def is_typo(word: str, meant: str, is_term: bool = False) -> bool:
     """Whether a word differs from another by one typo: an extra, missing or wrong letter, or two swapped letters.
 
-    Different digits and other first letters, as in lmotor and amotor, are not typos.  Terms, which are words of a
-    format, may be shorter than other names.
+    Different digits and other first letters, as in lmotor and amotor, are not typos.  Terms are words of a format: many
+    short ones differ by a letter, as xy and xz do.
     """
     if abs(len(word) - len(meant)) > 1 or len(meant) < (_MIN_TERM_LENGTH if is_term else _MIN_TYPO_LENGTH):
+        return False
+    if not is_term and (len(word) < _MIN_TYPO_LENGTH or word[::-1] == meant):  # xy and yx are two names
         return False
     if _DIGITS.sub(" ", word).strip() != _DIGITS.sub(" ", meant).strip():
         return False
     head = next((i for i, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant)))
     tail, other = word[head:], meant[head:]
     swapped = tail[:2] == other[:2][::-1] and tail[2:] == other[2:]
-    is_replaced = head > 0 and tail[1:] == other[1:] and len(meant) >= _MIN_TYPO_LENGTH
+    is_replaced = head > 0 and tail[1:] == other[1:] and (len(meant) >= _MIN_REPLACED_TERM_LENGTH or not is_term)
     return swapped or is_replaced or tail[1:] == other or tail == other[1:]
 
 
@@ -504,6 +509,8 @@ class KnownNames:
             return ""
         comparable = [known for known in self._folded if len(known) <= _MAX_NAME_LENGTH]
         matches = get_close_matches(folded, comparable, n=1, cutoff=0.6)
+        if not matches and len(folded) < _SHORT:  # half of the letters may be right
+            matches = [known for known in comparable if is_typo(folded, known, self._are_terms)]
         return self._folded[matches[0]] if matches else ""
 
     def did_you_mean(self, word: str) -> Suggestion:
@@ -521,7 +528,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> Suggestion:
     return KnownNames(known).did_you_mean(word)
 
 
-LIMIT_HINT = "if you trust the file, raise the limit: --max-bytes, --max-depth or --max-elements (limits=Limits(...))"
+LIMIT_HINT = "if you trust the file, raise the limit: {option}"
 PACKAGE_HINT = "set --package-path DIR (package_path=)"
 
 

@@ -1,12 +1,12 @@
-"""Tables for notebooks, and hooks through which lower layers use the viewer: its page, and rendering without OpenGL.
+"""Tables for notebooks, and hooks through which lower layers use the viewer (its page, and rendering without OpenGL)
+and mesh files.
 
-Lower layers do not import the viewer; the package sets these functions.
+Lower layers do not import these; the package sets the functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 Paint = Callable[[Any], Any]
@@ -26,12 +26,17 @@ render_html: Callable[[Any], str | None] = _no_html
 create_painter: Callable[[Any, tuple[int, int]], Paint | None] = _no_painter
 """Creates a function that draws a world on the CPU at a size in pixels (width, height); None without the viewer."""
 
+locate_mesh: Callable[[Any], Any] | None = None
+"""Returns a mesh that a program builds with the path and extent of its file."""
+
 MAX_ROWS = 100
 """The most rows of a table for notebooks."""
 
 
 def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table for notebooks, with a title if it is not empty.  Texts are escaped."""
+    from html import escape
+
     lines = [_row("td", row) for row in rows[:MAX_ROWS]]
     if len(rows) > MAX_ROWS:
         lines.append(f'<tr><td colspan="{len(head)}">and {len(rows) - MAX_ROWS} more</td></tr>')
@@ -40,4 +45,6 @@ def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]
 
 
 def _row(tag: str, cells: Sequence[object]) -> str:
+    from html import escape
+
     return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"

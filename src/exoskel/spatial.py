@@ -32,6 +32,18 @@ def unit(vectors: ArrayLike) -> Array:
     return v / np.where(length == 0.0, 1.0, length)
 
 
+def lengths(vectors: ArrayLike) -> Array:
+    """The lengths of vectors, also of those whose squares overflow."""
+    v = array(vectors)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Array = np.linalg.norm(v, axis=-1)
+        if not np.isfinite(found).all():
+            largest = np.abs(v).max(axis=-1, keepdims=True)
+            scaled = np.linalg.norm(v / largest, axis=-1) * largest[..., 0]
+            found = np.where(np.isfinite(found), found, scaled)
+    return found
+
+
 def unit_divisor(length: float) -> float:
     """The divisor that normalizes a vector of this length.
 
@@ -43,11 +55,11 @@ def unit_divisor(length: float) -> float:
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
-SETTLED_DIGITS = 13
+COMPUTED_DIGITS = 13
 """The digits of a computed number that processors agree on."""
 
 
-def settled(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
+def round_vectors(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
     """Computed `vectors` without digits that are rounding errors and differ between processors.
 
     All components are rounded to the same decimal: the 13th digit of the largest of them, or of `scales`.
@@ -55,7 +67,7 @@ def settled(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
     v = array(vectors)
     sizes = np.maximum(np.abs(v).max(axis=-1, initial=0.0), scales)
     rows = [
-        [round(value, SETTLED_DIGITS - 1 - _exponent(size)) for value in row] if 0.0 < size < np.inf else row
+        [round(value, COMPUTED_DIGITS - 1 - _exponent(size)) for value in row] if 0.0 < size < np.inf else row
         for row, size in zip(v.reshape(-1, v.shape[-1]).tolist(), sizes.ravel().tolist(), strict=True)
     ]
     return array(rows).reshape(v.shape) + 0.0  # no minus zero
@@ -187,6 +199,8 @@ def quaternion(rotations: ArrayLike) -> Array:
     Of four formulas, each row uses the one with the largest component, to avoid division by small numbers.
     """
     r = array(rotations)
+    if r.ndim == 2 and (r == _IDENTITY).all():  # by far the most frequent one
+        return np.array([1.0, 0.0, 0.0, 0.0])
     xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
     trace = xx + yy + zz
     candidates = np.empty((*r.shape[:-2], 4, 4))

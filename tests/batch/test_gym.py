@@ -322,3 +322,97 @@ def test_seeds_apply_to_the_environments_that_are_reset() -> None:
         envs.reset(seed=50, options={"reset_mask": np.array([True, False])})
         found.append(envs.reset()[0])
     np.testing.assert_array_equal(*found)
+
+
+REGISTERED = [f"exoskel/{''.join(word.capitalize() for word in name.split('_'))}-v0" for name in TASKS]
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_environments_are_made_by_the_name_of_the_module(name: str) -> None:
+    env = gymnasium.make(f"exoskel.gym:{name}")
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == exoskel.gym.TASKS[env.unwrapped.core.task.scene.removesuffix(".skel")].horizon
+    observation, _ = env.reset(seed=1)
+    assert env.observation_space.contains(observation)
+
+
+def test_importing_the_module_registers_the_tasks() -> None:
+    script = "import gymnasium, exoskel.gym; print(sorted(n for n in gymnasium.registry if n.startswith('exoskel/')))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(sorted(REGISTERED))
+
+
+def test_max_episode_steps_ends_episodes_of_one_and_of_many() -> None:
+    env = gymnasium.make("exoskel.gym:exoskel/HalfCheetah-v0", max_episode_steps=7)
+    env.reset(seed=1)
+    ends = [env.step(env.action_space.sample())[3] for _ in range(7)]
+    assert ends == [False] * 6 + [True]
+    envs = gymnasium.make_vec("exoskel/HalfCheetah-v0", num_envs=2, max_episode_steps=7)
+    envs.reset(seed=1)
+    ends = [bool(envs.step(envs.action_space.sample())[3].all()) for _ in range(7)]
+    assert ends == [False] * 6 + [True]
+    longer = gymnasium.make("exoskel.gym:exoskel/Reacher-v0", max_episode_steps=60)
+    longer.reset(seed=1)
+    ends = [longer.step(longer.action_space.sample())[3] for _ in range(60)]
+    assert ends == [False] * 59 + [True]
+
+
+def test_environments_can_be_pickled() -> None:
+    import pickle
+
+    env = exoskel.gym.make(task="hopper", frame_skip=2, friction=0.7)
+    copy = pickle.loads(pickle.dumps(env))
+    assert copy.core.task.frame_skip == 2
+    for one in (env, copy):
+        one.reset(seed=3)
+    for _ in range(5):
+        np.testing.assert_array_equal(env.step(np.full(3, 0.3))[0], copy.step(np.full(3, 0.3))[0])
+    envs = pickle.loads(pickle.dumps(exoskel.gym.make_vec(task="hopper", num_envs=3)))
+    assert envs.num_envs == 3
+    wrapped = pickle.loads(pickle.dumps(gymnasium.make("exoskel.gym:exoskel/Hopper-v0")))
+    assert wrapped.reset(seed=3)[0].shape == (11,)
+
+
+def test_the_window_shows_every_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    import contextlib
+
+    import mujoco.viewer
+
+    shown: list[np.ndarray] = []
+
+    class Window:
+        def __init__(self, _model: Any, data: Any) -> None:
+            self.data = data
+
+        def lock(self) -> Any:
+            return contextlib.nullcontext()
+
+        def sync(self) -> None:
+            shown.append(self.data.qpos.copy())
+
+        def close(self) -> None:
+            shown.clear()
+
+    monkeypatch.setattr(mujoco.viewer, "launch_passive", Window)
+    env = exoskel.gym.make(task="cartpole", render_mode="human")
+    env.reset(seed=1)
+    env.step(np.ones(1))
+    assert env.render() is None
+    assert len(shown) == 2
+    np.testing.assert_array_equal(shown[1], env.core.worlds.qpos[0])
+    env.close()
+    assert not shown
+
+
+def test_a_window_that_cannot_be_opened_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    import mujoco.viewer
+
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("no display")
+
+    monkeypatch.setattr(mujoco.viewer, "launch_passive", refuse)
+    env = exoskel.gym.make(task="cartpole", render_mode="human")
+    with pytest.raises(exoskel.ExoskelError, match="cannot open a window: no display"):
+        env.reset()
+    with pytest.raises(exoskel.ExoskelError, match="a window shows one environment"):
+        exoskel.gym.make_vec(task="cartpole", num_envs=2, render_mode="human")

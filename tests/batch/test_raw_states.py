@@ -14,7 +14,7 @@ import pytest
 
 import exoskel
 from exoskel.samples import samples
-from exoskel.simulate.batch import recorder, state_conversion
+from exoskel.simulate.batch import recorder
 from exoskel.simulate.batch.worlds import Worlds
 
 URIS = [sample.uri for sample in samples()]
@@ -28,13 +28,13 @@ def boxes() -> exoskel.Scene:
 def turned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many samples were turned, each time."""
     counted: list[int] = []
-    plain = state_conversion.StateConverter.convert
+    plain = recorder.StateConverter.convert
 
     def counting(self: Any, qpos: Any, *others: Any) -> bool:
         counted.append(qpos.shape[1])
         return plain(self, qpos, *others)
 
-    monkeypatch.setattr(state_conversion.StateConverter, "convert", counting)
+    monkeypatch.setattr(recorder.StateConverter, "convert", counting)
     return counted
 
 
@@ -74,11 +74,11 @@ def test_single_samples_are_converted_together(turned: list[int], monkeypatch: p
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e10, -1e10, 1e300])
 def test_a_single_number_out_of_bounds_is_found(number: float) -> None:
     rows = np.full((3, 4, 5), 9e9)
-    assert state_conversion.is_in_bounds(rows)  # though their squares add up to more than the square of the bound
-    assert state_conversion.is_in_bounds(rows[:0])
+    assert recorder.is_in_bounds(rows)  # though their squares add up to more than the square of the bound
+    assert recorder.is_in_bounds(rows[:0])
     rows[1, 2, 3] = number
-    assert not state_conversion.is_in_bounds(rows)
-    assert not state_conversion.is_in_bounds(rows[:, 2])
+    assert not recorder.is_in_bounds(rows)
+    assert not recorder.is_in_bounds(rows[:, 2])
 
 
 def test_only_recorded_arrays_are_available() -> None:
@@ -155,9 +155,9 @@ def _interrupt(monkeypatch: pytest.MonkeyPatch, stage: str, after: int) -> None:
             raise KeyboardInterrupt
         return self.__dict__["_" + stage] if stage in ("moved", "pair") else plain.__get__(self)
 
-    plain = getattr(state_conversion.MujocoStates, stage, None)
+    plain = getattr(recorder.MujocoStates, stage, None)
     setter = (lambda self, value: self.__dict__.__setitem__("_" + stage, value)) if plain is None else None
-    monkeypatch.setattr(state_conversion.MujocoStates, stage, property(look, setter), raising=False)
+    monkeypatch.setattr(recorder.MujocoStates, stage, property(look, setter), raising=False)
 
 
 def test_an_interrupted_conversion_can_be_repeated(
@@ -169,7 +169,7 @@ def test_an_interrupted_conversion_can_be_repeated(
     expected = exoskel.rollout(scene, 3, 100, stride=5, forces=push).positions
     many = exoskel.rollout(scene, 3, 100, stride=5, forces=push)
     monkeypatch.setattr(recorder, "_BYTES_AT_ONCE", 1)
-    plain, turns = state_conversion.StateConverter.convert, 0
+    plain, turns = recorder.StateConverter.convert, 0
 
     def interrupted(self: Any, *states: Any) -> bool:
         nonlocal turns
@@ -178,7 +178,7 @@ def test_an_interrupted_conversion_can_be_repeated(
             raise KeyboardInterrupt
         return plain(self, *states)
 
-    monkeypatch.setattr(state_conversion.StateConverter, "convert", interrupted)
+    monkeypatch.setattr(recorder.StateConverter, "convert", interrupted)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             assert many.positions is None

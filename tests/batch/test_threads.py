@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -243,3 +244,17 @@ def test_missing_disk_space_is_an_error_before_the_rollout(tmp_path: Path, monke
     with pytest.raises(exoskel.ExoskelError, match="not enough"):
         exoskel.rollout(scene("pendulum"), 5, 100, stride=1, memory=0, folder=str(tmp_path))
     assert not list(tmp_path.iterdir())
+
+
+def test_an_older_mujoco_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco.batch", None)  # as before MuJoCo 4
+    with pytest.raises(exoskel.ExoskelError, match=r"needs MuJoCo 4\.0 or newer, and .* is installed: pip install"):
+        exoskel.rollout(scene("pendulum"), worlds=2, steps=2)
+
+
+def test_a_single_environment_needs_no_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gymnasium")
+    monkeypatch.setitem(sys.modules, "mujoco.batch", None)
+    env = exoskel.gym.make(task="cartpole")
+    start, _ = env.reset(seed=0)
+    assert (env.step(env.action_space.high)[0] != start).any()

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 import exoskel
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.simulate.batch.recorder import ArrayRecorder
-from exoskel.simulate.batch.state_conversion import ConvertedStates, StateConverter
+from exoskel.simulate.batch.recorder import ArrayRecorder, ConvertedStates, StateConverter
 from exoskel.spatial import Array
 
 SAMPLE = "dart://sample/skel/double_pendulum.skel"
@@ -109,16 +108,16 @@ def converted_states(rows: Array, moved: NDArray[np.bool_]) -> ConvertedStates:
 
 
 def test_a_recorder_repeats_only_samples_of_diverged_worlds() -> None:
-    tape = ArrayRecorder({"positions": np.full((3, 6, 1), -1.0)})
+    recorder = ArrayRecorder({"positions": np.full((3, 6, 1), -1.0)})
     rows = np.arange(9.0).reshape(3, 3, 1)
-    tape.record(converted_states(rows, np.ones((3, 3), dtype=bool)), {})
+    recorder.record(converted_states(rows, np.ones((3, 3), dtype=bool)), {})
     later = 10.0 + rows
     later[1, 1] = np.nan
     moved = np.ones((3, 3), dtype=bool)
     moved[2] = False
-    tape.record(converted_states(later, moved), {})
-    assert tape.valid_samples.tolist() == [6, 4, 3]
-    assert tape.arrays["positions"][:, :, 0].tolist() == [
+    recorder.record(converted_states(later, moved), {})
+    assert recorder.valid_samples.tolist() == [6, 4, 3]
+    assert recorder.arrays["positions"][:, :, 0].tolist() == [
         [0, 1, 2, 10, 11, 12],
         [3, 4, 5, 13, 13, 13],
         [6, 7, 8, 8, 8, 8],

@@ -45,7 +45,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["warning.skel", "--strict"], 1),
         (["none.skel"], 2),
         (["clean.skel", "none.skel"], 2),
-        (["."], 2),
+        (["."], 1),
         ([], 2),
         (["clean.skel", "--no-such-option"], 2),
         (["clean.skel", "--semantics", "odd"], 2),
@@ -112,6 +112,22 @@ def test_sarif_is_valid(exoskel_command: Command, files: Path) -> None:
     assert (first["level"], region["startLine"], region["startColumn"]) == ("error", 2, 23)
 
 
+def test_sarif_contains_the_fixes_of_problems(exoskel_command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "typo.skel"
+    text = one_body("\n<transfromation>0 0 1 0 0 0</transfromation>\n")
+    file.write_text(text)
+    (result,) = json.loads(exoskel_command("check", file, "--sarif").out)["runs"][0]["results"]
+    ((change,),) = [fix["artifactChanges"] for fix in result["fixes"]]
+    assert result["fixes"][0]["description"]["text"]
+    lines = text.splitlines()
+    for one in reversed(change["replacements"]):
+        region = one["deletedRegion"]
+        assert region["startLine"] == region["endLine"]
+        line, new = lines[region["startLine"] - 1], one["insertedContent"]["text"]
+        lines[region["startLine"] - 1] = line[: region["startColumn"] - 1] + new + line[region["endColumn"] - 1 :]
+    assert "\n".join(lines) == text.replace("transfromation", "transformation").rstrip("\n")
+
+
 def test_standard_input_is_checked(exoskel_command: Command, files: Path) -> None:
     ran = exoskel_command("check", "-", stdin=ERROR.encode())
     assert ran.code == 1
@@ -159,7 +175,7 @@ def test_an_internal_error_shows_no_traceback(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr("exoskel.cli.check.read_scene", fail)
+    monkeypatch.setattr("exoskel.cli.checked_file.read_scene", fail)
     ran = exoskel_command("check", "clean.skel")
     assert ran.code == 2
     assert "internal error" in ran.err and "planted" in ran.err and "Traceback" not in ran.err
@@ -168,8 +184,8 @@ def test_an_internal_error_shows_no_traceback(
 def test_control_characters_in_names_are_escaped(exoskel_command: Command, files: Path) -> None:
     hostile = one_body().replace('name="b"', 'name="\u009b31mred\u202e"')
     (files / "hostile.skel").write_text(hostile)
-    for verb in ("check", "info"):
-        out = exoskel_command(verb, "hostile.skel").out
+    for command in ("check", "info"):
+        out = exoskel_command(command, "hostile.skel").out
         assert not set(out) & {"\u009b", "\u202e", "\x1b"}
 
 
@@ -188,14 +204,14 @@ def test_control_characters_in_file_names_and_arguments_are_escaped(exoskel_comm
         assert ran.code > 0 and not set(ran.out + ran.err) & {"\x1b", "\u202e"}, arguments
 
 
-@pytest.mark.parametrize("verb", [["check", "--json"], ["check", "--sarif"], ["info", "--json"]])
-def test_control_characters_in_json_are_escaped(exoskel_command: Command, files: Path, verb: list[str]) -> None:
+@pytest.mark.parametrize("command", [["check", "--json"], ["check", "--sarif"], ["info", "--json"]])
+def test_control_characters_in_json_are_escaped(exoskel_command: Command, files: Path, command: list[str]) -> None:
     """A body name has C1 controls and bidirectional marks, which JSON allows unescaped."""
     name = "\u009b31mred\u202e\x7f"
     (files / "hostile.skel").write_text(
         one_body("<odd/>").replace('name="b"', f'name="{name}"').replace(">b<", f">{name}<")
     )
-    out = exoskel_command(*verb, "hostile.skel").out
+    out = exoskel_command(*command, "hostile.skel").out
     assert not set(out) & {"\u009b", "\u202e", "\x7f"}
     assert name in str(json.loads(out)).encode().decode("unicode_escape")
 

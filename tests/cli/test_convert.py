@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import exoskel
-from exoskel.convert.report import group_losses
+from exoskel.conversion.report import group_losses
 from tests.cli.conftest import Command
 
 SCENE = """<?xml version="1.0"?>
@@ -179,7 +179,7 @@ def test_an_empty_document_is_not_converted(tmp_path: Path, exoskel_command: Com
 
 # --- diagnostics of the input -----------------------------------------------------------------------------
 
-HEAVY = """<mujoco>{}<worldbody><body name="a"><joint name="r" armature="0.5"/><geom size=".2"/></body></worldbody>
+HEAVY = """<mujoco>{}<worldbody><body name="a"><joint name="r" damping="1 2"/><geom size=".2"/></body></worldbody>
 </mujoco>"""
 
 
@@ -187,10 +187,10 @@ def test_convert_reports_the_diagnostics_of_the_input(tmp_path: Path, exoskel_co
     file = tmp_path / "a.xml"
     file.write_text(HEAVY.format('<visual><map znear="1"/></visual>'))
     done = exoskel_command("convert", str(file), str(tmp_path / "a.skel"))
-    assert "a.xml:1:" in done.err and "warning[MJ302]: the armature 0.5 of joint 'r' is not supported" in done.err
+    assert "a.xml:1:" in done.err and "warning[MJ303]: damping of joint 'r' is not linear" in done.err
     assert "a.xml: 1 warning, 1 note (use `exoskel check` to list all)" in done.err
     refused = exoskel_command("convert", str(file), str(tmp_path / "b.skel"), "--strict")
-    assert refused.code == 1 and "MJ302" in refused.err and not (tmp_path / "b.skel").exists()
+    assert refused.code == 1 and "MJ303" in refused.err and not (tmp_path / "b.skel").exists()
 
 
 def test_json_has_the_diagnostics_in_the_shape_of_check(tmp_path: Path, exoskel_command: Command) -> None:
@@ -198,7 +198,7 @@ def test_json_has_the_diagnostics_in_the_shape_of_check(tmp_path: Path, exoskel_
     file.write_text(HEAVY.format(""))
     checked = json.loads(exoskel_command("check", str(file), "--json").out)
     done = json.loads(exoskel_command("convert", str(file), str(tmp_path / "a.skel"), "--json").out)
-    assert [diagnostic["code"] for diagnostic in checked] == ["MJ302"]
+    assert [diagnostic["code"] for diagnostic in checked] == ["MJ303"]
     assert done["diagnostics"] == checked
 
 
@@ -240,7 +240,7 @@ def test_the_counts_of_listed_nodes_add_up(
     name = f"dart://sample/{sample}"
     chosen = ("--model", model) if model else ()
     done = exoskel_command("convert", name, str(tmp_path / f"out.{to}"), "--to", to, *chosen)
-    report = exoskel.convert(name, None, to=to, model=model)
+    report = exoskel.convert(name, tmp_path / f"out.{to}", to=to, model=model)
     fates = report.fates["dropped"] + report.fates["approximated"]
     text = done.out[: done.out.index("certificate ")]
     listed = re.findall(r":\d+: (?:dropped|approximated) ", text)

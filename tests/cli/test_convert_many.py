@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_a_folder_and_json_have_the_hints_of_the_files(tmp_path: Path, exoskel_c
     source = (sample_directory() / "skel" / "pendulum.skel").read_text()
     for name in ("one", "two"):
         (folder / f"{name}.skel").write_text(source.replace("0 0 -9.81", "0 -9.81 0"))
-    hint = "y points up; in SDF, z does: use --up z (up=)"
+    hint = "y points up, but SDF expects z up: use --up z (up=)"
     alone = exoskel_command("convert", str(folder / "one.skel"), str(tmp_path / "a.sdf"), "--json")
     assert hint in json.loads(alone.out)["hints"]
     for report in (table.with_suffix(".json"), table.with_suffix(".md")):
@@ -92,7 +93,7 @@ def test_a_world_of_several_models_is_written_as_a_folder(tmp_path: Path, exoske
     assert refused.code == 2 and "--model NAME" in refused.err
     assert exoskel_command("convert", sample, str(tmp_path / "robots"), "--to", "urdf").code == 0
     names = {model.name for model in exoskel.load(sample).world.models}
-    assert {path.stem for path in (tmp_path / "robots").iterdir()} == names
+    assert {path.stem for path in (tmp_path / "robots").glob("*.urdf")} == names
     one = exoskel_command("convert", sample, str(tmp_path / "arm.urdf"), "--model", "arm")
     assert one.code == 0 and exoskel.load(tmp_path / "arm.urdf").world.models[0].name == "arm"
 
@@ -236,3 +237,22 @@ def test_a_report_that_cannot_be_written_is_an_error_before_anything_is_converte
     done = exoskel_command("convert", str(tmp_path / "models"), str(out), "--to", "urdf", "--report", str(report))
     assert done.code == 2 and "is not a folder" in done.err
     assert not out.exists()
+
+
+def test_a_report_lists_losses_by_harm_with_numbers_that_add_up(tmp_path: Path, exoskel_command: Command) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for name in ("actuators", "soft_bodies", "springs"):
+        (folder / f"{name}.skel").write_bytes((sample_directory() / "skel" / f"{name}.skel").read_bytes())
+    report = tmp_path / "table.md"
+    assert (
+        exoskel_command("convert", str(folder), str(tmp_path / "out"), "--to", "urdf", "--report", str(report)).code
+        == 0
+    )
+    text = report.read_text(encoding="utf-8")
+    losses = sum(int(line.split("|")[5]) for line in text.splitlines() if line.startswith("| ") and ".skel" in line)
+    headings = [int(number) for number in re.findall(r"^### .*: (\d+) nodes?$", text, re.MULTILINE)]
+    rows = [int(number) for number in re.findall(r"^- .*: (\d+) nodes? in \d+ files?$", text, re.MULTILINE)]
+    assert losses == sum(headings) == sum(rows) > 0
+    assert text.index("### Missing physics") < text.index("### Different physics")
+    assert text.index("3 of 3 files converted") < text.index("| file |")

@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import exoskel
-from exoskel.cli import diff as verb
+from exoskel.cli import diff as diff_command
 from tests.cli.conftest import Command
 from tests.support.places import EXAMPLES
 from tests.support.xml import one_body
@@ -155,7 +155,7 @@ def test_terminal_output_is_coloured_and_escapes_names(
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     Path("after.skel").write_text(AFTER.replace('"lamp"', '"lamp\u202e[red]"'))
-    assert verb.diff("before.skel", "after.skel") == 1
+    assert diff_command.diff("before.skel", "after.skel") == 1
     out = capsys.readouterr().out
     assert "\x1b[31m0 0 -9.81\x1b[0m" in out and "\x1b[32m0 0 -1.62\x1b[0m" in out
     assert "\u202e" not in out and "lamp\\u202e[red]" in out

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from exoskel.cli import fmt as verb
-from exoskel.formats import formatter
+from exoskel.cli import fmt as fmt_command
+from exoskel.formats import formatter, registry
+from exoskel.scene.world import Scene
 from exoskel.source import atomic_write
 from exoskel.source.atomic_write import WriteError, write_atomically
+from exoskel.source.document import Document
 from tests.cli.conftest import Command
 from tests.support.places import EXAMPLES
 from tests.support.xml import one_body
@@ -106,7 +108,7 @@ def test_diff_is_coloured_on_a_terminal(
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     file.write_text(MESSY.replace('"s"', '"s\u202e"'))
-    verb.fmt((str(file),), diff=True)
+    fmt_command.fmt((str(file),), diff=True)
     out = capsys.readouterr().out
     assert "\x1b[32m+  <skeleton" in out and "\x1b[31m-<skel" in out
     assert "\u202e" not in out and "\\u202e" in out
@@ -283,3 +285,32 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="the folder does not exist"):
         write_atomically(tmp_path / "no" / "f", b"")
+
+
+def test_a_file_of_which_only_the_layout_changes_is_not_read(tmp_path: Path) -> None:
+    """Reading takes most of the time; the same elements in the same order have the same meaning."""
+
+    def read(data: bytes) -> Scene:
+        raise AssertionError("read")
+
+    document = Document(one_body().replace("><", ">\n      <").encode(), "a.skel")
+    data = formatter.format_file(document, registry.by_name("skel"), read)
+    assert data is not None and data != document.data
+    reordered = Document(MESSY.encode(), "a.skel")
+    with pytest.raises(AssertionError, match="read"):
+        formatter.format_file(reordered, registry.by_name("skel"), read)
+
+
+def test_folders_are_formatted_without_excluded_and_ignored_files(
+    tmp_path: Path, exoskel_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "exoskel.toml").write_text('exclude = ["third_party/"]\n')
+    (tmp_path / ".gitignore").write_text("build/\n")
+    for name in ("a/arm.skel", "third_party/arm.skel", "build/arm.skel", "a/model.xml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("<mujoco/>" if name.endswith(".xml") else one_body())
+    ran = exoskel_command("fmt", "--check", ".")
+    assert (ran.code, ran.out, ran.err) == (1, "a/arm.skel\n", "")
+    assert exoskel_command("fmt", "build").code == 2, "nothing to format"
+    assert exoskel_command("fmt", "--check", "build/arm.skel").code == 1, "files are formatted wherever they are"

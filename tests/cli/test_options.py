@@ -31,11 +31,11 @@ FILES = {
 
 
 def _cases(options: dict[str, tuple[str, ...]], values: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    return [(verb, option, value) for verb, names in options.items() for option in names for value in values]
+    return [(command, option, value) for command, names in options.items() for option in names for value in values]
 
 
 @pytest.mark.parametrize(
-    ("verb", "option", "value"),
+    ("command", "option", "value"),
     [
         *_cases(POSITIVE, ("0", "-1", "nan", "inf", "")),
         *_cases(NOT_NEGATIVE, ("-1", "nan", "inf", "text")),
@@ -44,17 +44,17 @@ def _cases(options: dict[str, tuple[str, ...]], values: tuple[str, ...]) -> list
     ],
 )
 def test_numbers_out_of_range_are_refused_by_option_and_value(
-    exoskel_command: Command, verb: str, option: str, value: str
+    exoskel_command: Command, command: str, option: str, value: str
 ) -> None:
-    ran = exoskel_command(verb, *FILES.get(verb, (SCENE,)), f"{option}={value}")
+    ran = exoskel_command(command, *FILES.get(command, (SCENE,)), f"{option}={value}")
     assert (ran.code, ran.out) == (2, "")
     assert option in ran.err and value in ran.err and "internal error" not in ran.err
 
 
 @pytest.mark.parametrize("values", [("0", "0", "nan"), ("1", "2", "inf"), ("1", "2", "text"), ("earth-x", "1", "2")])
-@pytest.mark.parametrize("verb", ["run", "compare", "rollout"])
-def test_gravity_is_three_finite_numbers(exoskel_command: Command, verb: str, values: tuple[str, ...]) -> None:
-    ran = exoskel_command(verb, SCENE, "--gravity", *values)
+@pytest.mark.parametrize("command", ["run", "compare", "rollout"])
+def test_gravity_is_three_finite_numbers(exoskel_command: Command, command: str, values: tuple[str, ...]) -> None:
+    ran = exoskel_command(command, SCENE, "--gravity", *values)
     given = " ".join(values[: 1 if values[0].startswith("earth") else 3])
     assert ran.code == 2
     assert ran.err == f"exoskel: --gravity must be three finite numbers, earth-y or earth-z, not {given}\n"

@@ -109,8 +109,8 @@ def test_ctrl_c_during_an_import_is_an_interruption(monkeypatch: pytest.MonkeyPa
         except KeyboardInterrupt as error:
             raise ImportError("initialization failed") from error
 
-    monkeypatch.setattr("exoskel.cli.main.app", load)
-    assert main([]) == 130
+    monkeypatch.setattr("exoskel.cli.command_runner.dispatch_command", load)
+    assert main(["check"]) == 130
 
 
 @pytest.mark.parametrize(

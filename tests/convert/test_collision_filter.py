@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from exoskel import Model, Scene, World, convert, load
-from exoskel.convert.conversion import certify
-from exoskel.convert.report import Check
+from exoskel.conversion.pipeline import certify
+from exoskel.conversion.report import Check
 from exoskel.formats import registry
 from exoskel.formats.interface import Format, Writer
 from exoskel.formats.mjcf.collision_filter import non_colliding_bits

@@ -10,7 +10,7 @@ import pytest
 
 import exoskel
 from exoskel.cli.main import main
-from exoskel.convert.report import Report
+from exoskel.conversion.report import Report
 from exoskel.fates import Fate
 from exoskel.scene.shape import Mesh, TriMesh
 from exoskel.scene.summary import moments

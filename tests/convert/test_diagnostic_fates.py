@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.convert.report import RefusedError
+from exoskel.conversion.report import RefusedError
 from exoskel.diagnostics import Severity
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
@@ -36,11 +36,10 @@ def losses(text: str, to: str) -> dict[str, NodeFate]:
         (mjcf('<joint name="r"/>', 'gravcomp="0.4"'), "@gravcomp", "MJ305"),
         (mjcf('<joint name="r" type="ball" range="0 40"/>'), "@range", "MJ304"),
         (mjcf('<joint name="r" damping="1 2 3"/>'), "@damping", "MJ303"),
-        (mjcf('<joint name="r" armature="0.5"/>'), "@armature", "MJ302"),
         (
-            mjcf('<joint class="c"/>', rest='<default><default class="c"><joint armature="1"/></default></default>'),
+            mjcf('<joint class="c"/>', rest='<default><default class="c"><joint damping="1 2"/></default></default>'),
             "joint[1]",
-            "MJ302",
+            "MJ303",
         ),
     ],
 )
@@ -127,8 +126,8 @@ def test_automatic_masses_of_two_collisions_are_about_their_common_centre() -> N
     volume = 4 / 3 * pi
     assert body.mass == pytest.approx(400 * volume)
     assert body.com == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
-    turning = 0.4 * 400 * volume
-    assert body.moment[:3] == pytest.approx((turning, *2 * (turning + (300 + 900) * volume,)))
+    sphere_moment = 0.4 * 400 * volume
+    assert body.moment[:3] == pytest.approx((sphere_moment, *2 * (sphere_moment + (300 + 900) * volume,)))
 
 
 # --- actuators, flags and friction of MJCF ------------------------------------------------------------
@@ -222,7 +221,7 @@ def test_disabled_contacts_are_ignored() -> None:
 
 def test_a_loss_in_an_included_mjcf_file_is_reported_at_the_include(tmp_path: Path) -> None:
     (tmp_path / "part.xml").write_text(
-        f'<mujocoinclude><joint name="r" armature=".5"/>{BALL}<camera name="eye"/></mujocoinclude>'
+        f'<mujocoinclude><joint name="r" damping="1 2"/>{BALL}<camera name="eye"/></mujocoinclude>'
     )
     (tmp_path / "plain.xml").write_text(f'<mujocoinclude><joint name="r"/>{BALL}</mujocoinclude>')
     for part, fate in (("part", "approximated"), ("plain", "lowered")):

@@ -43,9 +43,11 @@ from exoskel import (
 )
 from exoskel.formats.write import reread, write
 from exoskel.samples import Sample, samples
-from exoskel.scene.copies import copy_world
+from exoskel.scene.cameras import SceneCamera, SceneLight
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
+from exoskel.scene.keyframe import Keyframe
+from exoskel.scene.merge import copy_world
 from exoskel.scene.shape import DEFAULT_COLOR
 from tests.support.xml import body, one_body, skeleton, world
 
@@ -292,6 +294,9 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (World, "cfm"): (WORLD, None, "cfm"),
     (World, "collision_exempt_groups"): (WORLD, [("a", "c")], "collision_exempt_groups"),
     (World, "self_collision"): (WORLD, True, "self_collision"),
+    (World, "cameras"): (WORLD, [SceneCamera(name="eye")], "cameras"),
+    (World, "lights"): (WORLD, [SceneLight(name="sun")], "lights"),
+    (World, "keyframes"): (WORLD, [Keyframe("start", 0.5)], "keyframes"),
     (Model, "name"): (ARM, "limb", ""),
     (Model, "pose"): (ARM, Pose((1.0, 2.0, 3.1)), "pose"),
     (Model, "static"): (ARM, True, "static"),
@@ -312,6 +317,10 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Shape, "restitution"): (BALL, 0.25, "restitution"),
     (Marker, "name"): (TIP, "top", ""),
     (Marker, "offset"): (TIP, Z, "offset"),
+    (Marker, "quaternion"): (TIP, (0.0, 1.0, 0.0, 0.0), "quaternion"),
+    (Marker, "kind"): (TIP, "box", "kind"),
+    (Marker, "size"): (TIP, (0.25, 0.5, 0.75), "size"),
+    (Marker, "color"): (TIP, (0.25, 0.5, 0.75, 1.0), "color"),
     (Joint, "name"): (HINGE, "elbow", ""),
     (Joint, "kind"): (HINGE, "prismatic", "kind"),
     (Joint, "child"): (HINGE, "hand", "child"),
@@ -756,6 +765,17 @@ def test_a_removed_part_is_not_matched_with_an_unrelated_new_one() -> None:
         ("crate", "only in A"),
         ("tree", "only in B"),
     }
+
+
+def test_the_only_bodies_of_two_models_are_matched_if_they_resemble_each_other() -> None:
+    def crate(name: str, size: float, mass: float) -> World:
+        world = World(name="w")
+        world.add_model("m").add_body(name, joint="free", shapes=[Box((size, 1.0, 1.0))], mass=mass)
+        return world
+
+    before = crate("crate", 1.0, 2.0)
+    assert {entry.kind for entry in diff(before, crate("box", 1.0, 3.0))} == {"renamed", "changed"}
+    assert {entry.kind for entry in diff(before, crate("wall", 9.0, 40.0))} == {"only in A", "only in B"}
 
 
 def test_a_renamed_part_that_also_changed_is_still_matched() -> None:

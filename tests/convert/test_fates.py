@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import exoskel
-from exoskel.convert.node_fates import FateRecorder
-from exoskel.convert.report import Certificate
+from exoskel.conversion.node_fates import FateRecorder
+from exoskel.conversion.report import Certificate
 from exoskel.fates import Fate, NodeFate
 from exoskel.scene.joint import Mimic
 from exoskel.scene.world import Scene
@@ -128,7 +128,7 @@ def unchanged_output(file: Path, output: str) -> bytes:
 def bytes_of(scene: Scene, output: str) -> bytes:
     """The output alone, without fates and certificate, which would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("exoskel.convert.conversion"), "certify", lambda *_: Certificate.of([]))
+        patch.setattr(import_module("exoskel.conversion.pipeline"), "certify", lambda *_: Certificate.of([]))
         patch.setattr(FateRecorder, "fates", lambda _: [])
         return exoskel.convert(scene, None, **OUTPUTS[output]).data
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 import pytest
 
 import exoskel
 from exoskel.fates import Fate
 from exoskel.formats.mjcf.file_writer import FileWriter
 from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.scene.joint import TRAITS, UNLIMITED, Interval
 from tests.motion.random_worlds import CLASSES, random_worlds
 
 ROW = "generalised forces at random states"
@@ -94,56 +97,54 @@ def test_a_wrong_axis_fails_also_where_limits_or_initial_forces_are_lost(
 AXES = {
     "revolute": "<axis><xyz>0.6 0.8 0</xyz></axis>",
     "prismatic": "<axis><xyz>0.6 0.8 0</xyz></axis>",
+    "screw": "<axis><xyz>0.6 0.8 0</xyz><pitch>0.3</pitch></axis>",
     "universal": "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>",
+    "hinge2": "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>",
     "euler": "<axis_order>xyz</axis_order>",
     "planar": '<plane type="zx"/>',
+    "translational2d": '<plane type="zx"/>',
     "translational": "",
     "ball": "",
     "free": "",
 }
+COUNTS = {kind: len(TRAITS[kind].motion) for kind in AXES}
 
 
-def resisting(kind: str, actuator: str = "force") -> str:
-    """A joint of that kind, with another spring, damper and friction for each coordinate, above a hinge."""
+def resisting(kind: str, actuator: str = "force") -> exoskel.Scene:
+    """A joint of that kind, with another spring, damper, friction and motor for each coordinate, above a hinge."""
     dofs = "".join(
         f'<dof local_index="{i}"><damping>{0.5 + i}</damping><spring_stiffness>{3 + i}</spring_stiffness>'
-        f"<friction>{0.1 * (i + 1):g}</friction></dof>"
+        f"<spring_rest_position>{0.2 + 0.1 * i:g}</spring_rest_position>"
+        f'<friction>{0.1 * (i + 1):g}</friction><force lower="-{2 + i}" upper="{4 + i}"/></dof>'
         for i in range(COUNTS[kind])
     )
-    return f"""<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step></physics><skeleton name="s">
+    text = f"""<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step></physics><skeleton name="s">
 <body name="a"><transformation>0 0 0 1 0 0</transformation></body>
 <body name="b"><transformation>0 0 1 0 0 0</transformation></body>
-<joint type="{kind}" name="j" actuator="{actuator}"><parent>world</parent><child>a</child>
+<joint type="{"universal" if kind == "hinge2" else kind}" name="j" actuator="{actuator}">
+<parent>world</parent><child>a</child>
 <transformation>0.1 0.2 0.3 0.4 0.5 0.6</transformation>{AXES[kind]}{dofs}</joint>
 <joint type="revolute" name="k"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz></axis></joint>
 </skeleton></world></skel>"""
+    scene = exoskel.load(text.encode())
+    scene.world.models[0].joints[0].kind = kind  # type: ignore[assignment]  # SKEL has no hinge2
+    return scene
 
 
-COUNTS = {
-    "revolute": 1,
-    "prismatic": 1,
-    "universal": 2,
-    "euler": 3,
-    "planar": 3,
-    "translational": 3,
-    "ball": 3,
-    "free": 6,
-}
+def test_forces_of_every_joint_kind_with_coordinates_of_its_own_are_tested() -> None:
+    assert AXES.keys() == {kind for kind, traits in TRAITS.items() if traits.motion} - {"amotor"}
 
 
-SERVOS = [kind for kind in AXES if kind not in ("ball", "free")]
-"""The kinds whose servos can be written."""
-COMPARED = [*((kind, "force") for kind in AXES), *((kind, "servo") for kind in SERVOS)]
+COMPARED = [(kind, actuator) for actuator in ("force", "servo") for kind in AXES]
 
 
 @pytest.mark.parametrize("actuator", ["force", "servo"])
 @pytest.mark.parametrize("kind", AXES)
 def test_forces_of_each_joint_kind_are_compared(kind: str, actuator: str) -> None:
-    """A ball or free joint is compared with what the document approximates; its servo is not written."""
+    """A ball or free joint is compared with what the document approximates."""
     report = exoskel.convert(resisting(kind, actuator), to="mjcf")
     assert report.certificate.passed
-    is_compared = (kind, actuator) in COMPARED
-    assert force_row(report).name == (ROW if is_compared else f"{ROW}, without 1 joint that cannot be compared")
+    assert force_row(report).name == ROW
 
 
 @pytest.mark.parametrize("attribute", ["damping", "stiffness", "frictionloss"])
@@ -156,29 +157,80 @@ def test_a_value_on_a_wrong_axis_fails_for_each_joint_kind(
     assert not force_row(exoskel.convert(resisting(kind, actuator), to="mjcf")).passed
 
 
-@pytest.mark.parametrize("kind", [kind for kind in AXES if kind != "ball"])
-def test_a_wrong_axis_fails_for_each_joint_kind(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Springs act about the axes of the document: one that points the other way moves and pushes differently."""
+def first_with(elements: Sequence[MjcfElement], attribute: str) -> dict[str, Any]:
+    return next(element.attributes for element in elements if attribute in element.attributes)
+
+
+def scale(attribute: str, factor: float) -> Callable[[MjcfElement], None]:
+    """Multiply the first value of an attribute of joints."""
 
     def change(root: MjcfElement) -> None:
-        attributes = joints(root)[0].attributes
-        attributes["axis"] = tuple(-v for v in attributes["axis"])  # type: ignore[union-attr]
+        attributes = first_with(joints(root), attribute)
+        attributes[attribute] = float(np.ravel(attributes[attribute])[0]) * factor
+
+    return change
+
+
+@pytest.mark.parametrize("attribute", ["damping", "stiffness", "frictionloss"])
+@pytest.mark.parametrize("kind", AXES)
+def test_a_wrong_value_fails_for_each_joint_kind(monkeypatch: pytest.MonkeyPatch, kind: str, attribute: str) -> None:
+    planted(monkeypatch, scale(attribute, 1.01))
+    assert not force_row(exoskel.convert(resisting(kind), to="mjcf")).passed
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AXES if kind not in ("ball", "free")])
+def test_a_wrong_rest_position_fails_for_each_joint_kind(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    planted(monkeypatch, scale("springref", 1.01))
+    assert not force_row(exoskel.convert(resisting(kind), to="mjcf")).passed
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("gear", (1.01,)), ("gear", (-1.0,)), ("forcerange", (-2.0, 3.9))])
+@pytest.mark.parametrize("kind", [kind for kind in AXES if kind not in ("ball", "free")])
+def test_a_wrong_motor_fails_for_each_joint_kind(
+    monkeypatch: pytest.MonkeyPatch, kind: str, attribute: str, value: tuple[float, ...]
+) -> None:
+    def change(root: MjcfElement) -> None:
+        attributes = root.child("actuator").children[0].attributes
+        attributes["ctrlrange" if attribute == "forcerange" and "ctrlrange" in attributes else attribute] = value
+
+    planted(monkeypatch, change)
+    assert not force_row(exoskel.convert(resisting(kind), to="mjcf")).passed
+
+
+@pytest.mark.parametrize("limit", [1e9, 1e12, 1e307])
+def test_very_large_force_limits_agree(limit: float) -> None:
+    scene = resisting("revolute")
+    scene.world.models[0].joints[0].dofs[0].force_limits = (-limit, limit)
+    assert force_row(exoskel.convert(scene, to="mjcf")).passed
+
+
+@pytest.mark.parametrize("turn", [lambda axis: tuple(-v for v in axis), lambda axis: (axis[2], axis[0], axis[1])])
+@pytest.mark.parametrize("kind", [kind for kind in AXES if kind != "ball"])
+def test_a_wrong_axis_fails_for_each_joint_kind(
+    monkeypatch: pytest.MonkeyPatch, kind: str, turn: Callable[[Any], Any]
+) -> None:
+    """Springs act about the axes of the document: one that points elsewhere moves and pushes differently."""
+
+    def change(root: MjcfElement) -> None:
+        attributes = first_with(joints(root), "axis")
+        attributes["axis"] = turn(attributes["axis"])
 
     planted(monkeypatch, change)
     assert not exoskel.convert(resisting(kind), to="mjcf").certificate.passed
 
 
-@pytest.mark.parametrize("limits", ["", '<force lower="-2" upper="5"/>'])
-def test_servos_are_compared(monkeypatch: pytest.MonkeyPatch, limits: str) -> None:
-    text = resisting("universal", "servo").replace('<dof local_index="1">', f'<dof local_index="1">{limits}')
-    assert exoskel.convert(text, to="mjcf").certificate.passed
+@pytest.mark.parametrize("limits", [UNLIMITED, (-2.0, 5.0)])
+def test_servos_are_compared(monkeypatch: pytest.MonkeyPatch, limits: Interval) -> None:
+    scene = resisting("universal", "servo")
+    scene.world.models[0].joints[0].dofs[1].force_limits = limits
+    assert exoskel.convert(scene, to="mjcf").certificate.passed
 
     def change(root: MjcfElement) -> None:
         first, second = (tendon.children[0].attributes for tendon in root.child("tendon").children[:2])
         first["joint"], second["joint"] = second["joint"], first["joint"]
 
     planted(monkeypatch, change)
-    report = exoskel.convert(text, to="mjcf")
+    report = exoskel.convert(scene, to="mjcf")
     assert force_row(report).passed is False
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 
 import exoskel
-from exoskel.convert.report import group_losses
+from exoskel import Model
+from exoskel.conversion.report import group_losses
 from exoskel.fates import Fate, NodeFate
 from exoskel.scene.world import Scene
 from tests.convert.test_sound_conversions import FORMATS, LONG_COLOR, URDF
@@ -70,7 +72,7 @@ SURFACE = """<sdf version="1.7"><model name="m"><link name="a"><collision name="
 </box></geometry><surface><friction><ode><mu>0.73125</mu></ode></friction></surface></collision></link></model></sdf>"""
 
 
-@pytest.mark.parametrize(("to", "fate"), [("usd", Fate.DROPPED), ("gltf", Fate.DROPPED), ("mjcf", Fate.EXACT)])
+@pytest.mark.parametrize(("to", "fate"), [("usd", Fate.EXACT), ("gltf", Fate.DROPPED), ("mjcf", Fate.EXACT)])
 def test_friction_is_exact_only_if_it_is_written(to: str, fate: Fate) -> None:
     report = exoskel.convert(SURFACE, to=to)
     assert fates(report)["model/link/collision/surface/friction/ode/mu"].fate is fate
@@ -138,18 +140,18 @@ def servo(root: str, kind: str, *, at_root: bool = False) -> str:
     ],
     ids=["ball", "free", "ball at the root"],
 )
-def test_a_servo_without_a_motor_in_mjcf_is_dropped(text: str, spot: int) -> None:
+def test_a_servo_of_a_ball_or_free_joint_is_approximated_in_mjcf(text: str, spot: int) -> None:
     report = exoskel.convert(text, to="mjcf")
     found = [item for item in report.items if item.path.endswith("@actuator")][spot]
-    assert b"motor" not in report.data
-    assert (found.fate, found.loss) == (Fate.DROPPED, True) and "not written" in found.why
+    assert report.data.count(b"<velocity") == (6 if b'type="free"' in report.data else 3)
+    assert (found.fate, found.loss) == (Fate.APPROXIMATED, True) and "velocity actuators" in found.why
 
 
-def test_the_rotation_of_a_free_servo_below_a_body_has_no_motor_in_mjcf() -> None:
+def test_a_free_servo_below_a_body_has_flywheels_and_velocity_actuators_in_mjcf() -> None:
     report = exoskel.convert(servo("weld", "free"), to="mjcf")
     found = [item for item in report.items if item.path.endswith("@actuator")][1]
-    assert report.data.count(b"<fixed") == 3
-    assert found.fate is Fate.APPROXIMATED and "flywheel" in found.why and "rotations about three axes" in found.why
+    assert (report.data.count(b"<fixed"), report.data.count(b"<velocity")) == (3, 3)
+    assert found.fate is Fate.APPROXIMATED and "flywheel" in found.why and "velocity actuators" in found.why
 
 
 def test_the_actuator_of_a_joint_that_does_not_move_is_no_loss() -> None:
@@ -242,3 +244,18 @@ def test_equal_limits_at_infinity_do_not_block_a_conversion(to: str, bound: str)
     report = exoskel.convert(ONE_BODY.format(color="1 0 0", joint="revolute", axis=limits), to=to)
     assert report.certificate.passed
     assert fates(report)["skeleton/joint/axis/limit/upper"].fate is not (Fate.EXACT if to == "mjcf" else None)
+
+
+@pytest.mark.parametrize("tree", ["revolute", "universal", "ball", "free"])
+@pytest.mark.parametrize(("kind", "actuator"), [("free", "servo"), ("ball", "force"), ("revolute", "force")])
+def test_a_loop_is_dropped_by_urdf_whatever_joints_are_lowered_before_it(tree: Any, kind: Any, actuator: Any) -> None:
+    axes: dict[str, Any] = {"universal": {"axes": ((1, 0, 0), (0, 1, 0))}, "revolute": {"axis": (0, 0, 1)}}
+    model = Model(name="m")
+    base = model.add_body("a", joint="weld")
+    model.add_body("b", parent=base, at=(1, 0, 0), joint=tree, **axes.get(tree, {}))
+    model.add_joint("l", kind, child="b", parent="a", actuator=actuator, **axes.get(kind, {}))
+    losses = [loss for loss in exoskel.convert(model, to="urdf").losses if "exoskel:add" in loss.path]
+    assert losses
+    assert {(loss.fate.value, loss.why) for loss in losses} == {
+        ("dropped", "not written: URDF robots are trees, and this joint closes a loop (UR701)")
+    }

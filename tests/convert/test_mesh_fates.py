@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.convert.report import Report
+from exoskel.conversion.report import Report
 from exoskel.fates import Fate, NodeFate
-from exoskel.source.convexity import has_hollows, is_convex
 from exoskel.source.meshes import MeshFiles
+from exoskel.source.surface import has_hollows, is_convex
 
 L_SHAPE = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
 SQUARE = [(0, 0), (1, 0), (1, 1), (0, 1)]
@@ -82,7 +82,7 @@ def test_meshes_that_collide_as_they_are_stay_exact(case: str, tmp_path: Path) -
 
 
 def test_large_static_meshes_collide_as_their_hulls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exoskel.source.convexity.MAX_SLABS", 3)
+    monkeypatch.setattr("exoskel.source.surface.MAX_SLABS", 3)
     (tmp_path / "part.obj").write_text(prism(L_SHAPE), encoding="utf-8")
     report = exoskel.convert(sdf(tmp_path / "p.sdf", "part.obj", static=True), to="mjcf")
     assert geometry(report).fate is Fate.APPROXIMATED and "MJ501" in geometry(report).why

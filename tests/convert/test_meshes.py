@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import exoskel
-from exoskel.convert.folder import convert_files
-from exoskel.convert.selection import file_names
+from exoskel.conversion.folder import convert_files
+from exoskel.conversion.selection import file_names
 from exoskel.formats.mjcf import file_writer
 from exoskel.scene.shape import Mesh
 from exoskel.source.meshes import MeshFiles
@@ -255,3 +255,25 @@ def test_a_mesh_file_is_scaled_for_each_shape(tmp_path: Path) -> None:
     assert [one[1][0].tolist() for one in found if one is not None] == [
         [1, 2, 0] if mirrored else [0, 2, 1] for mirrored in (False, False, False, True, False)
     ]
+
+
+UNUSABLE = {"not a mesh": b"not a mesh", "one triangle": b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "empty": b""}
+TARGETS = ("a.skel", "a.xode", "a.xml", "a.sdf", "a.urdf", "a.usda", "a.glb")
+
+
+@pytest.mark.parametrize("meshes", ["copy", "reference", "absolute"])
+@pytest.mark.parametrize("content", UNUSABLE)
+def test_the_rest_of_a_scene_with_an_unusable_mesh_is_converted(tmp_path: Path, content: str, meshes: Any) -> None:
+    mesh = '<geometry><mesh filename="bad.obj"/></geometry>'
+    link = f'<link name="b"><visual>{mesh}</visual><collision>{mesh}</collision></link>'
+    (tmp_path / "bad.obj").write_bytes(UNUSABLE[content])
+    (tmp_path / "a.urdf").write_text(f'<robot name="r">{link}</robot>', encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    for name in TARGETS:
+        report = exoskel.convert(tmp_path / "a.urdf", tmp_path / "out" / name, meshes=meshes)
+        assert report.saved and report.certificate.passed
+        if name == "a.xml":
+            assert {item.why for item in report.losses} <= {
+                "the mesh cannot be read and is not written (MJ606)",
+                "the mesh has fewer than four vertices, or no triangles, and is not written (MJ606)",
+            }

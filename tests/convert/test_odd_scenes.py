@@ -52,3 +52,15 @@ def test_a_path_that_xml_does_not_allow_is_refused_with_its_name(folder: bytes, 
     exoskel.convert(place / "skel" / "actuators.skel", place / "out.sdf", meshes="copy")
     with pytest.raises(exoskel.ExoskelError, match=f"label.*obj' cannot be written to a file: it contains .*{message}"):
         exoskel.convert(scene, tmp_path / "out.sdf", meshes="reference")
+
+
+@pytest.mark.parametrize("to", ["skel", "xode", "sdf", "mjcf", "usd"])
+def test_a_loop_joint_may_come_before_the_parent_joint_of_its_child(to: str) -> None:
+    scene = exoskel.load("dart://sample/xode/four_bar.xode")
+    model = next(model for model in scene.world.models if any(joint.loop for joint in model.joints))
+    model.joints.sort(key=lambda joint: not joint.loop)
+    report = exoskel.convert(scene, to=to)
+    assert report.certificate.passed
+    read = exoskel.load(report.data, format=to)
+    loops = {joint.name for joint in model.joints if joint.loop}
+    assert {joint.name for joint in read.world.joints() if joint.loop} == loops

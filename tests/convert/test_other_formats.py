@@ -34,7 +34,7 @@ def test_every_sample_round_trips(file: Path, format: str, tmp_path: Path) -> No
     output = tmp_path / "folder" if format == "urdf" else tmp_path / f"there.{format}"
     there = exoskel.convert(file, output, to=format)
     assert failed(there) == [] and there.saved
-    for path in sorted(output.iterdir()) if output.is_dir() else [output]:
+    for path in sorted(output.glob("*.urdf")) if output.is_dir() else [output]:  # others are initial states
         assert failed(exoskel.convert(path, tmp_path / "back.skel")) == []
         assert failed(exoskel.convert(path, tmp_path / "back.xode")) == []
 

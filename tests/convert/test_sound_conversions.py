@@ -10,6 +10,10 @@ import pytest
 import exoskel
 from exoskel.fates import Fate
 from exoskel.formats.interface import Semantics
+from tests.motion.random_worlds import CLASSES as SKEL_CLASSES
+from tests.motion.random_worlds import RandomWorld, random_world
+from tests.motion.random_xode import CLASSES as XODE_CLASSES
+from tests.motion.random_xode import random_xode
 from tests.support.places import sample_files
 
 LONG_COLOR = "0.792156862745098 0.819607843137255 0.933333333333333"
@@ -76,3 +80,79 @@ ANGULAR_MOTOR = """<xode><transform><rotation><euler x="0.1" y="0.2" z="0.3"/></
 def test_angular_motors_on_floating_bodies_are_converted_in_any_frame(link: str, to: str) -> None:
     report = exoskel.convert(ANGULAR_MOTOR.format(link=link), to=to, model="a" if to == "urdf" else None)
     assert report.certificate is None or [check for check in report.certificate.checks if not check.passed] == []
+
+
+UNUSED_VERTEX = """<xode version="1.0r22"><world name="w"><space name="s"><geom name="g"><trimesh><vertices>
+<v x="0" y="0" z="0"/><v x="1" y="0" z="0"/><v x="0" y="1.5" z="0"/><v x="0" y="0" z="1"/></vertices>
+<triangles><t ia="1" ib="2" ic="4"/></triangles></trimesh></geom></space></world></xode>"""
+MOTOR_IN_A_RING = """<xode version="1.0r22"><world name="w"><space name="s"><body name="c"/><body name="b"/>
+<joint name="m"><link1 body="b"/><amotor/></joint>
+<joint name="u"><link2 body="c"/><universal><axis x="0" y="1" z="0"/><axis x="1" y="0" z="0"/></universal></joint>
+<joint name="f"><link1 body="b"/><link2 body="c"/><fixed/></joint></space></world></xode>"""
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("text", [UNUSED_VERTEX, MOTOR_IN_A_RING], ids=["unused vertex", "motor in a ring"])
+def test_scenes_that_were_found_at_random_are_converted(text: str, to: str) -> None:
+    assert not failures(exoskel.convert(text, to=to))
+
+
+LARGE = """<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>{mass}</mass></inertia></body>
+<joint type="prismatic" name="j" actuator="{actuator}"><parent>world</parent><child>b</child><axis><xyz>1 0 0</xyz>{axis}
+</axis>{dof}</joint></skeleton></world></skel>"""
+SLIDER = {"mass": "1", "actuator": "force", "axis": "", "dof": ""}
+LIMITS = "<limit><lower>{}</lower><upper>{}</upper></limit>"
+RANGE = '<dof local_index="0"><{} lower="{}" upper="{}"/></dof>'
+LARGE_NUMBERS = {
+    "mass": {"mass": "1e60"},
+    "damping": {"axis": "<dynamics><damping>1e50</damping></dynamics>"},
+    "friction": {"axis": "<dynamics><friction>1e50</friction></dynamics>"},
+    "both limits": {"axis": LIMITS.format("-1e12", "1e12")},
+    "upper limit": {"axis": LIMITS.format("-1", "1e17")},
+    "force limits": {"dof": RANGE.format("force", "-1e50", "1e50")},
+    "forces of a servo": {"dof": RANGE.format("force", "-1e50", "1e50"), "actuator": "servo"},
+    "velocity limits": {"dof": RANGE.format("velocity", "-1e50", "1")},
+    "initial velocity": {"dof": "<init_vel>1e60</init_vel>"},
+}
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("values", LARGE_NUMBERS.values(), ids=LARGE_NUMBERS)
+def test_numbers_out_of_the_range_of_a_format_are_losses_or_exact(values: dict[str, str], to: str) -> None:
+    assert not failures(exoskel.convert(LARGE.format(**SLIDER | values), to=to))
+
+
+def test_a_number_out_of_single_precision_is_approximated_in_usd() -> None:
+    report = exoskel.convert(LARGE.format(**SLIDER | LARGE_NUMBERS["mass"]), to="usd")
+    (found,) = [item for item in report.losses if item.path.endswith("mass")]
+    assert found.fate is Fate.APPROXIMATED and "1e+60 is out of the range of single precision" in found.why
+
+
+RANDOM_WORLDS = [
+    *(random_world(kind, seed) for kind in SKEL_CLASSES for seed in (1000, 1006, 1011)),
+    *(random_xode(kind, seed) for kind in XODE_CLASSES for seed in (1000, 1007)),
+    random_world("free", 1017),
+]
+
+
+@pytest.mark.parametrize("world", RANDOM_WORLDS, ids=lambda world: world.name)
+def test_random_worlds_are_converted_to_every_format_and_back(world: RandomWorld, tmp_path: Path) -> None:
+    own = "skel" if world.text.startswith("<skel") else "xode"
+    source = tmp_path / f"source.{own}"
+    source.write_text(world.text)
+    for to in FORMATS:
+        folder = tmp_path / to
+        folder.mkdir()
+        output = folder if to == "urdf" else folder / f"x.{EXTENSIONS.get(to, to)}"  # URDF: a file for each model
+        report = exoskel.convert(source, output, to=to)
+        assert report.saved and not failures(report), to
+        for file in _documents(folder, to) if to not in ("gltf", own) else ():
+            back = exoskel.convert(file, tmp_path / f"back.{own}", overwrite=True)
+            assert back.saved and not failures(back), to
+
+
+EXTENSIONS = {"mjcf": "xml", "usd": "usda", "gltf": "glb"}
+
+
+def _documents(folder: Path, to: str) -> list[Path]:
+    return sorted(folder.glob(f"*.{EXTENSIONS.get(to, to)}"))

@@ -29,8 +29,8 @@ from exoskel.formats.usd.write import write as write_usd
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.markup import Markup, serialize
+from exoskel.source.numbers import given_numbers, round_markup
 from exoskel.source.output_context import OutputContext
-from exoskel.source.settled_numbers import given_numbers, settle_markup
 from tests.external.expectation import Array, Mechanism
 from tests.external.mechanisms import Tree, read_mechanism
 from tests.external.mjcf import MjcfMechanism, holders
@@ -53,9 +53,9 @@ def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Writte
     yield from _WRITERS[format](scene, stem, folder)
 
 
-def _settled_text(root: Markup, scene: Scene) -> str:
-    """The text of a document with settled numbers, as conversions write it."""
-    settle_markup(root, given_numbers(scene.documents))
+def _rounded_text(root: Markup, scene: Scene) -> str:
+    """The text of a document with rounded numbers, as conversions write it."""
+    round_markup(root, given_numbers(scene.documents))
     return serialize(root)
 
 
@@ -65,7 +65,7 @@ def _settled_text(root: Markup, scene: Scene) -> str:
 def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     for number, model in enumerate(model for world in scene.worlds for model in world.models):
         root = write_urdf(Scene([World(models=[model])]), OutputContext(folder))
-        text = _settled_text(root, scene)
+        text = _rounded_text(root, scene)
         yield WrittenDocument(
             f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder)
         )
@@ -86,7 +86,7 @@ def _urdf_shift(model: Model, joint: Joint | None) -> Array:
 
 def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     root = write_sdf(scene, OutputContext(folder))
-    text = _settled_text(root, scene)
+    text = _rounded_text(root, scene)
     yield WrittenDocument(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
 
 
@@ -144,14 +144,17 @@ def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
         document = write_document(world, OutputContext(folder))
         several = max(Counter(holders(document)[0].values()).values(), default=0) > 1
         repaired = any(repair.fault == "moment" for repair in Inertials(_moving(world)).repairs)
-        traits = frozenset(
-            trait for trait, has in (("several joints in a body", several), ("a moment of zero", repaired)) if has
-        )
+        known = {
+            "several joints in a body": several,
+            "a moment of zero": repaired,
+            "more than 700 joints": len(holders(document)[0]) > 700,
+        }
+        traits = frozenset(trait for trait, has in known.items() if has)
         short = write_document(world, OutputContext(folder))
         names = shorten_names(short)
         yield WrittenDocument(
             f"{stem}.{number}.xml",
-            _settled_text(markup(short), scene),
+            _rounded_text(markup(short), scene),
             traits,
             partial(_mjcf_mechanism, world, document, names),
         )

@@ -43,6 +43,12 @@ LIMITS = (
         trait="several joints in a body",
         skips=("pose", "mass_matrix"),
     ),
+    Limit(
+        "pinocchio",
+        "mjcf",
+        "Pinocchio stores tensors of the third power of the number of coordinates, which need many gigabytes",
+        trait="more than 700 joints",
+    ),
     Limit("drake", "sdf", "Drake does not support loops", message="form one or more loops"),
     Limit("drake", "sdf", "Drake supports only one joint between two links", message="already has joint"),
     Limit("drake", "sdf", "Drake does not support revolute2 joints", message="Joint type (revolute2) not supported"),
@@ -70,6 +76,13 @@ LIMITS = (
         "usd",
         "Newton replaces unphysical moments of inertia",
         trait="unphysical moments",
+        skips=("inertia",),
+    ),
+    Limit(
+        "usd",
+        "usd",
+        "USD states no principal moment of zero: usd-core computes the moments from the shapes",
+        trait="a moment of zero",
         skips=("inertia",),
     ),
     Limit("mujoco", "urdf", "MuJoCo rejects moving bodies without mass", message="must be larger than mjMINVAL"),
@@ -121,10 +134,10 @@ KNOWN_MESSAGES = (
 )
 
 
-def limit_of_traits(reader: str, format: str, traits: Iterable[Trait]) -> Limit | None:
-    """The limit that applies to a document by its traits."""
+def limits_of_traits(reader: str, format: str, traits: Iterable[Trait]) -> list[Limit]:
+    """The limits that apply to a document by its traits."""
     known = set(traits)
-    return next((limit for limit in _of(reader, format) if limit.trait in known), None)
+    return [limit for limit in _of(reader, format) if limit.trait in known]
 
 
 def limit_of_message(reader: str, format: str, comparison: Comparison) -> Limit | None:

@@ -11,6 +11,7 @@ from exoskel.formats.mjcf.model import joints
 from exoskel.formats.mjcf.model.coordinates import SIZES, Coordinates, document_addresses
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
+from exoskel.formats.mjcf.model.soft_bodies import POINT_MOMENT, body_skins
 from exoskel.formats.mjcf.names import NameTable
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.item import qualified_name
@@ -19,9 +20,9 @@ from tests.external.mechanisms import draw, moving
 
 
 class MjcfMechanism:
-    """A world and the parts that only MJCF has: flywheels of motors, and copies of bodies that close loops.
+    """A world and the parts that only MJCF has: flywheels of motors, copies of bodies that close loops, points of skins.
 
-    A copy shares the mass of its body and is a child of the other body of the loop joint, at rest.
+    A copy shares the mass of its body and is a child of the other body of the loop joint, at rest.  Points are at rest.
     """
 
     def __init__(self, world: World, document: MjcfElement, names: NameTable) -> None:
@@ -40,6 +41,16 @@ class MjcfMechanism:
                 self.bodies[qualified_name(model.name, body.name)] = self._inertial(model, body)
         self.hung = list(self._stand_ins())
         self.bodies |= {name: self._inertial(model, joint.child) for name, model, joint in self.hung}
+        held = set(self.holders.values())
+        self.points = [
+            (skin.point_name(number), skin, position)
+            for skin in body_skins(world)
+            if skin.moves and skin.point_name(0) in held
+            for number, position in enumerate(skin.skin.points)
+        ]
+        self.bodies |= {
+            name: Inertial(skin.point_mass, np.zeros(3), POINT_MOMENT * np.eye(3)) for name, skin, _ in self.points
+        }
         self.flywheels = [name for name in self.holders.values() if name not in self.bodies]
         least = Inertial(MIN_MASS, np.zeros(3), MIN_MOMENT * np.eye(3))
         self.bodies |= dict.fromkeys(self.flywheels, least)
@@ -77,7 +88,11 @@ class MjcfMechanism:
                 parent = number[id(joint.parent)]
                 child = mine[parent] @ spatial.inverse(zero[parent]) @ child
             hung.append(child)
-        return np.concatenate([mine, np.array(hung).reshape(-1, 4, 4), spatial.identity(len(self.flywheels))])
+        points = [
+            mine[number[id(skin.body)]] @ spatial.transform(np.eye(3), position) for _, skin, position in self.points
+        ]
+        added = np.array([*hung, *points]).reshape(-1, 4, 4)
+        return np.concatenate([mine, added, spatial.identity(len(self.flywheels))])
 
     def values(self, q: Array) -> Values:
         qpos = np.zeros(self.coordinates.nq)

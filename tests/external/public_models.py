@@ -20,7 +20,8 @@ from importlib.metadata import PackageNotFoundError, distributions
 from pathlib import Path
 from typing import Any
 
-from exoskel.convert.folder import FolderRow, convert_files, scene_files
+from exoskel.conversion.folder import FolderRow, convert_files
+from exoskel.formats.file_search import scene_files
 from tests.support.places import GOLDEN
 
 FILE = GOLDEN / "public.json"

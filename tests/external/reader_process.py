@@ -28,6 +28,10 @@ class ExternalReader(Struct, frozen=True):
     formats: tuple[str, ...]
     quantities: tuple[str, ...] = ("mass", "com", "inertia", "pose", "mass_matrix", "dofs")
     """The quantities that it reports."""
+    script: str = ""
+    """The name of its script, if it differs from its own."""
+    bound: float = 0.0
+    """The largest difference that its own precision allows, if it is not that of the format."""
 
 
 READERS = (
@@ -40,6 +44,37 @@ READERS = (
 )
 
 
+class ReaderGroup(Struct, frozen=True):
+    """Readers that share an environment, made from `requirements/NAME.txt`."""
+
+    name: str
+    readers: tuple[ExternalReader, ...]
+
+
+_KINEMATICS = ("mass", "com", "inertia", "pose")
+OTHER_GROUPS = (
+    ReaderGroup(
+        "mujoco3", (ExternalReader("mujoco3", "MuJoCo 3.3", "mujoco", ("mjcf", "urdf"), script="mujoco", bound=1e-6),)
+    ),
+    ReaderGroup(
+        "mjcf",
+        (
+            ExternalReader("dm_control", "dm_control", "dm_control", ("mjcf",)),
+            ExternalReader("newton_mjcf", "Newton", "newton", ("mjcf",), (*_KINEMATICS, "dofs"), bound=1e-5),
+        ),
+    ),
+    ReaderGroup(
+        "urdf",
+        (
+            ExternalReader("yourdfpy", "yourdfpy", "yourdfpy", ("urdf",), _KINEMATICS),
+            ExternalReader("urchin", "urchin", "urchin", ("urdf",), _KINEMATICS),
+        ),
+    ),
+    ReaderGroup("dart", (ExternalReader("dart_files", "DART, unchanged files", "dartpy", ("sdf", "mjcf")),)),
+)
+"""Readers that cannot share an environment with `READERS`, or that read the files without changes: see `other_readers`."""
+
+
 class ReaderProcess:
     """A running external reader; it restarts after a crash."""
 
@@ -50,7 +85,7 @@ class ReaderProcess:
         self._start()
 
     def _start(self) -> None:
-        command = [self.python, str(FOLDER / f"{self.reader.name}_reader.py")]
+        command = [self.python, str(FOLDER / f"{self.reader.script or self.reader.name}_reader.py")]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.PIPE, text=True)
         self._answers: queue.Queue[str] = queue.Queue()

@@ -6,7 +6,7 @@ import os
 import queue
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 from tests.external import limits
 from tests.external.cases import Workspace, cases, digest
 from tests.external.comparison import BOUNDS, Comparison, Errors, compare, worst
+from tests.external.documents import FORMATS
 from tests.external.expectation import Expectation, expect
 from tests.external.limits import Limit
 from tests.external.reader_process import READERS, ReaderProcess
@@ -40,6 +41,11 @@ class Outcome(Struct, frozen=True):
 
 Outcomes = dict[tuple[str, str, str], Outcome]
 """By case, format and reader."""
+
+
+def create_jobs(folder: Path, only: str, formats: Collection[str]) -> Iterator[ComparisonJob]:
+    """The jobs of some formats, for any reader; their files are in `folder`."""
+    yield from _jobs(folder, only, formats)
 
 
 def compare_all(
@@ -78,7 +84,7 @@ def _start_processes(python: str, tell: Callable[[str], None]) -> dict[str, Read
     return made
 
 
-def _jobs(folder: Path, only: str) -> Iterator[ComparisonJob]:
+def _jobs(folder: Path, only: str, formats: Collection[str] = FORMATS) -> Iterator[ComparisonJob]:
     """All jobs in order, created by as many processes as there are cores."""
     workspace = Workspace(folder)
     workspace.link_meshes()
@@ -88,6 +94,7 @@ def _jobs(folder: Path, only: str) -> Iterator[ComparisonJob]:
             for number, case in enumerate(cases())
             if only in case.name
             for format in case.formats
+            if format in formats
         ]
         for future in waiting:
             yield future.result()
@@ -115,12 +122,11 @@ def _outcome(process: ReaderProcess, job: ComparisonJob) -> Outcome:
     met: list[Limit] = []
     faults: list[str] = []
     for expected, traits in job.expectations:
-        given, limit = _compare_one(process, expected, traits)
-        if limit is not None:
-            met.append(limit)
+        given, own_limits = _compare_one(process, expected, traits)
+        met += own_limits
         if given is not None:
             found.append(given)
-            messages = limits.unexpected_messages(process.reader.name, job.format, given.said) if limit is None else []
+            messages = limits.unexpected_messages(process.reader.name, job.format, given.said) if not own_limits else []
             own = [given.failed] if given.failed else [*given.faults(BOUNDS[job.format]), *messages]
             faults += [f"{expected.file.name}: {fault}" for fault in own]
     return Outcome(worst(found) if found else {}, met, faults)
@@ -128,17 +134,18 @@ def _outcome(process: ReaderProcess, job: ComparisonJob) -> Outcome:
 
 def _compare_one(
     process: ReaderProcess, expected: Expectation, traits: frozenset[str]
-) -> tuple[Comparison | None, Limit | None]:
-    """The comparison without the quantities that a limit skips, and the limit."""
+) -> tuple[Comparison | None, list[Limit]]:
+    """The comparison without the quantities that limits skip, and the limits."""
     reader = process.reader.name
-    limit = limits.limit_of_traits(reader, expected.format, traits)
-    if limit is not None and limit.is_whole:
-        return None, limit
+    met = limits.limits_of_traits(reader, expected.format, traits)
+    if any(limit.is_whole for limit in met):
+        return None, met
     given = compare(expected, process.ask(expected.request()))
-    limit = limit or limits.limit_of_message(reader, expected.format, given)
-    if limit is None:
-        return given, None
-    if limit.is_whole:
-        return None, limit
-    errors = {name: error for name, error in given.errors.items() if name not in limit.skips}
-    return Comparison(errors, given.failed, given.said), limit
+    reported = limits.limit_of_message(reader, expected.format, given)
+    if not met and reported is not None:
+        met = [reported]
+    if any(limit.is_whole for limit in met):
+        return None, met
+    skipped = {name for limit in met for name in limit.skips}
+    errors = {name: error for name, error in given.errors.items() if name not in skipped}
+    return Comparison(errors, given.failed, given.said), met

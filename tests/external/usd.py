@@ -13,7 +13,7 @@ from exoskel import Joint, Kinematics, Model, Scene, World, spatial
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.formats.usd.writer.joint_axes import ROTATIONS, TRANSLATIONS, fits, plan
-from exoskel.scene.initial_velocities import initial_twists
+from exoskel.scene.kinematics import initial_twists
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.output_context import OutputContext
 from tests.external.expectation import Array, Dof, Inertial, InitialState, Mechanism, Values
@@ -146,6 +146,7 @@ def traits(models: Sequence[Model], layer: Layer) -> frozenset[str]:
     scopes = [prim for root in layer.prims for prim in root.iter() if prim.type == "Scope" and prim.name == "joints"]
     found = {
         "unphysical moments": not all(map(_is_solid, inertials(moving))),
+        "a moment of zero": any(map(_has_moment_of_zero, inertials(moving))),
         "no joint between two bodies": any(map(_is_fixed_to_the_world, scopes)),
     }
     return frozenset(trait for trait, has in found.items() if has)
@@ -156,10 +157,17 @@ def _is_solid(one: Inertial) -> bool:
     return one.mass > 0.0 and low > _SLACK * high and low + middle > (1.0 + _SLACK) * high
 
 
+def _has_moment_of_zero(one: Inertial) -> bool:
+    """Whether a principal moment is zero in double precision, though not all of them are."""
+    low, _, high = np.linalg.eigvalsh(one.moment)
+    return one.mass > 0.0 and high > 0.0 and low <= _ROUNDING * high
+
+
 def _is_fixed_to_the_world(joints: Prim) -> bool:
     """Whether all joints of a model connect to the world."""
     return not any("rel physics:body0" in joint.properties for joint in joints.children)
 
 
+_ROUNDING = 1e-14
 _SLACK = 1e-6
 """The margin, relative to the largest moment, by which moments must be physical to be so in single precision."""

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,8 @@ import pytest
 
 import exoskel
 from exoskel.cli.main import main
-from exoskel.source import atomic_write, temporary_files
-from exoskel.source.atomic_write import FileChangedError, write_atomically
-from exoskel.source.temporary_files import TemporaryFolder, remove_abandoned
+from exoskel.source import atomic_write
+from exoskel.source.atomic_write import FileChangedError, TemporaryFolder, remove_abandoned, write_atomically
 from tests.support.xml import one_body
 
 DOCUMENT = one_body("<transfromation>0 0 1 0 0 0</transfromation>")
@@ -160,6 +159,44 @@ def test_a_command_does_not_overwrite_a_change(
     assert file.read_text() not in (OTHER, DOCUMENT)
 
 
+RACE = """
+import sys
+from pathlib import Path
+from exoskel.source.atomic_write import FileChangedError, write_atomically
+for number, line in enumerate(sys.stdin):
+    try:
+        write_atomically(Path(sys.argv[1]), sys.argv[2].encode(), b"old %d" % number)
+        print("written", flush=True)
+    except FileChangedError:
+        print("refused", flush=True)
+"""
+
+
+def test_of_several_processes_that_save_at_once_only_one_succeeds(file: Path) -> None:
+    """Two could find the file unchanged, and the second replaced what the first had written."""
+    command = [sys.executable, "-c", RACE, str(file)]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen([*command, name], stdin=pipe, stdout=pipe, text=True, bufsize=1) for name in "abc"]
+    for number in range(150):
+        file.write_text(f"old {number}")
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+        answers = [process.stdout.readline().strip() for process in processes if process.stdout is not None]
+        assert sorted(answers) == ["refused", "refused", "written"]
+        assert file.read_text() == "abc"[answers.index("written")]
+    for process in processes:
+        process.communicate(timeout=60)
+
+
+def test_a_file_that_another_program_keeps_locked_is_saved(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic_write, "_ATTEMPTS", 2)
+    with file.open() as other:
+        assert atomic_write.lock(other.fileno())
+        write_atomically(file, b"new", file.read_bytes())
+    assert file.read_bytes() == b"new"
+
+
 # --- permissions ---------------------------------------------------------------------------------------
 
 
@@ -185,6 +222,62 @@ def test_a_private_file_is_private_while_it_is_saved(file: Path, monkeypatch: py
         os.umask(before)
     assert set(seen) == {0o600, mode}
     assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("open_umask")
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(0o600, 0o600), (0o640, 0o640), (0o644, 0o644), (0o666, 0o644), (0o444, 0o644)]
+)
+def test_outputs_cannot_be_read_by_more_users_than_the_source(file: Path, mode: int, expected: int) -> None:
+    scene = exoskel.load(file)
+    file.chmod(mode)
+    exoskel.convert(file, file.with_name("a.xode"))
+    exoskel.save(scene, file.with_name("b.skel"))
+    assert [_mode(file.with_name(name)) for name in ("a.xode", "b.skel")] == [expected, expected]
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_outputs_of_a_private_mesh_or_with_an_initial_state_are_private(tmp_path: Path) -> None:
+    mesh, robot = tmp_path / "in" / "mesh.obj", tmp_path / "in" / "robot.skel"
+    mesh.parent.mkdir()
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
+    shape = (
+        "<visualization_shape><geometry><mesh><file_name>mesh.obj</file_name></mesh></geometry></visualization_shape>"
+    )
+    robot.write_text(one_body(f"<transformation>0 0 1 0 0 0</transformation>{shape}"))
+    mesh.chmod(0o600)
+    exoskel.convert(robot, tmp_path / "out" / "robot.sdf", meshes="copy")
+    assert {_mode(path) for path in (tmp_path / "out").rglob("*") if path.is_file()} == {0o600}
+    assert len([path for path in (tmp_path / "out").rglob("*") if path.is_file()]) > 1
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_an_output_that_exists_keeps_its_permissions(file: Path) -> None:
+    output = file.with_name("a.xode")
+    output.write_text("old")
+    output.chmod(0o664)
+    file.chmod(0o600)
+    exoskel.convert(file, output)
+    assert _mode(output) == 0o664
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_an_output_in_another_group_is_closed_to_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.chmod(0o640)
+    monkeypatch.setattr(atomic_write.os, "getegid", lambda: file.stat().st_gid + 1)
+    exoskel.convert(file, file.with_name("a.xode"))
+    assert _mode(file.with_name("a.xode")) == 0o600
 
 
 def test_a_file_that_loses_its_group_is_closed_to_the_new_group(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,9 +325,8 @@ def test_other_names_of_a_saved_file_are_mentioned(file: Path, capsys: pytest.Ca
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from exoskel.source import temporary_files
 from exoskel.source.atomic_write import open_atomically
-from exoskel.source.temporary_files import TemporaryFolder
+from exoskel.source.atomic_write import TemporaryFolder
 kept = TemporaryFolder(sys.argv[1])
 (kept.path / "large").write_bytes(b"x")
 with open_atomically(Path(sys.argv[1]) / "scene.skel") as file:
@@ -278,7 +370,7 @@ def test_files_of_others_are_not_removed(tmp_path: Path, monkeypatch: pytest.Mon
     remove_abandoned(tmp_path)
     assert sorted(tmp_path.iterdir()) == before
     _age(tmp_path)
-    monkeypatch.setattr(temporary_files.os, "geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr(atomic_write.os, "geteuid", lambda: os.getuid() + 1)
     remove_abandoned.cache_clear()
     remove_abandoned(tmp_path)
     assert sorted(tmp_path.iterdir()) == before, "it belongs to another user"

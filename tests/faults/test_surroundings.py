@@ -14,8 +14,8 @@ import pytest
 
 import exoskel
 from exoskel.cli.main import main
-from exoskel.convert import folder as conversion_folder
 from exoskel.engines.engine_process import EngineProcess
+from exoskel.formats.file_search import scene_files
 from exoskel.source.atomic_write import WriteError, check_writable, make_folder, write_atomically
 from tests.support.xml import one_body
 
@@ -45,9 +45,9 @@ def _command(*arguments: str | Path, script: str = '"$@"', **options: Any) -> su
      "diff", "samples", "schema skel", "describe joint", "explain SK024", "engines", "--help", "--version"],
 )  # fmt: skip
 def test_standard_output_on_a_full_disk_is_an_error(file: Path, arguments: str) -> None:
-    verb, *options = arguments.split()
-    files = {"diff": [file, file]}.get(verb, [file] if verb in ("check", "info", "fmt", "run") else [])
-    done = _command(verb, *files, *options, script='"$@" > /dev/full')
+    command, *options = arguments.split()
+    files = {"diff": [file, file]}.get(command, [file] if command in ("check", "info", "fmt", "run") else [])
+    done = _command(command, *files, *options, script='"$@" > /dev/full')
     assert done.returncode == 2
     assert done.stderr == "exoskel: cannot write to standard output: no space left on device\n"
 
@@ -109,7 +109,7 @@ def test_a_folder_that_vanishes_is_left_out_of_a_conversion(file: Path, monkeypa
         return own(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    assert conversion_folder.scene_files(file.parent) == [file]
+    assert scene_files(file.parent) == [file]
     assert not vanishing.exists()
 
 

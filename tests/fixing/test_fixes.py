@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.diagnostics import Diagnostic, Severity, is_typo
+from exoskel.diagnostics import Diagnostic, KnownNames, Severity, is_typo
 from exoskel.formats.fixer import ACTIONS, FixedFile, Fixes, apply_fixes, fixable_diagnostics
 from exoskel.formats.registry import FORMATS
 from exoskel.formats.skel.codes import FIXES as SKEL_FIXES
@@ -122,7 +122,11 @@ def test_utf16_files_are_fixed_in_utf16(folder: Path) -> None:
         ("xy", "yx", False),
         ("mess", "mass_struct", False),
         ("heigth", "height", True),
-        ("bxo", "box", False),
+        ("bxo", "box", True),
+        ("hp", "hip", True),
+        ("ab", "ac", True),
+        ("b", "ab", False),
+        ("b1", "b2", False),
         ("larm", "rarm", False),
         ("lmotor", "amotor", False),
     ],
@@ -137,6 +141,15 @@ def test_which_names_count_as_misspelt(word: str, meant: str, slip: bool) -> Non
 )
 def test_which_terms_of_a_format_count_as_misspelt(word: str, meant: str, slip: bool) -> None:
     assert is_typo(word, meant, is_term=True) is slip
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "fixed"),
+    [("hp", ("hip", "toe"), "hip"), ("ab", ("ac", "xy"), "ac"), ("ab", ("ac", "ad"), ""), ("lg", ("leg", "lag"), "")],
+)
+def test_short_names_are_fixed_if_one_name_differs_by_a_typo(word: str, known: tuple[str, ...], fixed: str) -> None:
+    found = KnownNames(known).suggestion(word)
+    assert (found.word if found.sure else "") == fixed
 
 
 def test_an_ambiguous_name_is_not_fixed(folder: Path) -> None:

@@ -190,3 +190,70 @@ TWO_NAMES = """<skel version="1.0"><world name="w"><skeleton name="s">
 def test_a_problem_that_follows_from_one_of_two_misspelt_names_shows_the_right_one() -> None:
     (found,) = [d for d in exoskel.load(TWO_NAMES).diagnostics if d.code == "SK074"]
     assert found.note == "follows from 'revolut' in line 3"
+
+
+def test_a_problem_that_follows_from_two_names_together_shows_one_of_them() -> None:
+    text = TWO_NAMES.replace("<child>b</child>", "<child>arn</child>").replace('body name="b"', 'body name="arm"')
+    (found,) = [d for d in exoskel.load(text).diagnostics if d.code == "SK074"]
+    assert found.note == "follows from 'revolut' in line 3"
+
+
+URDF_NAMES = """<robot name="r"><link name="base"/><link name="lower_arm"><visula><geometry><box size="1 1 1"/></geometry></visula>
+<inertial><mas value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<link name="hand"/><joint name="wrist" type="fixed"><parent link="lower_arm"/><child link="hand"/></joint>
+<joint name="elbow" type="revolut"><parent link="base"/><child link="lower_amr"/><axis xyzz="0 0 1"/>
+<limit lower="0" uper="1" effort="1" velocity="1"/></joint></robot>"""
+SDF_NAMES = """<sdf version="1.9"><world name="w"><model name="m"><link name="base"><inertail><mass>1</mass></inertail></link>
+<link name="lower_arm"><colision name="c"><geometry><bxo><size>1 1 1</size></bxo></geometry></colision></link>
+<joint name="elbow" type="revolut"><parent>base</parent><child>lower_amr</child><axis><xyz>0 0 1</xyz>
+<limt><lower>0</lower></limt></axis></joint></model></world></sdf>"""
+MJCF_NAMES = """<mujoco model="m"><worldbody><body nam="arm"><joint name="elbow" type="hige" axs="0 0 1"/>
+<geom typ="box" size="1 1 1"/><bdy name="hand"><gem size="1"/></bdy><geom type="mesh" mesh="tetrahedro"/></body></worldbody>
+<asset><mesh name="tetrahedron" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
+<actuator><motor joint="elbwo"/></actuator></mujoco>"""
+MEANT = {
+    "visula": "visual",
+    "mas ": "mass ",
+    'revolut"': 'revolute"',
+    "lower_amr": "lower_arm",
+    "xyzz": "xyz",
+    "uper": "upper",
+}
+MEANT |= {
+    "inertail": "inertial",
+    "colision": "collision",
+    "bxo": "box",
+    "limt": "limit",
+    "nam=": "name=",
+    "hige": "hinge",
+}
+MEANT |= {
+    "axs": "axis",
+    "typ=": "type=",
+    "bdy": "body",
+    "gem ": "geom ",
+    'tetrahedro"': 'tetrahedron"',
+    "elbwo": "elbow",
+}
+
+
+@pytest.mark.parametrize("text", [URDF_NAMES, SDF_NAMES, MJCF_NAMES], ids=["urdf", "sdf", "mjcf"])
+def test_misspelt_elements_attributes_words_and_references_of_other_formats_are_repaired(text: str) -> None:
+    meant = text
+    for wrong, right in MEANT.items():
+        meant = meant.replace(wrong, right)
+    assert not [d for d in exoskel.load(meant).diagnostics if d.severity is Severity.ERROR]
+    found = exoskel.load(text).diagnostics
+    assert [d for d in found if d.hint.startswith("did you mean")]
+    assert fixed(text.encode()).decode() == meant
+
+
+def test_all_misspelt_names_of_mjcf_are_reported_at_once() -> None:
+    found = {d.hint for d in exoskel.load(MJCF_NAMES).diagnostics if d.key.startswith("MJ106")}
+    words = ("name", "hinge", "axis", "type", "body", "geom")
+    assert {f"did you mean '{word}'?" for word in words} <= found
+
+
+def test_elements_of_other_programs_in_urdf_are_not_renamed() -> None:
+    text = '<robot name="r"><link name="a"/><gazebo_plugin/><controllers/></robot>'
+    assert fixed(text.encode()).decode() == text

@@ -194,7 +194,7 @@ def run_reader(data: bytes) -> bool:
 
     warnings.simplefilter("ignore")  # NumPy warns about overflow
     scene = load(data)
-    found = [d.message for d in check(scene) if "finite" not in d.message]
+    found = [d.message for d in check(scene) if d.severity == "error" and "finite" not in d.message]
     assert not found, found
     return bool(scene.worlds)
 
@@ -281,7 +281,7 @@ def _edit(scene: Scene, rng: random.Random) -> None:
 @cache
 def _converter(to: str) -> Callable[[Scene, random.Random], None]:
     def convert_to(scene: Scene, rng: random.Random) -> None:
-        from exoskel.convert.driver import convert
+        from exoskel.conversion.driver import convert
 
         convert(scene, None, to=to)
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.fuzz import file_names, mesh_files, options, pipeline, seeds, well_formedness
+from tests.fuzz import extreme_numbers, file_names, mesh_files, options, pipeline, seeds, well_formedness
 from tests.fuzz.mutate import learn_vocabulary, mutate_document
 from tests.fuzz.mutate_others import archive, comment
 
@@ -39,13 +39,15 @@ WRITING = (
     "losses",
     "emitters",
     "file_writer",
-    "format",
     "source_mapping",
 )
 """Modules of a format's package that no reader uses."""
 SAVING = (r"def (save|_save_\w+|check_target)\(",)
-DESCRIBING = (r"def (schema_type|example)\(",)
-"""Functions that serve the schema and the documentation."""
+NOT_READING = (
+    r"def (schema_type|example)\(",
+    r"def (find_unused|_scene_fields|_is_automatic|_referenced_frames|_adjusted)\(",
+)
+"""Functions that serve the schema and the documentation, and those that serve conversions."""
 
 Mutation = Callable[[bytes, random.Random, bytes], bytes]
 
@@ -181,16 +183,20 @@ def _run_pipeline(data: bytes) -> int:
     return READ if pipeline.run_pipeline(data) else MALFORMED
 
 
+def _run_numbers(data: bytes) -> int:
+    return READ if extreme_numbers.run(data) else MALFORMED
+
+
 _EMBEDDED_MODULES = ("exoskel.source.embedded_data", "exoskel.scene.validation", "exoskel.scene.value_checks")
 
 
 TARGETS = {
     target.name: target
     for target in (
-        _scenes("skel", vocabulary="skel", not_reading=DESCRIBING),
-        _scenes("xode", vocabulary="xode", not_reading=DESCRIBING),
-        _scenes("urdf", vocabulary="urdf", not_reading=(*DESCRIBING, r"def (_?add\w*|roll_pitch_yaw)\(")),
-        _scenes("sdf", vocabulary="sdf", not_reading=DESCRIBING),
+        _scenes("skel", vocabulary="skel", not_reading=NOT_READING),
+        _scenes("xode", vocabulary="xode", not_reading=NOT_READING),
+        _scenes("urdf", vocabulary="urdf", not_reading=(*NOT_READING, r"def (_?add\w*|roll_pitch_yaw)\(")),
+        _scenes("sdf", vocabulary="sdf", not_reading=NOT_READING),
         _scenes("mjcf", "exoskel.formats.mjcf.reader", "exoskel.formats.mjcf.read"),
         Target(
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
@@ -208,7 +214,7 @@ TARGETS = {
             _run_pipeline,
             pipeline.embedded_documents,
             pipeline.mutate_embedded,
-            ("exoskel.formats", "exoskel.convert", *_EMBEDDED_MODULES),
+            ("exoskel.formats", "exoskel.conversion", *_EMBEDDED_MODULES),
             most=pipeline.LARGEST,
         ),
         Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.context",)),
@@ -220,6 +226,7 @@ TARGETS = {
             ("exoskel.source.meshes", "exoskel.source.mesh_parsing"),
             most=3 * MOST,
         ),
+        Target("numbers", _run_numbers, extreme_numbers.documents, extreme_numbers.mutate, (), most=100_000),
         Target("options", options.run_command_line, options.command_lines, options.mutate_command_line, ()),
         Target("names", file_names.run, file_names.inputs, file_names.mutate, ()),
         Target("bombs", options.run_bomb, options.bombs, options.mutate_bomb, (), most=1_000_000),

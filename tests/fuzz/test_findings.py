@@ -144,11 +144,13 @@ from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.reader.compiled import compile
 from exoskel.formats.mjcf.reader.compiler import Workload
-from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
+from exoskel.formats.mjcf.reader.preprocessor import Fragment, PreparedDocument
 from exoskel.source.document import Document
 text = '<mujoco><asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset></mujoco>'
 collector = Collector(CATALOGUE, Document(text.encode(), "a.xml"))
-assert compile(PreparedDocument(text, [0], {}, {}, {}, [], Workload(1)), collector, 60.0) is None
+sizes = {"name": "h", "nrow": "60000", "ncol": "60000", "size": "1 1 1 1"}
+root = Fragment("mujoco", {}, 0, [Fragment("asset", {}, 1, [Fragment("hfield", sizes, 2)])])
+assert compile(PreparedDocument(root, {}, {}, {}, [], Workload(1)), collector, 60.0) is None
 exoskel.load(b'<mujoco><option gravity="0 0 nan"/></mujoco>', format="mjcf")
 simulation = exoskel.Simulation(exoskel.load("dart://sample/skel/pendulum.skel"))
 simulation.velocities = [1e300] * len(simulation.velocities)
@@ -239,3 +241,80 @@ def test_meshes_of_extreme_sizes_are_flat_only_if_their_points_are(size: float) 
     corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     assert not is_flat(size * corners)
     assert is_flat(size * corners[:, [0, 1, 1]])
+
+
+PARALLEL = """<sdf version="1.9"><world name="w"><model name="m"><link name="a"/><link name="b"/>
+<joint name="j" type="{kind}"><parent>a</parent><child>b</child>
+<axis><xyz>0 0 1</xyz></axis><axis2><xyz>{second}</xyz></axis2></joint></model></world></sdf>"""
+
+
+@pytest.mark.parametrize("second", ["0 0 1", "0 0 -2", "1e-5 0 1"])
+def test_a_hinge2_with_parallel_axes_is_not_written_as_xode(second: str) -> None:
+    """Readers of XODE ignore such a joint, and the certificate failed without a reason."""
+    text = PARALLEL.format(kind="revolute2", second=second)
+    with pytest.raises(exoskel.ExoskelError, match="axes of the hinge2 joint 'j' are parallel"):
+        exoskel.convert(text.encode(), None, to="xode")
+
+
+def test_a_universal_joint_with_parallel_axes_is_written_as_xode() -> None:
+    text = PARALLEL.format(kind="universal", second="0 0 1")
+    assert exoskel.convert(text.encode(), None, to="xode").certificate.passed
+
+
+@pytest.mark.parametrize("field", ["damping", "stiffness"])
+def test_negative_forces_of_joints_are_embedded_in_skel(field: str) -> None:
+    """SKEL does not have them, but the certificate expected that other readers find them."""
+    joint = f'<joint name="j" type="hinge" {field}="-1"/>'
+    text = f"<mujoco><worldbody><body>{joint}<geom size='1'/></body></worldbody></mujoco>"
+    report = exoskel.convert(text.encode(), None, to="skel")
+    assert report.certificate.passed
+    assert getattr(exoskel.load(report.data).world.models[0].joints[0].dofs[0], field) == -1.0
+
+
+@pytest.mark.parametrize("fields", ["damping", "frictionloss"])
+def test_negative_resistance_is_a_loss_in_urdf(fields: str) -> None:
+    """The written number is ignored by readers, and the certificate failed."""
+    joint = f'<joint name="j" type="hinge" {fields}="-1"/>'
+    text = f"<mujoco><worldbody><body>{joint}<geom size='1'/></body></worldbody></mujoco>"
+    report = exoskel.convert(text.encode(), None, to="urdf")
+    assert report.certificate.passed
+    assert b"-1" not in report.data
+    assert ["negative" in loss.why for loss in report.losses] == [True]
+
+
+@pytest.mark.parametrize("angles", ["0 -1", "0 30"])
+def test_the_larger_angle_limits_a_ball_joint(angles: str) -> None:
+    """MuJoCo uses the larger number; the other one gave limits in the wrong order."""
+    joint = f'<joint name="j" type="ball" limited="true" range="{angles}"/>'
+    text = f"<mujoco><worldbody><body>{joint}<geom size='1'/></body></worldbody></mujoco>"
+    expected = np.radians(max(map(float, angles.split())))
+    limits = exoskel.load(text.encode()).world.models[0].joints[0].dofs[0].position_limits
+    assert limits == pytest.approx((-expected, expected))
+
+
+def test_a_suspension_beyond_all_numbers_is_converted_or_refused() -> None:
+    """A generated motor of a joint that was not read raised KeyError."""
+    axes = (
+        '<axis x="0" y="0" z="1" SuspensionERP="0.4" SuspensionCFM="1e308"/><axis x="0" y="1" z="0" Vel="2" FMax="9"/>'
+    )
+    hinge2 = f'<hinge2><anchor x="2" y="0" z="1" absolute="true"/>{axes}</hinge2>'
+    links = '<link1 body="a"/><link2 body="b"/>'
+    slider = f'<joint name="k">{links}<slider><axis x="1" y="0" z="0"/></slider></joint>'
+    bodies = '<body name="a"/><body name="b"/>'
+    joint = f'<joint name="j">{links}{hinge2}</joint>'
+    text = f'<xode version="1.0r22"><world name="w"><space>{bodies}{slider}{joint}</space></world></xode>'
+    try:
+        assert exoskel.convert(text.encode(), None, to="mjcf").certificate.passed
+    except exoskel.ExoskelError as refusal:
+        assert "1e+308" in str(refusal) or "1e308" in str(refusal)
+
+
+def test_a_negative_mass_of_a_soft_skin_is_reported() -> None:
+    soft = "<soft_shape><total_mass>-1</total_mass><geometry><box><size>1 1 1</size><frags>3 3 3</frags></box></geometry></soft_shape>"
+    text = (
+        f'<skel version="1.0"><world name="w"><skeleton name="s"><body name="b">{soft}</body></skeleton></world></skel>'
+    )
+    scene = exoskel.load(text.encode())
+    assert [found.key for found in scene.diagnostics if found.severity is exoskel.Severity.ERROR] == ["SK050.soft"]
+    assert scene.world.models[0].bodies[0].soft.total_mass == 0.0
+    assert exoskel.convert(scene, None, to="xode").certificate.passed

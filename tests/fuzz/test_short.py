@@ -13,7 +13,7 @@ from tests.fuzz.mutate import SampleVocabulary, parts
 from tests.fuzz.targets import READ, TARGETS
 
 EXECUTIONS = 400
-FEWER = {"pipeline": 40, "options": 60, "names": 40, "bombs": 6}
+FEWER = {"pipeline": 40, "numbers": 25, "options": 60, "names": 40, "bombs": 6}
 """The number of executions of slow targets."""
 SLOWEST = 10.0
 """Processor seconds for one small document, on a busy machine."""

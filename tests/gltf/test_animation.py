@@ -25,7 +25,7 @@ def boxes(count: int) -> World:
     return world
 
 
-def tumbling(frames: int, bodies: int) -> tuple[np.ndarray, np.ndarray]:
+def rotating_boxes(frames: int, bodies: int) -> tuple[np.ndarray, np.ndarray]:
     """Times, and poses that rotate several full turns."""
     rng = np.random.default_rng(1)
     times = np.linspace(0.0, 2.0, frames)
@@ -60,14 +60,14 @@ def keys(glb: Glb, times: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("form", ["matrices", "rows"])
 def test_keyframes_are_the_poses(form: str) -> None:
-    times, poses = tumbling(60, 4)
+    times, poses = rotating_boxes(60, 4)
     glb, losses = animated(boxes(4), Motion(times, poses if form == "matrices" else pose7(poses)))
     np.testing.assert_allclose(keys(glb, times), poses, rtol=0, atol=1e-6)
     assert not losses
 
 
 def test_consecutive_quaternions_have_the_same_sign() -> None:
-    times, poses = tumbling(200, 6)
+    times, poses = rotating_boxes(200, 6)
     glb, _ = animated(boxes(6), Motion(times, poses))
     turned = [values for (_, path), (_, values) in glb.channels().items() if path == "rotation"]
     assert len(turned) == 6
@@ -97,7 +97,7 @@ def test_a_still_body_has_its_pose_of_the_motion() -> None:
 
 
 def test_all_bodies_share_their_keyframe_times() -> None:
-    times, poses = tumbling(10, 5)
+    times, poses = rotating_boxes(10, 5)
     glb, _ = animated(boxes(5), Motion(times, poses))
     (animation,) = glb.document["animations"]
     assert len({sampler["input"] for sampler in animation["samplers"]}) == 1
@@ -143,7 +143,7 @@ def test_a_motion_out_of_range_is_rejected() -> None:
 
 
 def test_a_motion_needs_a_single_world() -> None:
-    times, poses = tumbling(2, 1)
+    times, poses = rotating_boxes(2, 1)
     with pytest.raises(ExoskelError, match="the scene has 2"):
         write(Scene(worlds=[boxes(1), boxes(1)]), OutputContext(), motion=Motion(times, poses))
 

@@ -10,7 +10,7 @@ import exoskel
 from exoskel.formats.gltf.write import Motion, write
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import pose7
-from tests.gltf.test_animation import boxes, tumbling
+from tests.gltf.test_animation import boxes, rotating_boxes
 from tests.oracles import khronos
 from tests.support.scenes import all_files, name_of
 
@@ -34,7 +34,7 @@ def test_every_scene_passes_the_validator(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_motion_passes_the_validator(tmp_path: Path) -> None:
-    times, poses = tumbling(50, 7)
+    times, poses = rotating_boxes(50, 7)
     info = is_sound(
         write(exoskel.Scene(worlds=[boxes(7)]), OutputContext(), motion=Motion(times, pose7(poses))), tmp_path
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from io import BytesIO
 
@@ -114,6 +116,67 @@ def _image() -> bytes:
                meshes=[{"primitives": [{"attributes": {"POSITION": 0}, "material": 0}]}])  # fmt: skip
 
 
+def _images(size: int, materials: int) -> bytes:
+    """Valid images that are small in the file, in materials whose textures trimesh decodes to convert them."""
+    packer = zlib.compressobj(9)
+    rows = b"".join(packer.compress(b"\0" * (1 + 3 * size)) for _ in range(size)) + packer.flush()
+    chunks = {b"IHDR": struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0), b"IDAT": rows, b"IEND": b""}
+    picture = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks.items()
+    )
+    views = [
+        {"buffer": 0, "byteLength": 36},
+        {"buffer": 0, "byteOffset": 36, "byteLength": 24},
+        {"buffer": 0, "byteOffset": 60, "byteLength": len(picture)},
+    ]
+    used = {"diffuseTexture": {"index": 0}, "specularGlossinessTexture": {"index": 0}, "specularFactor": [1, 1, 1]}
+    primitive = {"attributes": {"POSITION": 0, "TEXCOORD_0": 1}}
+    return glb(_points(3) + bytes(24) + picture, bufferViews=views, accessors=[accessor(3), accessor(3, 1, "VEC2")],
+               images=[{"bufferView": 2, "mimeType": "image/png"}], textures=[{"source": 0}],
+               materials=[{"extensions": {"KHR_materials_pbrSpecularGlossiness": used}}] * materials,
+               meshes=[{"primitives": [{**primitive, "material": i} for i in range(materials)]}],
+               nodes=[{"mesh": 0}], scenes=[{"nodes": [0]}])  # fmt: skip
+
+
+# --- packages: text glTF and 3MF ------------------------------------------------------------------------
+
+
+def gltf(**changes: object) -> bytes:
+    """A triangle, with changes of the header."""
+    uri = "data:application/octet-stream;base64," + base64.b64encode(_points(3)).decode()
+    header = {
+        "asset": {"version": "2.0"}, "buffers": [{"byteLength": 36, "uri": uri}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}], "accessors": [accessor(3)],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "nodes": [{"mesh": 0}],
+        "scenes": [{"nodes": [0]}], "scene": 0, **changes,
+    }  # fmt: skip
+    return json.dumps(header).encode()
+
+
+_OBJECT = (
+    '<mesh><vertices><vertex x="0" y="0" z="0"/><vertex x="1" y="0" z="0"/><vertex x="0" y="1" z="0"/></vertices>'
+    '<triangles><triangle v1="0" v2="1" v3="2"/></triangles></mesh>'
+)
+
+
+def package(objects: str, items: str) -> bytes:
+    """A 3MF archive."""
+    model = f'<model unit="meter"><resources>{objects}</resources><build>{items}</build></model>'
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("3D/3dmodel.model", model)
+    return file.getvalue()
+
+
+def _doubled_components(levels: int) -> bytes:
+    nested = "".join(
+        f'<object id="{i}"><components>' + f'<component objectid="{i - 1}"/>' * 2 + "</components></object>"
+        for i in range(1, levels)
+    )
+    return package(f'<object id="0">{_OBJECT}</object>{nested}', f'<item objectid="{levels - 1}"/>')
+
+
 # --- text formats -------------------------------------------------------------------------------------
 
 
@@ -209,6 +272,15 @@ BOMBS: dict[str, tuple[str, Make]] = {
     "compressed with Draco": ("glb", _draco),
     "an image of billions of pixels": ("glb", _image),
     "nested JSON": ("glb", lambda: glb(extras=json.loads("[" * 900 + "]" * 900))),
+    "images that an extension decodes": ("glb", lambda: _images(9000, 20)),
+    "nodes that name each other": ("gltf", lambda: gltf(nodes=[{"children": [*range(1, 300)]} for _ in range(300)] + [{"mesh": 0}])),
+    "1000 buffers of one file": ("gltf", lambda: gltf(buffers=[{"byteLength": 36, "uri": f"{'./' * (i % 50)}a.gltf"} for i in range(900)])[:-1] + b" " * 800_000 + b"}"),
+    "a scene that names one node 300000 times": ("gltf", lambda: gltf(scenes=[{"nodes": [0] * 300_000}])),
+    "a sparse accessor of billions": ("gltf", lambda: gltf(accessors=[{**accessor(2 * 10**9, None), "sparse": {"count": 2 * 10**9, "indices": {"bufferView": 0, "componentType": 5125}, "values": {"bufferView": 0}}}])),
+    "a large object that is placed 90000 times": ("3mf", lambda: package(f'<object id="1">{_OBJECT}{"<a/>" * 1_000_000}</object>', '<item objectid="1"/>' * 90_000)),
+    "a million vertices": ("3mf", lambda: package('<object id="1"><mesh><vertices>' + '<vertex x="0" y="0" z="0"/>' * 1_000_000 + "</vertices></mesh></object>", '<item objectid="1"/>')),
+    "doubled components": ("3mf", lambda: _doubled_components(45)),
+    "9000 items": ("3mf", lambda: package(f'<object id="1">{_OBJECT}</object>', '<item objectid="1"/>' * 9000)),
     "45000 materials": ("obj", lambda: _obj(45_000, "usemtl m{}")),
     "3000 materials of 40000 vertices": ("obj", lambda: _obj(3000, "usemtl m{}", 40_000)),
     "45000 uses of two materials": ("obj", lambda: _obj(45_000, "usemtl m{}"[:-2])),

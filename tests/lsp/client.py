@@ -95,8 +95,12 @@ def session(
     script: Callable[[Editor], Awaitable[None]],
     options: dict[str, Any] | None = None,
     encodings: list[str] | None = None,
+    texts: types.MarkupKind = types.MarkupKind.Markdown,
 ) -> None:
-    """Start a server, run the script of an editor, and stop both; the server must exit with 0."""
+    """Start a server, run the script of an editor, and stop both; the server must exit with 0.
+
+    `texts` is the format of texts that the editor shows.
+    """
 
     async def run() -> None:
         client = LanguageClient("test", "1")
@@ -108,11 +112,14 @@ def session(
 
         await client.start_io(sys.executable, "-c", "from exoskel.cli.main import run; run()", "lsp")
         general = types.GeneralClientCapabilities(position_encodings=encodings) if encodings else None  # type: ignore[arg-type]
+        item = types.ClientCompletionItemOptions(documentation_format=[texts])
+        shown = types.TextDocumentClientCapabilities(
+            hover=types.HoverClientCapabilities(content_format=[texts]),
+            completion=types.CompletionClientCapabilities(completion_item=item),
+        )
+        offered = types.ClientCapabilities(general=general, text_document=shown)
         await asyncio.wait_for(
-            client.initialize_async(
-                types.InitializeParams(types.ClientCapabilities(general=general), initialization_options=options)
-            ),
-            TIMEOUT,
+            client.initialize_async(types.InitializeParams(offered, initialization_options=options)), TIMEOUT
         )
         client.initialized(types.InitializedParams())
         await asyncio.wait_for(script(editor), 2 * TIMEOUT)

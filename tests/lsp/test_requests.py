@@ -43,6 +43,21 @@ def test_a_length_that_no_request_has_ends_the_server(length: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_other_headers_and_empty_lines_are_skipped() -> None:
+    initialize = {"processId": None, "rootUri": None, "capabilities": {}}
+    data = _request("Content-Type: x\r\nContent-Length", id=1, method="initialize", params=initialize)
+    data += b"\r\n" * 20_000 + _request("Content-Length", id=2, method="shutdown")
+    data += _request("X: y\r\n" * 1000 + "Content-Length", method="exit")
+    done = _converse(data)
+    assert b'"capabilities"' in done.stdout and b'"id": 2' in done.stdout.replace(b'"id":2', b'"id": 2')
+
+
+@pytest.mark.parametrize("line", [b"X: y\r\n", b"\n", b"x" * 20_000])
+def test_megabytes_of_headers_end_the_server(line: bytes) -> None:
+    done = _converse(line * (12_000_000 // len(line)))
+    assert done.returncode == 0 and not done.stdout and b"Traceback" not in done.stderr
+
+
 def test_malformed_messages_are_reported_in_one_line_and_do_not_end_the_server() -> None:
     bodies = [b"{nope", b'"\xff"', b"[]", b"5", b"[" * 100_000, b'{"id": ' + b"9" * 5000 + b"}", b'{"id": 3}']
     data = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)

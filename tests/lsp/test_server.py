@@ -222,6 +222,87 @@ def test_renaming_changes_the_name_and_its_references(
     session(tmp_path / f"scene.{format}", script)
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        TWO.replace('type="ball"', 'type="bal"'),
+        TWO.replace("<child>lower</child>", ""),
+        TWO.replace("<child>lower</child>", "<child>nothing</child>"),
+    ],
+)
+def test_a_joint_with_an_error_is_renamed_and_found_too(path: Path, broken: str) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(broken)
+        position = editor.at("<parent>upper", inside=10)
+        found = await editor.client.text_document_references_async(
+            types.ReferenceParams(types.ReferenceContext(True), editor.document, position)
+        )
+        assert [editor.between(one.range) for one in found or []] == ["upper"] * 3
+        marked = await editor.client.text_document_document_highlight_async(
+            types.DocumentHighlightParams(editor.document, position)
+        )
+        assert [one.range for one in marked or []] == [one.range for one in found or []]
+        edit = await editor.client.text_document_rename_async(types.RenameParams(editor.document, position, "arm"))
+        assert editor.applied(editor.edits(edit)) == broken.replace("upper", "arm")
+
+    session(path, script)
+
+
+def test_names_in_other_models_are_not_renamed(path: Path) -> None:
+    other = skeleton(body(name="upper") + joint(child="upper", name="k"), name="t")
+    text = TWO.replace("</world>", other + "</world>").replace('type="ball"', 'type="bal"')
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text)
+        position = editor.at("<parent>upper", inside=10)
+        edit = await editor.client.text_document_rename_async(types.RenameParams(editor.document, position, "arm"))
+        assert editor.applied(editor.edits(edit)).count("upper") == 2
+
+    session(path, script)
+
+
+def test_elements_fold_where_they_take_several_lines(path: Path) -> None:
+    text = "<skel>\n<!-- one\ntwo -->\n<world name='w'>\n<physics/>\n</world>\n</skel>\n"
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text)
+        found = await editor.client.text_document_folding_range_async(types.FoldingRangeParams(editor.document))
+        assert [(one.start_line, one.end_line) for one in found or []] == [(0, 6), (1, 2), (3, 5)]
+        assert [one.kind for one in found or []] == [None, types.FoldingRangeKind.Comment, None]
+        await editor.change("<skel><world>\n")
+        assert not await editor.client.text_document_folding_range_async(types.FoldingRangeParams(editor.document))
+
+    session(path, script)
+
+
+def test_files_that_exist_are_links(path: Path) -> None:
+    (path.parent / "arm.obj").write_text("v 0 0 0\n")
+    shape = "<visualization_shape><geometry><mesh><file_name>{}</file_name></mesh></geometry></visualization_shape>"
+    text = one_body(shape.format("arm.obj") + shape.format("missing.obj"))
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text)
+        (link,) = await editor.client.text_document_document_link_async(types.DocumentLinkParams(editor.document)) or []
+        assert editor.between(link.range) == "arm.obj"
+        assert link.target == (path.parent / "arm.obj").as_uri()
+
+    session(path, script)
+
+
+def test_texts_have_no_markup_for_editors_that_do_not_show_markdown(path: Path) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(TWO)
+        hover = await editor.client.text_document_hover_async(
+            types.HoverParams(editor.document, editor.at("<gravity>", inside=2))
+        )
+        assert hover is not None and isinstance(hover.contents, types.MarkupContent)
+        assert hover.contents.kind is types.MarkupKind.PlainText
+        assert "<gravity>" in hover.contents.value
+        assert not set("*`") & set(hover.contents.value)
+
+    session(path, script, texts=types.MarkupKind.PlainText)
+
+
 def test_invalid_renames_are_rejected(path: Path) -> None:
     async def script(editor: Editor) -> None:
         await editor.open(TWO)

@@ -71,7 +71,7 @@ def apart(one: dict[Name, Array], other: dict[Name, Array]) -> float:
 
 
 def mass_matrices(found: ImportedScene, seed: int) -> tuple[Array, Array]:
-    """MuJoCo's own of the document, without armature, and that of a simulation of what was read.
+    """MuJoCo's own of the document, and that of a simulation of what was read.
 
     Both at one random configuration and in the scene's coordinates.
     """
@@ -89,4 +89,4 @@ def mass_matrices(found: ImportedScene, seed: int) -> tuple[Array, Array]:
     change = coordinates.velocity_matrix(relative)
     simulation = exoskel.Simulation(found.scene.world)
     simulation.positions = positions
-    return change.T @ (full - np.diag(model.dof_armature)) @ change, simulation.mass_matrix()
+    return change.T @ full @ change, simulation.mass_matrix()

@@ -14,16 +14,16 @@ from exoskel import spatial
 from exoskel.spatial import Array
 from tests.motion.random_worlds import Draw, RandomWorld
 
-CLASSES = ("joints", "ball", "motors", "stops", "bounce", "springs", "suspension", "amotor")
+CLASSES = ("joints", "ball", "motors", "stops", "bounce", "springs", "suspension", "amotor", "rigid")
 """What a world of a class has: joints alone, ball joints, motors, rigid stops, stops that bounce, soft stops, hinge2
-joints with a suspension, angular motors."""
+joints with a suspension, angular motors, stops that bounce with joints that yield less (CFM)."""
 
 STEPS = 100
 
 AXES = {"hinge": 1, "slider": 1, "universal": 2, "hinge2": 2, "amotor": 3, "ball": 0, "fixed": 0}
 _PLAIN = ("hinge", "slider", "universal", "hinge", "slider", "fixed")
 _HINGED = ("hinge", "slider", "universal")
-_STOPS = ("stops", "bounce", "springs")
+_STOPS = ("stops", "bounce", "springs", "rigid")
 
 
 def random_xode(kind: str, seed: int) -> RandomWorld:
@@ -49,6 +49,8 @@ class _Writer(Draw):
         gravity = self._choose(((0.0, 0.0, -9.81), (0.0, -9.81, 0.0), (0.0, 0.0, 0.0)))
         assemblies = "".join(self._assembly(i) for i in range(self._choose((1, 1, 2))))
         parameters = f'<gravity {_xyz(gravity)}/><timestep value="{self.step}"/>'
+        if self.kind == "rigid":
+            parameters += '<CFM value="1e-08"/>'
         settings = f'<ext ename="world-params">{parameters}</ext>'
         space = f'<space name="s">\n{assemblies}</space>'
         return f'<xode version="1.0r23"><world name="w">{settings}{space}</world></xode>\n'
@@ -134,7 +136,7 @@ class _Writer(Draw):
         if self._chance(0.2):
             return {}
         given = {"LowStop": self._number(-0.2, -0.01), "HiStop": self._number(0.01, 0.2)}
-        if self.kind == "bounce":
+        if self.kind in ("bounce", "rigid"):
             given |= {"Bounce": self._number(0.2, 0.9)}
         elif self.kind == "springs":
             given |= self._soft("Stop")

@@ -54,6 +54,8 @@ CASES = [
     Case("ball_springs"),
     Case("velocity_limits", limits=True),
     Case("static_with_velocity"),
+    Case("initial_inputs_beyond_limits"),
+    Case("initial_inputs_beyond_limits", (9.0, 9.0, 0.0, 0.0, 9.0)),
 ]
 
 

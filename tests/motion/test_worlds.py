@@ -6,6 +6,7 @@ DART's motion is recorded, so that the tests hold without it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ import pytest
 import exoskel
 from exoskel import Simulation, rollout
 from exoskel.engines.dart import dart_world
-from exoskel.engines.mujoco.impulse_step import solve_boxed_lcp
-from exoskel.engines.mujoco.step_choice import needs_impulse_step
+from exoskel.engines.mujoco.linear_systems import solve_boxed_lcp, solve_by_active_set
+from exoskel.engines.mujoco.step_model import CONSTRAINT_MIXING, needs_impulse_step
 from exoskel.engines.preflight import preflight
+from exoskel.spatial import Array
 from tests.motion.record_worlds import CASES, FILE, FOLDER, Case, move
+from tests.support.places import GOLDEN
 
 RECORDED: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -245,7 +248,81 @@ def test_states_restore_worlds_that_step_as_in_dart() -> None:
     assert simulation.positions.tolist() == wanted.tolist()
 
 
-def test_boxed_problems_have_their_unique_solution() -> None:
+ENGINES = ["mujoco", *["dart"] * dart_world.available()]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", ["free_joint_damper", "offset_free_joint"])
+def test_other_positions_keep_the_velocities(engine: str, file: str) -> None:
+    """MuJoCo's velocities of a free joint are about axes that its positions rotate."""
+    with Simulation(load(file), engine) as simulation:
+        rng = np.random.default_rng(5)
+        wanted, positions = rng.uniform(-1.0, 1.0, (2, len(simulation.positions)))
+        simulation.velocities = wanted
+        simulation.positions = positions
+        assert simulation.velocities == pytest.approx(wanted, rel=0, abs=1e-12)
+        assert simulation.positions == pytest.approx(positions, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_velocities_that_are_set_hold_for_a_step_without_a_command_only(engine: str) -> None:
+    for inputs, wanted in (
+        ({}, [0.5, 0.0]),
+        ({"forces": [0.0, 0.1]}, [0.5, 0.0]),
+        ({"commands": [1.0, 0.0]}, [1.0] * 2),
+    ):
+        with Simulation(load("driven_cart"), engine) as simulation:
+            for name, values in inputs.items():
+                setattr(simulation, name, values)
+            simulation.step(5)
+            simulation.velocities = [0.5, 0.0]
+            for speed in wanted:
+                simulation.step()
+                assert simulation.velocities[0] == pytest.approx(speed, abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", ["spun_up_chain", "initial_inputs_beyond_limits", "locked_start"])
+def test_measurements_change_no_motion(engine: str, file: str) -> None:
+    """DART has the inputs of the first step, and velocities that hold for a step, as commands."""
+    scene = load(file)
+    for joint in scene.world.joints():
+        for dof in joint.dofs:
+            dof.velocity_limits = (-0.2, 0.2)  # initial velocities may be beyond them
+    found = []
+    for measures in (False, True):
+        with Simulation(scene, engine) as simulation:
+            for _ in range(3):
+                if measures:
+                    assert np.isfinite(simulation.mass_matrix()).all()
+                    assert np.isfinite(simulation.accelerations).all()
+                simulation.step()
+            found.append([simulation.positions.tolist(), simulation.velocities.tolist()])
+    assert found[0] == found[1]
+
+
+def test_commands_replace_velocities_that_are_set_with_other_integrators() -> None:
+    with pytest.warns(exoskel.EngineWarning), Simulation(load("driven_cart"), integrator="rk4") as simulation:
+        simulation.commands = [1.0, 0.0]
+        simulation.velocities = [0.5, 0.0]
+        simulation.step(3)
+        assert simulation.velocities[0] == pytest.approx(1.0, abs=1e-9)
+
+
+LcpSolver = Callable[[Array, Array, Array, Array], Array]
+
+
+def assert_solves(solve: LcpSolver, matrix: Array, wanted: Array, low: Array, high: Array) -> None:
+    found = solve(matrix, wanted, low, high)
+    excess = matrix @ found - wanted
+    assert (found >= low).all() and (found <= high).all()
+    inside = (found > low) & (found < high)
+    assert np.abs(excess[inside]).max(initial=0.0) < 1e-8
+    assert (excess[found == low] > -1e-8).all() and (excess[found == high] < 1e-8).all()
+
+
+@pytest.mark.parametrize("solve", [solve_boxed_lcp, solve_by_active_set])
+def test_boxed_problems_have_their_unique_solution(solve: LcpSolver) -> None:
     rng = np.random.default_rng(3)
     for _ in range(200):
         size = int(rng.integers(1, 9))
@@ -253,9 +330,29 @@ def test_boxed_problems_have_their_unique_solution() -> None:
         matrix, wanted = factor @ factor.T + 1e-3 * np.eye(size), rng.normal(size=size)
         low, high = -rng.exponential(size=size), rng.exponential(size=size)
         low[rng.random(size) < 0.2], high[rng.random(size) < 0.2] = -np.inf, np.inf
-        found = solve_boxed_lcp(matrix, wanted, low, high)
-        excess = matrix @ found - wanted
-        assert (found >= low).all() and (found <= high).all()
-        inside = (found > low) & (found < high)
-        assert np.abs(excess[inside]).max(initial=0.0) < 1e-8
-        assert (excess[found == low] > -1e-8).all() and (excess[found == high] < 1e-8).all()
+        assert_solves(solve, matrix, wanted, low, high)
+
+
+@pytest.mark.parametrize("solve", [solve_boxed_lcp, solve_by_active_set])
+def test_boxed_problems_with_two_rows_for_one_joint_are_solved(solve: LcpSolver) -> None:
+    """Friction and limits of the same joints make the matrix almost singular."""
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        joints = int(rng.integers(1, 9))
+        rows = [*range(joints), *rng.permutation(joints)[: rng.integers(1, joints + 1)].tolist()]
+        factor = rng.normal(size=(joints, joints))
+        matrix = (factor @ factor.T + 1e-3 * np.eye(joints))[np.ix_(rows, rows)]
+        matrix.ravel()[:: len(rows) + 1] *= 1.0 + CONSTRAINT_MIXING
+        is_limit, pushes_up = np.arange(len(rows)) < joints, rng.random(len(rows)) < 0.5
+        friction = rng.exponential(0.01, len(rows))
+        low = np.where(is_limit, np.where(pushes_up, 0.0, -np.inf), -friction)
+        high = np.where(is_limit, np.where(pushes_up, np.inf, 0.0), friction)
+        assert_solves(solve, matrix, rng.normal(size=len(rows)), low, high)
+
+
+def test_an_almost_singular_problem_from_a_simulation_is_solved() -> None:
+    """Block pivoting does not end for it, and gave impulses of 1e9 N·s."""
+    stored = json.loads((GOLDEN / "almost_singular_lcp.json").read_text(encoding="utf-8"))
+    assert_solves(
+        solve_boxed_lcp, *(np.array(stored[name], dtype=float) for name in ("matrix", "wanted", "low", "high"))
+    )

@@ -2,8 +2,8 @@
 
 Reads one request per line from standard input and answers each with one line on standard output, both
 JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers; `{"text": SKEL, "steps": n,
-"commands": {skeleton: {joint: [..]}}, "limits": whether they are enforced, "perturbation": e}` gives its state after n
-steps; all initial positions are changed by e or -e.
+"commands": {skeleton: {joint: [..]}}, "limits": whether they are enforced, "perturbation": e, "noise": f}` gives its
+state after n steps; all positions are changed by e or -e at the start, and by f or -f after each step.
 """
 
 from __future__ import annotations
@@ -62,20 +62,26 @@ def move(dartpy, request):
     for joint in (joint for those in joints.values() for joint in those if request.get("limits")):
         joint.setLimitEnforcement(True)
     rng = np.random.default_rng(0)
-    for skeleton in skeletons if request.get("perturbation") else ():
-        signs = rng.choice((-1.0, 1.0), skeleton.getNumDofs())
-        skeleton.setPositions(skeleton.getPositions() + request["perturbation"] * signs)
+    disturb(skeletons, request.get("perturbation"), rng)
     for _ in range(request["steps"]):
         for joint, values in commands:
             for index, value in enumerate(values):
                 joint.setCommand(index, value)
         world.step()
+        disturb(skeletons, request.get("noise"), rng)
     return {
         "positions": {n: {j.getName(): j.getPositions().tolist() for j in those} for n, those in joints.items()},
         "velocities": {n: {j.getName(): j.getVelocities().tolist() for j in those} for n, those in joints.items()},
         "poses": {s.getName(): poses([s.getBodyNode(i) for i in range(s.getNumBodyNodes())]) for s in skeletons},
         "bodies": {s.getName(): [s.getBodyNode(i).getName() for i in range(s.getNumBodyNodes())] for s in skeletons},
     }
+
+
+def disturb(skeletons, size, rng):
+    """Change all positions by a size, up or down at random; not at all without one."""
+    for skeleton in skeletons if size else ():
+        signs = rng.choice((-1.0, 1.0), skeleton.getNumDofs())
+        skeleton.setPositions(skeleton.getPositions() + size * signs)
 
 
 def model(skeleton, configurations, rng):

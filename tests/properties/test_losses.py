@@ -14,7 +14,7 @@ import exoskel
 from exoskel import Scene, World
 from exoskel.formats import interface, registry
 from exoskel.formats.write import Written, write
-from exoskel.scene.body import BodyState, Marker
+from exoskel.scene.body import BodyState, Marker, SoftBody
 from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import DOF_VALUES, Drive, Joint, Mimic
@@ -61,6 +61,7 @@ def odd_world(format: str) -> World:
     joint.collide_connected = True
     dof = joint.dofs[0]
     dof.acceleration_limits = dof.velocity_limits = dof.force_limits = (-1.0, 2.0)
+    dof.damping = -1.0 if format == "urdf" else 0.0
     dof.force, joint.limits_enforced, dof.position_limits = 1.0, False, (-1.0, 1.0)
     model.add_body("ball", parent="arm", joint="ball", joint_name="b", moment=UNIT_MOMENT)
     ball = model.joint("b")
@@ -73,7 +74,7 @@ def odd_world(format: str) -> World:
     model.add_body("wheel", parent="arm", joint="universal", joint_name="u", axes=XY, drives=stops, moment=UNIT_MOMENT)
     model.joint("u").collapses = True
     static = world.add_model("s", static=True)
-    static.add_body("door", joint="revolute", axes=X, moment=UNIT_MOMENT)
+    static.add_body("door", joint="revolute", axes=X, moment=UNIT_MOMENT).soft = SoftBody(total_mass=1.0)
     return world
 
 
@@ -131,10 +132,14 @@ LOSS_CODES = {"mjcf": "MJ5", "urdf": "UR6", "sdf": "SD1"}
 """The first letters of the codes of losses; those of readers are lower."""
 
 
+OF_SEPARATE_MODELS = {"SD210"}
+"""Losses of one file per model, which tests/sdf/test_dart_target.py shows."""
+
+
 @pytest.mark.parametrize("format", LOSS_CODES)
 def test_every_code_of_a_writer_has_an_example(format: str) -> None:
     known = [as_scene(odd_world(format)), *map(load_sample, SAMPLES)]
     targets = [target for name, target in FORMATS if name == format]
     found = {code for scene in known for target in targets for code in check_losses(scene, format, target)}
     wanted = {code for code in registry.by_name(format).catalogue().topics if code >= LOSS_CODES[format]}
-    assert wanted <= found
+    assert wanted - OF_SEPARATE_MODELS <= found

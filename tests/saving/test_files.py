@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,7 @@ def test_an_unsupported_edit_raises_and_does_not_change_the_file(file: Path, edi
 def test_the_error_states_the_reason(file: Path) -> None:
     scene = exoskel.load(file)
     circle(scene)
-    with pytest.raises(exoskel.SaveError, match="cannot be saved: the joints of these bodies form a ring: base, fore"):
+    with pytest.raises(exoskel.SaveError, match="cannot be saved: the joints of these bodies form a cycle: base, fore"):
         exoskel.save(scene)
 
 
@@ -235,3 +236,23 @@ def test_a_failed_write_preserves_the_old_file(file: Path, monkeypatch: pytest.M
 def test_a_missing_folder_is_an_error(file: Path, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="cannot write"):
         exoskel.save(exoskel.load(file), tmp_path / "nowhere" / "x.skel")
+
+
+@pytest.mark.parametrize(
+    ("name", "writer"),
+    [
+        ("x.png", "exoskel.render"),
+        ("x.MP4", "exoskel.render"),
+        ("x.html", "exoskel.export"),
+        ("x.npz", "exoskel.run(scene).save"),
+    ],
+)
+def test_files_that_are_no_scenes_are_refused_with_what_writes_them(
+    name: str, writer: str, file: Path, tmp_path: Path
+) -> None:
+    for scene in (exoskel.load(file), exoskel.World("built")):
+        with pytest.raises(exoskel.ExoskelError, match=f"files are written by {re.escape(writer)}"):
+            exoskel.save(scene, tmp_path / name)
+    with pytest.raises(exoskel.ExoskelError, match=f"files are written by {re.escape(writer)}"):
+        exoskel.convert(file, tmp_path / name)
+    assert os.listdir(tmp_path) == ["robot.skel"]

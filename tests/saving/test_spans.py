@@ -53,6 +53,8 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (World, "erp"): lambda w: 0.375,
     (World, "cfm"): lambda w: 0.0625,
     (World, "self_collision"): lambda w: not w.self_collision,
+    (World, "cameras"): lambda w: [exoskel.SceneCamera(name="eye", pose=exoskel.Pose((1.0, 2.0, 3.0)))],
+    (World, "lights"): lambda w: [exoskel.SceneLight(name="sun", kind="directional")],
     (Joint, "mimic"): lambda j: exoskel.Mimic("another", 2.0, 0.5),
     (Model, "name"): lambda m: "renamed",
     (Model, "pose"): lambda m: moved(m.pose),
@@ -76,6 +78,10 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Shape, "restitution"): lambda s: 0.125,
     (Marker, "name"): lambda m: "renamed",
     (Marker, "offset"): lambda m: (0.25, 0.5, 0.75),
+    (Marker, "quaternion"): lambda m: (0.0, 1.0, 0.0, 0.0),
+    (Marker, "kind"): lambda m: "box",
+    (Marker, "size"): lambda m: (0.25, 0.5, 0.75),
+    (Marker, "color"): lambda m: (0.25, 0.5, 0.75, 1.0),
     (Joint, "name"): lambda j: "renamed",
     (Joint, "pose"): lambda j: moved(j.pose),
     (Joint, "axes"): lambda j: rotated(j.axes),
@@ -86,11 +92,12 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Joint, "drives"): lambda j: tuple(exoskel.Drive(low_stop=-0.25, velocity=1.5) for _ in j.axes),
     (Joint, "group"): lambda j: "elsewhere",
 }
-"""A new value for each field.  `collision_exempt_groups`, `limits_enforced`, `collapses`, `swapped`, `loop`,
-`collide_connected`, `kind`, `child` and `parent` have tests of their own, because they do not accept any value."""
+"""A new value for each field.  `collision_exempt_groups`, `keyframes`, `limits_enforced`, `collapses`, `swapped`,
+`loop`, `collide_connected`, `kind`, `child` and `parent` have tests of their own, because they do not accept any value."""
 
 APART = {
     (World, "collision_exempt_groups"),
+    (World, "keyframes"),
     (Joint, "limits_enforced"),
     (Joint, "collapses"),
     (Joint, "swapped"),

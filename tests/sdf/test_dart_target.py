@@ -10,10 +10,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import structs
 
 import exoskel
-from exoskel.convert.report import Report
+from exoskel.conversion.report import Report
 from exoskel.fates import Fate
+from exoskel.scene.fields import SOFT_FIELDS
 from tests.support.places import PROJECT
 
 SAMPLES = PROJECT / "src" / "exoskel" / "samples"
@@ -72,7 +74,46 @@ def test_dart_finds_soft_skins(tmp_path: Path) -> None:
     assert [float(one.text or "") for one in written] == [skin.total_mass for skin in skins]
     kept = [item for item in report.items if item.path.endswith("soft_shape")]
     assert {item.fate for item in kept} == {Fate.KEPT}
-    assert {item.why for item in kept} == {"as <soft_shape>, which DART reads (SD108)"}
+    assert {item.why for item in kept} == {"written as <soft_shape>, which only DART reads (SD108)"}
+
+
+def test_soft_skins_for_dart_are_read_back(tmp_path: Path) -> None:
+    report, output = write(SAMPLES / "skel" / "soft_bodies.skel", tmp_path)
+    assert "soft skins" in [check.name for check in report.certificate.checks if check.passed]
+    original = exoskel.load(SAMPLES / "skel" / "soft_bodies.skel")
+    scene = exoskel.load(output)
+    assert not [found for found in scene.diagnostics if "soft" in found.message]
+    skins = [[structs.asdict(body.soft) for body in one.world.bodies() if body.soft] for one in (original, scene)]
+    for mine, theirs in zip(*skins, strict=True):
+        assert all(mine[name] == theirs[name] for name in SOFT_FIELDS)
+    back = exoskel.convert(output, tmp_path / "back.skel")
+    assert back.saved and back.certificate.passed
+    assert {one.fate for one in back.items if "soft_shape" in one.path} == {Fate.EXACT}
+    again = exoskel.convert(output, tmp_path / "plain.sdf")
+    assert {one.fate for one in again.items if one.path.endswith("soft_shape")} == {Fate.DROPPED}
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (("<total_mass>1<", "<total_mass>-1<"), "SD084.mass"),
+        (("<frags>3 3 3<", "<frags>3 0 3<"), "SD084.count"),
+        (("<frags>3 3 3<", "<frags>3 2.5 3<"), "SD084.count"),
+        (("<frags>3 3 3<", "<frags>3 1e9 3<"), "SD084.count"),
+        (("<size>1 1 1<", "<size>1 0 1<"), "SD025"),
+    ],
+)
+def test_invalid_soft_skins_are_reported_and_ignored(change: tuple[str, str], code: str) -> None:
+    text = (
+        '<sdf version="1.6"><model name="m"><link name="b"><inertial><mass>1</mass></inertial><soft_shape>'
+        "<total_mass>1</total_mass><geometry><box><size>1 1 1</size><frags>3 3 3</frags></box></geometry></soft_shape>"
+        "</link></model></sdf>"
+    )
+    (body,) = exoskel.load(text).world.bodies()
+    assert body.soft is not None and body.soft.point_count == 26
+    scene = exoskel.load(text.replace(*change))
+    (body,) = scene.world.bodies()
+    assert body.soft is None and code in [found.key for found in scene.diagnostics]
 
 
 def test_dart_finds_the_pitch_of_a_screw(tmp_path: Path) -> None:
@@ -121,3 +162,72 @@ def test_other_programs_still_get_their_version(tmp_path: Path) -> None:
 def test_the_target_is_known_for_sdf_and_mjcf_only() -> None:
     with pytest.raises(exoskel.ExoskelError, match="URDF is not written for 'dart'"):
         exoskel.convert(one_shape(exoskel.Capsule(0.1, 1.0)), to="urdf", target="dart")
+
+
+# --- one file per model -------------------------------------------------------------------------------
+
+SKELETONS = """
+import json, sys
+import dartpy
+found = {}
+for file in sys.argv[1:]:
+    skeleton = dartpy.utils.SdfParser.readSkeleton("file://" + file)
+    found[file] = None if skeleton is None else [skeleton.getName(), skeleton.getNumBodyNodes(), skeleton.getMass()]
+print("RESULT", json.dumps(found))
+"""
+
+
+def test_each_model_becomes_a_file(tmp_path: Path) -> None:
+    file = SAMPLES / "skel" / "walker.skel"
+    report = exoskel.convert(file, tmp_path / "out", to="sdf", split=True)
+    assert report.saved and report.certificate.passed
+    models = {model.name: model for model in exoskel.load(file).world.models}
+    assert {path.name for path in (tmp_path / "out").glob("*.sdf")} == {f"{name}.sdf" for name in models}
+    for name, model in models.items():
+        root = ElementTree.parse(tmp_path / "out" / f"{name}.sdf").getroot()
+        assert [child.tag for child in root] == ["model"]
+        (read,) = exoskel.load(tmp_path / "out" / f"{name}.sdf").world.models
+        assert len(read.bodies) == len(model.bodies)
+
+
+def test_what_belongs_to_the_world_is_dropped(tmp_path: Path) -> None:
+    report = exoskel.convert(SAMPLES / "skel" / "walker.skel", tmp_path, to="sdf", split=True)
+    lost = {item.path.rpartition("/")[2]: item for item in report.items if item.why.endswith("(SD210)")}
+    assert lost.keys() == {"time_step", "gravity", "collision_detector", "@name"}
+    assert {item.fate for item in lost.values()} == {Fate.DROPPED}
+
+
+def test_a_single_model_of_many_is_a_file(tmp_path: Path) -> None:
+    exoskel.convert(SAMPLES / "skel" / "walker.skel", tmp_path / "w.sdf", model="walker", split=True)
+    assert [child.tag for child in ElementTree.parse(tmp_path / "w.sdf").getroot()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "message"),
+    [
+        ("w.sdf", {}, "one file per model needs a folder as output"),
+        ("out", {"to": "mjcf"}, "MJCF files contain a world, not a model; use --split"),
+    ],
+)
+def test_a_split_needs_a_folder_and_a_format_with_models(
+    output: str, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=message):
+        exoskel.convert(SAMPLES / "skel" / "walker.skel", tmp_path / output, split=True, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_dart_reads_each_model_as_a_skeleton(tmp_path: Path) -> None:
+    pytest.importorskip("dartpy")
+    expected: dict[str, tuple[str, int]] = {}
+    for file in FILES:
+        folder = tmp_path / file.stem
+        exoskel.convert(file, folder, to="sdf", target="dart", split=True, meshes="copy")
+        for path in folder.glob("*.sdf"):
+            (model,) = exoskel.load(path).world.models
+            expected[str(path)] = (model.name, len(model.bodies))
+    command = [sys.executable, "-c", SKELETONS, *expected]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
+    found = {path: tuple(row[:2]) for path, row in json.loads(line.removeprefix("RESULT ")).items()}
+    assert found == expected

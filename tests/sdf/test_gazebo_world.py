@@ -11,7 +11,7 @@ import exoskel
 from exoskel.diagnostics import Severity
 from exoskel.fates import Fate
 from exoskel.scene.shape import TriMesh
-from exoskel.source.convexity import has_hollows
+from exoskel.source.surface import has_hollows
 from tests.sdf.support import load_text
 
 INERTIAL = "<inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></inertial>"

@@ -30,6 +30,7 @@ def shape(inside: str, tag: str = "collision", beside: str = "") -> str:
     return model(link("a", f'<{tag} name="s"><geometry>{inside}</geometry>{beside}</{tag}>'))
 
 
+SKIN = "<geometry><box><size>1 1 1</size><frags>3 3 3</frags></box></geometry>"
 AXIS = "<axis><xyz>0 0 1</xyz></axis>"
 MODEL = "<model name='x'>" + A + "</model>"
 
@@ -131,6 +132,10 @@ CASES: dict[str, str] = {
         "<link name='a'><collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry><surface><friction>"
         "<ode><mu>0.4</mu><mu2>0.1</mu2></ode></friction></surface></collision></link>"
     ),
+    "SD083.negative": model(
+        "<link name='a'><collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry><surface><friction>"
+        "<ode><mu>-0.5</mu></ode></friction></surface></collision></link>"
+    ),
     "SD070.mass": model("<link name='a'><inertial><mass>-1</mass></inertial></link>"),
     "SD070.moment": model("<link name='a'><inertial><inertia><ixx>9</ixx></inertia></inertial></link>"),
     "SD070.added": model("<link name='a'><inertial><fluid_added_mass/></inertial></link>"),
@@ -142,6 +147,10 @@ CASES: dict[str, str] = {
     "SD081.missing": shape("<mesh><uri>none.obj</uri></mesh>"),
     "SD081.unreadable": shape("<mesh><uri>bad.obj</uri></mesh>"),
     "SD081.submesh": shape("<mesh><uri>none.obj</uri><submesh><name>x</name></submesh></mesh>"),
+    "SD084.mass": model(link("a", f"<soft_shape><total_mass>-1</total_mass>{SKIN}</soft_shape>")),
+    "SD084.count": model(
+        link("a", f"<soft_shape><total_mass>1</total_mass>{SKIN.replace('3 3 3', '3 2 3')}</soft_shape>")
+    ),
     "SD082": shape("<sphere><radius>1</radius></sphere>", beside="<surface><soft_contact/></surface>"),
     "SD001.limit": model(A),
 }

@@ -261,6 +261,8 @@ LOSSES: list[tuple[World, str]] = [
     (_limited(velocity_limits=(-1.0, 2.0)), "one velocity limit for both directions"),
     (_limited(acceleration_limits=(-1.0, 1.0)), "no acceleration limits"),
     (_unenforced(), "not enforced"),
+    (_limited(force_limits=(-1e50, 1e50)), "1e16 or more mean no limit"),
+    (_limited(position_limits=(-1.0, 1e17)), "1e16 or more mean no limit"),
     (_springy_ball(), "joints without axes"),
     (_springy_root(), "springs and dampers are not written"),
     (_bodied(soft=SoftBody(total_mass=1.0)), "no soft bodies"),

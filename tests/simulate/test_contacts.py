@@ -203,7 +203,7 @@ def test_a_ball_rolls_into_a_static_bowl() -> None:
 
 
 def test_is_convex_recognises_convex_meshes() -> None:
-    from exoskel.source.convexity import is_convex
+    from exoskel.source.surface import is_convex
 
     corners = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
     faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]])  # fmt: skip

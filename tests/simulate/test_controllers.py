@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel import Box, Euler, ExoskelError, Model, Pose, Simulation, UnknownNameError, World, ik
-from exoskel.simulate.controllers import PD, GravityCompensation, InverseDynamics
+from exoskel.simulate.controllers import PD, ForceController, GravityCompensation, InverseDynamics
 from tests.simulate.test_access_by_name import CONTROLLABLE
 
 
@@ -98,7 +98,7 @@ def test_pd_control_with_gravity_compensation_reaches_its_target() -> None:
     motion = exoskel.run(
         arm(),
         3.0,
-        controller=PD(60, {"joint_upper": 12, "joint_lower": 8, "joint_hand": 2}, target) + GravityCompensation(),
+        controller=PD(60, {"joint_upper": 12, "joint_lower": 8, "joint_hand": 0.2}, target) + GravityCompensation(),
     )
     assert motion.positions[-1] == pytest.approx([-0.5, 0.7, 0.0], abs=1e-3)
 
@@ -214,3 +214,26 @@ def test_loops_unknown_bodies_and_invalid_targets_are_refused() -> None:
     model.add_joint("closing", "ball", child=model.body("hand"))
     with pytest.raises(ExoskelError, match="joint 'closing' closes a loop"):
         ik(world, {"hand": (0, 0, 0)})
+
+
+def test_a_force_controller_without_forces_cannot_be_created() -> None:
+    class Incomplete(ForceController):
+        pass
+
+    with pytest.raises(TypeError, match="abstract"):
+        Incomplete()  # type: ignore[abstract]
+
+
+def test_controllers_and_functions_can_be_added_in_any_order() -> None:
+    world = arm()
+
+    def push(simulation: Simulation) -> list[float]:
+        return [0.5] * len(simulation.dof_names)
+
+    with Simulation(world) as simulation:
+        hold = GravityCompensation()
+        expected = hold(simulation) + 0.5
+        for both in (hold + push, push + hold, PD(0, 0) + hold + push):
+            assert np.array_equal(both(simulation), expected)
+    with pytest.raises(TypeError):
+        hold + 3  # type: ignore[operator]

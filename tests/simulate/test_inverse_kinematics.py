@@ -11,7 +11,7 @@ import pytest
 import exoskel
 from exoskel import Euler, Kinematics, Pose, World
 from exoskel.engines.inverse_kinematics import InverseKinematics
-from exoskel.scene.initial_velocities import initial_twists
+from exoskel.scene.kinematics import initial_twists
 
 TILTED = ((0.0, 0.6, 0.8), (1.0, 0.0, 0.0))
 ASKEW = ((0.0, 0.6, 0.8), (1.0, 0.4, 0.0))

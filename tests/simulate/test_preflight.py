@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import exoskel
-from exoskel import BodyState, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
+from exoskel import BodyState, Box, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.inertia import UNIT_MOMENT
-from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.joint import TRAITS, Actuator, Joint
 
 MAX_DEPTH = ENGINES["mujoco"].capabilities.max_depth or 0
 
@@ -47,9 +50,15 @@ def moment(*values: float) -> World:
     return world_of(joint)
 
 
+def soft_above_floor() -> World:
+    world = soft()
+    world.add_model("ground", static=True).add_body("floor", joint="weld", shapes=[Box((1.0, 1.0, 1.0))])
+    return world
+
+
 def soft() -> World:
     joint = one_joint("revolute")
-    joint.child.soft = SoftBody(total_mass=1.0)
+    joint.child.soft = SoftBody(total_mass=1.0, geometry=Box((1.0, 1.0, 1.0)))
     return world_of(joint)
 
 
@@ -66,6 +75,12 @@ def sprung(field: str, *values: float) -> World:
     joint = one_joint("ball")
     for dof, value in zip(joint.dofs, values, strict=True):
         setattr(dof, field, value)
+    return world_of(joint)
+
+
+def geared() -> World:
+    joint = one_joint("revolute")
+    joint.dofs[0].armature = 0.5
     return world_of(joint)
 
 
@@ -102,6 +117,13 @@ def looped() -> World:
     world = deep(2)
     model = world.models[0]
     model.joints.append(Joint(name="b_joint", kind="ball", parent=None, child=model.bodies[1], loop=True))
+    return world
+
+
+def softly_looped() -> World:
+    world = looped()
+    loop = world.models[0].joints[-1]
+    loop.kind, loop.axes, loop.drives = "revolute", ((0.0, 0.0, 1.0),), (Drive(stop_cfm=0.1),)
     return world
 
 
@@ -162,6 +184,10 @@ def flat() -> World:
     return world
 
 
+def with_motor(kind: str, **parameters: float) -> World:
+    return world_of(one_joint(kind, drives=(Drive(**parameters),)))
+
+
 def stopped(**parameters: float) -> World:
     joint = one_joint("revolute", drives=(Drive(**parameters),))
     joint.dofs[0].position_limits = (-1.0, 1.0)
@@ -183,14 +209,23 @@ def test_dart_accepts_a_missing_visual_mesh() -> None:
     assert [d.key for d in preflight(world, "dart")] == ["EN010.refused"]
 
 
-CASES: dict[str, tuple[World, str]] = {
+def many_from_a_file() -> Scene:
+    """A scene that takes longer to compile than the limit that it is read with."""
+    models = "".join(f'<skeleton name="s{number}"><body name="b"/></skeleton>' for number in range(2000))
+    text = f'<skel version="1.0"><world name="w">{models}</world></skel>'
+    return exoskel.load(text.encode(), limits=exoskel.Limits(seconds=1.0))
+
+
+CASES: dict[str, tuple[Any, str]] = {
     "EN001": (massless(), "mujoco"),
     "EN001.refused": (massless(), "ode"),
     "EN002": (moment(1.0, 1.0, 5.0), "mujoco"),
     "EN003": (moment(0.0, 1.0, 1.0), "mujoco"),
     "EN003.refused": (moment(0.0, 1.0, 1.0), "ode"),
-    "EN004": (soft(), "mujoco"),
+    "EN004": (soft(), "ode"),
+    "EN004.contact": (soft_above_floor(), "mujoco"),
     "EN005": (deep(MAX_DEPTH + 1), "mujoco"),
+    "EN005.time": (many_from_a_file(), "mujoco"),
     "EN006": (world_of(one_joint("screw")), "dart"),
     "EN006.loop": (looped(), "dart"),
     "EN007": (sprung("stiffness", 1.0, 2.0, 2.0), "warp"),
@@ -206,25 +241,32 @@ CASES: dict[str, tuple[World, str]] = {
     "EN010": (shaped(exoskel.Ray(1.0)), "mujoco"),
     "EN010.refused": (shaped(exoskel.Mesh("nowhere.obj")), "dart"),
     "EN011": (shaped(TETRA), "mujoco"),
-    "EN012": (world_of(one_joint("amotor", drives=(Drive(high_stop=1.0),))), "mujoco"),
-    "EN013": (world_of(one_joint("revolute", drives=(Drive(cfm=0.1),))), "mujoco"),
+    "EN012": (with_motor("amotor", high_stop=1.0), "warp"),
+    "EN012.contacts": (crowded(with_motor("amotor", high_stop=1.0)), "mujoco"),
+    "EN013": (with_motor("revolute", cfm=0.1, max_force=1.0), "warp"),
+    "EN013.contacts": (crowded(with_motor("revolute", cfm=0.1, max_force=1.0)), "mujoco"),
+    "EN013.loop": (softly_looped(), "mujoco"),
     "EN013.world": (of_ode(), "mujoco"),
     "EN014": (asleep(), "mujoco"),
     "EN015": (world_of(one_joint("revolute", mimic=Mimic("nobody"))), "mujoco"),
     "EN015.lost": (following(), "ode"),
     "EN016": (world_of(one_joint("ball", actuator="servo")), "warp"),
+    "EN016.contacts": (crowded(world_of(one_joint("ball", actuator="servo"))), "mujoco"),
     "EN016.reaction": (world_of(one_joint("revolute", actuator="velocity")), "warp"),
     "EN016.locked": (world_of(one_joint("revolute", actuator="locked", velocities=(1.0,))), "warp"),
     "EN016.velocity": (world_of(one_joint("revolute", actuator="velocity")), "ode"),
     "EN017": (sprung_and_rough(), "warp"),
     "EN017.creep": (rough(), "warp"),
-    "EN018.motor": (world_of(one_joint("amotor", drives=(Drive(max_force=1.0),))), "mujoco"),
-    "EN018.bounce": (stopped(bounce=0.5), "mujoco"),
-    "EN018.stop": (stopped(max_force=1.0, fudge_factor=0.5), "mujoco"),
+    "EN018.motor": (with_motor("amotor", max_force=1.0), "warp"),
+    "EN018.bounce": (stopped(bounce=0.5), "warp"),
+    "EN018.stop": (stopped(max_force=1.0, fudge_factor=0.5), "warp"),
+    "EN018.contacts": (crowded(with_motor("amotor", max_force=1.0)), "mujoco"),
+    "EN018.yield": (stopped(bounce=0.5), "mujoco"),
     "EN018.suspension": (world_of(one_joint("hinge2", drives=(Drive(suspension_cfm=0.1), Drive()))), "mujoco"),
     "EN019": (world_of(one_joint("revolute", axes=((0.0, 0.0, 0.0),))), "mujoco"),
     "EN019.plane": (flat(), "mujoco"),
     "EN019.collapse": (world_of(one_joint("universal", collapses=True)), "mujoco"),
+    "EN020": (geared(), "dart"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0
@@ -270,7 +312,7 @@ def test_limits_of_ball_joints_beside_a_loop_are_reported() -> None:
     assert {"EN008.contacts", "EN009.contacts"} <= {d.key for d in preflight(world)}
 
 
-REFUSED = ("EN005", "EN015", "EN019", "EN019.plane")
+REFUSED = ("EN005", "EN005.time", "EN015", "EN019", "EN019.plane")
 RUNNABLE = [key for key, (world, engine) in CASES.items() if engine == "mujoco" and key not in REFUSED]
 
 
@@ -284,11 +326,14 @@ def test_the_default_engine_steps_as_dart_where_others_do_not() -> None:
         "EN009",
         "EN009.servo",
         "EN009.soft",
+        "EN012",
+        "EN013",
         "EN016",
         "EN016.locked",
         "EN016.reaction",
         "EN017",
         "EN017.creep",
+        "EN018.motor",
     ):
         assert preflight(CASES[key][0]) == []
         assert [d.key for d in preflight(CASES[key][0], integrator="rk4")] == [key]
@@ -306,6 +351,15 @@ def test_springs_of_joints_that_do_not_yield_are_not_reported(engine: str) -> No
         assert preflight(driven, engine) == []
 
 
+@pytest.mark.parametrize("engine", ["mujoco", "warp", "ode"])
+@pytest.mark.parametrize("actuator", ["servo", "velocity", "locked"])
+def test_actuators_of_welds_do_nothing_to_report(actuator: Actuator, engine: str) -> None:
+    world = world_of(one_joint("weld", actuator=actuator))
+    damped = world.models[0].add_body("damped", joint="revolute", axis=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
+    next(joint for joint in world.joints() if joint.child is damped).dofs[0].damping = 1.0
+    assert preflight(world, engine) == []
+
+
 @pytest.mark.parametrize("key", RUNNABLE)
 def test_worlds_without_errors_run_in_mujoco(key: str) -> None:
     motion = exoskel.run(CASES[key][0], 0.05)
@@ -316,6 +370,21 @@ def test_errors_are_raised_with_all_findings() -> None:
     with pytest.raises(exoskel.NotRunnableError, match=f"nested {MAX_DEPTH + 1} deep") as problem:
         exoskel.run(CASES["EN005"][0])
     assert [d.code for d in problem.value.diagnostics] == ["EN005"]
+
+
+def test_the_time_to_compile_is_limited_for_scenes_from_files_only() -> None:
+    scene = many_from_a_file()
+    starts: tuple[Callable[[Scene], object], ...] = (
+        exoskel.run,
+        exoskel.Simulation,
+        lambda one: exoskel.rollout(one, 1, 1),
+    )
+    for start in starts:
+        with pytest.raises(exoskel.NotRunnableError, match="it needs more than 1 s"):
+            start(scene)
+    assert preflight(scene.world) == []
+    allowed = exoskel.load(scene.documents[0].data, limits=exoskel.Limits(seconds=60.0))  # type: ignore[attr-defined]
+    assert preflight(allowed) == []
 
 
 def test_the_maximum_depth_compiles() -> None:

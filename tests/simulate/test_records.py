@@ -191,13 +191,14 @@ def test_an_error_in_a_controller_reaches_the_caller() -> None:
 
 
 def test_what_an_engine_does_differently_is_a_warning_and_in_the_metadata() -> None:
-    scene = exoskel.load("dart://sample/skel/soft_bodies.skel")
+    scene = exoskel.load("dart://sample/skel/pendulum.skel")
+    scene.world.models[-1].bodies[-1].mass = 0.0
     with pytest.warns(
-        EngineWarning, match=r"MuJoCo differs from the scene: the soft skin of body .* \(EN004\)"
+        EngineWarning, match=r"MuJoCo differs from the scene: body .* has no mass; .* \(EN001\)"
     ) as found:
         motion = exoskel.run(scene, 0.01)
     assert len(found) == 1 and found[0].filename == __file__
-    assert {"code": "EN004", "severity": "warning"}.items() <= motion.meta["diagnostics"][0].items()
+    assert {"code": "EN001", "severity": "warning"}.items() <= motion.meta["diagnostics"][0].items()
     with pytest.warns(EngineWarning) as found:
         Simulation(scene)
     assert found[0].filename == __file__
@@ -208,7 +209,7 @@ def test_what_an_engine_does_differently_is_a_warning_and_in_the_metadata() -> N
 
 
 def test_warnings_can_be_switched_off() -> None:
-    scene = exoskel.load("dart://sample/skel/soft_bodies.skel")
+    scene = exoskel.load("dart://sample/xode/extensions.xode")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         exoskel.run(scene, 0.01, warn=False)
@@ -218,6 +219,6 @@ def test_warnings_can_be_switched_off() -> None:
 def test_the_command_line_reports_each_difference_once(capfd: pytest.CaptureFixture[str]) -> None:
     from exoskel.cli.main import main
 
-    assert main(["run", "dart://sample/skel/soft_bodies.skel", "--time", "0.01"]) == 0
+    assert main(["run", "dart://sample/xode/extensions.xode", "--time", "0.01"]) == 0
     text = capfd.readouterr().err
-    assert text.count("the soft skin of body 'jelly'") == 1 and "EngineWarning" not in text
+    assert text.count("a ray of body 'light_barrier'") == 1 and "EngineWarning" not in text

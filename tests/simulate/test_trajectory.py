@@ -162,21 +162,21 @@ def test_one_of_several_worlds_is_chosen(exoskel_command: Command, tmp_path: Pat
 
 
 def test_warnings_come_before_the_motion_and_in_comparisons(exoskel_command: Command) -> None:  # noqa: F811
-    sample = "dart://sample/skel/soft_bodies.skel"
-    assert "EN004" in exoskel_command("run", sample, "--time", "0.01").err
+    sample = "dart://sample/xode/extensions.xode"
+    assert "EN010" in exoskel_command("run", sample, "--time", "0.01").err
     done = exoskel_command("compare", sample, "--engines", "mujoco,mujoco", "--time", "0.01")
-    assert "EN004" in done.err and done.code == 0
+    assert "EN010" in done.err and done.code == 0
 
 
-@pytest.mark.parametrize("verb", ["run", "compare", "rollout"])
+@pytest.mark.parametrize("command", ["run", "compare", "rollout"])
 def test_errors_of_the_file_are_mentioned_and_in_the_exit_code(
-    verb: str,
+    command: str,
     exoskel_command: Command,  # noqa: F811
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.skel"
     file.write_text(one_body("<inertia><mass>x</mass></inertia>"), encoding="utf-8")
-    options = ["--engines", "mujoco,mujoco"] if verb == "compare" else []
-    done = exoskel_command(verb, str(file), "--time", "0.01", *options)
+    options = ["--engines", "mujoco,mujoco"] if command == "compare" else []
+    done = exoskel_command(command, str(file), "--time", "0.01", *options)
     assert done.code == 1
     assert "a.skel has 1 error; the invalid parts are not simulated (see `exoskel check`)" in done.err

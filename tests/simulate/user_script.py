@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 import exoskel
 from exoskel import (
+    BatchTrajectory,
     Box,
     Capsule,
     Contact,
+    Diagnostic,
     Dof,
     EngineWarning,
     IKSolution,
@@ -28,6 +30,7 @@ from exoskel import (
     controllers,
     ik,
 )
+from exoskel.simulate.batch.worlds import Worlds
 
 Numbers = NDArray[np.float64]
 
@@ -93,6 +96,33 @@ def measure(simulation: Simulation) -> dict[str, Numbers]:
     }
 
 
+def edit(world: World) -> list[Diagnostic]:
+    robot = world.model("robot")
+    robot.attach(robot.copy("hand"), to="arm", at=Pose([0, 0.2, 0]), prefix="second_")
+    robot.rename("second_hand", "left_hand")
+    robot.remove("left_hand")
+    found: list[object] = list(world.find("robot/*"))
+    assert found
+    return exoskel.check(world)
+
+
+def many(world: World) -> Numbers:
+    def stabilize(worlds: Worlds) -> Numbers:
+        return -worlds.velocities
+
+    batch: BatchTrajectory = exoskel.rollout(
+        world, 3, 20, policy=stabilize, vary={"gravity.z": (-10.0, -9.0)}, record=["all", "forces", "reactions"]
+    )
+    one: Trajectory = batch.world(1)
+    assert one.records["reactions"].columns
+    return batch["forces"]
+
+
+class Push(controllers.ForceController):
+    def forces(self, simulation: Simulation) -> Numbers:
+        return np.ones(len(simulation.dof_names))
+
+
 def main() -> Trajectory:
     world = build()
     solution: IKSolution = ik(world, {"hand": [0.1, 0.0, 1.2]})
@@ -108,6 +138,9 @@ def main() -> Trajectory:
         record=["contacts", "forces", "reactions"],
         sensors={"height": lambda simulation: simulation.body("hand").position[2]},
     )
+    assert not edit(world) and many(world).shape[0] == 3
+    simple = exoskel.run(world, 0.01, controller=Push(["hip"]) + control)
+    assert len(simple.time) == 2
     follow = controllers.InverseDynamics(motion)
     motion = exoskel.run(world, 0.1, controller=follow, record="forces")
     forces: Numbers = motion["forces"]

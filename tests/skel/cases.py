@@ -133,6 +133,7 @@ _BODIES: dict[str, Case] = {
     "SK050.missing": Case(mass(f"<moment_of_inertia>{MOMENT}</moment_of_inertia>")),
     "SK050.zero": Case(mass("<mass>0</mass>")),
     "SK050.negative": Case(mass(f"<mass>-2</mass><moment_of_inertia>{MOMENT}</moment_of_inertia>")),
+    "SK050.soft": Case(one_body(SOFT_BOX.format("<frags>3 3 3</frags>").replace("<total_mass>1", "<total_mass>-1"))),
     "SK051.off_diagonal": Case(moment("<ixx>1</ixx><iyy>1</iyy><izz>1</izz>")),
     "SK051.refused": Case(moment("<ixx>1</ixx><iyy>1</iyy><izz>1</izz>"), {"semantics": "dart"}),
     "SK051.diagonal": Case(moment("<ixx>1</ixx><iyy>1</iyy><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>")),
@@ -257,6 +258,9 @@ _JOINTS: dict[str, Case] = {
     "SK088.effort": Case(hinge("<limit><effort>1</effort></limit>")),
     "SK088.velocity": Case(hinge("<limit><velocity>1</velocity></limit>")),
     "SK089": Case(hinge("<limit><lower>-1</lower></limit>")),
+    "SK089.servo": Case(
+        hinge("<limit><lower>-1</lower></limit>").replace('type="revolute"', 'type="revolute" actuator="servo"')
+    ),
     "SK090": Case(one_body(joint_inner=AXIS.format(""), kind="screw")),
     "SK091": Case(one_body("<transformation>0 0 0 0 0 1</transformation>", "<init_vel>0 0 0 1 0 0</init_vel>")),
     "SK092": Case(one_body(joint_inner='<dof local_index="0"><spring_stiffness>1</spring_stiffness></dof>')),

@@ -22,20 +22,21 @@ OPENERS = {
     "cli/lsp.py": "standard input and output",
     "cli/main.py": "os.devnull",
     "cli/samples.py": "the samples of the package",
-    "cli/terminal.py": "os.devnull",
+    "cli/settings.py": "settings of the project",
     "cli/view.py": "a page in the browser",
-    "convert/folder.py": "files that a folder of the user contains",
+    "formats/file_search.py": "files that a folder of the user contains",
     "formats/mjcf/reader/compiler.py": "standard output of a child process",
     "formats/urdf/xacro.py": "standard output of a child process",
-    "formats/usd/tree.py": "a temporary file of our own",
+    "formats/usd/reader/stage.py": "standard output of a child process",
+    "formats/usd/tree.py": "entries of an archive in memory, and a temporary file of our own",
     "samples/__init__.py": "the samples of the package",
+    "view/page_script.py": "the script of the page in the package",
     "simulate/trajectory.py": "entries of an archive that is open already",
-    "source/atomic_write.py": "files that are written",
+    "source/atomic_write.py": "files that are written, and temporary folders of our own",
     "source/convex_decomposition.py": "standard output of a child process",
     "source/file_access.py": "the one place that opens what a document names",
     "source/mesh_packages.py": "entries of an archive in memory",
     "source/mesh_parsing.py": "bytes in memory, and standard output of a child process",
-    "source/temporary_files.py": "temporary folders of our own",
     "view/export.py": "a page in the browser",
     "view/gl_renderer.py": "standard input and output of a child process",
 }
@@ -84,6 +85,43 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     (outside / "model.sdf").write_text(SDF)
     (outside / "secret.obj").write_text(OBJ)
     return inside, outside
+
+
+def test_paths_are_inside_if_their_resolved_form_is(folders: tuple[Path, Path]) -> None:
+    inside, outside = folders
+    (inside / "link").symlink_to("model")
+    (inside / "out").symlink_to(outside)
+    (inside / "ring").symlink_to("ring")
+    (inside / "gone").symlink_to(outside / "missing")
+    (inside.parent / "in2").mkdir()
+    ends = [
+        "",
+        ".",
+        "..",
+        "a.obj",
+        "a\0b",
+        "x" * 300,
+        "secret.obj",
+        "../in/a",
+        "../in2/a",
+        "../../in/a",
+        "../out/secret.obj",
+    ]
+    paths = [
+        f"{inside}/{start}/{end}"
+        for start in ("model", "link", "out", "ring", "gone", "none", ".", "..")
+        for end in ends
+    ]
+    expected = {path for path in paths if (place := _resolved(path)) and place.is_relative_to(inside.resolve())}
+    assert file_access.paths_inside(inside, paths) == expected
+    assert f"{inside}/model/a.obj" in expected and f"{inside}/out/secret.obj" not in expected
+
+
+def _resolved(path: str) -> Path | None:
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
 
 
 @pytest.mark.parametrize("uri", ["model", "model/model.sdf", "model/model.config"])

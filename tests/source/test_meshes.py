@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ import trimesh
 
 import exoskel
 from exoskel.source import meshes
+from exoskel.source.child_process import ChildFailedError
 from exoskel.source.meshes import MeshError
 from tests.support.xml import one_shape
 
@@ -141,3 +143,26 @@ def test_a_malformed_mesh_is_described_in_our_own_words(name: str, content: str,
     file.write_text(f'<robot name="r"><link name="l"><visual><geometry>{mesh}</geometry></visual></link></robot>')
     found = [d.message for d in exoskel.load(file).diagnostics if d.code == "UR405"]
     assert found and not any("Error" in message or "Exception" in message for message in found)
+
+
+def test_a_file_that_was_too_complex_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.obj"
+    file.write_bytes(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n" + os.urandom(8).hex().encode())
+    started: list[str] = []
+
+    class Late:
+        def __init__(self, module: str, environment: object) -> None:
+            started.append(module)
+
+        def request(self, *_: object) -> None:
+            raise ChildFailedError("its processor time is used up")
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(meshes, "check_expansion", lambda data, kind: False)
+    monkeypatch.setattr(meshes, "ChildProcess", Late)
+    for read in (meshes.mesh_extent, meshes.load_triangles, meshes.mesh_extent):
+        with pytest.raises(MeshError, match="too complex: its processor time is used up"):
+            read(file)
+    assert len(started) == 1

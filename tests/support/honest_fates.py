@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import exoskel
-from exoskel.convert.node_fates import FateRecorder
+from exoskel.conversion.node_fates import FateRecorder
 from exoskel.fates import Fate, Verdict
 from exoskel.scene.body import Body
 from exoskel.scene.fields import DOF_FIELDS, differences, relative_difference

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from rich.console import Console
 
 import exoskel
 from exoskel.cli.terminal import format_diagnostic
@@ -44,8 +41,4 @@ def load_case(case: Case, folder: Path, name: str) -> exoskel.Scene:
 
 def shown(scene: exoskel.Scene, original_reader: str) -> str:
     """All diagnostics as they stand on a plain terminal."""
-    screen = io.StringIO()
-    console = Console(file=screen, width=200, highlight=False, soft_wrap=True, no_color=True)
-    for finding in sort_by_position(scene.diagnostics):
-        console.print(format_diagnostic(finding, original_reader), end="")
-    return screen.getvalue()
+    return "".join(format_diagnostic(one, original_reader).plain for one in sort_by_position(scene.diagnostics))

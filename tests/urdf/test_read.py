@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import exoskel
 from exoskel import Kinematics, Model, Scene, spatial
+from exoskel.cli.main import main
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.scene.shape import Box, Capsule, Mesh
 from tests.urdf.support import SAMPLES, read_text
@@ -176,7 +178,9 @@ FINDINGS: dict[str, tuple[str, int]] = {
     "UR005": ('<robot name="r"/>', 1),
     "UR101": (robot(LINK.replace("</link>", "<colour/></link>")), 2),
     "UR101.prefixed": ('<robot name="r" xmlns:drake="d">' + LINK + "<drake:x/></robot>", 1),
-    "UR102": (robot('<link name="a" nmae="b"/>'), 2),
+    "UR101.misspelt": (robot(LINK.replace("</link>", "<visula/></link>")), 2),
+    "UR102": (robot('<link name="a" colour="b"/>'), 2),
+    "UR102.misspelt": (robot('<link name="a" nmae="b"/>'), 2),
     "UR102.prefixed": ('<robot name="r" xmlns:d="d"><link name="a" d:b="c"/></robot>', 1),
     "UR103": (robot(f'<link name="a">{INERTIAL}\n{INERTIAL}</link>'), 3),
     "UR104": (robot(f"text {LINK}"), 2),
@@ -296,3 +300,20 @@ def test_a_long_chain_is_read(tmp_path: Path) -> None:
         for i in range(1, count)
     )
     assert len(model(robot(links + ties)).bodies) == count
+
+
+def test_a_misspelt_material_and_joint_are_reported_once_and_fixed(tmp_path: Path) -> None:
+    text = (
+        '<robot name="r"><material name="crimson"><color rgba="1 0 0 1"/></material>'
+        '<link name="a"><visual><geometry><sphere radius="1"/></geometry><material name="crimsn"/></visual></link>'
+        '<link name="b"/><link name="c"/>'
+        '<joint name="shoulder" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+        '<joint name="k" type="continuous"><parent link="a"/><child link="c"/><axis xyz="0 0 1"/>'
+        '<mimic joint="sholder"/></joint></robot>'
+    )
+    file = tmp_path / "r.urdf"
+    file.write_text(text)
+    found = [d.code for d in exoskel.load(file).diagnostics if d.severity.value != "info"]
+    assert found == ["UR406", "UR503"]
+    assert main(["check", str(file), "--fix"]) == 0
+    assert file.read_text() == text.replace("crimsn", "crimson").replace("sholder", "shoulder")

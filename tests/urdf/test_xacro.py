@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -95,7 +96,7 @@ def test_the_file_itself_is_never_changed(tmp_path: Path) -> None:
     [
         ("<link name='${missing}'/>", "missing"),
         ("<xacro:include filename='missing.xacro'/>", "missing.xacro"),
-        ("<xacro:include filename='$(find missing)/a.xacro'/>", "package 'missing' is not found"),
+        ("<xacro:include filename='$(find missing)/a.xacro'/>", "package 'missing' was not found"),
         ("<xacro:include filename='robot.xacro'/>", "nested too deeply"),
         ("<xacro:macro name='m'><xacro:m/></xacro:macro><xacro:m/>", "nested too deeply"),
         ("<link name='${9 ** 9 ** 9 ** 9}'/>", "takes more than"),
@@ -133,3 +134,11 @@ def test_expanded_files_are_read_without_the_package(tmp_path: Path, monkeypatch
     scene = exoskel.load(write(tmp_path / "robot.urdf", "<link name='l'/>"))
     assert body_names(scene) == ["l"]
     assert not [d for d in scene.diagnostics if d.code == "UR004"]
+
+
+@pytest.mark.parametrize("content", ["<xacro:include filename='pipe'/>", "<link name=\"${xacro.load_yaml('pipe')}\"/>"])
+def test_a_pipe_that_a_file_names_is_refused(tmp_path: Path, content: str) -> None:
+    """The package waited until the time for an answer was over."""
+    os.mkfifo(tmp_path / "pipe")
+    scene = exoskel.load(write(tmp_path / "robot.xacro", content))
+    assert "it is a device, a pipe or a socket" in scene.diagnostics[0].message

@@ -13,9 +13,9 @@ import pytest
 
 import exoskel
 from exoskel import Scene, World
-from exoskel.convert.conversion import certify
-from exoskel.convert.report import Certificate, Check
-from exoskel.convert.shape_checks import COLORS, MESHES, SHAPES
+from exoskel.conversion.pipeline import certify
+from exoskel.conversion.report import Certificate, Check
+from exoskel.conversion.shape_checks import COLORS, MESHES, SHAPES
 from exoskel.formats import registry
 from exoskel.formats.usd import compose
 from exoskel.formats.usd.compose import read_back

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from math import degrees, inf, pi, radians
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ import exoskel
 from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
-from exoskel.formats.usd.compose import NATIVE_JOINTS
+from exoskel.formats.usd.compose import NATIVE_JOINTS, read_back
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, quote, to_text
 from exoskel.formats.usd.write import up_axis
 from exoskel.formats.usd.writer.joints import MOTOR_DAMPING
+from exoskel.formats.usd.writer.shapes import MaterialWriter
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.joint import TRAITS, Drive, Mimic, spring_from_erp_cfm
 from exoskel.scene.pose import IDENTITY, AxisAngle, Pose
@@ -38,7 +41,6 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
-from exoskel.source.markup import UnwritableError
 from tests.support.places import PROJECT
 from tests.usd.support import prim, written, written_world
 from tools import make_docs
@@ -158,11 +160,16 @@ def test_each_world_has_its_own_physics_scene() -> None:
     assert value(body.children[1], "physics:simulationOwner") == "/w_1/PhysicsScene"
 
 
-def test_a_number_out_of_single_precision_is_rejected() -> None:
+def test_a_number_out_of_single_precision_is_clipped() -> None:
     world = World("w")
     world.add_model("m").add_body("a", mass=1e39, moment=UNIT_MOMENT)
-    with pytest.raises(UnwritableError):
-        to_text(written_world(world)[0])
+    assert "float physics:mass = 3.4e+38" in to_text(written_world(world)[0])
+
+
+def test_double_precision_is_not_clipped() -> None:
+    world = World("w")
+    world.add_model("m").add_body("a", pose=Pose((1e95, 0.0, 0.0)), moment=UNIT_MOMENT)
+    assert "double3 xformOp:translate = (1e+95, 0, 0)" in to_text(written_world(world)[0])
 
 
 # --- bodies -------------------------------------------------------------------------------------------
@@ -397,8 +404,9 @@ def test_a_motor_becomes_a_bounded_damper() -> None:
 
 def changed(kind: str = "revolute", joint: dict[str, Any] | None = None, **dof: Any) -> World:
     world = world_of(kind, **(joint or {}))
-    for name, given in dof.items():
-        setattr(world.models[0].joints[1].dofs[0], name, given)
+    with no_edits():  # as a reader does, whose files may state what an edit refuses
+        for name, given in dof.items():
+            setattr(world.models[0].joints[1].dofs[0], name, given)
     return world
 
 
@@ -417,6 +425,8 @@ LOST = {
     "US208": changed("hinge2", {"swapped": True, "drives": (Drive(suspension_cfm=0.1),)}),
     "US211": bodied(inertia=Inertia(mass=0.0)),
     "US212": World("w", time_step=0.003),
+    "US213": bodied(inertia=Inertia(mass=1e60)),
+    "US214": bodied(soft=SoftBody(total_mass=1.0, geometry=Box((1.0, 1.0, 1.0)))),
     "US301": bodied(soft=SoftBody(total_mass=1.0)),
     "US303": changed("ball", stiffness=1.0),
     "US304": changed(joint={"limits_enforced": False}, position_limits=(0.0, 1.0)),
@@ -432,6 +442,9 @@ OTHERS = [
     ("US203", changed(joint={"actuator": "servo"}, stiffness=1.0)),
     ("US205", changed(velocity_limits=(-1.0, 2.0))),
     ("US211", bodied(inertia=Inertia(moment=(0.0, 1.0, 1.0, 0.0, 0.0, 0.0)))),
+    ("US213", changed(stiffness=1e60)),
+    ("US213", changed(damping=1e60)),
+    ("US213", changed(friction=1e60)),
     ("US304", changed(position_limits=(1.0, 0.0))),
     ("US305", changed(force_limits=(-inf, 1.0))),
     ("US306", World("w", erp=0.2)),
@@ -444,6 +457,12 @@ OTHERS = [
 @pytest.mark.parametrize(("code", "world"), [*LOST.items(), *OTHERS])
 def test_losses_are_reported(code: str, world: World) -> None:
     assert code in codes(world)
+
+
+@pytest.mark.parametrize("field", ["stiffness", "damping", "friction"])
+def test_a_number_out_of_range_is_a_loss_of_its_field(field: str) -> None:
+    _, output = written_world(changed(**{field: 1e60}))
+    assert {loss.fields for loss in output.losses if loss.code == "US213"} == {(field,)}
 
 
 def test_every_loss_has_a_test_case() -> None:
@@ -623,3 +642,70 @@ def test_more_steps_per_second_than_usd_can_count_are_written_as_the_most(step: 
     """usd-core refused the file, and the reciprocal of the smallest number overflowed."""
     text = exoskel.convert(World("w", time_step=step), None, to="usd").data.decode()
     assert "uniform int newton:timeStepsPerSecond = 2147483647\n" in text
+
+
+SURFACE = """<sdf version="1.9"><world name="w"><gravity>0 0 -9.8</gravity><model name="m"><link name="l">{}</link></model>
+</world></sdf>"""
+COLLISION = (
+    """<collision name="c{}"><geometry><box><size>1 1 1</size></box></geometry><surface>{}</surface></collision>"""
+)
+RUBBING = "<friction><ode><mu>{0}</mu><mu2>{0}</mu2></ode></friction>"
+BOUNCING = "<bounce><restitution_coefficient>{}</restitution_coefficient></bounce>"
+
+
+def test_friction_and_restitution_are_physics_materials() -> None:
+    surfaces = [
+        RUBBING.format(0.3),
+        BOUNCING.format(0.7),
+        RUBBING.format(0.3) + BOUNCING.format(0.7),
+        "",
+        RUBBING.format(0),
+    ]
+    text = SURFACE.format("".join(COLLISION.format(i, surface) for i, surface in enumerate(surfaces)))
+    report = exoskel.convert(text, to="usd")
+    assert report.certificate.passed
+    assert {item.fate.value for item in report.items if item.path.endswith(("/mu", "/restitution_coefficient"))} == {
+        "exact"
+    }
+    shapes = read_back(report.data).worlds[0].models[0].bodies[0].collisions
+    found = [(shape.friction, shape.restitution) for shape in shapes]
+    assert found == [
+        (approx32(0.3), 0.0),
+        (1.0, approx32(0.7)),
+        (approx32(0.3), approx32(0.7)),
+        (None, None),
+        (0.0, 0.0),
+    ]
+
+
+def test_a_wrong_friction_fails_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MaterialWriter, "of_contact", lambda self, _: self.contact)
+    report = exoskel.convert(SURFACE.format(COLLISION.format(0, RUBBING.format(0.3))), to="usd")
+    assert [check.name for check in report.certificate.checks if not check.passed] == ["shapes"]
+
+
+def approx32(value: float) -> object:
+    return pytest.approx(value, rel=1e-6)
+
+
+# --- soft bodies --------------------------------------------------------------------------------------
+
+
+def test_a_soft_skin_is_a_mesh_that_is_not_read_as_a_shape(tmp_path: Path) -> None:
+    soft = SoftBody(total_mass=1.0, geometry=Box((0.2, 0.2, 0.4)), pose=Pose((0.1, 0.0, 0.0)))
+    world = bodied(soft=soft)
+    world.models[0].bodies[0].visuals.append(Shape(geometry=Sphere(0.1)))
+    file = tmp_path / "soft.usda"
+    report = exoskel.convert(Scene([world]), file)
+    assert report.certificate.passed
+    layer, _ = written_world(world)
+    mesh = prim(layer, "w", "m", "a", "skin")
+    assert mesh.type == "Mesh"
+    points = np.array(value(mesh, "points"))
+    assert points.min(axis=0) == pytest.approx((0.0, -0.1, -0.2)) and points.max(axis=0) == pytest.approx(
+        (0.2, 0.1, 0.2)
+    )
+    (body,) = exoskel.load(file).world.bodies()
+    assert [shape.kind for shape in body.shapes] == ["sphere"]
+    (again,) = read_back(report.data).worlds[0].bodies()
+    assert [shape.kind for shape in again.shapes] == ["sphere"]

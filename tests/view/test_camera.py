@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import nearest_up_axis
+from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
 from exoskel.view.camera import PRESETS, corners_of, frame_of, look_at
+from exoskel.view.scene_cameras import preset_along
 
 sizes = st.floats(0.1, 100.0)
 places = st.floats(-1e3, 1e3)
@@ -69,3 +71,15 @@ def test_higher_points_are_higher_in_the_image(up) -> None:  # type: ignore[no-u
 def test_an_empty_scene_has_a_camera() -> None:
     for points in (np.empty((0, 3)), np.zeros((1, 3))):
         assert np.isfinite(look_at(points, (0.0, 0.0, 1.0)).position).all()
+
+
+@pytest.mark.parametrize(
+    ("axis", "up", "preset"),
+    [
+        ("+x", (0, 0, 1), "front"), ("-x", (0, 0, 1), "back"), ("+y", (0, 0, 1), "left"), ("-y", (0, 0, 1), "right"),
+        ("+z", (0, 0, 1), "top"), ("-z", (0, 0, 1), "bottom"), ("+y", (0, 1, 0), "top"), ("+z", (0, 1, 0), "front"),
+        ("+z", (0, 0, -1), "bottom"), ("+w", (0, 0, 1), ""), ("", (0, 0, 1), ""),
+    ],
+)  # fmt: skip
+def test_an_axis_of_the_world_has_a_preset(axis: str, up: Vector, preset: str) -> None:
+    assert preset_along(axis, up) == preset

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import exoskel
 from exoskel.view import html_text
 from tests.support.findings import load_text
 from tests.view.documents import RED, pinned, sliding, world
@@ -12,25 +11,6 @@ from tests.view.documents import RED, pinned, sliding, world
 
 def text_lines(html: str) -> list[str]:
     return [line for line in re.sub(r"<[^>]+>", "\n", html.replace("<br>", "\n")).split("\n") if line.strip()]
-
-
-def test_child_bodies_follow_their_parent_in_the_tree() -> None:
-    built = exoskel.World()
-    model = built.add_model("robot")
-    for name, parent in (("trunk", None), ("left", "trunk"), ("right", "trunk"), ("hand", "left")):
-        model.add_body(name, parent=parent, joint="weld")
-    text = [line.strip() for line in text_lines(html_text.tree(built)) if line.strip() != "weld"]
-    assert text == ["robot", "trunk", "left", "hand", "right"]
-    assert "padding-left:3em'>hand" in html_text.tree(built)
-
-
-def test_a_large_tree_is_truncated() -> None:
-    built = exoskel.World()
-    for number in range(1000):
-        built.add_model(f"m{number}").add_body("b")
-    text = html_text.tree(built)
-    assert text.count("<br>") <= html_text.MAX_ROWS + 1
-    assert re.search(r"and \d+ more", text)
 
 
 def test_a_body_is_described_with_its_joint_limits_and_line() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import http.client
+import os
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,7 +17,9 @@ import viser
 import websockets.exceptions
 from websockets.sync.client import connect
 
-from exoskel.view.page import Page, rejection_reason
+from exoskel.diagnostics import ExoskelError
+from exoskel.view import page as page_module
+from exoskel.view.page import Page, is_shared_machine, rejection_reason
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +151,78 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
 )
 def test_headers_decide_whether_a_request_is_allowed(headers: dict[str, str], allowed: bool) -> None:
     assert (rejection_reason(headers) == "") is allowed
+
+
+# --- tokens -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def open_page() -> Iterator[Page]:
+    """A page that other machines can reach."""
+    one = Page(port=0, host="0.0.0.0")
+    yield one
+    one.close()
+
+
+def test_a_page_for_other_machines_needs_the_token_in_its_address(open_page: Page) -> None:
+    assert open_page.token and open_page.url.endswith(f"/?token={open_page.token}")
+    assert urlsplit(open_page.url).hostname not in ("0.0.0.0", "")
+    for path in ("/", "/?token=", "/?token=wrong", f"/?token={open_page.token}x", "/?other=1"):
+        answer = fetch(open_page, path, Host=f"robot.example:{open_page.port}")
+        assert answer.status == 403 and b"token" in answer.read(), path
+        assert "Set-Cookie" not in answer.headers
+    answer = fetch(open_page, f"/?token={open_page.token}", Host=f"robot.example:{open_page.port}")
+    assert answer.status == 200
+    cookie = answer.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+
+
+def test_the_socket_of_a_page_with_a_token_needs_its_cookie(open_page: Page) -> None:
+    address = f"127.0.0.1:{open_page.port}"
+    cookie = fetch(open_page, f"/?token={open_page.token}").headers["Set-Cookie"].split(";")[0]
+    options = {"origin": f"http://{address}", "subprotocols": [f"viser-v{viser.__version__}"], "open_timeout": 10}
+    connect(f"ws://{address}", additional_headers={"Cookie": cookie}, **options).close()  # type: ignore[arg-type]
+    for wrong in ("", cookie + "x", cookie.replace("exoskel_", "other_")):
+        with pytest.raises(websockets.exceptions.InvalidStatus):
+            connect(f"ws://{address}", additional_headers={"Cookie": wrong}, **options)  # type: ignore[arg-type]
+    with pytest.raises(websockets.exceptions.InvalidStatus):
+        connect(f"ws://{address}", additional_headers={"Cookie": cookie}, **options | {"origin": "http://evil.example"})  # type: ignore[arg-type]
+
+
+def test_tokens_differ(open_page: Page) -> None:
+    other = Page(port=0, with_token=True)
+    try:
+        assert other.token != open_page.token and len(other.token) >= 20
+        assert other.url == f"http://127.0.0.1:{other.port}/?token={other.token}"
+        assert fetch(other, "/").status == 403
+    finally:
+        other.close()
+
+
+def test_a_machine_that_others_use_needs_a_token_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_module, "is_shared_machine", lambda: True)
+    one = Page(port=0)
+    try:
+        assert one.is_local and one.token
+    finally:
+        one.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="the system has no user numbers")
+@pytest.mark.parametrize(("user", "shared"), [(0, False), (101, False), (1001, True), (65534, False)])
+def test_processes_of_other_people_make_a_machine_shared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, shared: bool
+) -> None:
+    (tmp_path / "17").mkdir()
+    (tmp_path / "self").mkdir()
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    monkeypatch.setattr(page_module, "_owner", lambda entry: user)
+    assert is_shared_machine(tmp_path) is shared
+    assert not is_shared_machine(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no such host", ""])
+def test_an_address_of_another_machine_is_an_error(host: str) -> None:
+    with pytest.raises(ExoskelError, match="not an address of this machine"):
+        Page(port=0, host=host)

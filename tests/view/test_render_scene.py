@@ -44,6 +44,7 @@ def test_every_shape_of_every_sample_has_an_instance(file) -> None:  # type: ign
     wanted = [number for number, body in enumerate(render_scene.bodies) for _ in body.visuals or body.collisions]
     skins = [number for number, body in enumerate(render_scene.bodies) if body.soft is not None]
     drawn = [number for batch in render_scene.of_role(VISUAL) for number in batch.bodies.tolist()]
+    drawn += [skin.body for skin in render_scene.skins.surfaces]
     painted = any(
         batch.name.startswith("mesh") for batch in render_scene.batches
     )  # a mesh with several colours has several instances

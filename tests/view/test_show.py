@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 import types
 import urllib.request
@@ -161,3 +162,37 @@ def test_scenes_and_motions_display_themselves_in_a_notebook() -> None:
         assert "<table>" in html
     motion.scene = None
     assert motion._repr_html_().startswith("<table>")
+
+
+def test_showing_and_exporting_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """viser prints its address and "Server stopped"."""
+    scene = load_text(BALL)
+    exoskel.show(scene, port=0, browser=False).close()
+    export(scene, tmp_path / "a.html")
+    assert scene._repr_html_()
+    assert tuple(capfd.readouterr()) == ("", "")
+
+
+def test_a_viewer_that_is_not_closed_prints_nothing_at_the_end() -> None:
+    program = "import exoskel\nexoskel.show(exoskel.load('dart://sample/skel/pendulum.skel'), port=0, browser=False)\n"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert (ended.stdout, ended.stderr) == ("", "")
+
+
+CELLS = (
+    "import exoskel\nscene = exoskel.load('dart://sample/skel/pendulum.skel')\nscene",
+    "exoskel.show(scene)",
+    "motion = exoskel.run(scene, 0.05)\nexoskel.show(motion)",
+    "from exoskel.view.viewer import Viewer\nviewer = Viewer(lambda: scene, port=0)\nviewer.start()\nviewer.close()",
+)
+
+
+def test_a_real_notebook_shows_pages_and_prints_nothing() -> None:
+    client, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    kinds = [[output.output_type for output in cell.outputs] for cell in notebook.cells]
+    assert kinds == [["execute_result"]] * 3 + [[]]
+    for cell in notebook.cells[:3]:
+        assert cell.outputs[0].data["text/html"].startswith("<iframe")

@@ -13,13 +13,17 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is not installed")
 
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, Severity
 from exoskel.formats.load import load
+from exoskel.simulate.simulation import run
 from exoskel.view.camera import Camera, corners_of
+from exoskel.view.live_plot import Quantity
 from exoskel.view.live_reload import watched_files
 from exoskel.view.page import Page
+from exoskel.view.scene_tree import ItemKind, TreeItem
+from exoskel.view.sliders import slider_range
 from exoskel.view.viewer import Viewer
-from tests.view.documents import BLUE, GREEN, RED, falling, sliding, world
+from tests.view.documents import BLUE, GREEN, RED, falling, pinned, sliding, world
 
 Open = Callable[..., "OpenViewer"]
 ONE = world(falling("a", "0 0 .5", RED, "1 1 1"))
@@ -270,7 +274,7 @@ def test_gravity_stays_off_for_both_after_a_reload(opened: Open) -> None:
 
 def test_sliders_and_numbers_update_while_paused(opened: Open) -> None:
     one = opened(world(sliding("a", "0 0 .5", RED)), world(sliding("a", "0 0 .5", GREEN, "-0.1 0.1")))
-    (slider,) = [slider for _, slider in one.viewer.panel._sliders]
+    (slider,) = [slider.handle for slider in one.viewer.panel._sliders.sliders]
     one.viewer.select(0)
     one.tick()
     one.viewer.pose(0, 0.4)
@@ -281,6 +285,78 @@ def test_sliders_and_numbers_update_while_paused(opened: Open) -> None:
     one.tick()
     assert slider.value == 0.0
     assert "0 0 0.5 m" in one.viewer.panel._about.content
+
+
+def test_sliders_are_in_the_folders_of_their_models(opened: Open) -> None:
+    two = opened(world(falling("ball", "0 0 .5", RED), sliding("left", "0 0 .5", RED), sliding("right", "0 2 .5", RED)))
+    sliders = two.viewer.panel._sliders
+    assert [folder.label for folder in sliders._folders] == ["left", "right", "ball"]
+    assert [slider.number for slider in sliders.sliders] == [6, 7, 0, 1, 2, 3, 4, 5]
+    two.save(world(sliding("<b>other</b>", "0 0 .5", RED).replace("<b>", "&lt;b>").replace("</b>", "&lt;/b>")))
+    assert [folder.label for folder in sliders._folders] == ["<b>other</b>"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (-2.0943951023931953, 2.0943951023931953, (-2.1, 2.1, 0.01)),
+        (0.0, 2.4, (0.0, 2.4, 0.005)),
+        (-3.14, 3.14, (-3.14, 3.14, 0.01)),
+        (-0.17453292, 0.3, (-0.175, 0.3, 0.001)),
+        (0.0, 0.02, (0.0, 0.02, 0.00005)),
+        (0.0, 1000.5, (0.0, 1002.0, 2.0)),
+        (-1e300, 1e300, (-1e12, 1e12, 5e9)),
+    ],
+)
+def test_sliders_have_round_steps_and_ends(low: float, high: float, shown: tuple[float, float, float]) -> None:
+    found = slider_range(low, high)
+    assert (found.low, found.high, found.step) == shown
+
+
+def test_a_slider_poses_within_the_limits(opened: Open) -> None:
+    one = opened(world(sliding("a", "0 0 .5", RED, "-0.123456789 0.123456789")))
+    (slider,) = one.viewer.panel._sliders.sliders
+    assert slider.shown.low < -0.123456789 and slider.handle.precision <= 4
+    one.viewer.panel._sliders.pose(slider, slider.shown.low)
+    assert one.viewer.player.positions == pytest.approx([-0.123456789], abs=1e-15)
+
+
+def test_the_time_slider_ends_where_the_motion_ends(opened: Open) -> None:
+    one = opened(ONE)
+    time = one.viewer.panel._time
+    assert time.disabled
+    one.viewer.player.advance_to(0.25)
+    one.tick()
+    one.viewer._show()
+    one.tick()
+    assert not time.disabled and time.max == pytest.approx(0.25) and time.value == pytest.approx(0.25)
+    one.viewer.reset()
+    one.tick()
+    assert time.disabled
+
+
+def test_a_recorded_motion_fills_the_time_slider(opened: Open, tmp_path: Path) -> None:
+    (tmp_path / "motion.skel").write_text(ONE, encoding="utf-8")
+    motion = run(load(tmp_path / "motion.skel"), 0.006)
+    time = opened(ONE, recorded=motion).viewer.panel._time
+    assert time.max == pytest.approx(0.006) and time.step <= 0.0001 and time.precision >= 4
+
+
+def test_notes_are_not_in_the_box_of_a_broken_file(opened: Open) -> None:
+    good = world(sliding("a", "0 0 .5", RED))
+    one = opened(good)
+    one.save(good.replace("<time_step>0.001", "<time_step>0.001s").replace("<mass>", "<mas/><mass>"))
+    found = load(one.file).diagnostics
+    assert {diagnostic.severity for diagnostic in found} == set(Severity)
+    for diagnostic in found:
+        assert (diagnostic.code in one.error_text) is (diagnostic.severity is not Severity.INFO)
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_names_are_apart_from_each_other(opened: Open, count: int) -> None:
+    one = opened(world(*(pinned(f"part{i}", f"{0.001 * i} 0 0.25", RED) for i in range(count))))
+    one.viewer.set_layer("labels", True)
+    assert 1 <= len(one.viewer.browser_scene._labels) <= 12
 
 
 def test_starting_an_engine_is_announced(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,6 +374,90 @@ def test_starting_an_engine_is_announced(opened: Open, monkeypatch: pytest.Monke
     assert "starting MuJoCo" in states[0]
     one.tick()
     assert "playing" in one.viewer.panel._state.content
+
+
+# --- selection and plot -------------------------------------------------------------------------------
+
+ARM = world(sliding("cart", "0 0 .5", RED), falling("ball", "0 2 .25", GREEN), pinned("floor", "0 2 -.25", BLUE))
+
+
+def test_a_joint_stands_for_its_child_and_stays_selected_after_a_reload(opened: Open) -> None:
+    one = opened(ARM)
+    one.viewer.select_item(TreeItem(ItemKind.JOINT, 0))
+    assert one.viewer.selected == 0 and "cart_joint now" in one.viewer.panel._about.content
+    one.save(world(falling("new", "0 5 .5", BLUE), sliding("cart", "0 0 .5", RED)))
+    assert one.viewer.selection.names == ("joint", "cart", "cart_joint") and one.viewer.selected == 1
+    one.save(world(falling("new", "0 5 .5", BLUE)))
+    assert one.viewer.selection.item is None and one.viewer.selected == -1
+
+
+@pytest.mark.parametrize(
+    "item", [TreeItem(ItemKind.BODY, 99), TreeItem(ItemKind.JOINT, 99), TreeItem(ItemKind.MODEL, 99)]
+)
+def test_items_that_do_not_exist_are_not_selected(opened: Open, item: TreeItem) -> None:
+    one = opened(ARM)
+    one.viewer.select_item(item)
+    assert one.viewer.selection.item is None and "internal error" not in one.error_text
+
+
+def test_a_command_of_the_selected_joint_acts_until_a_reset(opened: Open) -> None:
+    one = opened(world(sliding("cart", "0 0 .5", RED, "-50 50"), falling("ball", "0 2 5", GREEN), gravity="0 0 0"))
+    commands = one.viewer.panel.commands
+    one.viewer.select(1)
+    assert not commands.sliders, "a free joint has no actuator"
+    one.viewer.select(0)
+    (slider,) = commands.sliders
+    assert slider.label == "cart_joint force (N)"
+    one.viewer.set_command(0, 2.0)
+    one.viewer.player.advance_to(1.0)
+    assert one.viewer.player.positions[0] == pytest.approx(1.0, rel=0.01)  # 1 kg, 2 N
+    one.viewer.set_command(0, -2.0)
+    one.viewer.player.advance_to(2.0)
+    assert one.viewer.player.positions[0] == pytest.approx(2.0, rel=0.01)
+    one.viewer.reset()
+    assert slider.value == 0.0
+    one.viewer.player.advance_to(1.0)
+    assert one.viewer.player.positions[0] == 0.0
+    one.save(world(sliding("cart", "0 0 .5", RED)))
+    assert [slider.label for slider in commands.sliders] == ["cart_joint force (N)"]
+
+
+def test_nothing_is_plotted_or_measured_while_no_page_shows_the_plot(opened: Open) -> None:
+    one = opened(ARM)
+    one.viewer.select(1)
+    one.viewer._set_quantity(Quantity.CONTACT)
+    one.viewer.step()
+    one.tick()
+    assert one.viewer.plot.lines is None and not one.viewer.plot._samples
+
+
+@pytest.mark.parametrize(
+    ("quantity", "names", "last"),
+    [
+        (Quantity.POSITION, ("x", "y", "z"), (0.0, 2.0, 0.25)),
+        (Quantity.VELOCITY, ("x", "y", "z"), (0.0, 0.0, 0.0)),
+        (Quantity.CONTACT, ("x", "y", "z"), (0.0, 0.0, 9.81)),
+    ],
+)
+def test_the_selected_body_is_plotted(
+    opened: Open, quantity: Quantity, names: tuple[str, ...], last: tuple[float, ...]
+) -> None:
+    one = opened(ARM)
+    one.connect(number=7)
+    one.viewer._set_visible_panels(7, "plot")
+    one.viewer.select(1)
+    one.viewer._set_quantity(quantity)
+    for _ in range(30):
+        one.viewer.player.advance_to(one.viewer.player.time + 0.02)
+        one.viewer._show()
+        one.tick()
+    lines = one.viewer.plot.lines
+    assert lines is not None and lines.names == names and f"ball / ball: {quantity.value}" in lines.title
+    assert lines.values[-1] == pytest.approx(last, abs=0.05)
+    rows = one.viewer.plot.csv().decode().splitlines()
+    assert rows[0] == "time,x,y,z" and len(rows) == len(lines.times) + 1
+    one.viewer._set_visible_panels(7, "")
+    assert not one.viewer.plot.is_visible
 
 
 # --- invalid arguments --------------------------------------------------------------------------------

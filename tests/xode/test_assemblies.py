@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel import Kinematics, Model
-from exoskel.scene.initial_velocities import initial_twists
+from exoskel.scene.kinematics import initial_twists
 from tests.support.xode import ANCHOR, TURN, at, axis, body, geom, hinge, joint, position, scene, transform, xode
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import warnings
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import pytest
 
 import exoskel
 from exoskel import Inertia, Kinematics, spatial
+from exoskel.formats.xode.mass import MassReader
 from tests.support.findings import Read
 from tests.support.xode import (
     ANCHOR,
@@ -224,3 +226,34 @@ def test_joint_transforms_that_overflow_count_as_absent() -> None:
     read.expect("X303.overflow", "error", says="<joint>")
     read.ignore("X516", "X805").assert_clean()
     assert (read.body().pose.matrix() @ read.joint().pose.matrix())[:3, 3].tolist() == [1.0, 0.0, 0.0]
+
+
+_ENTRIES = ("0", "-0", "1", "1.5", "0.25", "-0.25", "5e-324", "1e-310", "1e300", "1e308", "nan", "-1")
+
+
+def test_a_lone_mass_struct_is_read_as_in_general(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(1)
+    names = [f"m{row}{column}" for row in range(3) for column in range(3)]
+    bodies = []
+    for number in range(300):
+        values = {
+            name: rng.choice(
+                ("1", "1", "1.5", rng.choice(_ENTRIES)) if name[1] == name[2] else ("0", rng.choice(_ENTRIES))
+            )
+            for name in names
+        }
+        if rng.random() < 0.8:
+            values |= {"m10": values["m01"], "m20": values["m02"], "m21": values["m12"]}
+        entries = " ".join(f'{name}="{value}"' for name, value in values.items())
+        centre = rng.choice(("0", "0", "-0", "1e-12", "0.5"))
+        struct = f'<mass_struct total="{rng.choice(("2", "2", "0", "1e308", "5e-324", "-1"))}"><centerGravity x="{centre}" y="0" z="0"/><imatrix {entries}/></mass_struct>'
+        bodies.append(f'<body name="b{number}"><mass>{struct}</mass></body>')
+    document = f'<xode version="1.0r22" name="x"><world name="w"><space>{"".join(bodies)}</space></world></xode>'
+
+    def read() -> list[object]:
+        scene = exoskel.load(document)
+        return [[repr(body.inertia) for body in scene.world.bodies()], [str(found) for found in scene.diagnostics]]
+
+    quick = read()
+    monkeypatch.setattr(MassReader, "_single_struct", lambda self, node: None)
+    assert read() == quick

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, positive, read_scene
+from exoskel.cli.parameters import Argument, positive
+from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
     Friction,
     Gravity,
@@ -23,20 +22,20 @@ from exoskel.engines.preflight import preflight
 
 
 def compare(
-    file: Annotated[str, Parameter(help="File to simulate; `-` is standard input.")],
+    file: Annotated[str, Argument(help="File to simulate; `-` is standard input.")],
     /,
     *,
     engines: Annotated[
-        str, Parameter(help="Engines to compare, separated by commas: mujoco, warp, dart, ode.")
+        str, Argument(help="Engines to compare, separated by commas: mujoco, warp, dart, ode.")
     ] = "mujoco,dart",
-    time: Annotated[float, Parameter(help="Simulated time in s.", validator=positive)] = 1.0,
+    time: Annotated[float, Argument(help="Simulated time in s.", validator=positive)] = 1.0,
     step: TimeStep = None,
     world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
     limits: LimitMode = "file",
-    plot: Annotated[str | None, Parameter(help="Plot the differences to this file: .png, .svg or .pdf.")] = None,
-    json: Annotated[Flag, Parameter(help="Print the results as JSON.")] = False,
+    plot: Annotated[str | None, Argument(help="Plot the differences to this file: .png, .svg or .pdf.")] = None,
+    json: Annotated[bool, Argument(help="Print the results as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Simulate a scene with several engines and report how far the results differ.
@@ -53,7 +52,9 @@ def compare(
 
         check_plot_file(plot)
     for name in names:
-        print_warnings(preflight(scene, name, limits=limits_enabled))
+        with terminal.spinner("preparing", after=terminal.NOTICEABLE):
+            warnings = preflight(scene, name, limits=limits_enabled)
+        print_warnings(warnings)
     with terminal.spinner("simulating"):
         comparison = compare_engines(
             scene, time, engines=names, step=step, limits=limits_enabled, friction=friction, warn=False
@@ -70,9 +71,8 @@ def compare(
 
     table = Table("engine", "wall time", "final energy", "max contacts", box=None, pad_edge=False)
     for track in comparison.tracks:
-        table.add_row(
-            track.engine, f"{track.seconds:.3g} s", f"{track.energy[-1].sum():.6g} J", str(max(track.contacts))
-        )
+        energy = f"{track.energy[-1].sum():.6g} J" + ("" if track.has_skin_energy else " without soft skins")
+        table.add_row(track.engine, f"{track.seconds:.3g} s", energy, str(max(track.contacts)))
     console = terminal.console()
     console.print(table)
     for gap in comparison.gaps:

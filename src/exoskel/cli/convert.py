@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
 from msgspec import structs
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.parameters import Argument
+from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
-from exoskel.convert.driver import convert as convert_scene
-from exoskel.convert.report import RefusedError, Report, group_losses
-from exoskel.convert.selection import NOT_SELECTED, WORLD_NOT_SELECTED
+from exoskel.conversion.driver import ExtremeNumberError
+from exoskel.conversion.driver import convert as convert_scene
+from exoskel.conversion.report import RefusedError, Report, group_losses
+from exoskel.conversion.selection import NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
@@ -21,14 +22,17 @@ from exoskel.scene.lowering.up_axis import Up
 from exoskel.source.output_context import Target
 
 if TYPE_CHECKING:
-    from exoskel.convert.folder import FolderRow
+    from rich.console import Console
+
+    from exoskel.conversion.folder import FolderRow
 
 
 def convert_folder(
     folder: Path, out: Path, wanted: dict[str, Any], flags: ReadFlags | None, *, json: bool, report: Path | None
 ) -> int:
     """Convert all scenes in a folder; the exit code is 1 if any file has errors or is not converted."""
-    from exoskel.convert.folder import convert_files, scene_files
+    from exoskel.conversion.folder import convert_files
+    from exoskel.formats.file_search import scene_files
     from exoskel.source.atomic_write import check_writable
 
     if report is not None and report.suffix.lower() not in (".md", ".json"):
@@ -59,7 +63,7 @@ def _as_dicts(rows: list[FolderRow]) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, rows: list[FolderRow], title: str) -> None:
-    from exoskel.convert.folder import markdown
+    from exoskel.conversion.folder import markdown
     from exoskel.source.atomic_write import write_atomically
 
     is_json = path.suffix.lower() == ".json"
@@ -71,7 +75,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from exoskel.convert.folder import count_converted, count_hints
+    from exoskel.conversion.folder import count_converted, count_hints
 
     table = Table("file", "", "errors", "warnings", "losses", "certificate", "time", "", box=None, pad_edge=False)
     for column in (2, 3, 4, 6):
@@ -93,7 +97,7 @@ def _show_folder(rows: list[FolderRow]) -> None:
     console.print(table)
     console.print(count_converted(rows), style="bold")
     for hint in count_hints(rows):
-        _show_hint(hint)
+        _show_hint(hint, console)
 
 
 # --- one file ------------------------------------------------------------------------------------------
@@ -120,51 +124,57 @@ _MEANING = {
 
 
 def convert(
-    file: Annotated[str, Parameter(help="File or folder to convert; `-` is standard input.")],
-    out: Annotated[str, Parameter(help="File to write (its extension selects the format), or a folder.")],
+    file: Annotated[str, Argument(help="File or folder to convert; `-` is standard input.")],
+    out: Annotated[
+        str,
+        Argument(help="File to write (its extension selects the format), or a folder; `-` is standard output."),
+    ],
     /,
     *,
-    to: Annotated[str | None, Parameter(help="Output format, instead of the one the extension selects.")] = None,
+    to: Annotated[str | None, Argument(help="Output format, instead of the one the extension selects.")] = None,
     for_: Annotated[
         Target,
-        Parameter(
-            name="--for", help="Write for any reader, or for one: pyode reads XODE, the others MJCF, dart also SDF."
+        Argument(
+            names=("--for",),
+            help="Write for any reader (portable), or for one: XODE for pyode, MJCF or SDF for dart, MJCF for others.",
         ),
     ] = "portable",
-    approximate: Annotated[Flag, Parameter(help="With --for pyode: write the nearest masses PyODE can read.")] = False,
+    approximate: Annotated[bool, Argument(help="With --for pyode: write the nearest masses PyODE can read.")] = False,
     lower: Annotated[
-        Flag, Parameter(help="Replace unsupported joints with chains of supported joints and light bodies.")
+        bool, Argument(help="Replace unsupported joints with chains of supported joints and light bodies.")
     ] = False,
-    decompose: Annotated[
-        Flag, Parameter(help="Replace concave meshes that collide with convex parts (CoACD).")
-    ] = False,
-    world: Annotated[str | None, Parameter(help="World to convert, if the file has several.")] = None,
-    model: Annotated[str | None, Parameter(help="Convert only this model.")] = None,
-    up: Annotated[Up | None, Parameter(help=_UP)] = None,
+    decompose: Annotated[bool, Argument(help="Replace concave meshes that collide with convex parts (CoACD).")] = False,
+    world: Annotated[str | None, Argument(help="World to convert, if the file has several.")] = None,
+    model: Annotated[str | None, Argument(help="Convert only this model.")] = None,
+    split: Annotated[bool, Argument(help="Write one file per model into a folder: URDF and SDF.")] = False,
+    up: Annotated[Up | None, Argument(help=_UP)] = None,
     meshes: Annotated[
         Literal["reference", "absolute", "copy"],
-        Parameter(help="Mesh files: write relative paths, write absolute paths, or copy the files next to the output."),
+        Argument(help="Mesh files: write relative paths, write absolute paths, or copy the files next to the output."),
     ] = "reference",
     report: Annotated[
-        Path | None, Parameter(help="With a folder: also write the table of results to this .md or .json file.")
+        Path | None, Argument(help="With a folder: also write the table of results to this .md or .json file.")
     ] = None,
-    strict: Annotated[Flag, Parameter(help="Write nothing if anything is lost or the certificate fails.")] = False,
+    strict: Annotated[bool, Argument(help="Write nothing if anything is lost or the certificate fails.")] = False,
     overwrite: Annotated[
-        Flag, Parameter(help="Allow an output that is an input file, or a mesh or include of one.")
+        bool, Argument(help="Allow an output that is an input file, or a mesh or include of one.")
     ] = False,
-    all_: Annotated[Flag, Parameter(name="--all", help="List the fate of every node.")] = False,
-    json: Annotated[Flag, Parameter(help="Print the report as JSON.")] = False,
+    all_: Annotated[bool, Argument(names=("--all",), help="List the fate of every node.")] = False,
+    json: Annotated[bool, Argument(help="Print the report as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Convert a file, report what happens to every node, and verify the output numerically.
 
+    With `-` as output, standard output has only the document; the report goes to standard error.
+
     Exit code 0: written. 1: the file has errors, or (with --strict) something would be lost. 2: it could not run.
     """
-    if out == STDIN:
-        raise ExoskelError("the output must be a file, not standard output")
+    to_stdout = out == STDIN
+    if to_stdout:
+        _check_stdout(file, to, json=json)
     wanted: dict[str, Any] = {
         "to": to, "target": for_, "approximate": approximate, "lower": lower, "decompose": decompose,
-        "world": world, "model": model, "up": up, "meshes": meshes, "strict": strict,
+        "world": world, "model": model, "split": split, "up": up, "meshes": meshes, "strict": strict,
         "overwrite": overwrite,
     }  # fmt: skip
     if file != STDIN and Path(file).is_dir():
@@ -178,23 +188,52 @@ def convert(
         return 1
     try:
         with terminal.spinner(f"converting {printable(file)}"):
-            result = convert_scene(scene, out, **wanted)
+            if to_stdout:
+                result = convert_scene(scene, folder=Path.cwd(), **wanted)
+            else:
+                result = convert_scene(scene, out, **wanted)
     except RefusedError as refusal:
-        _print_report(refusal.report, json, all_)
+        _print_report(refusal.report, json, all_, stderr=to_stdout)
         terminal.print_message(str(refusal))
         return 1
-    _print_report(result, json, all_)
+    except ExtremeNumberError as refusal:
+        for diagnostic in refusal.diagnostics:
+            terminal.print_message(str(diagnostic))
+        return 1
+    _print_report(result, json, all_, stderr=to_stdout)
+    if to_stdout:
+        _write_document(result)
     if not result.saved:
         terminal.print_message("the certificate failed; nothing was written")
         return 1
     return int(has_errors(result.diagnostics))
 
 
-def _print_report(report: Report, json: bool, everything: bool) -> None:
+def _check_stdout(file: str, to: str | None, *, json: bool) -> None:
+    """Refuse what cannot be combined with a document on standard output."""
+    if to is None:
+        raise ExoskelError("a document on standard output needs a format: use --to FORMAT")
+    if json:
+        raise ExoskelError("--json cannot be combined with a document on standard output; write to a file")
+    if file != STDIN and Path(file).is_dir():
+        raise ExoskelError("a folder cannot be converted to standard output; pass a folder")
+
+
+def _write_document(report: Report) -> None:
+    """Write the document to standard output, if its certificate passed."""
+    if report.companions:
+        names = ", ".join(printable(name) for name in list(report.companions)[:_MAX_NAMED])
+        raise ExoskelError(f"the document needs files beside it ({names}); write to a file instead of standard output")
+    if report.certificate.passed:
+        terminal.write_bytes(report.data)
+        report.saved = True
+
+
+def _print_report(report: Report, json: bool, everything: bool, *, stderr: bool) -> None:
     if json:
         terminal.write_json(report.as_dict())
     else:
-        _show(report, everything)
+        _show(report, everything, terminal.console(stderr=stderr))
         _print_diagnostics(report, everything)
 
 
@@ -210,15 +249,14 @@ def _print_diagnostics(report: Report, everything: bool) -> None:
         terminal.print_line(f"{report.input}: {terminal.tally(diagnostics)}{more}")
 
 
-def _show(report: Report, everything: bool) -> None:
+def _show(report: Report, everything: bool, console: Console) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    console = terminal.console()
     source, target = report.formats
     console.print(
         f"[bold]{escape(printable(report.input))}[/] ({registry.by_name(source).label}) → "
-        f"[bold]{escape(printable(report.output))}[/] ({registry.by_name(target).label})"
+        f"[bold]{escape(printable(report.output)) or 'standard output'}[/] ({registry.by_name(target).label})"
     )
     table = Table("nodes", "fate", "", box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.columns[0].justify = "right"
@@ -229,11 +267,11 @@ def _show(report: Report, everything: bool) -> None:
     console.print(table)
     if everything:
         for item in report.items:
-            _list_node(report, item, item.why)
+            _list_node(report, item, item.why, console)
     else:
-        _list_losses(report)
+        _list_losses(report, console)
     for hint in report.hint.splitlines():
-        _show_hint(hint)
+        _show_hint(hint, console)
     checks = Table("certificate", "largest error", "tolerance", "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for check in report.certificate.checks:
         error = "different" if check.max_error is None else f"{check.max_error:.2g}"
@@ -242,15 +280,14 @@ def _show(report: Report, everything: bool) -> None:
     console.print(checks)
 
 
-def _show_hint(hint: str) -> None:
+def _show_hint(hint: str, console: Console) -> None:
     from rich.markup import escape
 
-    terminal.console().print(f"[dim]hint:[/] {escape(printable(hint))}")
+    console.print(f"[dim]hint:[/] {escape(printable(hint))}")
 
 
-def _list_losses(report: Report) -> None:
+def _list_losses(report: Report, console: Console) -> None:
     """List what is lost, by cause; nodes inside of a lost one are counted with it."""
-    console = terminal.console()
     listed = 0
     left = 0
     for group in group_losses(report.losses):
@@ -259,12 +296,12 @@ def _list_losses(report: Report) -> None:
         few = group.nodes[: min(_MAX_PER_CAUSE, _MAX_LISTED - listed)]
         for node in few:
             inside = f" (with {pluralize(node.inside, 'node')} inside)" if node.inside else ""
-            _list_node(report, node.top, node.top.why + inside)
+            _list_node(report, node.top, node.top.why + inside, console)
         listed += len(few)
         left += sum(1 + node.inside for node in group.nodes[len(few) :])
     if left:
         console.print(f"[dim]… and {pluralize(left, 'more node')} lost (use --all to list every node)[/]")
-    _list_unselected(report)
+    _list_unselected(report, console)
     unlisted = report.without_effect
     if unlisted:
         console.print(
@@ -272,7 +309,7 @@ def _list_losses(report: Report) -> None:
         )
 
 
-def _list_unselected(report: Report) -> None:
+def _list_unselected(report: Report, console: Console) -> None:
     """Name the worlds and models that were not selected, each kind in one line."""
     from rich.markup import escape
 
@@ -285,15 +322,13 @@ def _list_unselected(report: Report) -> None:
         if names:
             more = f", … and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
             shown = escape(printable(", ".join(names[:_MAX_NAMED]) + more))
-            terminal.console().print(
-                f"[dim]{pluralize(len(names), what)} not selected: {shown} ({pluralize(nodes, 'node')})[/]"
-            )
+            console.print(f"[dim]{pluralize(len(names), what)} not selected: {shown} ({pluralize(nodes, 'node')})[/]")
 
 
-def _list_node(report: Report, item: NodeFate, why: str) -> None:
+def _list_node(report: Report, item: NodeFate, why: str, console: Console) -> None:
     from rich.markup import escape
 
     name = escape(printable(item.file or report.input))
     reason = f": {escape(printable(why))}" if why else ""
     fate = f"[{_STYLES[item.fate]}]{item.fate}[/]"
-    terminal.console().print(f"{name}:{item.line}: {fate} {escape(printable(item.path))}[dim]{reason}[/]")
+    console.print(f"{name}:{item.line}: {fate} {escape(printable(item.path))}[dim]{reason}[/]")

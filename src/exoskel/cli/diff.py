@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import Annotated
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, not_negative, read_scene
-from exoskel.cli.terminal import STDIN
-from exoskel.convert.comparison import TOLERANCE
-from exoskel.convert.diff import DiffEntry
-from exoskel.convert.diff import diff as diff_scenes
+from exoskel.cli.parameters import Argument, not_negative
+from exoskel.cli.read_flags import ReadFlags, read_scene
+from exoskel.cli.terminal import STDIN, StyledText
+from exoskel.conversion.comparison import TOLERANCE
+from exoskel.conversion.diff import DiffEntry
+from exoskel.conversion.diff import diff as diff_scenes
 from exoskel.diagnostics import ExoskelError, Severity, pluralize, printable
 from exoskel.scene.world import Scene
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _RED, _GREEN = "red", "green"
 _SIGNS = {"changed": "~", "renamed": "=", "moved": ">", "only in A": "-", "only in B": "+"}
@@ -25,19 +21,19 @@ _STYLES = {"changed": "yellow", "renamed": "cyan", "moved": "magenta", "only in 
 
 
 def diff(
-    a: Annotated[str, Parameter(help="First file; `-` is standard input.")],
-    b: Annotated[str, Parameter(help="Second file, in the same or another format.")],
+    a: Annotated[str, Argument(help="First file; `-` is standard input.")],
+    b: Annotated[str, Argument(help="Second file, in the same or another format.")],
     /,
     *,
     tolerance: Annotated[
         float,
-        Parameter(
+        Argument(
             help="Largest difference to ignore; relative for numbers above 1, rotations in rad.",
             validator=not_negative,
         ),
     ] = TOLERANCE,
-    json: Annotated[Flag, Parameter(help="Print the differences as JSON.")] = False,
-    quiet: Annotated[Flag, Parameter(name=["--quiet", "-q"], help="Print nothing; only set the exit code.")] = False,
+    json: Annotated[bool, Argument(help="Print the differences as JSON.")] = False,
+    quiet: Annotated[bool, Argument(names=("--quiet", "-q"), help="Print nothing; only set the exit code.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Show how two files differ in meaning, whatever their format or layout.
@@ -47,7 +43,8 @@ def diff(
     if a == b == STDIN:
         raise ExoskelError("only one of the two files can be standard input")
     first, second = _read_world(a, flags), _read_world(b, flags)
-    entries = diff_scenes(first, second, tolerance=tolerance)
+    with terminal.spinner("comparing", after=terminal.NOTICEABLE):
+        entries = diff_scenes(first, second, tolerance=tolerance)
     if json:
         terminal.write_json([entry.as_dict() for entry in entries])
     elif not quiet:
@@ -70,30 +67,25 @@ def _read_world(file: str, flags: ReadFlags | None) -> Scene:
 
 
 def _show(a: str, b: str, entries: list[DiffEntry], tolerance: float) -> None:
-    from rich.text import Text
-
-    console = terminal.console()
     if not entries:
-        console.print(Text(f"{a} and {b} mean the same (tolerance {tolerance:g})", "bold"))
+        terminal.print_text(f"{a} and {b} mean the same (tolerance {tolerance:g})", "bold")
         return
-    console.print(Text(f"A: {a}", _RED))
-    console.print(Text(f"B: {b}", _GREEN))
+    terminal.print_text(f"A: {a}", _RED)
+    terminal.print_text(f"B: {b}", _GREEN)
     groups: dict[tuple[str, str], list[DiffEntry]] = {}
     for entry in entries:
         groups.setdefault((entry.world, entry.model), []).append(entry)
     for (world, model), group in groups.items():
         title = f"world {printable(world)}" + (f", model {printable(model)}" if model else "")
-        console.print(Text(title, "bold"))
+        terminal.print_text(title, "bold")
         for entry in group:
-            console.print(_format_entry(entry))
-    console.print(Text(_summary(entries), "bold"))
+            terminal.print_text(_format_entry(entry))
+    terminal.print_text(_summary(entries), "bold")
 
 
-def _format_entry(entry: DiffEntry) -> Text:
+def _format_entry(entry: DiffEntry) -> StyledText:
     """Format one difference: `~ body[hand]/mass: 1 → 2 (0.5 apart)  [A:12, B:14]`."""
-    from rich.text import Text
-
-    text = Text("  ")
+    text = StyledText("  ")
     text.append(f"{_SIGNS[entry.kind]} ", _STYLES[entry.kind])
     text.append(printable(_path_in_model(entry)))
     if entry.kind not in ("changed", "only in A", "only in B"):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import Parameter
 from msgspec import Struct
 
 from exoskel.cli import terminal
 from exoskel.cli.file_changes import replace_file, show_diff
-from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_stdin
+from exoskel.cli.parameters import Argument
+from exoskel.cli.read_flags import ReadFlags, read_bytes, read_stdin
+from exoskel.cli.settings import find_files, find_settings
 from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, Severity, SourceError, printable, sort_by_position
 from exoskel.formats import registry
@@ -35,15 +37,15 @@ class FormattedFile(Struct):
 def fmt(
     files: Annotated[
         tuple[str, ...],
-        Parameter(help="Files to format; `-` formats standard input to standard output.", required=True),
+        Argument(help="Files and folders to format; `-` formats standard input to standard output."),
     ],
     /,
     *,
-    check: Annotated[Flag, Parameter(help="Write nothing; list the files that would change and exit with 1.")] = False,
-    diff: Annotated[Flag, Parameter(help="Write nothing; print the changes as a diff.")] = False,
-    numbers: Annotated[Flag, Parameter(help="Shorten numbers to the shortest form with the same value.")] = False,
-    json: Annotated[Flag, Parameter(help="Print the list of files as JSON.")] = False,
-    force: Annotated[Flag, Parameter(help="Overwrite files even if another program has changed them.")] = False,
+    check: Annotated[bool, Argument(help="Write nothing; list the files that would change and exit with 1.")] = False,
+    diff: Annotated[bool, Argument(help="Write nothing; print the changes as a diff.")] = False,
+    numbers: Annotated[bool, Argument(help="Shorten numbers to the shortest form with the same value.")] = False,
+    json: Annotated[bool, Argument(help="Print the list of files as JSON.")] = False,
+    force: Annotated[bool, Argument(help="Overwrite files even if another program has changed them.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Format files: two spaces per level, one element per line, elements in the order of the reference.
@@ -51,14 +53,21 @@ def fmt(
     Comments, unknown elements, extensions, number spelling, encoding and line ends are preserved. Each result is
     read again and compared with the original before the file is replaced.
 
+    In folders, all SKEL, XODE, URDF and SDF files are formatted, except for those that git ignores or that the settings
+    of the project exclude.
+
     Exit code 0: done. 1: a file is not well-formed (with --check: or would change). 2: one could not be opened.
     """
     reports_only = check or diff
     if json and (diff or (STDIN in files and not check)):
         raise ExoskelError("--json cannot be combined with --diff or formatted output; use --json --check")
+    found = _find_files(files)
+    if not found:
+        terminal.print_message(f"no files with a canonical layout found in {', '.join(map(repr, files))}")
+        return 2
     rows: list[dict[str, Any]] = []
     code = 0
-    for file in files:
+    for file in found:
         try:
             formatted = _formatted(file, flags or ReadFlags(), numbers)
             if not reports_only:
@@ -75,6 +84,16 @@ def fmt(
     if json:
         terminal.write_json(rows)
     return code
+
+
+def _find_files(arguments: tuple[str, ...]) -> list[str]:
+    """The files to format: in folders, those of formats with a canonical layout that the settings do not exclude."""
+    folders = [one for one in arguments if one != STDIN and Path(one).is_dir()]
+    if not folders:
+        return list(arguments)
+    settings = find_settings()
+    found = find_files(arguments, settings.check.exclude, settings.folder, gitignore=settings.check.respect_gitignore)
+    return [one for one in found if one in arguments or registry.by_extension(one) in registry.WITH_VOCABULARY]
 
 
 def _formatted(file: str, flags: ReadFlags, numbers: bool) -> FormattedFile:
@@ -94,7 +113,8 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> FormattedFile:
         terminal.print_message(f"{printable(file)} is left unchanged: {language.label} has no canonical layout")
         return result
     try:
-        result.data = format_file(document, language, read, numbers=numbers, limits=flags.limits)
+        with terminal.spinner(f"formatting {printable(file)}", after=terminal.NOTICEABLE):
+            result.data = format_file(document, language, read, numbers=numbers, limits=flags.limits)
     except FormatterError as error:
         terminal.print_message(f"{printable(file)} is left unchanged: {error}")
         return result
@@ -128,7 +148,7 @@ def _show(file: str, formatted: FormattedFile, *, check: bool, diff: bool) -> No
 
 def _show_errors(scene: Scene) -> None:
     """Print errors as `check` does, but on standard error: standard output may be a document."""
-    console = terminal.console(stderr=True)
     for diagnostic in sort_by_position(scene.diagnostics):
         if diagnostic.severity is Severity.ERROR:
-            console.print(terminal.format_diagnostic(diagnostic, registry.original_reader(diagnostic.code)), end="")
+            shown = terminal.format_diagnostic(diagnostic, registry.original_reader(diagnostic.code))
+            terminal.print_text(shown, stderr=True, end="")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Annotated, Any
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.parameters import Argument
+from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.formats import registry
 from exoskel.scene.body import Body
@@ -15,6 +14,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene, World
+from exoskel.source.numbers import given_numbers, round_value
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -24,10 +24,10 @@ _MAX_BODIES = 200
 
 
 def info(
-    file: Annotated[str, Parameter(help="File to read; `-` is standard input.")],
+    file: Annotated[str, Argument(help="File to read; `-` is standard input.")],
     /,
     *,
-    json: Annotated[Flag, Parameter(help="Print all contents as JSON.")] = False,
+    json: Annotated[bool, Argument(help="Print all contents as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Show the contents of a file: worlds, models, bodies, joints, masses, degrees of freedom.
@@ -35,14 +35,16 @@ def info(
     Exit code 0: the file has no errors. 1: it has errors; the valid parts are shown. 2: it could not be opened.
     """
     scene = read_scene(file, flags)
+    with terminal.spinner("measuring", after=terminal.NOTICEABLE):
+        summary = summarize(scene)
     if json:
-        terminal.write_json(summarize(scene))
+        terminal.write_json(round_value(summary, given_numbers(scene.documents)))
     else:
-        _show(scene)
+        _show(scene, summary)
     return int(has_errors(scene.diagnostics))
 
 
-def _show(scene: Scene) -> None:
+def _show(scene: Scene, summary: dict[str, Any]) -> None:
     console = terminal.console()
     source = scene.source_info
     name = scene.source.name if scene.source else "<scene>"
@@ -52,7 +54,7 @@ def _show(scene: Scene) -> None:
     console.print(f"[bold]{_safe(name)}[/]: {source.format.upper()}{version}{semantics}")
     for world in scene.worlds:
         console.print(_world(world))
-    totals = summarize(scene)["totals"]
+    totals = summary["totals"]
     parts = [
         pluralize(totals["models"], "model"),
         pluralize(totals["bodies"], "body", "bodies"),

@@ -1,90 +1,64 @@
-"""Options shared by all verbs that read a file, and the functions that read it."""
+"""Options shared by all commands that read a file, and the functions that read it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import isfinite
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from cyclopts import Parameter
-
-from exoskel.cli.terminal import STDIN
-from exoskel.diagnostics import ExoskelError, SourceError
+from exoskel.cli.parameters import Argument, OptionGroup, between, positive
+from exoskel.cli.terminal import NOTICEABLE, STDIN, spinner
+from exoskel.diagnostics import ExoskelError, SourceError, printable
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
 from exoskel.source.limits import DEFAULT_LIMITS, MAX_DEPTH, Limits
 
-Flag = Annotated[bool, Parameter(show_default=False)]
-"""A boolean option, off by default."""
 
-
-def positive(_: object, value: float | None) -> None:
-    """Refuse numbers that are not finite and positive; the command line adds the option and its value."""
-    if value is not None and not (isfinite(value) and value > 0.0):
-        raise ValueError("must be positive" if isinstance(value, int) else "must be finite and positive")
-
-
-def not_negative(_: object, value: float | None) -> None:
-    """Refuse numbers that are not finite, and those below zero."""
-    if value is not None and not (isfinite(value) and value >= 0.0):
-        raise ValueError("must be 0 or more" if isinstance(value, int) else "must be finite and not negative")
-
-
-def between(least: float, most: float) -> Callable[[object, float | None], None]:
-    """Refuse numbers outside a range."""
-
-    def check(_: object, value: float | None) -> None:
-        if value is not None and not least <= value <= most:
-            raise ValueError(f"must be {least:g} to {most:g}")
-
-    return check
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ReadFlags:
+class ReadFlags(OptionGroup, frozen=True, kw_only=True):
     """Options that control how files are read."""
+
+    heading: ClassVar[str] = "Reading"
 
     semantics: Annotated[
         Literal["written", "dart"],
-        Parameter(help="SKEL: read the file as it is written, or exactly as DART 6.20 reads it."),
+        Argument(help="SKEL: read the file as it is written, or exactly as DART 6.20 reads it."),
     ] = "written"
     dialect: Annotated[
         Literal["auto", "spec", "pyode"],
-        Parameter(help="XODE: follow the specification or PyODE, or detect which one the file uses."),
+        Argument(help="XODE: follow the specification or PyODE, or detect which one the file uses."),
     ] = "auto"
-    format: Annotated[str | None, Parameter(help="Input format, instead of detecting it from the content.")] = None
+    format: Annotated[
+        str | None,
+        Argument(names=("--format", "--from"), help="Input format, instead of detecting it from the content."),
+    ] = None
     package_path: Annotated[
         tuple[str, ...],
-        Parameter(help="Directory to search for `package://` references; repeat to add more.", show_default=False),
+        Argument(help="Directory to search for `package://` references; repeat to add more."),
     ] = ()
-    confine: Annotated[Flag, Parameter(help="Reject references to files outside the file's directory.")] = False
+    confine: Annotated[bool, Argument(help="Reject references to files outside the file's directory.")] = False
     arg: Annotated[
         tuple[str, ...],
-        Parameter(help="xacro: an argument of the file, NAME=VALUE; repeat to add more.", show_default=False),
+        Argument(help="xacro: an argument of the file, NAME=VALUE; repeat to add more."),
     ] = ()
     inertia_rule: Annotated[
         Literal["all-shapes", "first-shape"],
-        Parameter(
+        Argument(
             help="SKEL: derive missing moments of inertia from all shapes (as DART 6.20) or the first one (up to 6.19)."
         ),
     ] = "all-shapes"
     free_velocity_axes: Annotated[
         Literal["parent", "child"],
-        Parameter(help="SKEL: frame of a free joint's initial velocity; `child` matches DART up to 6.16."),
+        Argument(help="SKEL: frame of a free joint's initial velocity; `child` matches DART up to 6.16."),
     ] = "parent"
-    max_bytes: Annotated[int, Parameter(help="Maximum file size in bytes.", validator=positive)] = DEFAULT_LIMITS.bytes
-    max_depth: Annotated[int, Parameter(help="Maximum nesting depth of elements.", validator=between(1, MAX_DEPTH))] = (
+    max_bytes: Annotated[int, Argument(help="Maximum file size in bytes.", validator=positive)] = DEFAULT_LIMITS.bytes
+    max_depth: Annotated[int, Argument(help="Maximum nesting depth of elements.", validator=between(1, MAX_DEPTH))] = (
         DEFAULT_LIMITS.depth
     )
-    max_elements: Annotated[int, Parameter(help="Maximum number of elements.", validator=positive)] = (
+    max_elements: Annotated[int, Argument(help="Maximum number of elements.", validator=positive)] = (
         DEFAULT_LIMITS.elements
     )
     max_seconds: Annotated[
         float,
-        Parameter(
+        Argument(
             help="MJCF: maximum time of MuJoCo's compiler in s, for up to 1 MB; more for larger files.",
             validator=positive,
         ),
@@ -138,4 +112,6 @@ def read_stdin(flags: ReadFlags) -> bytes:
 
 
 def _load(source: str | bytes, flags: ReadFlags, name: str | None, base: str | None, strict: bool) -> Scene:
-    return load(source, name=name, base=base, strict=strict, **flags.load_options())
+    shown = name or (source if isinstance(source, str) else "")
+    with spinner(f"loading {printable(shown)}", after=NOTICEABLE):
+        return load(source, name=name, base=base, strict=strict, **flags.load_options())

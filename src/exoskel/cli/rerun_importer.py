@@ -40,8 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _write(file: str, application: str, recording: str | None, prefix: str) -> None:
     from exoskel.diagnostics import ExoskelError
     from exoskel.formats.load import load
-    from exoskel.simulate.motion_recorder import DivergedError
-    from exoskel.simulate.run import run
+    from exoskel.simulate.measured_world import DivergedError
+    from exoskel.simulate.simulation import run
     from exoskel.view.rerun_log import log
 
     world = load(file).world

@@ -9,10 +9,9 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
-
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, between, not_negative, positive, read_scene
+from exoskel.cli.parameters import Argument, between, not_negative, positive
+from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
     Friction,
     Gravity,
@@ -38,40 +37,42 @@ _MAX_DIVERGED_LISTED = 5
 
 
 def rollout(
-    files: Annotated[tuple[str, ...], Parameter(help="Files to simulate, one after the other; `-` is standard input.")],
+    files: Annotated[tuple[str, ...], Argument(help="Files to simulate, one after the other; `-` is standard input.")],
     /,
     *,
-    worlds: Annotated[int, Parameter(help="Number of worlds.", validator=positive)] = 64,
-    steps: Annotated[int | None, Parameter(help="Number of time steps; default 1000.", validator=not_negative)] = None,
+    worlds: Annotated[int, Argument(help="Number of worlds.", validator=positive)] = 64,
+    steps: Annotated[int | None, Argument(help="Number of time steps; default 1000.", validator=not_negative)] = None,
     time: Annotated[
-        float | None, Parameter(help="Simulated time in s, instead of --steps.", validator=not_negative)
+        float | None, Argument(help="Simulated time in s, instead of --steps.", validator=not_negative)
     ] = None,
     vary: Annotated[
         tuple[str, ...],
-        Parameter(
+        Argument(
             help="Parameter to vary: KEY=LOW..HIGH, KEY=A,B,C or KEY=normal(MEAN,DEVIATION). Keys include gravity.z, "
             "friction, body:NAME.mass, joint:NAME.damping and dof:NAME.position. Repeat to vary more.",
-            show_default=False,
         ),
     ] = (),
-    seed: Annotated[int, Parameter(help="Random seed; each world also uses its number.", validator=not_negative)] = 0,
+    seed: Annotated[int, Argument(help="Random seed; each world also uses its number.", validator=not_negative)] = 0,
     backend: Annotated[
         Literal["threads", "gpu", "ray"],
-        Parameter(help="Where to run: CPU threads, a GPU (MuJoCo Warp), or a Ray cluster."),
+        Argument(help="Where to run: CPU threads, a GPU (MuJoCo Warp), or a Ray cluster."),
     ] = "threads",
     threads: Annotated[
-        int | None, Parameter(help="Number of threads; default: all cores.", validator=between(1, MAX_THREADS))
+        int | None, Argument(help="Number of threads; default: all cores.", validator=between(1, MAX_THREADS))
     ] = None,
-    address: Annotated[str | None, Parameter(help="Ray: address of the cluster; default: start one here.")] = None,
-    workers: Annotated[int | None, Parameter(help="Ray: number of workers to start here.", validator=positive)] = None,
-    shard: Annotated[int | None, Parameter(help="Ray: number of worlds per task.", validator=positive)] = None,
-    device: Annotated[str | None, Parameter(help="GPU: device, such as cuda:1 or cpu.")] = None,
+    address: Annotated[str | None, Argument(help="Ray: address of the cluster; default: start one here.")] = None,
+    workers: Annotated[int | None, Argument(help="Ray: number of workers to start here.", validator=positive)] = None,
+    shard: Annotated[int | None, Argument(help="Ray: number of worlds per task.", validator=positive)] = None,
+    device: Annotated[str | None, Argument(help="GPU: device, such as cuda:1 or cpu.")] = None,
     record: Annotated[
         str,
-        Parameter(help="Values to record, separated by commas: positions, velocities, body_poses, energy; or all."),
+        Argument(
+            help="Values to record, separated by commas: positions, velocities, body_poses, energy; all for these "
+            "four; forces, reactions and others of `run`."
+        ),
     ] = "positions,velocities",
     stride: Annotated[
-        int | None, Parameter(help="Steps between samples; default: 100 samples per second.", validator=positive)
+        int | None, Argument(help="Steps between samples; default: 100 samples per second.", validator=positive)
     ] = None,
     step: TimeStep = None,
     world: WorldName = None,
@@ -80,21 +81,19 @@ def rollout(
     limits: LimitMode = "file",
     out: Annotated[
         str | None,
-        Parameter(
+        Argument(
             help="Write the motions to this .npz or .parquet file. With several input files: a folder, which is "
             "created if the name ends in a slash."
         ),
     ] = None,
-    json: Annotated[Flag, Parameter(help="Print the results as JSON.")] = False,
+    json: Annotated[bool, Argument(help="Print the results as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Simulate many copies of a scene with varied parameters and print a summary.
 
-    Exit code 0: all worlds ran. 1: a file has errors, or a motion diverged. 2: it could not run. 130 or 143: it was
-    interrupted; the samples recorded so far are saved.
+    Exit code 0: all worlds ran. 1: a file has errors, or a motion diverged. 2: it could not run. 130, 143 and
+    129: it was interrupted by Ctrl-C, SIGTERM or SIGHUP; the samples recorded so far are saved.
     """
-    if not files:
-        raise ExoskelError("no input file given")
     common: dict[str, Any] = {
         "worlds": worlds,
         "vary": _parse_variations(vary),
@@ -116,7 +115,8 @@ def rollout(
     jobs: list[tuple[Scene, dict[str, Any]]] = []
     for scene in scenes:
         limits_enabled = prepare_world(scene, gravity, limits)
-        diagnostics = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=limits_enabled)
+        with terminal.spinner("preparing", after=terminal.NOTICEABLE):
+            diagnostics = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=limits_enabled)
         print_warnings(diagnostics)
         if has_errors(diagnostics):  # fail before a long run of another file
             raise NotRunnableError(diagnostics)
@@ -239,8 +239,12 @@ def _steps(scene: Scene, steps: int | None, time: float | None, step: float | No
 def _run(scene: Scene, options: dict[str, Any]) -> BatchTrajectory:
     from exoskel.simulate.batch.rollout import rollout as simulate_batch
 
+    on_device = options.get("backend") == "gpu"
     with terminal.progress_bar(
-        "simulating", "{task.completed:.0f} of {task.total:.0f} steps", options["steps"]
+        "simulating",
+        "{task.completed:.0f} of {task.total:.0f} steps",
+        options["steps"],
+        first="compiling kernels (minutes at first, then cached)" if on_device else "",
     ) as progress:
         return simulate_batch(scene, **options, progress=progress)
 

@@ -8,10 +8,9 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import Parameter
-
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.parameters import Argument
+from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
     Duration,
     EngineName,
@@ -39,30 +38,29 @@ ANIMATION, FRAMES = ".glb", 60.0
 
 
 def run(
-    file: Annotated[str, Parameter(help="File to simulate; `-` is standard input.")],
+    file: Annotated[str, Argument(help="File to simulate; `-` is standard input.")],
     /,
     *,
     time: Duration = 5.0,
-    engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
+    engine: Annotated[EngineName, Argument(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     step: TimeStep = None,
     integrator: Annotated[
         Literal["discrete", "euler", "rk4", "implicit", "implicitfast"] | None,
-        Parameter(help="MuJoCo integrator: `discrete` (default) is DART's scheme; `rk4` is more accurate."),
+        Argument(help="MuJoCo integrator: `discrete` (default) is DART's scheme; `rk4` is more accurate."),
     ] = None,
     world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
     limits: LimitMode = "file",
-    decompose: Annotated[
-        Flag, Parameter(help="Replace concave meshes that collide with convex parts (CoACD).")
-    ] = False,
-    start: Annotated[str | None, Parameter(help="Continue from the last sample of this .npz motion.")] = None,
+    decompose: Annotated[bool, Argument(help="Replace concave meshes that collide with convex parts (CoACD).")] = False,
+    start: Annotated[str | None, Argument(help="Continue from the last sample of this .npz motion.")] = None,
     out: Annotated[
         str | None,
-        Parameter(help="Write the motion to this file: .npz, .csv, .parquet, or .glb (an animation)."),
+        Argument(help="Write the motion to this file: .npz, .csv, .parquet, or .glb (an animation)."),
     ] = None,
-    plot: Annotated[str | None, Parameter(help="Plot the motion to this file: .png, .svg or .pdf.")] = None,
-    video: Annotated[str | None, Parameter(help="Render the motion to this video: .mp4 or .gif.")] = None,
+    plot: Annotated[str | None, Argument(help="Plot the motion to this file: .png, .svg or .pdf.")] = None,
+    video: Annotated[str | None, Argument(help="Render the motion to this video: .mp4 or .gif.")] = None,
+    json: Annotated[bool, Argument(help="Print the summary as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Simulate a scene and print a summary.
@@ -73,13 +71,15 @@ def run(
     scene = select_world(read_scene(file, flags), world)
     limits_enabled = prepare_world(scene, gravity, limits)
     _check_outputs(out, plot, video)
-    simulated = decomposed(scene) if decompose else scene
-    print_warnings(preflight(simulated, engine, limits=limits_enabled, integrator=integrator))
-    from exoskel.simulate.motion_recorder import DivergedError
-    from exoskel.simulate.run import run as simulate
+    with terminal.spinner("preparing", after=terminal.NOTICEABLE):
+        simulated = decomposed(scene) if decompose else scene
+        warnings = preflight(simulated, engine, limits=limits_enabled, integrator=integrator)
+    print_warnings(warnings)
+    from exoskel.simulate.measured_world import DivergedError
+    from exoskel.simulate.simulation import run as simulate
     from exoskel.simulate.trajectory import Trajectory
 
-    failed = False
+    diverged: str | None = None
     try:
         with (
             catch_stop_signals() as stop,
@@ -100,19 +100,24 @@ def run(
             )
     except DivergedError as problem:
         terminal.print_message(str(problem))
-        trajectory, failed = problem.trajectory, True
+        trajectory, diverged = problem.trajectory, str(problem)
         out = out or replay_file(scene)
         terminal.print_message(
             f"the valid samples are saved in {printable(out)}; continue from the last one with --start {printable(out)}"
         )
     trajectory.meta["gravity"] = list(scene.world.gravity)
-    _save(scene, trajectory, out, plot)
+    with terminal.spinner("saving", after=terminal.NOTICEABLE):
+        _save(scene, trajectory, out, plot)
     if video is not None:
         _render_video(scene, trajectory, video)
-    _print_summary(scene, trajectory)
+    if json:
+        files = {"diverged": diverged, "out": out, "plot": plot, "video": video}
+        terminal.write_json(_summary_dict(scene, trajectory) | files)
+    else:
+        _print_summary(scene, trajectory)
     if trajectory.meta["summary"]["interrupted"]:
         return stop.code
-    return int(failed or has_errors(scene.diagnostics))
+    return int(diverged is not None or has_errors(scene.diagnostics))
 
 
 def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None:
@@ -132,10 +137,10 @@ def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None
 
 
 def _render_video(scene: Scene, trajectory: Trajectory, video: str) -> None:
-    from exoskel.cli.render import drawing_progress, print_notes
+    from exoskel.cli.view import print_notes
     from exoskel.view.render import render
 
-    with drawing_progress() as progress:
+    with terminal.frame_progress_bar("rendering") as progress:
         drawn = render(scene, video, motion=trajectory, progress=progress)
     print_notes(drawn)
 
@@ -159,6 +164,20 @@ def _save(scene: Scene, trajectory: Trajectory, out: str | None, plot: str | Non
         from exoskel.view.plots import plot as draw
 
         draw(trajectory, plot)
+
+
+def _summary_dict(scene: Scene, trajectory: Trajectory) -> dict[str, object]:
+    summary = trajectory.meta["summary"]
+    names = ("energy_first", "energy_last", "most_contacts", "constraint_error", "interrupted")
+    return {
+        "file": scene.source.name if scene.source else "scene",
+        "engine": trajectory.meta["engine"],
+        "simulated": summary["simulated"],
+        "wall": summary["wall"],
+        "real_time_factor": summary["simulated"] / summary["wall"] if summary["wall"] else None,
+        "samples": len(trajectory.time),
+        **{name: summary[name] for name in names},
+    }
 
 
 def _print_summary(scene: Scene, trajectory: Trajectory) -> None:

@@ -6,10 +6,8 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag
+from exoskel.cli.parameters import Argument
 from exoskel.diagnostics import ExoskelError, did_you_mean, pluralize, printable
 from exoskel.samples import Sample
 from exoskel.samples import samples as all_samples
@@ -18,18 +16,16 @@ from exoskel.source.file_access import has_content
 
 
 def samples(
-    names: Annotated[
-        tuple[str, ...], Parameter(help="Samples to list or copy; default: all.", show_default=False)
-    ] = (),
+    names: Annotated[tuple[str, ...], Argument(help="Samples to list or copy; default: all.")] = (),
     /,
     *,
-    copy: Annotated[Path | None, Parameter(help="Copy the samples to this directory.")] = None,
-    overwrite: Annotated[Flag, Parameter(help="Replace files that you have changed.")] = False,
-    json: Annotated[Flag, Parameter(help="Print the list as JSON.")] = False,
+    copy: Annotated[Path | None, Argument(help="Copy the samples to this directory.")] = None,
+    overwrite: Annotated[bool, Argument(help="Replace files that you have changed.")] = False,
+    json: Annotated[bool, Argument(help="Print the list as JSON.")] = False,
 ) -> int:
     """List the bundled sample scenes, or copy them to a directory.
 
-    Every verb accepts a sample by its URI, `dart://sample/skel/NAME.skel`.
+    Every command accepts a sample by its URI, `dart://sample/skel/NAME.skel`.
     """
     chosen = [_find(name) for name in names] or all_samples()
     if copy is not None:
@@ -51,10 +47,11 @@ def _find(name: str) -> Sample:
 
 
 def _show(chosen: list[Sample]) -> None:
-    console = terminal.console()
     width = max(len(sample.uri) for sample in chosen)
     for sample in chosen:
-        console.print(f"[cyan]{sample.uri:<{width}}[/]  {sample.title}")
+        line = terminal.StyledText(f"{sample.uri:<{width}}", "cyan")
+        line.append(f"  {sample.title}")
+        terminal.print_text(line)
 
 
 def _copy(chosen: list[Sample], directory: Path, overwrite: bool) -> None:
@@ -67,4 +64,4 @@ def _copy(chosen: list[Sample], directory: Path, overwrite: bool) -> None:
     for target, data in files.items():
         make_folder(target.parent)
         write_atomically(target, data)
-    terminal.console().print(f"{pluralize(len(chosen), 'sample')} copied to {printable(str(directory))}", markup=False)
+    terminal.print_text(f"{pluralize(len(chosen), 'sample')} copied to {printable(str(directory))}")

@@ -1,15 +1,15 @@
-"""Options shared by the verbs that simulate: gravity, friction, limits, time step; and their warnings."""
+"""Options shared by the commands that simulate: gravity, friction, limits, time step; and their warnings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
 from msgspec import structs
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import not_negative, positive
+from exoskel.cli.parameters import Argument, not_negative, positive
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, pluralize, printable
 from exoskel.engines.codes import CATALOGUE
 from exoskel.formats import registry
@@ -20,10 +20,13 @@ EngineName = Literal["mujoco", "dart", "ode"]
 _EARTH = {"earth-y": (0.0, -9.81, 0.0), "earth-z": (0.0, 0.0, -9.81)}
 
 
-def _check_gravity(_: object, values: tuple[str, ...]) -> None:
+def _count_gravity(following: Sequence[str]) -> int:
+    """The number of values of `--gravity`: a name, or three numbers."""
+    return 1 if following and following[0].startswith("earth") else 3
+
+
+def _check_gravity(values: tuple[str, ...]) -> None:
     """Refuse what is neither three finite numbers nor a name."""
-    if not values:  # the default
-        return
     try:
         numbers = [float(value) for value in values]
     except ValueError:
@@ -34,17 +37,20 @@ def _check_gravity(_: object, values: tuple[str, ...]) -> None:
 
 Gravity = Annotated[
     tuple[str, ...],
-    Parameter(help="Gravity in m/s²: three numbers, earth-y or earth-z.", show_default=False, validator=_check_gravity),
+    Argument(
+        help="Gravity in m/s²: three numbers, earth-y or earth-z.",
+        metavar="X Y Z",
+        validator=_check_gravity,
+        count=_count_gravity,
+    ),
 ]
 Friction = Annotated[
-    float | None, Parameter(help="Friction coefficient of all contacts; default 1.", validator=not_negative)
+    float | None, Argument(help="Friction coefficient of all contacts; default 1.", validator=not_negative)
 ]
-Duration = Annotated[float, Parameter(help="Simulated time in s.", validator=not_negative)]
-LimitMode = Annotated[
-    Literal["file", "on", "off"], Parameter(help="Joint position limits: as in the file, on, or off.")
-]
-WorldName = Annotated[str | None, Parameter(name="--world", help="World to use, if the file has several.")]
-TimeStep = Annotated[float | None, Parameter(help="Time step in s; default: the file's.", validator=positive)]
+Duration = Annotated[float, Argument(help="Simulated time in s.", validator=not_negative)]
+LimitMode = Annotated[Literal["file", "on", "off"], Argument(help="Joint position limits: as in the file, on, or off.")]
+WorldName = Annotated[str | None, Argument(names=("--world",), help="World to use, if the file has several.")]
+TimeStep = Annotated[float | None, Argument(help="Time step in s; default: the file's.", validator=positive)]
 
 _MAX_WARNINGS = 5
 
@@ -78,9 +84,8 @@ def prepare_world(scene: Scene, gravity: tuple[str, ...], limits: str) -> bool |
 def print_warnings(diagnostics: list[Diagnostic]) -> None:
     """Print what the engine does differently from the file on standard error; only `exoskel.preflight` lists notes."""
     warnings = [d for d in diagnostics if d.severity is not Severity.INFO]
-    console = terminal.console(stderr=True)
     for diagnostic in warnings[:_MAX_WARNINGS]:
-        console.print(terminal.format_diagnostic(diagnostic, CATALOGUE.original_reader), soft_wrap=True)
+        terminal.print_text(terminal.format_diagnostic(diagnostic, CATALOGUE.original_reader), stderr=True)
     if len(warnings) > _MAX_WARNINGS:
         terminal.print_message(f"and {pluralize(len(warnings) - _MAX_WARNINGS, 'more warning')}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
@@ -10,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import msgspec
 
@@ -18,7 +17,7 @@ from exoskel.diagnostics import Diagnostic, Message, Severity, pluralize, printa
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
+    from rich.status import Status
 
     from exoskel.scene.world import Scene
 
@@ -77,14 +76,64 @@ STYLES: dict[Severity | None, str] = {
 _SEVERITY_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 STDIN = "<stdin>"
-"""Replaces `-` on the command line, because the parser reads a lone hyphen as an option."""
+"""Replaces `-` on the command line; it is also the name of standard input in messages."""
 
 _PIPE_WIDTH = 1000
 """Wide enough that output in a pipe is neither wrapped nor cut."""
 
 
+_SGR = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+"""The words of styles, as parameters of the escape sequence that selects them."""
+
+
+class StyledText:
+    """A text whose parts have styles, such as `bold red`.  The parts contain no control characters but line ends."""
+
+    def __init__(self, text: str = "", style: str = "") -> None:
+        self._parts = [(text, style)]
+
+    def append(self, text: str, style: str = "") -> None:
+        self._parts.append((text, style))
+
+    @property
+    def plain(self) -> str:
+        """The text without styles."""
+        return "".join(text for text, _ in self._parts)
+
+    @property
+    def colored(self) -> str:
+        """The text with escape sequences for its styles; no sequence spans a line end."""
+        return "".join(
+            _styled_line(line, style) for text, style in self._parts for line in text.splitlines(keepends=True)
+        )
+
+
+def _styled_line(line: str, style: str) -> str:
+    shown = line.rstrip("\n")
+    if not style or not shown:
+        return line
+    codes = ";".join(_SGR[word] for word in style.split())
+    return f"\x1b[{codes}m{shown}\x1b[0m{line[len(shown) :]}"
+
+
+def print_text(text: StyledText | str, style: str = "", *, stderr: bool = False, end: str = "\n") -> None:
+    """Print a text, with its styles where colours are shown."""
+    stream = sys.stderr if stderr else sys.stdout
+    styled = StyledText(text, style) if isinstance(text, str) else text
+    stream.write((styled.colored if is_colored(stream) else styled.plain) + end)
+
+
 def console(*, stderr: bool = False) -> Console:
-    """Return a console without automatic wrapping or highlighting."""
+    """A console for tables and trees, without automatic wrapping or highlighting.  Use `print_text` for lines."""
     from rich.console import Console
 
     class PlainConsole(Console):
@@ -93,51 +142,162 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PIPE_WIDTH
-    return PlainConsole(file=stream, highlight=False, emoji=False, soft_wrap=True, width=width)
+    colors: Any = _color_options(stream)
+    return PlainConsole(file=stream, highlight=False, emoji=False, soft_wrap=True, width=width, **colors)
+
+
+ColorMode = Literal["auto", "always", "never"]
+COLOR_OPTION = "--color"
+_color_mode: ColorMode = "auto"
+
+
+def set_color_mode(mode: ColorMode) -> None:
+    """Colour all output, none, or that on terminals, for the rest of the program."""
+    global _color_mode  # noqa: PLW0603
+    _color_mode = mode
+
+
+def is_colored(stream: TextIO) -> bool:
+    """Whether output to a stream has colours: by `--color`, NO_COLOR, FORCE_COLOR, or because it is a terminal."""
+    if _color_mode != "auto":
+        return _color_mode == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _color_options(stream: TextIO) -> dict[str, object]:
+    """Options of a console: without colours, text is not bold either."""
+    if not is_colored(stream):
+        return {"color_system": None}
+    return {"color_system": "auto" if stream.isatty() else "standard", "force_terminal": True}
+
+
+class _Display:
+    """Whether a spinner or bar is on the screen, or must not be: only one can be shown at a time."""
+
+    is_taken = False
+
+
+def hide_progress() -> None:
+    """Show no spinners and bars in this process: another one shows the progress."""
+    _Display.is_taken = True
 
 
 @contextmanager
-def spinner(label: str) -> Iterator[None]:
-    """Show a spinner on a terminal while the block runs; print nothing in a pipe."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    from rich.text import Text
+def _taken_display() -> Iterator[bool]:
+    """Take the display for the block; yields whether it is free and standard error is a terminal."""
+    is_free = sys.stderr is not None and sys.stderr.isatty() and not _Display.is_taken
+    if is_free:
+        _Display.is_taken = True
+    try:
+        yield is_free
+    finally:
+        if is_free:
+            _Display.is_taken = False
 
-    with console(stderr=True).status(Text(label)):
-        yield
+
+NOTICEABLE = 1.0
+"""Seconds after which work shows that it goes on."""
 
 
 @contextmanager
-def progress_bar(label: str, template: str, total: float) -> Iterator[Callable[[float], None] | None]:
+def spinner(label: str, *, after: float = 0.0) -> Iterator[None]:
+    """Show a spinner on a terminal while the block runs, once it has run for `after` seconds; none in a pipe."""
+    with _taken_display() as is_free:
+        if not is_free:
+            yield
+            return
+        show = _DelayedSpinner(label)
+        timer = threading.Timer(after, show.start)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            show.stop()
+
+
+class _DelayedSpinner:
+    """A spinner that another thread starts, unless the work has ended before."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._lock = threading.Lock()
+        self._status: Status | None = None
+        self._is_over = False
+
+    def start(self) -> None:
+        from rich.text import Text
+
+        with self._lock:
+            if not self._is_over:
+                self._status = console(stderr=True).status(Text(self._label))
+                self._status.start()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_over = True
+            if self._status is not None:
+                self._status.stop()
+
+
+@contextmanager
+def progress_bar(
+    label: str, template: str, total: float, *, first: str = ""
+) -> Iterator[Callable[[float], None] | None]:
     """Show a progress bar on a terminal; yield None in a pipe.
 
-    The function it yields takes the amount done.  `template` formats that amount.
+    The function it yields takes the amount done.  `template` formats that amount.  `first` is the label until then.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    with _taken_display() as is_free:
+        if not is_free:
+            yield None
+            return
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(label), BarColumn(), TextColumn(template), TimeElapsedColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done: bar.update(task, completed=done)
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn(template), TimeElapsedColumn())
+        with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+            task = bar.add_task(first or label, total=total)
+            yield lambda done: bar.update(task, completed=done, description=label)
 
 
 @contextmanager
 def file_progress_bar(label: str, total: int) -> Iterator[Callable[[str], None]]:
     """Show a bar on a terminal that advances by one for each file name it is given; print nothing in a pipe."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _done: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    with _taken_display() as is_free:
+        if not is_free:
+            yield lambda _done: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    description = TextColumn("{task.description}", markup=False)
-    columns = (description, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda name: bar.update(task, advance=1, description=f"{label} {printable(name)}")
+        description = TextColumn("{task.description}", markup=False)
+        columns = (description, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=total)
+            yield lambda name: bar.update(task, advance=1, description=f"{label} {printable(name)}")
+
+
+@contextmanager
+def frame_progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar on a terminal for numbered frames; yield None in a pipe.
+
+    The function it yields takes the number of frames that are done, and of all.  Until then the bar moves: a scene is
+    compiled and simulated before its first frame.
+    """
+    with _taken_display() as is_free:
+        if not is_free:
+            yield None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def print_message(message: str) -> None:
@@ -171,22 +331,6 @@ def _write_error(text: str) -> None:
         sys.stderr.flush()
 
 
-def prepare_streams() -> None:
-    """Let the standard streams accept any text.
-
-    A closed stream discards its input.  A stream that is not UTF-8 shows escapes for characters it
-    cannot encode.
-    """
-    sys.stdout = sys.stdout or _null_stream()
-    sys.stderr = sys.stderr or _null_stream()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _null_stream() -> TextIO:
-    return open(os.devnull, "w", encoding="utf-8")
-
-
 def write_bytes(data: bytes) -> None:
     """Write bytes to standard output unchanged: UTF-8 formats stay UTF-8 whatever the terminal's encoding is."""
     sys.stdout.flush()
@@ -218,14 +362,12 @@ def _escape_surrogates(value: Any) -> Any:
     return [_escape_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def format_diagnostic(diagnostic: Diagnostic, original_reader: str) -> Text:
+def format_diagnostic(diagnostic: Diagnostic, original_reader: str) -> StyledText:
     """Format a diagnostic as compilers do: position, message, excerpt with carets, hint."""
-    from rich.text import Text
-
     style = STYLES[diagnostic.severity]
     position = diagnostic.position
     where = printable(diagnostic.file) + (f":{position.line}:{position.column}" if position else "")
-    text = Text()
+    text = StyledText()
     text.append(f"{where}: ", "bold")
     text.append(f"{diagnostic.severity}[{diagnostic.code}]", style)
     text.append(f": {diagnostic.message}\n")

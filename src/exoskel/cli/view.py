@@ -1,44 +1,51 @@
-"""`exoskel view`: view a scene in the browser."""
+"""`exoskel view` and `exoskel render`: view a scene in the browser, or render an image or a video of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, between, not_negative, read_scene
+from exoskel.cli.parameters import Argument, between, not_negative
+from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.simulation_flags import EngineName, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.world import Scene
+from exoskel.view.video import RATES
 
 if TYPE_CHECKING:
     from exoskel.simulate.trajectory import Trajectory
+    from exoskel.view.page import Page
+    from exoskel.view.render import RenderResult
 
 
 def view(
-    file: Annotated[str, Parameter(help="File to view.")],
+    file: Annotated[str, Argument(help="File to view.")],
     /,
     *,
-    engine: Annotated[EngineName, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
+    engine: Annotated[EngineName, Argument(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
-    motion: Annotated[str | None, Parameter(help="Play this .npz motion instead of simulating.")] = None,
+    motion: Annotated[str | None, Argument(help="Play this .npz motion instead of simulating.")] = None,
     port: Annotated[
-        int, Parameter(help="Port of the page; if it is in use, the next free one.", validator=between(0, 65535))
+        int, Argument(help="Port of the page; if it is in use, the next free one.", validator=between(0, 65535))
     ] = 8080,
-    dark: Annotated[Flag, Parameter(help="Start with the dark theme.")] = False,
+    host: Annotated[
+        str, Argument(help="Address to listen on, such as 0.0.0.0; other machines need the address with its token.")
+    ] = "127.0.0.1",
+    token: Annotated[bool, Argument(help="Require a token in the address, even on this machine only.")] = False,
+    dark: Annotated[bool, Argument(help="Start with the dark theme.")] = False,
     compare: Annotated[
-        str | None, Parameter(help="Compare with another engine (mujoco, dart, ode) or another file.")
+        str | None, Argument(help="Compare with another engine (mujoco, dart, ode) or another file.")
     ] = None,
     export: Annotated[
-        str | None, Parameter(help="Write a self-contained .html page with the motion instead of serving one.")
+        str | None, Argument(help="Write a self-contained .html page with the motion instead of serving one.")
     ] = None,
     time: Annotated[
-        float, Parameter(help="Duration of the exported motion in s; 0 for no motion.", validator=not_negative)
+        float, Argument(help="Duration of the exported motion in s; 0 for no motion.", validator=not_negative)
     ] = 5.0,
-    no_browser: Annotated[Flag, Parameter(help="Print the address without opening a browser.")] = False,
+    no_browser: Annotated[bool, Argument(help="Print the address without opening a browser.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """View a scene on a local web page: play, pose and inspect it. The page updates when you save the file.
@@ -48,6 +55,8 @@ def view(
     from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.viewer import Viewer
 
+    if export is not None and compare is not None:
+        raise ExoskelError("--compare cannot be combined with --export: an exported page shows one motion")
     recorded = Trajectory.load(motion) if motion is not None else None
     if export is not None:
         return _export(select_world(read_scene(file, flags), world), export, recorded, time, engine, dark)
@@ -55,6 +64,8 @@ def view(
         viewer = Viewer(
             lambda: read_scene(file, flags),
             port=port,
+            host=host,
+            with_token=token,
             engine=engine,
             dark=dark,
             world=world,
@@ -62,7 +73,7 @@ def view(
             comparison=_comparison(compare, flags),
         )
     try:
-        _print_address(viewer.page.url, viewer.page.port, open_browser=not no_browser)
+        _print_address(viewer.page, open_browser=not no_browser)
         viewer.run()
     except KeyboardInterrupt:
         pass
@@ -82,7 +93,7 @@ def _comparison(name: str | None, flags: ReadFlags | None) -> tuple[str, Callabl
 
 
 def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, engine: str, dark: bool) -> int:
-    from exoskel.simulate.run import run
+    from exoskel.simulate.simulation import run
     from exoskel.view.export import check_page
     from exoskel.view.export import export as write
 
@@ -90,17 +101,104 @@ def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, eng
     with terminal.spinner("writing the page"):
         if motion is None and time > 0.0 and scene.world.dof_count:
             motion = run(scene, time, engine=engine)
+            if motion.meta["summary"]["interrupted"]:
+                raise KeyboardInterrupt
         write(scene, path, motion=motion, dark=dark)
     print(printable(path))
     return 0
 
 
-def _print_address(url: str, port: int, *, open_browser: bool) -> None:
+def _print_address(page: Page, *, open_browser: bool) -> None:
     import sys
     import webbrowser
 
-    print(f"{url}  (press Ctrl-C to stop)")
-    print(f"from another machine: run ssh -L {port}:localhost:{port} THIS_MACHINE, then open http://localhost:{port}")
+    print(f"{page.url}  (press Ctrl-C to stop)")
+    if page.is_local:
+        port, path = page.port, f"/?token={page.token}" if page.token else ""
+        print(
+            f"from another machine: run ssh -L {port}:localhost:{port} THIS_MACHINE, "
+            f"then open http://localhost:{port}{path}"
+        )
+    else:
+        print("the connection is not encrypted: use it only in a network that you trust")
     sys.stdout.flush()
     if open_browser:
-        webbrowser.open(url)
+        webbrowser.open(page.url)
+
+
+Size = Annotated[str | None, Argument(help="Width and height in pixels, such as 1280x720.")]
+
+
+def render(
+    file: Annotated[str, Argument(help="File to render; `-` is standard input.")],
+    /,
+    *,
+    out: Annotated[str, Argument(help="Image (.png, .jpg, .webp) or video (.mp4, .gif) to write.")],
+    time: Annotated[
+        float | None,
+        Argument(
+            help="Video: duration in s (default 5). Image: simulated time in s (default 0).", validator=not_negative
+        ),
+    ] = None,
+    size: Size = None,
+    camera: Annotated[
+        Literal["default", "front", "back", "left", "right", "top", "bottom"], Argument(help="Viewpoint.")
+    ] = "default",
+    rate: Annotated[float, Argument(help="Video frames per second.", validator=between(*RATES))] = 30.0,
+    motion: Annotated[str | None, Argument(help="Render this .npz motion instead of simulating.")] = None,
+    engine: Annotated[EngineName, Argument(help="Physics engine; see `exoskel engines`.")] = "mujoco",
+    world: WorldName = None,
+    dark: Annotated[bool, Argument(help="Use a dark background.")] = False,
+    renderer: Annotated[
+        Literal["auto", "mujoco", "software"],
+        Argument(help="Renderer: MuJoCo (needs EGL or OSMesa), software, or MuJoCo if it works (auto)."),
+    ] = "auto",
+    flags: ReadFlags | None = None,
+) -> int:
+    """Render a scene or its motion, without a display or a browser.
+
+    Exit code 0: rendered. 2: it could not run.
+    """
+    from exoskel.simulate.trajectory import Trajectory
+    from exoskel.view.render import render as draw
+    from exoskel.view.video import check_image_file
+
+    check_image_file(out)
+    pixels = parse_size(size)
+    scene = select_world(read_scene(file, flags), world)
+    recorded = Trajectory.load(motion) if motion is not None else None
+    with terminal.frame_progress_bar("rendering") as progress:
+        drawn = draw(
+            scene,
+            out,
+            motion=recorded,
+            time=time,
+            size=pixels,
+            camera=camera,
+            rate=rate,
+            dark=dark,
+            engine=engine,
+            renderer=renderer,
+            progress=progress,
+        )
+    print_notes(drawn)
+    print(printable(out))
+    return 0
+
+
+def print_notes(drawn: RenderResult) -> None:
+    """Report if the software renderer replaced MuJoCo, or if the result differs from the request."""
+    if drawn.reason:
+        terminal.print_message(f"using the software renderer; MuJoCo cannot render here: {printable(drawn.reason)}")
+    if drawn.note:
+        terminal.print_message(drawn.note)
+
+
+def parse_size(size: str | None) -> tuple[int, int] | None:
+    """Parse `1280x720` as width and height in pixels."""
+    if size is None:
+        return None
+    found = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", size.strip())
+    if not found:
+        raise ExoskelError(f"invalid --size {size!r}: expected WIDTHxHEIGHT, such as 1280x720")
+    return int(found[1]), int(found[2])

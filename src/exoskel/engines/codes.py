@@ -1,4 +1,4 @@
-"""EN001 to EN019: diagnostics about a world before an engine runs it."""
+"""EN001 to EN020: diagnostics about a world before an engine runs it."""
 
 from __future__ import annotations
 
@@ -47,14 +47,25 @@ TOPICS = (
     Topic(
         "EN004",
         "Soft body",
-        "Only DART simulates soft skins. Other engines run the rigid core, without the mass of the skin.",
-        warning("EN004", "the soft skin of body '{body}' is ignored; its rigid core runs", "use the dart engine"),
+        "MuJoCo moves soft skins as DART does. In DART, the triangles of a skin collide; in MuJoCo, its points "
+        "collide, so objects smaller than a triangle may pass between them. ODE and MuJoCo Warp run the rigid core, "
+        "without the mass of the skin. So does MuJoCo if the skin has too few points to be a surface.",
+        warning(
+            "EN004", "the soft skin of body '{body}' is ignored; its rigid core runs", "use the mujoco or dart engine"
+        ),
+        info("EN004.contact", "the soft skin of body '{body}' collides at its {count} points, not between them"),
     ),
     Topic(
         "EN005",
-        "Nested too deeply",
-        "MuJoCo compiles trees of bodies up to a depth of about a thousand.",
+        "Nested too deeply, or too many bodies",
+        "MuJoCo compiles trees of bodies up to a depth of about a thousand. Its time to compile grows with the square "
+        "of the number of bodies. For a scene from a file it is estimated and limited, as it is for reading MJCF.",
         error("EN005", "the bodies of model '{model}' are nested {depth} deep; {engine} supports {most}"),
+        error(
+            "EN005.time",
+            "{engine} cannot compile the world: it needs more than {limit}",
+            "simplify the document, or raise the limit: --max-seconds (limits=Limits(seconds=...))",
+        ),
     ),
     Topic(
         "EN006",
@@ -130,16 +141,22 @@ TOPICS = (
     Topic(
         "EN012",
         "Stops of an angular motor",
-        "MuJoCo has no stops between bodies without a common axis; the motor itself works.",
+        "MuJoCo has no stops between bodies without a common axis; the motor itself works. The mujoco engine computes "
+        "the stops itself while nothing touches the bodies; MuJoCo Warp and integrators other than `discrete` do not.",
         warning("EN012", "the stops of the motor '{joint}' are ignored in {engine}", "use the ode engine"),
+        warning(
+            "EN012.contacts", "in contact, {engine} ignores the stops of the motor '{joint}'", "use the ode engine"
+        ),
     ),
     Topic(
         "EN013",
         "Softness of motors and constraints",
-        "ERP and CFM depend on ODE's step. MuJoCo's motors, loops and contacts are as stiff as the step allows; "
-        "the springs of stops and suspensions are preserved.",
-        info("EN013", "ERP and CFM of joint '{joint}' are ignored in {engine}; it is stiff"),
-        info("EN013.world", "ERP and CFM of the world are ignored in {engine}"),
+        "ERP and CFM depend on ODE's step. MuJoCo's joints are rigid; its loops and contacts, and motors in contact, "
+        "are as stiff as the step allows. The springs of stops and suspensions are preserved.",
+        info("EN013", "the CFM of joint '{joint}' is ignored in {engine}; its motor is stiff"),
+        info("EN013.contacts", "in contact, {engine} ignores the CFM of joint '{joint}'; its motor is stiff"),
+        info("EN013.loop", "ERP and CFM of the stops of joint '{joint}' are ignored in {engine}; it closes a loop"),
+        info("EN013.world", "joints, loops and contacts ignore the ERP and CFM of the world in {engine}"),
     ),
     Topic(
         "EN014",
@@ -158,9 +175,16 @@ TOPICS = (
         "EN016",
         "Actuator that behaves differently",
         "MuJoCo has no servo for a ball or free joint, and no velocity actuator to which other joints react. The "
-        "mujoco engine computes both itself; MuJoCo Warp and integrators other than `discrete` do not. A velocity "
-        "actuator without a command stops after one step in DART and MuJoCo; in ODE it keeps its velocity.",
+        "mujoco engine computes both itself; MuJoCo Warp and integrators other than `discrete` do not. In contact, "
+        "such a servo acts before the contacts, and gives way to their forces. A velocity actuator without a command "
+        "stops after one step in DART and MuJoCo; in ODE it keeps its velocity.",
         warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
+        warning(
+            "EN016.contacts",
+            "in contact, the servo of joint '{joint}' ({kind}) gives way to contact forces in {engine}; in DART it "
+            "keeps its speed within its force limits",
+            "use an euler joint",
+        ),
         warning("EN016.reaction", "other joints do not react to the velocity actuator of '{joint}' in {engine}"),
         warning(
             "EN016.locked",
@@ -186,8 +210,10 @@ TOPICS = (
         "Motor, stop or suspension that behaves differently from ODE's",
         "MuJoCo expresses ODE's motors, stops and suspensions by its own constraints. ODE differs: the axes of an "
         "angular motor are fixed in the world, and it reaches its speed in one step. A bounce takes one step. At a "
-        "stop, a motor applies its full force, times its fudge factor, regardless of its speed. A compressed "
-        "suspension does not conserve angular momentum.",
+        "stop, a motor applies its full force, times its fudge factor, regardless of its speed. The mujoco engine "
+        "computes motors and stops as ODE does while nothing touches the bodies; MuJoCo Warp and integrators other "
+        "than `discrete` do not. ODE's joints yield to impacts by their CFM, and a compressed suspension does not "
+        "conserve angular momentum.",
         info(
             "EN018.motor",
             "the motor '{joint}' reaches its speed over several steps in {engine}, and its axes rotate with its parent",
@@ -196,13 +222,22 @@ TOPICS = (
         info("EN018.bounce", "a bounce of joint '{joint}' at its stops takes about 50 steps in {engine}"),
         info("EN018.stop", "the motor of joint '{joint}' keeps its speed at the stops in {engine}"),
         info(
+            "EN018.contacts",
+            "in contact, {engine} approximates the motors and stops of joint '{joint}'",
+            "use the ode engine",
+        ),
+        info(
+            "EN018.yield",
+            "in ODE, joints yield to the impacts of joint '{joint}' at its stops; in {engine} they are rigid",
+        ),
+        info(
             "EN018.suspension", "{engine} conserves angular momentum in the suspension of joint '{joint}'; ODE does not"
         ),
     ),
     Topic(
         "EN019",
         "Joint axis without direction",
-        "In a file that is read as DART reads it, an axis may be zero, or the two axes of a plane parallel. DART runs "
+        "In the reading `dart`, an axis may be zero, or the two axes of a plane parallel. DART runs "
         "such a joint: it does not move along that axis. DART does not normalise the axes of a universal joint.",
         error(
             "EN019",
@@ -216,9 +251,19 @@ TOPICS = (
         ),
         warning(
             "EN019.collapse",
-            "{engine} normalises the axes of the universal joint '{joint}'; in DART, its child collapses to the origin "
-            "of its parent",
+            "{engine} normalises the axes of the universal joint '{joint}'; in DART, its child is placed at its "
+            "parent's frame",
             "use axes of length 1",
+        ),
+    ),
+    Topic(
+        "EN020",
+        "Armature",
+        "The inertia of rotors behind gears acts on the coordinates of joints. DART and ODE have no such inertia.",
+        warning(
+            "EN020",
+            "the armature {value} of joint '{joint}' is not supported by {engine}; the joint accelerates faster",
+            "use the mujoco engine",
         ),
     ),
 )

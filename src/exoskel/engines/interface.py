@@ -6,13 +6,14 @@ Coordinates, forces and commands are the scene's, one number per degree of freed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
+from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
 from exoskel.scene.world import World
@@ -46,18 +47,30 @@ class Contact:
         self.depth = depth
         self.force = np.zeros(3) if force is None else force
 
+    def __repr__(self) -> str:
+        position, force = (", ".join(f"{value:.4g}" for value in row) for row in (self.position, self.force))
+        return f"Contact({self.bodies[0]!r}, {self.bodies[1]!r}, position=({position}), force=({force}))"
+
+
+def check_step_count(count: object) -> None:
+    """Raise ExoskelError unless a number of steps is a whole number that is not negative."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        raise ExoskelError(f"the number of steps is {count!r}, but must be a whole number that is not negative")
+
 
 class StepDynamics(Struct, frozen=True, eq=False):
     """What the next step does at the present state: accelerations, and what joints transmit.
 
     `accelerations` are those of the coordinates, `(dofs)`.  `body_accelerations` `(bodies, 6)` are the angular
     acceleration and that of the body's origin.  `reactions` `(bodies, 6)` are the torque about the body's origin and
-    the force that a body gets from its parent through its joint.  All are in world axes.
+    the force that a body gets from its parent through its joint.  `loop_reactions` `(loops, 6)` are the same for the
+    joints that close loops, in the world's order.  All are in world axes.
     """
 
     accelerations: Array
     body_accelerations: Array
     reactions: Array
+    loop_reactions: Array = field(default_factory=lambda: np.empty((0, 6)))
 
 
 class AppliedWrench(Struct, frozen=True, eq=False):
@@ -102,7 +115,7 @@ class AppliedWrenches:
             self.replace(body, AppliedWrench(*rows[body].copy()))
 
     def rows(self) -> list[dict[str, Any]]:
-        """What an engine's own process gets."""
+        """The data for an engine's own process."""
         return [
             {"body": body, "force": one.force.tolist(), "point": one.point.tolist(), "torque": one.torque.tolist()}
             for body, one in self.acting.items()
@@ -186,7 +199,7 @@ class EngineWorld(Protocol):
         """What makes the state invalid; an empty string if nothing does."""
 
     def step(self, count: int = 1) -> None:
-        """Advance by so many time steps."""
+        """Advance by `count` time steps."""
 
     def apply_wrench(self, body: int, wrench: AppliedWrench) -> None:
         """Apply a force and a torque to a body, by its number, until they are replaced."""
@@ -199,6 +212,14 @@ class EngineWorld(Protocol):
 
     def close(self) -> None:
         """End the process of the engine, if it has one."""
+
+    @property
+    def soft_points(self) -> list[Array] | None:
+        """World positions of the points of each soft body, in state order; None if the engine does not report them."""
+
+    @property
+    def soft_velocities(self) -> list[Array] | None:
+        """World velocities of the points of each soft body, in state order."""
 
 
 class ControllableWorld(EngineWorld, Protocol):
@@ -307,7 +328,11 @@ class EngineCapabilities(Struct, frozen=True):
     loops: bool = True
     """Joints that close loops."""
     mimic_joints: bool = False
+    armature: bool = False
+    """Inertia of joints."""
     soft_bodies: bool = False
+    point_contacts: bool = False
+    """Soft skins collide at their points, not between them."""
     sleeping_bodies: bool = False
     """A disabled body sleeps until something touches it."""
     velocity_limits: bool = False
@@ -318,6 +343,8 @@ class EngineCapabilities(Struct, frozen=True):
     """Joint axes without direction, along which nothing moves."""
     max_depth: int | None = None
     """The depth of body trees; None: any."""
+    compile_seconds: Callable[[World], float] | None = None
+    """The least processor time to compile a world, in s; None: it is compiled at once."""
     invalid_inertia: InvalidInertia = InvalidInertia.ACCEPTED
     needs_triangle_inequality: bool = False
     """Moments of inertia that violate the triangle inequality are invalid too."""
@@ -344,8 +371,8 @@ class Engine(Struct, frozen=True):
     title: str
     package: str
     install: str
-    cannot: str
-    """What it does not support, for people."""
+    limitations: str
+    """Its limitations, as text for people."""
     capabilities: EngineCapabilities
     start: EngineFactory
     start_from_layout: LayoutFactory | None = None

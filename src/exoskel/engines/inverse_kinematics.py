@@ -7,6 +7,7 @@ those closest to it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -95,18 +96,23 @@ class _SolverGroup:
 # --- kinds --------------------------------------------------------------------------------------------
 
 
-class _JointSolver:
-    """Computes the coordinates of one joint kind from its motion, for all members of a group at once.
+class _JointSolver(ABC):
+    """Computes the coordinates of one joint kind from its motion, for all members of a group at once."""
 
-    For most kinds velocities are computed from the angular velocity and that of the joint's frame in the child, both in
-    the axes of its frame in the parent.
-    """
-
+    @abstractmethod
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
-        raise NotImplementedError
+        """The coordinates of a motion, near others if these are given."""
 
-    def rates(self, joints: Sequence[Joint], motion: Array, spin: Array, speed: Array) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def velocities(self, group: _SolverGroup, motion: Array, spin: Array, speed: Array) -> Array:
+        """The velocities of the coordinates."""
+
+
+class _RateSolver(_JointSolver):
+    """Computes velocities from the angular velocity and that of the joint's frame in the child.
+
+    Both are in the axes of the joint's frame in the parent.
+    """
 
     def velocities(self, group: _SolverGroup, motion: Array, spin: Array, speed: Array) -> Array:
         back = np.swapaxes(group.parent_side, 1, 2)
@@ -114,8 +120,12 @@ class _JointSolver:
         arm = _apply(rotation, group.frame[:, :3, 3])  # from the child's origin to the joint, in the parent's axes
         return self.rates(group.joints, motion, _apply(back, spin), _apply(back, speed + np.cross(spin, arm)))
 
+    @abstractmethod
+    def rates(self, joints: Sequence[Joint], motion: Array, spin: Array, speed: Array) -> Array:
+        """The rates of the coordinates."""
 
-class _RevoluteSolver(_JointSolver):
+
+class _RevoluteSolver(_RateSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return _nearest(_angles(motion[:, :3, :3], _axis(joints, 0))[:, None], near)
 
@@ -133,7 +143,7 @@ class _ScrewSolver(_RevoluteSolver):
         return _nearest(angles, by_travel)
 
 
-class _PrismaticSolver(_JointSolver):
+class _PrismaticSolver(_RateSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return _along(motion[:, :3, 3], _axis(joints, 0))
 
@@ -141,7 +151,7 @@ class _PrismaticSolver(_JointSolver):
         return _along(speed, _axis(joints, 0))
 
 
-class _UniversalSolver(_JointSolver):
+class _UniversalSolver(_RateSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         """The inner axis moves with the outer rotation only, which gives its angle; the rest is the inner rotation."""
         outer, inner, swapped = self._order(joints)
@@ -165,7 +175,7 @@ class _UniversalSolver(_JointSolver):
         return np.where(swapped, second, first), np.where(swapped, first, second), swapped
 
 
-class _BallSolver(_JointSolver):
+class _BallSolver(_RateSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return spatial.log(motion[:, :3, :3])
 
@@ -173,7 +183,7 @@ class _BallSolver(_JointSolver):
         return _apply(np.swapaxes(motion[:, :3, :3], 1, 2), spin)
 
 
-class _EulerSolver(_JointSolver):
+class _EulerSolver(_RateSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         """All six orders are xyz with permuted axes, mirrored for half of them."""
         order = joints[0].order
@@ -197,7 +207,7 @@ class _EulerSolver(_JointSolver):
         return _apply(np.linalg.pinv(columns), spin)
 
 
-class _TranslationalSolver(_JointSolver):
+class _TranslationalSolver(_RateSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         return motion[:, :3, 3]
 
@@ -205,7 +215,7 @@ class _TranslationalSolver(_JointSolver):
         return speed
 
 
-class _Translational2dSolver(_JointSolver):
+class _Translational2dSolver(_RateSolver):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
         first, second, _ = plane_frames(joints)
         return np.hstack([_along(motion[:, :3, 3], first), _along(motion[:, :3, 3], second)])

@@ -14,19 +14,23 @@ import numpy as np
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity, has_errors
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.interface import Engine, InvalidInertia
-from exoskel.engines.mujoco.step_choice import needs_impulse_step
+from exoskel.engines.mujoco.step_model import has_colliding_skins, has_stops, needs_impulse_step
 from exoskel.engines.registry import engine as find_engine
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
-from exoskel.scene.body import Body
+from exoskel.formats.mjcf.reader.compiler import allowed_seconds
+from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Geometry, Mesh, Ray, TriMesh
+from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.validation import InvalidSceneError, require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
-from exoskel.source.convexity import MAX_SLABS, has_hollows
+from exoskel.source.document import Document
+from exoskel.source.surface import MAX_SLABS, has_hollows
 from exoskel.spatial import Array, unit
 
 _PARALLEL = 1e-9
@@ -114,6 +118,7 @@ class _Preflight:
         inertials: Inertials | None = None,
         integrator: str | None = None,
     ) -> None:
+        self.scene = scene
         self.world = scene.world
         self.collectors = [Collector(CATALOGUE, document) for document in scene.documents]
         self.unplaced = Collector(CATALOGUE, NoSource(self.world.name))
@@ -128,6 +133,7 @@ class _Preflight:
     def diagnostics(self) -> list[Diagnostic]:
         if self.capabilities.invalid_inertia is not InvalidInertia.ACCEPTED:
             self._check_inertias()
+        self._check_time()
         if self.capabilities.stiff_constraints and (self.world.erp is not None or self.world.cfm is not None):
             self._report("EN013.world", self.world)
         for model in self.world.models:
@@ -169,9 +175,26 @@ class _Preflight:
         if max(depths.values()) > most:
             self._report("EN005", model, model=model.name, depth=max(depths.values()), most=most)
 
+    def _check_time(self) -> None:
+        """Check that a world from a file is compiled within the limit that the file was read with."""
+        if self.capabilities.compile_seconds is None or self.scene.options is None:
+            return
+        size = sum(len(one.data) for one in self.scene.documents if isinstance(one, Document))
+        allowed = allowed_seconds(size, ReadOptions.of(self.scene).limits.seconds)
+        if self.capabilities.compile_seconds(self.world) > allowed:
+            self._report("EN005.time", self.world, limit=f"{allowed:g} s")
+
+    @cached_property
+    def _has_point_contacts(self) -> bool:
+        """Whether soft skins may touch something, and collide at their points alone."""
+        return self.capabilities.point_contacts and has_colliding_skins(self.world)
+
     def _check_body(self, body: Body, fixed: bool) -> None:
-        if body.soft is not None and not self.capabilities.soft_bodies:
+        is_ignored = body.soft is not None and not (self.capabilities.soft_bodies and _can_move(body.soft))
+        if is_ignored:
             self._report("EN004", body, body=body.name)
+        elif body.soft is not None and self._has_point_contacts and has_surface(body.soft) and not fixed:
+            self._report("EN004.contact", body, body=body.name, count=body.soft.point_count)
         if body.state is not None and not body.state.enabled and not self.capabilities.sleeping_bodies:
             self._report("EN014", body, body=body.name)
         # A visual mesh that cannot be loaded does no harm, unless the moment of inertia is derived from it.
@@ -204,10 +227,11 @@ class _Preflight:
         self._check_mimic(model, joint)
         if not model.static:
             self._check_limits(model, joint)
-        if joint.actuator == "velocity" and self.capabilities.keeps_actuator_velocity:
-            self._report("EN016.velocity", joint, joint=joint.name)
-        self._check_motors(joint)
-        self._check_actuator(model, joint)
+            if joint.drives:
+                self._check_motors(model, joint)
+        if joint.dof_count:
+            self._check_actuator(model, joint)
+            self._check_armature(model, joint)
         yields = joint._dofs is not None and joint.actuator not in PRESCRIBED_ACTUATORS and not model.static
         if yields and joint.kind in ("ball", "free") and self.capabilities.isotropic_balls:
             self._check_rotations(model, joint)
@@ -251,33 +275,56 @@ class _Preflight:
 
     def _is_solved_together(self, model: Model) -> bool:
         """Whether MuJoCo's solver may handle a model: it can touch another body, or has equality constraints."""
-        if any(joint.loop or joint.mimic is not None or joint.kind == "screw" for joint in model.joints):
-            return True
+        for joint in model.joints:
+            is_loop = joint.loop and joint.kind != "amotor"
+            if is_loop or joint.mimic is not None or joint.kind == "screw":
+                return True
         return len(self._colliding) > 1 and any(id(body) in self._colliding for body in model.bodies)
 
     @cached_property
     def _colliding(self) -> set[int]:
-        """The bodies with shapes that collide."""
+        """The bodies with shapes or soft skins that collide."""
         bodies = self.world.bodies()
-        return {id(body) for body in bodies if any(shape.collidable for shape in body.collisions)}
+        return {id(body) for body in bodies if body.soft or any(shape.collidable for shape in body.collisions)}
 
-    def _check_motors(self, joint: Joint) -> None:
-        stops = (stop for drive in joint.drives for stop in (drive.low_stop, drive.high_stop))
-        has_stops = joint.kind == "amotor" and any(stop is not None and isfinite(stop) for stop in stops)
-        if has_stops and not self.capabilities.angular_motor_stops:
-            self._report("EN012", joint, joint=joint.name)
-        if self.capabilities.stiff_constraints and (
-            any(d.cfm is not None for d in joint.drives) or (joint.loop and any(d.stop_cfm for d in joint.drives))
-        ):
-            self._report("EN013", joint, joint=joint.name)
-        if self.capabilities.stiff_constraints:
-            for key in sorted(_differences_from_ode(joint)):
-                self._report(key, joint, joint=joint.name)
+    def _check_motors(self, model: Model, joint: Joint) -> None:
+        """Report how ODE's motors and stops differ: in contact only, if impulse steps are taken."""
+        found = _differences_from_ode(joint)
+        if self.capabilities.angular_motor_stops:
+            found.discard("EN012")
+        if not self.capabilities.stiff_constraints:
+            found &= {"EN012"}
+        if self.takes_impulse_steps:
+            replaced = _CONTACT_KEYS if self._is_solved_together(model) else dict.fromkeys(_CONTACT_KEYS)
+            found = {key for one in found if (key := replaced.get(one, one)) is not None}
+            if self.capabilities.stiff_constraints and self._yields_to_impacts(joint):
+                found.add("EN018.yield")
+        for key in sorted(found):
+            self._report(key, joint, joint=joint.name)
+
+    def _yields_to_impacts(self, joint: Joint) -> bool:
+        """Whether ODE's soft joints give way to the impacts at the stops of a joint, and to its motor there."""
+        is_soft = self.world.cfm is None or self.world.cfm > _RIGID_CFM
+        return is_soft and any(_has_impacts(*both) for both in zip(joint._dofs or (), joint.drives, strict=False))
+
+    def _check_armature(self, model: Model, joint: Joint) -> None:
+        values = {dof.armature for dof in joint._dofs or ()} - {0.0}
+        if not values or model.static or joint.actuator in PRESCRIBED_ACTUATORS:
+            return
+        if not self.capabilities.armature:
+            self._report("EN020", joint, joint=joint.name, value=max(values))
+        elif joint.kind in ("ball", "free") and len({dof.armature for dof in joint.dofs[:3]}) > 1:
+            self._report("EN007", joint, joint=joint.name, what="armature")
 
     def _check_actuator(self, model: Model, joint: Joint) -> None:
+        if joint.actuator == "velocity" and self.capabilities.keeps_actuator_velocity and not model.static:
+            self._report("EN016.velocity", joint, joint=joint.name)
+        is_ball_servo = joint.actuator == "servo" and joint.kind in ("ball", "free")
         if self.takes_impulse_steps:
+            if is_ball_servo and not model.static and self._is_solved_together(model):
+                self._report("EN016.contacts", joint, joint=joint.name, kind=joint.kind)
             return
-        if joint.actuator == "servo" and joint.kind in ("ball", "free") and not self.capabilities.ball_servos:
+        if is_ball_servo and not self.capabilities.ball_servos:
             self._report("EN016", joint, joint=joint.name, kind=joint.kind)
         if joint.actuator == "velocity" and self.capabilities.joint_forces_in_one_stage and not model.static:
             self._report("EN016.reaction", joint, joint=joint.name)
@@ -289,7 +336,7 @@ class _Preflight:
         """Report friction and servos beside springs or dampers, which DART solves after these."""
         if not self.capabilities.joint_forces_in_one_stage or self.takes_impulse_steps or model.static:
             return
-        dynamic = [joint for joint in model.joints if joint.actuator not in PRESCRIBED_ACTUATORS]
+        dynamic = [joint for joint in model.joints if joint.dof_count and joint.actuator not in PRESCRIBED_ACTUATORS]
         resists = any(j.actuator == "servo" or any(dof.friction for dof in j._dofs or ()) for j in dynamic)
         if resists and any(dof.damping or dof.stiffness for j in dynamic for dof in j._dofs or ()):
             self._report("EN017", model, model=model.name)
@@ -343,12 +390,30 @@ def _collides_exactly(mesh: Geometry, fixed: bool) -> bool:
     return (fixed and len(mesh.triangles) <= MAX_SLABS) or not has_hollows(mesh.vertices, mesh.triangles)
 
 
+_CONTACT_KEYS = {
+    "EN012": "EN012.contacts",
+    "EN013": "EN013.contacts",
+    **dict.fromkeys(("EN018.motor", "EN018.bounce", "EN018.stop"), "EN018.contacts"),
+}
+"""What differs in contact alone, if impulse steps are taken."""
+_RIGID_CFM = 1e-6
+"""The CFM up to which ODE's joints are practically rigid."""
+
+
+def _has_impacts(dof: Dof, drive: Drive) -> bool:
+    is_limited = any(map(isfinite, dof.position_limits))
+    return is_limited and bool(drive.bounce or drive.max_force)
+
+
 def _differences_from_ode(joint: Joint) -> set[str]:
-    """The messages about motors, stops and suspension of a joint that MuJoCo approximates."""
+    """The messages about motors, stops and suspension of a joint that MuJoCo itself approximates."""
+    found = {"EN013"} if any(drive.max_force and drive.cfm is not None for drive in joint.drives) else set()
+    if joint.loop and any(drive.stop_cfm for drive in joint.drives):
+        found.add("EN013.loop")
     if joint.kind == "amotor":
-        return {"EN018.motor"} if any(drive.max_force for drive in joint.drives) else set()
-    found = set()
-    if joint.kind == "hinge2" and joint.drives and joint.drives[0].suspension_cfm:
+        found |= {"EN018.motor"} if any(drive.max_force for drive in joint.drives) else set()
+        return found | ({"EN012"} if any(map(has_stops, joint.drives)) else set())
+    if joint.kind == "hinge2" and joint.drives[0].suspension_cfm:
         found.add("EN018.suspension")
     for dof, drive in zip(joint._dofs or (), joint.drives, strict=False):
         if not any(map(isfinite, dof.position_limits)):
@@ -371,3 +436,8 @@ def _differing_fields(joint: Joint, rotations: list[Dof]) -> Iterator[str]:
     for field in ("stiffness",) if aligned else ("stiffness", "damping", "friction"):
         if len(read(field)) > 1:
             yield field
+
+
+def _can_move(soft: SoftBody) -> bool:
+    """Whether a skin has points that move: one without a geometry has none in DART, either."""
+    return soft.geometry is None or has_surface(soft)

@@ -180,7 +180,7 @@ class _Preserver:
     def _other_data(self) -> Iterator[tuple[int, int, OtherData]]:
         """Data of other applications in the source, outermost elements only.
 
-        Each with the number of its element and that of the first element behind it.
+        Each with the number of its element and that of the first element after it.
         """
         format = self.scene.source_info.format
         source = (registry.by_name(format).embedding if format else None) or NAMESPACED

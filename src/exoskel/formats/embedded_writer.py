@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.fields import Difference, differences, iter_items, relative_difference
-from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import field_value, fingerprint
+from exoskel.scene.kinematics import bodies_moved_by_initial_positions
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 from exoskel.source.embedded_format import (
@@ -117,7 +117,7 @@ class WrittenItems:
 
 
 class EmbeddedWriter:
-    """Finds what was not read back, and embeds it in the document.  `fields` lists what was embedded."""
+    """Finds values that were not read back, and embeds them in the document.  `fields` lists the embedded ones."""
 
     def __init__(self, items: WrittenItems, embedding: EmbeddedDataFormat, output: OutputContext) -> None:
         self.items = items

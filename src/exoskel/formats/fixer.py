@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, Fix, Severity
 from exoskel.formats.interface import SceneReader
+from exoskel.formats.suppressions import unsuppressed
 from exoskel.scene.fields import differences, iter_items
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -32,13 +33,17 @@ class _Budget(Struct):
     reads: int = _MOST_READS
 
 
-def fixable_diagnostics(scene: Scene) -> list[Diagnostic]:
-    """The errors and warnings with a safe fix, which are fixed without asking."""
-    return [d for d in scene.diagnostics if d.fix is not None and d.fix.safe and d.severity is not Severity.INFO]
+Selector = Callable[[Diagnostic], bool]
 
 
-def apply_fixes(scene: Scene, read: SceneReader) -> FixedFile:
-    """Fix what can be fixed safely in the file that a scene was read from.
+def fixable_diagnostics(scene: Scene, selected: Selector | None = None) -> list[Diagnostic]:
+    """The errors and warnings with a safe fix, which are fixed without asking, unless a comment suppresses them."""
+    safe = [d for d in scene.diagnostics if d.fix is not None and d.fix.safe and d.severity is not Severity.INFO]
+    return [d for d in unsuppressed(safe) if selected is None or selected(d)]
+
+
+def apply_fixes(scene: Scene, read: SceneReader, selected: Selector | None = None) -> FixedFile:
+    """Fix what can be fixed safely in the file that a scene was read from; only the `selected` diagnostics, if given.
 
     A fix that only states explicitly how the file is read anyway must not change the scene in any bit.  A fix of a
     misspelt name must not cause diagnostics outside of the renamed element.  A fix that fails is not applied.
@@ -52,18 +57,22 @@ def apply_fixes(scene: Scene, read: SceneReader) -> FixedFile:
     budget = _Budget()
     while budget.reads > 0:
         # Misspelt names first: an element that seems to be missing may be there under another name.
-        better = _fix_all(_fix_all(result, read, False, budget), read, True, budget)
+        better = _fix_all(_fix_all(result, read, False, budget, selected), read, True, budget, selected)
         if better is result:
             break
         result = better
     return result
 
 
-def _fix_all(current: FixedFile, read: SceneReader, keeps: bool, budget: _Budget) -> FixedFile:
+def _fix_all(
+    current: FixedFile, read: SceneReader, keeps: bool, budget: _Budget, selected: Selector | None
+) -> FixedFile:
     """Apply fixes of one kind until there are no more: each may reveal the next."""
     while True:
         chosen = [
-            d for d in fixable_diagnostics(current.scene) if d.fix is not None and d.fix.preserves_meaning is keeps
+            d
+            for d in fixable_diagnostics(current.scene, selected)
+            if d.fix is not None and d.fix.preserves_meaning is keeps
         ]
         better = _fix_most(current, chosen, read, keeps, budget)
         if better is current:
@@ -124,7 +133,8 @@ def _is_harmless(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> boo
 
     Diagnostics that were found by reading the elements as renamed are not new, and those that follow from other
     misspelt names do not count.  A new diagnostic at a renamed element itself must have a fix: its value has to be
-    fixed next.  Renaming adds and removes no elements, so element numbers are the same before and after.
+    fixed next.  Where nothing could be read before, as in MJCF, the next problem may be anywhere.  Renaming adds and
+    removes no elements, so element numbers are the same before and after.
     """
     document = before.documents[0]
     assert isinstance(document, Document)
@@ -134,6 +144,8 @@ def _is_harmless(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> boo
     known = {_key(diagnostic) for diagnostic in before.diagnostics} - fixed
     for new in after.diagnostics:
         if _key(new) in known or new.severity is Severity.INFO or new.is_follow_up:
+            continue
+        if not before.worlds and _key(new) not in fixed:
             continue
         is_expected = new.place.node in inside or (new.place.node in renamed and new.fix is not None)
         if not is_expected or new.severity is Severity.ERROR or _key(new) in fixed:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
 
-from exoskel.diagnostics import Catalogue, Collector, ExoskelError, Topic, error, info, warning
+from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, info, warning
 from exoskel.fates import Verdict
 from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.item import Item
@@ -24,7 +24,6 @@ from exoskel.source.embedded_format import EmbeddedDataFormat, RejectedElements
 from exoskel.source.file_lookup import SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import Markup
-from exoskel.source.output_context import ComposedFile, OutputContext, Target
 from exoskel.source.vocabulary import Element, SceneFieldTable, Vocabulary
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from exoskel.scene.collision_filter import CollisionRules
     from exoskel.scene.lowering.joint_passes import LoweredWorld
     from exoskel.source.element_context import Elements
+    from exoskel.source.output_context import ComposedFile, OutputContext, Target
 
 Semantics = Literal["written", "dart"]
 VelocityAxes = Literal["parent", "child"]
@@ -98,9 +98,9 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 Reader = Callable[[Document, ReadOptions], Scene]
 SceneReader = Callable[[bytes], Scene]
 """Reads new content of the same file with the same options."""
-Writer = Callable[[Scene, OutputContext], Markup]
+Writer = Callable[[Scene, "OutputContext"], Markup]
 """Writes an XML document as a tree whose elements know the items they were written from."""
-Composer = Callable[[Scene, OutputContext], ComposedFile]
+Composer = Callable[[Scene, "OutputContext"], "ComposedFile"]
 """Writes a document that is not XML, and reads it back."""
 CompareForces = Callable[[World, object, Mapping[int, frozenset[str]]], tuple[float, int]]
 """The largest relative difference of generalised forces between a world and its compiled document, and how many joints
@@ -331,6 +331,8 @@ class Format(ABC):
     """A short name for messages."""
     extensions: tuple[str, ...]
     """Extensions of its files in lower case, the usual one first."""
+    read_extensions: tuple[str, ...] = ()
+    """Further extensions of files that are only read."""
     roots: tuple[str, ...] = ()
     """Names of the root element."""
     magic: tuple[bytes, ...] = ()
@@ -340,11 +342,15 @@ class Format(ABC):
     has_vocabulary: bool = True
     """There is a table of all elements.  Documents of other formats are checked by the library that reads them."""
     is_readable: bool = True
+    is_mesh: bool = False
+    """Its files are mostly meshes of other scenes: commands for folders leave them out."""
     is_xml: bool = True
     """Documents that are not XML are composed and read back by the format's package."""
     holds_one_world: bool = False
     holds_one_model: bool = False
     """A document is one model, not a world."""
+    can_hold_one_model: bool = False
+    """A document may be one model without a world."""
     has_pyode_dialect: bool = False
     """PyODE reads the format in a dialect of its own."""
     targets: tuple[Target, ...] = ()
@@ -353,6 +359,10 @@ class Format(ABC):
     """The axis that points up by convention; empty if the format has none or states it in the file."""
     dart_ignores_limits: bool = False
     """DART stores the joint limits of its files and does not enforce them."""
+    has_state_file: bool = False
+    """The initial state is in a file beside the document: see `exoskel.formats.initial_state`."""
+    has_srdf: bool = False
+    """It is also in a file in SRDF."""
     world_name: str = ""
     """The name by which joints refer to the world; empty if they have another way."""
 
@@ -367,8 +377,8 @@ class Format(ABC):
     @abstractmethod
     def capabilities(self) -> WriterCapabilities: ...
 
-    def reader(self) -> Reader:
-        return self._report_unreadable
+    @abstractmethod
+    def reader(self) -> Reader: ...
 
     def writer(self) -> Writer:
         write = self.capabilities().write
@@ -379,40 +389,33 @@ class Format(ABC):
     def vocabulary(self) -> Vocabulary:
         raise ExoskelError(f"Exoskel has no vocabulary of {self.label}")
 
-    def source_mapping(self) -> SourceMapping:
-        raise ExoskelError(f"cannot read {self.label}: Exoskel only writes this format")
+    @abstractmethod
+    def source_mapping(self) -> SourceMapping: ...
 
     def editor(self) -> type[FormatEditor]:
         """The class that edits documents in place."""
         raise ExoskelError(f"{self.label} files cannot be edited in place")
 
-    def _report_unreadable(self, document: Document, options: ReadOptions) -> Scene:
-        """Return an empty scene with a diagnostic: the format is only written."""
-        collector = Collector(CATALOGUE, document, options.strict)
-        collector.report("FM101", format=self.title)
-        return Scene(documents=[document], diagnostics=collector.diagnostics)
-
 
 # --- diagnostics that all formats share ---------------------------------------------------------------
 
 
+_EXTREME_HINT = "use numbers from 1e-9 to 1e9 in size, or 0"
+
 CATALOGUE = Catalogue(
     "",
     (
-        Topic(
-            "FM101",
-            "Format is only written",
-            "Some formats contain too little of the physics to rebuild a scene. Exoskel writes them but does not read "
-            "them. Keep the file that you converted.",
-            error("FM101", "cannot read {format}: Exoskel only writes this format", "load the original file"),
-        ),
         Topic(
             "FM201",
             "Written as a new document",
             "A scene from a SKEL or XODE file is saved by changing only the bytes of what was edited. For other "
             "formats, an edited scene is written as a new document. Comments are preserved; layout, and data that a "
             "scene cannot store, are lost.",
-            info("FM201", "the edited scene is written as a new {format} document; its layout is lost"),
+            info(
+                "FM201",
+                "the edited scene is written as a new {format} document; its layout, and data that a scene cannot "
+                "store, are lost",
+            ),
         ),
         Topic(
             "FM202",
@@ -450,6 +453,37 @@ CATALOGUE = Catalogue(
                 "the textures of the mesh file are not written",
                 "convert to a format that refers to mesh files, without `--meshes copy`",
             ),
+        ),
+        Topic(
+            "FM304",
+            "Number too large or too small to convert",
+            "Formats state the same quantity in different ways, relative to another body or in other units. Numbers "
+            "have about 16 digits, in USD and glTF about 7. Next to a number such as 1e150, others lose all their "
+            "digits. A conversion whose certificate fails names the most extreme numbers of the input. Nothing is "
+            "written.",
+            error("FM304", "{token} is too large for {field} in a conversion to {format}", _EXTREME_HINT),
+            error("FM304.small", "{token} is too small for {field} in a conversion to {format}", _EXTREME_HINT),
+            error("FM304.infinite", "{token} is not finite: {field} cannot be converted to {format}", _EXTREME_HINT),
+        ),
+        Topic(
+            "FM401",
+            "Initial state in a file beside the document",
+            "URDF and SDF have no initial state. It is written to a file beside the document, which Exoskel applies "
+            "when it loads the document. The page of the format shows how to apply it in DART and ROS.",
+            info("FM401", "{format} has no initial state: it is in {file}"),
+        ),
+        Topic(
+            "FM402",
+            "Invalid state file",
+            "A file with the initial state beside a document cannot be read, or has values that do not fit the "
+            "document. These values are ignored.",
+            warning("FM402", "the state file is ignored: {reason}", "correct the file, or remove it"),
+            warning(
+                "FM402.unknown",
+                "unknown {kind} '{name}' in the state file",
+                "use the names of the document, or convert it again",
+            ),
+            warning("FM402.value", "'{name}' has {found}, but must have {expected}", "correct the value"),
         ),
     ),
 )

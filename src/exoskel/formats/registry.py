@@ -1,19 +1,271 @@
-"""All formats, and how the format of a file is detected."""
+"""All formats, and how the format of a file is detected.
+
+A format loads its reader, writer and tables when they are used, so that commands start fast.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import PurePath
 
 from exoskel.diagnostics import Catalogue, ExoskelError
-from exoskel.formats.gltf.format import GltfFormat
-from exoskel.formats.interface import CATALOGUE, Format
-from exoskel.formats.mjcf.format import MjcfFormat
-from exoskel.formats.sdf.format import SdfFormat
-from exoskel.formats.skel.format import SkelFormat
-from exoskel.formats.urdf.format import UrdfFormat
-from exoskel.formats.usd.format import UsdFormat
-from exoskel.formats.xode.format import XodeFormat
+from exoskel.formats.interface import CATALOGUE, Format, FormatEditor, Reader, SourceMapping, WriterCapabilities
 from exoskel.source import root_check
+from exoskel.source.embedded_format import EXTENSION, NAMESPACED
+from exoskel.source.vocabulary import Vocabulary
+
+
+class SkelFormat(Format):
+    name = "skel"
+    title = "SKEL, the XML format of DART"
+    label = "SKEL"
+    roots = ("skel", "dart")
+    extensions = (".skel",)
+    embedding = NAMESPACED
+    holds_one_world = True
+    dart_ignores_limits = True
+    world_name = "world"
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.skel.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.skel.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.skel.write import CAPABILITIES
+
+        return CAPABILITIES
+
+    def vocabulary(self) -> Vocabulary:
+        from exoskel.formats.skel.vocabulary import SKEL
+
+        return SKEL
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.skel.read import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+    def editor(self) -> type[FormatEditor]:
+        from exoskel.formats.skel.write import SkelEditor
+
+        return SkelEditor
+
+
+class XodeFormat(Format):
+    name = "xode"
+    title = "XODE, the XML format of ODE"
+    label = "XODE"
+    roots = ("xode",)
+    extensions = (".xode",)
+    embedding = EXTENSION
+    has_pyode_dialect = True
+    targets = ("pyode",)
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.xode.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.xode.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.xode.write import CAPABILITIES
+
+        return CAPABILITIES
+
+    def vocabulary(self) -> Vocabulary:
+        from exoskel.formats.xode.vocabulary import XODE
+
+        return XODE
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.xode.read import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+    def editor(self) -> type[FormatEditor]:
+        from exoskel.formats.xode.editor import XodeEditor
+
+        return XodeEditor
+
+
+class MjcfFormat(Format):
+    name = "mjcf"
+    title = "MJCF, the format of MuJoCo, which compiles it"
+    label = "MJCF"
+    roots = ("mujoco",)
+    up_axis = "z"
+    targets = ("mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac")
+    extensions = (".xml", ".mjcf")
+    holds_one_world = True
+    has_vocabulary = False
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.mjcf.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.mjcf.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.mjcf.file_writer import CAPABILITIES
+
+        return CAPABILITIES
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.mjcf.source_mapping import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+
+class UrdfFormat(Format):
+    name = "urdf"
+    title = "URDF, the robot format of ROS"
+    label = "URDF"
+    roots = ("robot",)
+    up_axis = "z"
+    has_state_file = True
+    has_srdf = True
+    extensions = (".urdf", ".xacro")
+    holds_one_world = True
+    holds_one_model = True
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.urdf.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.urdf.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.urdf.write import CAPABILITIES
+
+        return CAPABILITIES
+
+    def vocabulary(self) -> Vocabulary:
+        from exoskel.formats.urdf.vocabulary import URDF
+
+        return URDF
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.urdf.read import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+
+class SdfFormat(Format):
+    name = "sdf"
+    title = "SDFormat, the format of Gazebo"
+    label = "SDF"
+    roots = ("sdf", "gazebo")
+    up_axis = "z"
+    targets = ("dart",)
+    has_state_file = True
+    can_hold_one_model = True
+    extensions = (".sdf", ".world")
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.sdf.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.sdf.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.sdf.write import CAPABILITIES
+
+        return CAPABILITIES
+
+    def vocabulary(self) -> Vocabulary:
+        from exoskel.formats.sdf.vocabulary import SDF
+
+        return SDF
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.sdf.read import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+
+class UsdFormat(Format):
+    name = "usd"
+    title = "USD with UsdPhysics, for Omniverse, Newton and Blender"
+    label = "USD"
+    extensions = (".usda", ".usdc", ".usd", ".usdz")
+    magic = (b"#usda", b"PXR-USDC")
+    has_vocabulary = False
+    is_xml = False
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.usd.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.usd.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.usd.compose import CAPABILITIES
+
+        return CAPABILITIES
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.usd.source_mapping import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+
+class GltfFormat(Format):
+    name = "gltf"
+    title = "glTF, for browsers, Blender and game engines"
+    label = "glTF"
+    extensions = (".glb",)
+    read_extensions = (".gltf",)
+    magic = (b"glTF",)
+    has_vocabulary = False
+    is_mesh = True
+    is_xml = False
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.gltf.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.gltf.read import read
+
+        return read
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.gltf.read import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.gltf.compose import CAPABILITIES
+
+        return CAPABILITIES
+
 
 FORMATS: tuple[Format, ...] = (
     SkelFormat(),
@@ -55,15 +307,37 @@ def _find(name: str) -> Format | None:
 
 
 def by_extension(name: str) -> Format | None:
-    """The format that the extension of a file name stands for."""
+    """The format that the extension of a file name stands for, if such files are written."""
     extension = PurePath(name).suffix.lower()
     return next((f for f in FORMATS if extension in f.extensions), None)
+
+
+def _by_read_extension(name: str) -> Format | None:
+    extension = PurePath(name).suffix.lower()
+    return next((f for f in FORMATS if extension in f.read_extensions), None)
+
+
+_OTHER_WRITERS = {
+    "exoskel.render (exoskel render)": (".png", ".jpg", ".jpeg", ".webp", ".mp4", ".gif"),
+    "exoskel.export (exoskel view --export)": (".html", ".htm"),
+    "exoskel.run(scene).save (exoskel run --out)": (".npz", ".csv", ".parquet"),
+}
+"""What writes files that are no scenes: pictures and videos, pages, and motions."""
+
+
+def refuse_other_files(name: str) -> None:
+    """Raise ExoskelError if the extension of a file name stands for a picture, a page or a motion."""
+    extension = PurePath(name).suffix.lower()
+    for writer, extensions in _OTHER_WRITERS.items():
+        if extension in extensions:
+            raise ExoskelError(f"cannot write a scene to {name!r}: {extension} files are written by {writer}")
 
 
 def for_output(name: str) -> Format:
     """The format of a file to be written, by its extension."""
     found = by_extension(name)
     if found is None:
+        refuse_other_files(name)
         known = ", ".join(extension for one in FORMATS for extension in one.extensions)
         extension = PurePath(name).suffix
         problem = f"unknown extension {extension!r}" if extension else "no extension"
@@ -83,13 +357,23 @@ def detect(data: bytes, name: str) -> Format:
         return binary
     root = root_check.root_tag(data).rpartition(":")[2]
     found = next((f for f in FORMATS if root in f.roots), None)
-    return found or by_extension(name) or DEFAULT
+    return found or by_extension(name) or _by_read_extension(name) or DEFAULT
 
 
 def original_reader(code: str) -> str:
     """The name of the original reader of the format that a diagnostic code belongs to."""
-    return next((c.original_reader for c in catalogues() if code in c.topics), "")
+    if code in CATALOGUE.topics:
+        return CATALOGUE.original_reader
+    found = (one.catalogue() for one in FORMATS)  # each loads the codes of its format
+    return next((one.original_reader for one in found if code in one.topics), "")
 
 
 def catalogues() -> list[Catalogue]:
     return [*(f.catalogue() for f in FORMATS), CATALOGUE]
+
+
+@cache
+def code_prefixes() -> frozenset[str]:
+    """All codes of diagnostics about files, and their beginnings."""
+    codes = [code for one in catalogues() for code in one.topics]
+    return frozenset(code[:length] for code in codes for length in range(1, len(code) + 1))

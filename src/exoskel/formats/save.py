@@ -24,6 +24,7 @@ from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import write_atomically
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.output_context import OutputContext
 
 _ORIGIN = ("document", "node", "given", "repaired")
 _set: Any = Struct.__setattr__
@@ -116,10 +117,15 @@ def save(
     is_own = bool(own) and _is_same(target, Path(own))
     with garbage_collection_paused():
         patched = _patch(scene, chosen, target.parent, is_own=is_own) if _can_patch(scene, chosen) else None
-        data = _new_document(scene, chosen, target.parent) if patched is None else patched.data
+        output = OutputContext(target.parent)
+        output.file_name = target.name
+        data = _new_document(scene, chosen, output) if patched is None else patched.data
         source = scene.documents[0] if is_own else None
         expected = source.stored if isinstance(source, Document) and not force else None
-        other_names = write_atomically(target, data, expected)
+        sources = [Path(own)] if own else []
+        other_names = write_atomically(target, data, expected, sources=sources)
+        for name, content in output.companions.items() if chosen.has_state_file else ():
+            write_atomically(target.parent / name, content, sources=sources)
         if patched is not None and is_own:
             rebase(scene, patched)
         del patched
@@ -166,11 +172,13 @@ def _patch(scene: Scene, format: Format, folder: Path, *, is_own: bool) -> Patch
         raise SaveError(f"{refusal}; save to a new file, which is written in canonical layout") from None
 
 
-def _new_document(scene: Scene, format: Format, folder: Path) -> bytes:
+def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
     data = _unchanged(scene, format)
     if data is not None:
+        if format.has_state_file and any(any((*j.positions, *j.velocities)) for w in scene.worlds for j in w.joints()):
+            canonical_bytes(scene, format.name, output.folder, output)  # for the state beside the document
         return data
-    data = canonical_bytes(scene, format.name, folder)
+    data = canonical_bytes(scene, format.name, output.folder, output)
     source = scene.documents[0] if scene.documents else None
     if format.embedding is None and scene.source_info.format == format.name and isinstance(source, Document):
         collector = Collector(CATALOGUE, source)
@@ -184,10 +192,10 @@ def _unchanged(scene: Scene, format: Format) -> bytes | None:
     return unchanged_bytes(scene) if format.embedding is None and format.name == scene.source_info.format else None
 
 
-def canonical_bytes(scene: Scene, format: str, folder: Path | None) -> bytes:
-    """A scene as a new document, verified by reading it back."""
+def canonical_bytes(scene: Scene, format: str, folder: Path | None, output: OutputContext | None = None) -> bytes:
+    """A scene as a new document, verified by reading it back; `output` gets the files beside it."""
     try:
-        written = write(scene, format, folder=folder)
+        written = write(scene, format, folder=folder, output=output)
     except (ExoskelError, ValueError) as error:
         raise SaveError(f"the scene cannot be saved: {error}") from None
     if written.native_only:
@@ -229,5 +237,6 @@ def _format_of(target: Path, scene: Scene) -> Format:
     own = scene.source_info.format
     found = registry.by_extension(str(target))
     if own and (found is None or target.suffix.lower() in registry.SHARED_EXTENSIONS):
+        registry.refuse_other_files(str(target))
         return registry.by_name(own)
     return registry.for_output(str(target))

@@ -7,14 +7,15 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import ExoskelError, Severity
+from exoskel.diagnostics import Severity
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import EmbeddedField, EmbeddedWriter, WrittenItems
+from exoskel.formats.initial_state import add_state_files
 from exoskel.formats.interface import CATALOGUE, Dialect, ReadOptions
-from exoskel.scene.copies import copy_scene
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
+from exoskel.scene.merge import copy_scene
 from exoskel.scene.shape import Mesh
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene
@@ -22,9 +23,9 @@ from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
-from exoskel.source.markup import serialize
-from exoskel.source.output_context import Circumstances, ComposedFile, OutputContext, Target
-from exoskel.source.settled_numbers import settle_markup
+from exoskel.source.markup import UnwritableError, serialize
+from exoskel.source.numbers import round_markup
+from exoskel.source.output_context import ComposedFile, MeshPaths, OutputContext, Target
 
 _OWN_LIMITS = Limits(depth=1000)
 """For documents that were written here, from a scene that passed the limits."""
@@ -94,19 +95,19 @@ def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Wri
 
 
 class _Readings:
-    """Scenes that were read back, so that the same document in the same circumstances is read once."""
+    """Scenes that were read back, so that the same document with the same mesh files is read once."""
 
     def __init__(self, format: str) -> None:
         self.format = format
-        self.known: list[tuple[bytes, Circumstances, _Both]] = []
+        self.known: list[tuple[bytes, MeshPaths, _Both]] = []
         self.compiled: object | None = None
         """The engine's model of the document that was read last."""
 
     def read(self, data: bytes, output: OutputContext) -> _Both:
         """Read a document with its embedded data and without it."""
-        now = output.circumstances()
-        for known, circumstances, found in self.known:
-            if known == data and circumstances == now:
+        now = output.mesh_paths()
+        for known, paths, found in self.known:
+            if known == data and paths == now:
                 return found
         native: list[Scene] = []
         scene = read_back(
@@ -135,7 +136,7 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
         return _native_only(capabilities.compose(scene, output), output, PreservedData())
     root = chosen.writer()(scene, output)
     if output.given_numbers is not None:
-        settle_markup(root, output.given_numbers)
+        round_markup(root, output.given_numbers)
     embedding = chosen.embedding
     preserved = PreservedData()
     if embedding is None:
@@ -145,6 +146,8 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
     _require_worlds(scene, native, chosen.label)
     items = WrittenItems(scene, native, root, has_all_elements=embedding is not None)
     elements = frozenset(items.elements)
+    if chosen.has_state_file:
+        add_state_files(scene, native, items.counterparts, output, chosen)
     if embedding is None or output.target != "portable":
         written = _native_only(ComposedFile(data, native, items.counterparts, elements), output, preserved)
         written.compiled = readings.compiled
@@ -183,7 +186,7 @@ def _record_lost_textures(scene: Scene, output: OutputContext, *, reads_files: b
                 output.add_loss(shape, CATALOGUE["FM303"], "geometry", changes_effect=True)
 
 
-class UnreadableOutputError(ExoskelError):
+class UnreadableOutputError(UnwritableError):
     """A document that was written cannot be read back."""
 
 

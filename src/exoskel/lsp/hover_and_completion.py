@@ -157,14 +157,23 @@ def declaration_at(
 # --- hover --------------------------------------------------------------------------------------------
 
 
-def hover(opened: OpenDocument, position: types.Position) -> types.Hover | None:
+def markup(text: str, content: types.MarkupKind) -> types.MarkupContent:
+    """A text in Markdown, or without its marks for editors that do not show Markdown."""
+    if content is types.MarkupKind.PlainText:
+        text = _LINK.sub(r"\1", text.replace("**", "").replace("`", ""))
+    return types.MarkupContent(content, text)
+
+
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+
+
+def hover(opened: OpenDocument, position: types.Position, content: types.MarkupKind) -> types.Hover | None:
     context = context_at(opened.text, opened.positions.offset(position))
     path, rule, attribute = declaration_at(opened.vocabulary, context)
     if rule is None or (context.attribute and attribute is None):
         return None
     text = _attribute_help(rule, attribute) if attribute is not None else _element_help(path, rule)
-    content = types.MarkupContent(types.MarkupKind.Markdown, text)
-    return types.Hover(content, opened.positions.range(context.span))
+    return types.Hover(markup(text, content), opened.positions.range(context.span))
 
 
 def _element_help(path: str, rule: Element) -> str:
@@ -195,16 +204,18 @@ def _facts(facts: dict[str, str | None]) -> Iterator[str]:
 # --- completion ---------------------------------------------------------------------------------------
 
 
-def completions(opened: OpenDocument, position: types.Position) -> list[types.CompletionItem]:
+def completions(
+    opened: OpenDocument, position: types.Position, content: types.MarkupKind
+) -> list[types.CompletionItem]:
     offset = opened.positions.offset(position)
     context = context_at(opened.text, offset)
     match context.where:
         case "tag":
-            return list(_elements(opened, context, Span(context.span.start - 1, offset)))
+            return list(_elements(opened, context, Span(context.span.start - 1, offset), content))
         case "end":
             return _end_tag(opened, context, offset)
         case "attribute":
-            return list(_attributes(opened, context, offset))
+            return list(_attributes(opened, context, offset, content))
         case "value":
             _, _, attribute = declaration_at(opened.vocabulary, context)
             return _values(opened, attribute.kind, context) if attribute is not None else []
@@ -212,12 +223,14 @@ def completions(opened: OpenDocument, position: types.Position) -> list[types.Co
             rule = find_rule(opened.vocabulary, context.ancestors)
             if rule is not None and rule.kind is not None:
                 return _values(opened, rule.kind, context)
-            return list(_elements(opened, context, Span(context.span.start, offset)))
+            return list(_elements(opened, context, Span(context.span.start, offset), content))
         case _:
             return []
 
 
-def _elements(opened: OpenDocument, context: CursorContext, typed: Span) -> Iterator[types.CompletionItem]:
+def _elements(
+    opened: OpenDocument, context: CursorContext, typed: Span, content: types.MarkupKind
+) -> Iterator[types.CompletionItem]:
     """The children of the enclosing element, each with its end tag, in the order of the reference."""
     if not context.ancestors:
         rows = {opened.vocabulary.root.name: opened.vocabulary.root} if opened.vocabulary is not None else {}
@@ -230,7 +243,7 @@ def _elements(opened: OpenDocument, context: CursorContext, typed: Span) -> Iter
             label=child.name,
             kind=types.CompletionItemKind.Field if child.is_leaf else types.CompletionItemKind.Struct,
             detail=_detail(child),
-            documentation=types.MarkupContent(types.MarkupKind.Markdown, _element_help(path, child)),
+            documentation=markup(_element_help(path, child), content),
             sort_text=f"{int(bool(child.occurrence_code))}{number:04}",
             filter_text=f"<{child.name}",
             tags=[types.CompletionItemTag.Deprecated] if child.occurrence_code else None,
@@ -262,7 +275,9 @@ def _end_tag(opened: OpenDocument, context: CursorContext, offset: int) -> list[
     return [types.CompletionItem(label=f"/{name}", filter_text=name, text_edit=edit)]
 
 
-def _attributes(opened: OpenDocument, context: CursorContext, offset: int) -> Iterator[types.CompletionItem]:
+def _attributes(
+    opened: OpenDocument, context: CursorContext, offset: int, content: types.MarkupKind
+) -> Iterator[types.CompletionItem]:
     assert context.element is not None
     rule = find_rule(opened.vocabulary, (*context.ancestors, context.element))
     if rule is None:
@@ -274,7 +289,7 @@ def _attributes(opened: OpenDocument, context: CursorContext, offset: int) -> It
                 label=attribute.name,
                 kind=types.CompletionItemKind.Property,
                 detail=attribute.kind.name,
-                documentation=types.MarkupContent(types.MarkupKind.Markdown, _attribute_help(rule, attribute)),
+                documentation=markup(_attribute_help(rule, attribute), content),
                 insert_text_format=types.InsertTextFormat.Snippet,
                 text_edit=types.TextEdit(place, f'{attribute.name}="${{1:{attribute.default}}}"'),
             )

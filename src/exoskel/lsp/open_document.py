@@ -21,6 +21,7 @@ from exoskel.formats.fixer import Fixes, apply_fixes, fixable_diagnostics
 from exoskel.formats.interface import Dialect, Semantics
 from exoskel.formats.load import load
 from exoskel.formats.registry import original_reader
+from exoskel.formats.suppressions import unsuppressed
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
@@ -84,6 +85,14 @@ class OpenDocument:
         """The document that the scene's diagnostics and items refer to."""
         found = self.scene.documents[0] if self.scene.documents else None
         return found if isinstance(found, Document) else self.document
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """The diagnostics of this document that no comment suppresses.
+
+        They are not cached: in Python 3.11, a cached property of one document locks out all other documents.
+        """
+        return unsuppressed(found for found in self.scene.diagnostics if found.source is self.source)
 
     def read(self, data: bytes) -> Scene:
         """Read other content of the same file with the same settings."""
@@ -225,7 +234,7 @@ FIX_ALL = "source.fixAll.exoskel"
 
 
 def diagnostics(opened: OpenDocument) -> list[types.Diagnostic]:
-    return [_to_lsp(opened, found) for found in opened.scene.diagnostics if found.source is opened.source]
+    return [_to_lsp(opened, found) for found in opened.diagnostics]
 
 
 def _to_lsp(opened: OpenDocument, found: Diagnostic) -> types.Diagnostic:
@@ -258,8 +267,8 @@ def _is_requested(kind: str, only: Iterable[str] | None) -> bool:
 
 def _quick_fixes(opened: OpenDocument, uri: str, selection: types.Range) -> list[types.CodeAction]:
     code_actions: list[types.CodeAction] = []
-    for found in opened.scene.diagnostics:
-        if found.fix is None or found.source is not opened.source:
+    for found in opened.diagnostics:
+        if found.fix is None:
             continue
         place = opened.positions.diagnostic_range(opened.source, found)
         if place.end < selection.start or selection.end < place.start:

@@ -21,7 +21,7 @@ from exoskel.lsp import hover_and_completion, open_document, symbols
 from exoskel.lsp.open_document import OpenDocument, Settings
 from exoskel.version import __version__
 
-_MAX_HEADER, _MAX_REQUEST = 10_000, 2**30
+_MAX_HEADER, _MAX_HEADERS, _MAX_REQUEST = 10_000, 100_000, 2**30
 """In bytes."""
 DEBOUNCE = 0.2
 """Seconds without a keystroke before a document is read again."""
@@ -55,6 +55,18 @@ class Server(LanguageServer):
             units = str(getattr(agreed, "value", agreed))
             found = self.cache[uri] = (text, OpenDocument(text, path or "", self.settings, units))
         return found[1]
+
+    def content_format(self, request: str) -> types.MarkupKind:
+        """The format of texts: Markdown if the editor offers it for this request, which is its first choice or not."""
+        offered = self.client_capabilities.text_document
+        if request == "hover":
+            hovers = offered.hover if offered is not None else None
+            formats = hovers.content_format if hovers is not None else None
+        else:
+            completion = offered.completion if offered is not None else None
+            item = completion.completion_item if completion is not None else None
+            formats = item.documentation_format if item is not None else None
+        return types.MarkupKind.Markdown if types.MarkupKind.Markdown in (formats or ()) else types.MarkupKind.PlainText
 
     def is_open(self, uri: str) -> bool:
         return uri in self.workspace.text_documents
@@ -130,12 +142,13 @@ async def code_actions(ls: Server, params: types.CodeActionParams) -> list[types
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
-    return hover_and_completion.hover(ls.open_document(params.text_document.uri), params.position)
+    content = ls.content_format("hover")
+    return hover_and_completion.hover(ls.open_document(params.text_document.uri), params.position, content)
 
 
 @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["<", "/", " ", '"', ">"]))
 async def completion(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
-    work = partial(hover_and_completion.completions, position=params.position)
+    work = partial(hover_and_completion.completions, position=params.position, content=ls.content_format("completion"))
     return await ls.compute(work, params.text_document.uri)
 
 
@@ -156,6 +169,22 @@ async def references(ls: Server, params: types.ReferenceParams) -> list[types.Lo
     uri = params.text_document.uri
     found = await ls.compute(partial(symbols.references, position=params.position), uri)
     return [types.Location(uri, one) for one in found]
+
+
+@server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+async def document_highlight(ls: Server, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+    found = await ls.compute(partial(symbols.references, position=params.position), params.text_document.uri)
+    return [types.DocumentHighlight(one, types.DocumentHighlightKind.Text) for one in found]
+
+
+@server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
+async def folding_range(ls: Server, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+    return await ls.compute(symbols.folds, params.text_document.uri)
+
+
+@server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
+async def document_link(ls: Server, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+    return await ls.compute(symbols.links, params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
@@ -182,29 +211,41 @@ async def formatting(ls: Server, params: types.DocumentFormattingParams) -> list
 
 
 def _formatting_edits(opened: OpenDocument) -> list[types.TextEdit] | None:
-    data = format_file(opened.document, opened.format, opened.read)
+    data = format_file(opened.document, opened.format, opened.read, scene=opened.scene)
     return None if data is None else open_document.edits_for(opened, data)
 
 
 class _Requests:
     """The stream of requests, with headers as pygls expects them: it compares upper and lower case.
 
-    A length that no request can have ends the stream: where the next request begins is unknown.
+    It gets only the length and the empty line after the headers, because it takes long for each line.  A length that no
+    request can have ends the stream, as do too many headers: where the next request begins is unknown.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._has_length = False
         self.read = stream.read
         self.close = stream.close
 
     def readline(self) -> bytes:
-        line = self._stream.readline(_MAX_HEADER)
-        name, _, value = line.partition(b":")
-        if name.strip().lower() != b"content-length":
-            return line
-        length = value.strip()
-        is_valid = length.isdigit() and len(length) <= len(str(_MAX_REQUEST)) and int(length) <= _MAX_REQUEST
-        return b"Content-Length: %d\r\n" % int(length) if is_valid else b""
+        size = 0
+        while size <= _MAX_HEADERS and (line := self._stream.readline(_MAX_HEADER)):
+            size += len(line)
+            name, _, value = line.partition(b":")
+            if name.strip().lower() == b"content-length":
+                self._has_length = True
+                return _length_header(value.strip())
+            if self._has_length and not line.strip():
+                self._has_length = False
+                return line
+        return b""
+
+
+def _length_header(length: bytes) -> bytes:
+    """The header with the length of a request; empty if no request can have it."""
+    is_valid = length.isdigit() and len(length) <= len(str(_MAX_REQUEST)) and int(length) <= _MAX_REQUEST
+    return b"Content-Length: %d\r\n" % int(length) if is_valid else b""
 
 
 def serve(requests: BinaryIO, responses: BinaryIO) -> None:

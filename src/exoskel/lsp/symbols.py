@@ -1,8 +1,13 @@
-"""The outline of a document; definitions, references and renaming of its bodies and joints."""
+"""The outline and the folds of a document; definitions, references and renaming of its bodies and joints; file links.
+
+References to bodies are found in the text by the vocabulary, so that those of an invalid joint count too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import unescape
+from typing import NamedTuple
 
 import numpy as np
 from lsprotocol import types
@@ -18,7 +23,10 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 from exoskel.source.element_context import Elements
+from exoskel.source.file_lookup import SearchPaths, find_file
+from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Span
+from exoskel.source.vocabulary import Element
 from exoskel.source.well_formedness import MalformedError
 
 KINDS = {
@@ -33,6 +41,8 @@ KINDS = {
     "marker": types.SymbolKind.Key,
 }
 """The elements that the outline contains."""
+_FILE_KINDS = frozenset({"file", "file name", "uri"})
+"""The kinds of values that name files."""
 
 
 def outline(opened: OpenDocument) -> list[types.DocumentSymbol]:
@@ -63,6 +73,52 @@ def outline(opened: OpenDocument) -> list[types.DocumentSymbol]:
     return tops
 
 
+def folds(opened: OpenDocument) -> list[types.FoldingRange]:
+    """The elements and comments that take more than one line."""
+    try:
+        shape = opened.document.outline
+    except MalformedError:
+        return []
+    scan = opened.document.scan
+    elements = Elements(scan)
+    found = [(elements.span(node), None) for node in range(len(shape.tags))]
+    regions = [(Span(start, end), types.FoldingRangeKind.Comment) for start, end in scan.regions]
+    ranges = [(opened.positions.range(span), kind) for span, kind in (*found, *regions)]
+    lines = {(one.start.line, one.end.line): kind for one, kind in reversed(ranges)}
+    return [
+        types.FoldingRange(*ends, kind=kind) for ends, kind in sorted(lines.items(), key=_ends) if ends[0] < ends[1]
+    ]
+
+
+def _ends(fold: tuple[tuple[int, int], object]) -> tuple[int, int]:
+    return fold[0]
+
+
+def links(opened: OpenDocument) -> list[types.DocumentLink]:
+    """The files that the document names and that exist, such as meshes and included models."""
+    paths = SearchPaths(packages=opened.settings.package_path, confine=opened.settings.confine)
+    made: list[types.DocumentLink] = []
+    for span in _file_names(opened):
+        found = find_file(_text_of(opened, span), opened.document.location, paths).path
+        if found is not None:
+            made.append(types.DocumentLink(opened.positions.range(span), target=found.absolute().as_uri()))
+    return made
+
+
+def _file_names(opened: OpenDocument) -> Iterator[Span]:
+    """The values that name files: by the vocabulary, or attributes called `file`."""
+    scan = opened.document.scan
+    if opened.vocabulary is None:
+        nodes = range(len(scan.starts))
+        yield from (span for node in nodes if (span := scan.attribute(node, "file")) is not None)
+    for node, rule in _rules(opened):
+        if rule.kind is not None and rule.kind.name in _FILE_KINDS:
+            yield scan.value(node)
+        for name, attribute in rule.attributes.items():
+            if attribute.kind.name in _FILE_KINDS and (found := scan.attribute(node, name)) is not None:
+                yield found
+
+
 def _name_span(opened: OpenDocument, node: int) -> Span:
     scan = opened.document.scan
     return scan.attribute(node, "name") or scan.tag(node)
@@ -85,13 +141,83 @@ def definition(opened: OpenDocument, position: types.Position) -> types.Range | 
 
 
 def references(opened: OpenDocument, position: types.Position) -> list[types.Range]:
-    """A body and the joints that refer to it."""
+    """The name of a body, or of another item, and the places that refer to it."""
     context = _context(opened, position)
     item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
+    if item is None:
+        return []
+    own = [_name_span(opened, item.node)] if item.node >= 0 else []
+    return [opened.positions.range(span) for span in (*own, *_places_of(opened, item))]
+
+
+def _places_of(opened: OpenDocument, item: Item) -> list[Span]:
+    """Where the document refers to a body."""
     if not isinstance(item, Body):
-        return [_range_of(opened, item)] if item is not None else []
-    users = [joint for joint in _joints(opened.scene) if item in (joint.child, joint.parent) and not joint.implicit]
-    return [_range_of(opened, one) for one in (item, *users) if one.node >= 0]
+        return []
+    known = _bodies_by_name(opened.scene)
+    return [
+        place.span
+        for place in _body_references(opened)
+        if place.name == item.name and _nearest_body(opened, known.get(place.name, []), place.node) is item
+    ]
+
+
+class BodyReference(NamedTuple):
+    """A value that refers to a body: its name, where it is, and its element."""
+
+    name: str
+    span: Span
+    node: int
+
+
+def _body_references(opened: OpenDocument) -> Iterator[BodyReference]:
+    """All values that the vocabulary declares as names of bodies; none in a document that is not well-formed."""
+    for node, rule in _rules(opened):
+        if rule.kind is not None and rule.kind.name == BODY_NAME:
+            span = opened.document.scan.value(node)
+            yield BodyReference(_text_of(opened, span), span, node)
+        for name, attribute in rule.attributes.items():
+            if attribute.kind.name == BODY_NAME and (found := opened.document.scan.attribute(node, name)) is not None:
+                yield BodyReference(_text_of(opened, found), found, node)
+
+
+def _rules(opened: OpenDocument) -> Iterator[tuple[int, Element]]:
+    """The elements of the document with their declarations."""
+    try:
+        shape = opened.document.outline
+    except MalformedError:
+        return
+    root = opened.vocabulary.root if opened.vocabulary is not None else None
+    rules: list[Element | None] = []
+    for node, (tag, parent) in enumerate(zip(shape.tags, shape.parents, strict=True)):
+        above = rules[parent] if parent >= 0 else None
+        is_root = parent < 0 and root is not None and tag.rpartition(":")[2] == root.name
+        rule = root if is_root else above.children.get(tag) if above is not None else None
+        rules.append(rule)
+        if rule is not None:
+            yield node, rule
+
+
+def _text_of(opened: OpenDocument, span: Span) -> str:
+    return unescape(opened.text[span.start : span.end].decode("utf-8", "replace"))
+
+
+def _bodies_by_name(scene: Scene) -> dict[str, list[tuple[Body, int]]]:
+    """The bodies of each name, with the elements of their models."""
+    found: dict[str, list[tuple[Body, int]]] = {}
+    for world in scene.worlds:
+        for model in world.models:
+            for body in model.bodies:
+                if body.node >= 0:
+                    found.setdefault(body.name, []).append((body, model.node))
+    return found
+
+
+def _nearest_body(opened: OpenDocument, bodies: list[tuple[Body, int]], node: int) -> Body | None:
+    """The body that an element refers to: one of the model around it comes first."""
+    around = {*opened.document.outline.ancestry(node)} if len(bodies) > 1 else set()
+    near = [body for body, model in bodies if model in around]
+    return next(iter(near or [body for body, _ in bodies]), None)
 
 
 def _context(opened: OpenDocument, position: types.Position) -> CursorContext:
@@ -123,18 +249,10 @@ def _referenced_body(opened: OpenDocument, context: CursorContext) -> Body | Non
     kind = (
         attribute.kind if attribute is not None else rule.kind if rule is not None and context.where == "text" else None
     )
-    if kind is None or kind.name != BODY_NAME:
+    if kind is None or kind.name != BODY_NAME or context.element is None:
         return None
-    name = opened.text[context.span.start : context.span.end].decode("utf-8", "replace")
-    same = [body for world in opened.scene.worlds for body in world.bodies() if body.name == name and body.node >= 0]
-    ancestor_nodes = {_node(opened, element) for element in context.ancestors}
-    near = [body for body in same if _model_node(opened.scene, body) in ancestor_nodes]
-    return next(iter(near or same), None)
-
-
-def _model_node(scene: Scene, body: Body) -> int:
-    models = (model for world in scene.worlds for model in world.models)
-    return next((model.node for model in models if any(one is body for one in model.bodies)), -1)
+    bodies = _bodies_by_name(opened.scene).get(_text_of(opened, context.span), [])
+    return _nearest_body(opened, bodies, _node(opened, context.element)) if bodies else None
 
 
 # --- renaming -----------------------------------------------------------------------------------------
@@ -161,8 +279,23 @@ def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> l
     item = items_by_node(scene).get(known.node)
     if not isinstance(item, World | Model | Body | Joint):
         raise ExoskelError("the cursor is not on a name that can be renamed")
+    places = _places_of(opened, known)
     _rename(scene, item, name)
-    return edits_for(opened, saved_bytes(scene))
+    edits = edits_for(opened, saved_bytes(scene))
+    return edits + _missing_edits(opened, places, edits, name)
+
+
+def _missing_edits(
+    opened: OpenDocument, places: list[Span], edits: list[types.TextEdit], name: str
+) -> list[types.TextEdit]:
+    """The edits of references that are no part of the scene, because something else is wrong with their joint."""
+    ranges = [opened.positions.range(span) for span in places]
+    text = escape_attribute(name)
+    return [
+        types.TextEdit(one, text)
+        for one in ranges
+        if not any(one.start <= edit.range.end and edit.range.start <= one.end for edit in edits)
+    ]
 
 
 def _can_rename(opened: OpenDocument) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -20,18 +20,30 @@ from exoskel.scene.field_checks import (
 from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
-from exoskel.scene.shape import Box, Cylinder, Ellipsoid, Shape, Sphere
+from exoskel.scene.shape import Box, Color, Cylinder, Ellipsoid, Shape, Sphere
 
 _set: Any = Struct.__setattr__
 """Sets a field without advancing the clock of edits."""
 SoftGeometry = Box | Sphere | Ellipsoid | Cylinder
 
 
+MarkerKind = Literal["sphere", "capsule", "ellipsoid", "cylinder", "box"]
+MARKER_SIZE = (0.005, 0.005, 0.005)
+
+
 class Marker(Item):
-    """A named point in the body frame."""
+    """A named frame on a body: a marker in SKEL, a site in MJCF.
+
+    `offset` is its origin in the body frame, `quaternion` (w, x, y, z) its rotation.  Viewers of MJCF draw it as a
+    shape of its `kind`, with MuJoCo's half sizes (m) and a colour.
+    """
 
     name: str
     offset: ConvertedField[Vector, NumberSequence] = initially(ZERO)
+    quaternion: ConvertedField[tuple[float, float, float, float], NumberSequence] = initially((1.0, 0.0, 0.0, 0.0))
+    kind: MarkerKind = "sphere"
+    size: ConvertedField[Vector, NumberSequence] = initially(MARKER_SIZE)
+    color: ConvertedField[Color | None, NumberSequence | None] = initially(None)
 
 
 class Tessellation(CheckedValue, frozen=True, gc=False):

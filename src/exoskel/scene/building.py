@@ -5,8 +5,7 @@ The functions are called within `no_edits`, so that nothing is checked twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypedDict, get_args
 
 import numpy as np
@@ -15,12 +14,20 @@ from msgspec import structs
 from exoskel.diagnostics import ExoskelError, closest_name
 from exoskel.scene.body import Body, check_mass
 from exoskel.scene.edit_tracking import TrackedList
-from exoskel.scene.field_checks import FieldError, NumberRows, NumberSequence, check_fields, numbers, vector
-from exoskel.scene.inertia import Inertia, Moment
-from exoskel.scene.joint import TRAITS, Actuator, Dof, Drive, Interval, Joint, JointKind, Mimic, wrong_count
+from exoskel.scene.field_checks import (
+    FieldError,
+    NumberRows,
+    NumberSequence,
+    check_fields,
+    interval,
+    number,
+    numbers,
+    vector,
+)
+from exoskel.scene.inertia import Inertia, Moment, volume_of
+from exoskel.scene.joint import TRAITS, Actuator, Dof, Drive, Joint, JointKind, Mimic, wrong_count
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
-from exoskel.scene.solids import volume_of
 from exoskel.scene.value_checks import PLAIN_JOINTS, kind_problem
 
 PerDof = float | NumberSequence
@@ -32,8 +39,8 @@ class JointOptions(TypedDict, total=False):
 
     Joints with one axis or coordinate take `axis`, `position` and `velocity`; the others take `axes`, `positions` and
     `velocities`.  `limits` and the other limits are one pair for all degrees of freedom, or one pair each.  `damping`,
-    `stiffness`, `friction` and `rest` are one number, or one each.  Units are those of `Dof`.  All others are fields of
-    `Joint`.
+    `stiffness`, `friction`, `rest` and `armature` are one number, or one each.  Units are those of `Dof`.  All
+    others are fields of `Joint`.
     """
 
     axis: NumberSequence
@@ -50,6 +57,7 @@ class JointOptions(TypedDict, total=False):
     stiffness: PerDof
     friction: PerDof
     rest: PerDof
+    armature: PerDof
     actuator: Actuator
     order: str
     plane: str
@@ -79,7 +87,7 @@ def create_joint(
     name: str, kind: JointKind, child: Body, parent: Body | None, pose: Pose, options: JointOptions
 ) -> Joint:
     """A joint with these options; an invalid one raises ExoskelError with the name of the joint and the option."""
-    if kind not in TRAITS:
+    if not isinstance(kind, str) or kind not in TRAITS:
         raise ExoskelError(f"unknown joint kind {kind!r}; choose one of {', '.join(TRAITS)}")
     if not options and kind not in _WITH_AXES:
         return Joint(name=name, kind=kind, child=child, parent=parent, pose=pose)
@@ -90,7 +98,8 @@ def create_joint(
         several = _SINGULAR[one]
         if several in given:
             raise ExoskelError(f"joint {name!r} has both {one!r} and {several!r}; give one of them")
-        given[several] = (given.pop(one),)
+        value = given.pop(one)
+        given[several] = (value if one == "axis" else checked_number(value, f"the {one} of joint", name),)
     axes = tuple([checked_vector(axis, "the axis of joint", name) for axis in given.pop("axes", ())])
     values = {key: given.pop(key) for key in given.keys() & _VALUES.keys()} if given else given
     joint = Joint(name=name, kind=kind, child=child, parent=parent, pose=pose, axes=axes, **given)
@@ -120,12 +129,11 @@ def _per_dof(joint: Joint, key: str, value: Any) -> Sequence[Any]:
     count = len(joint.motion)
     try:
         if key.endswith("limits"):
-            is_one = np.ndim(value[0] if isinstance(value, Sequence | np.ndarray) and len(value) else value) == 0
-            row: Sequence[Any] = [interval(one) for one in ([value] * count if is_one else value)]
+            row: Sequence[Any] = [interval(one) for one in (value if _is_rows(value) else [value] * count)]
         elif key in ("positions", "velocities") or np.ndim(value):
             row = numbers(value)
         else:
-            row = numbers([value] * count)
+            row = [number(value)] * count
     except FieldError as error:
         raise ExoskelError(f"{key!r} of joint {joint.name!r} {error}") from None
     if len(row) != count:
@@ -133,7 +141,23 @@ def _per_dof(joint: Joint, key: str, value: Any) -> Sequence[Any]:
     return row
 
 
+def _is_rows(value: Any) -> bool:
+    """Whether each item of a value has several numbers."""
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, str)
+    if not is_sequence and not (isinstance(value, np.ndarray) and value.ndim):
+        return False
+    return len(value) > 0 and all(isinstance(one, Sequence | np.ndarray) and np.ndim(one) for one in value)
+
+
 # --- numbers -------------------------------------------------------------------------------------------
+
+
+def checked_number(value: Any, what: str, name: str) -> float:
+    """A finite number."""
+    try:
+        return number(value)
+    except FieldError as error:
+        raise ExoskelError(f"{what} {name!r} {error}") from None
 
 
 def checked_vector(values: Any, what: str, name: str) -> Vector:
@@ -142,14 +166,6 @@ def checked_vector(values: Any, what: str, name: str) -> Vector:
         return vector(values)
     except FieldError as error:
         raise ExoskelError(f"{what} {name!r} {error}") from None
-
-
-def interval(values: Any) -> Interval:
-    """A lower and an upper limit.  Raises FieldError for others."""
-    low, high = numbers(values, 2, finite=False)
-    if low > high:
-        raise FieldError(f"is {low:g} to {high:g}, but the lower limit must not exceed the upper one")
-    return (low, high)
 
 
 # --- bodies -------------------------------------------------------------------------------------------
@@ -168,6 +184,9 @@ def create_body(
     shapes: Sequence[Shape | Geometry],
 ) -> Body:
     """A body whose shapes are both visual and collision shapes, and give the mass properties that are None."""
+    if isinstance(shapes, _SHAPES) or not isinstance(shapes, Iterable):
+        raise ExoskelError(f"the shapes of body {name!r} are {shapes!r}, but must be a list")
+    shapes = [*shapes]
     for shape in shapes:
         if not isinstance(shape, _SHAPES):
             raise ExoskelError(f"body {name!r} has {shape!r} among its shapes; use a Shape or a geometry such as Box")
@@ -197,9 +216,10 @@ def _mass(name: str, mass: float | None, density: float | None, shapes: Sequence
         return 1.0 if mass is None else check_mass(name, mass)
     if mass is not None:
         raise ExoskelError(f"body {name!r} has both a mass and a density; give one of them")
-    if not (isfinite(density) and density > 0.0):
-        raise ExoskelError(f"the density of body {name!r} is {density}, but must be positive and finite")
+    density = checked_number(density, "the density of body", name)
+    if not density > 0.0:
+        raise ExoskelError(f"the density of body {name!r} is {density}, but must be positive")
     volume = volume_of(shapes)
     if not volume > 0.0:
         raise ExoskelError(f"body {name!r} has a density but no shape with a volume; give its mass")
-    return density * volume
+    return float(f"{density * volume:.15g}")  # 6.0, not 6.000000000000001

@@ -1,8 +1,8 @@
-"""SC101 to SC107: diagnostics about a scene in memory, whatever its format."""
+"""SC101 to SC116: diagnostics about a scene in memory, whatever its format."""
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, Topic, error, warning
+from exoskel.diagnostics import Catalogue, Topic, error, info, warning
 
 CATALOGUE = Catalogue(
     "",
@@ -17,7 +17,7 @@ CATALOGUE = Catalogue(
         Topic(
             "SC102",
             "Duplicate name",
-            "The models of a world, the bodies of a model and the joints of a model have unique names.",
+            "Models, cameras, lights and keyframes of a world, and bodies and joints of a model, have unique names.",
             error("SC102", "{owner} has several {kind} called '{name}'", "rename all but one of them"),
         ),
         Topic(
@@ -26,7 +26,7 @@ CATALOGUE = Catalogue(
             "Every body of a model has one parent joint, which connects it to the world or to another body of the "
             "model. Further joints are loops. Joints are listed after the joints of their parent bodies.",
             error("SC103.self", "joint '{joint}' connects body '{body}' to itself", "choose another parent"),
-            error("SC103.ring", "the joints of these bodies form a ring: {bodies}", "make one of them a loop joint"),
+            error("SC103.cycle", "the joints of these bodies form a cycle: {bodies}", "make one of them a loop joint"),
             error("SC103.several", "body '{body}' has several parent joints: {joints}", "set loop on all but one"),
             error("SC103.none", "body '{body}' has no parent joint", "add a joint"),
             error(
@@ -71,6 +71,80 @@ CATALOGUE = Catalogue(
             "Colour out of range",
             "The red, green, blue and alpha of a colour are numbers from 0 to 1. Formats and viewers clamp others.",
             warning("SC107", "the color of {item} is {found}: expected 4 numbers from 0 to 1", "scale it to 1"),
+        ),
+        Topic(
+            "SC108",
+            "Body without mass",
+            "A body without mass cannot be simulated unless other bodies hold it.",
+            warning("SC108", "the mass of body '{body}' is 0", "set its mass"),
+        ),
+        Topic(
+            "SC109",
+            "Unphysical moment of inertia",
+            "No mass distribution has this moment: the principal moments must be positive, and none may exceed the sum "
+            "of the other two. Engines correct it or refuse it.",
+            warning("SC109.negative", "the principal moments of body '{body}' are not all positive: {moments}"),
+            warning(
+                "SC109.triangle",
+                "the largest principal moment of body '{body}' exceeds the sum of the others: {moments}",
+            ),
+        ),
+        Topic(
+            "SC110",
+            "Zero axis",
+            "A joint rotates about an axis or slides along it; a zero axis has no direction.",
+            warning("SC110", "an axis of joint '{joint}' is zero", "use a direction such as (0, 0, 1)"),
+        ),
+        Topic(
+            "SC111",
+            "Limits of a position",
+            "The lower limit must not exceed the upper one, and the initial position is between them.",
+            warning("SC111.reversed", "the lower limit {low} of '{dof}' exceeds the upper limit {high}", "swap them"),
+            warning("SC111.outside", "the initial position {found} of '{dof}' is outside its limits, {low} to {high}"),
+        ),
+        Topic(
+            "SC112",
+            "Negative damping, friction or stiffness",
+            "These values must not be negative: they would add energy.",
+            warning("SC112", "the {field} of '{dof}' is {found}, but must not be negative"),
+        ),
+        Topic(
+            "SC113",
+            "Model without bodies",
+            "An empty model is valid, but may be a mistake.",
+            info("SC113", "model '{model}' has no bodies"),
+        ),
+        Topic(
+            "SC114",
+            "Mesh not found",
+            "The file of a mesh cannot be found or read. The shape has no extent, does not collide and is not shown.",
+            warning(
+                "SC114", "mesh '{uri}' of body '{body}' was not found", "use a path relative to the working folder"
+            ),
+        ),
+        Topic(
+            "SC115",
+            "Unknown joint to mimic",
+            "A joint with `mimic` follows another joint of its model that can move.",
+            warning(
+                "SC115.unknown",
+                "joint '{joint}' mimics '{leader}', but model '{model}' has no such joint",
+                "use the name of a joint of the model",
+            ),
+            warning("SC115.fixed", "joint '{joint}' mimics '{leader}', which cannot move", "mimic another joint"),
+        ),
+        Topic(
+            "SC116",
+            "Unknown body or joint",
+            "Cameras and lights refer to bodies, and keyframes to joints, by paths such as `model/body`. "
+            "`World.rename` and `World.remove` update them.",
+            warning("SC116", "{what} '{name}' refers to '{path}', which is not in the world; it is ignored"),
+        ),
+        Topic(
+            "SC117",
+            "Unknown collision detector",
+            "DART uses fcl instead of a collision detector that it does not know. MuJoCo and ODE have their own.",
+            warning("SC117", "unknown collision detector '{name}'", "use one of {known}"),
         ),
     ),
 )

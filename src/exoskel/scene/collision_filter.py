@@ -142,11 +142,66 @@ def exempt_kinds_by_labels(kinds: Iterable[CollisionKind]) -> dict[CollisionKind
     return exempt
 
 
+# --- exempt groups by name -----------------------------------------------------------------------------
+
+
+class ShapeNames:
+    """The names of all collision shapes of a world, searched as one text: a document may have thousands of exclusions.
+
+    Names are identified by where they end in the text.
+    """
+
+    _END = "\0"
+
+    def __init__(self, world: World) -> None:
+        self._text = "".join(name + self._END for body in world.bodies() for name in shape_names(body))
+        self._found: dict[str, frozenset[int]] = {}
+
+    def name_shapes(self, bodies: Iterable[Body]) -> None:
+        """Name unnamed shapes after their bodies."""
+        for body in bodies:
+            for number, shape in enumerate(body.collisions[1:], start=1):
+                if not shape.name:
+                    shape.name = f"{body.name}_{number}"
+                    self._text += shape.name + self._END
+                    self._found.clear()
+
+    def containing(self, part: str) -> frozenset[int]:
+        """The names that contain a text."""
+        found = self._found.get(part)
+        if found is None:
+            found = self._found[part] = frozenset(self._search(part))
+        return found
+
+    def _search(self, part: str) -> Iterator[int]:
+        at = self._text.find(part)
+        while at >= 0:
+            end = self._text.index(self._END, at)
+            yield end
+            at = self._text.find(part, end)
+
+
+def exempt_names(known: ShapeNames, bodies: list[Body]) -> tuple[str, ...] | None:
+    """Parts of names that only the shapes of these bodies have, or None; unnamed shapes are named after bodies."""
+    known.name_shapes(bodies)
+    names = [name for body in bodies for name in shape_names(body)]
+    own = tuple(dict.fromkeys(names))
+    if not all(own):
+        return None
+    inside = frozenset[int]().union(*(known.containing(part) for part in own))
+    return own if len(inside) == len(names) else None
+
+
+def shape_names(body: Body) -> list[str]:
+    """The names of the shapes of a body: the body's name for the first, their own for the others."""
+    return [body.name, *(shape.name for shape in body.collisions[1:])] if body.collisions else []
+
+
 # --- comparison -----------------------------------------------------------------------------------------
 
 
 def pairs_with_different_rules(mine: CollisionRules, theirs: CollisionRules, bodies: Collection[Pair]) -> list[Pair]:
-    """Those of `bodies`, pairs of a body and its counterpart, that do not collide with the same others.
+    """The pairs in `bodies`, of a body and its counterpart, that do not collide with the same other bodies.
 
     Each pair gets a random number, and each side sums the numbers of what a body collides with.
     """

@@ -151,6 +151,51 @@ def _choice(value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
+def _text(value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise FieldError(f"is {_shown(value)}, but must be a string")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise FieldError(f"is {_shown(value)}, but must be True or False")
+    return bool(value)
+
+
+def _integer(value: Any) -> int:
+    """An integer."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise FieldError(f"is {_shown(value)}, but must be an integer")
+    return int(value)
+
+
+def _not_negative(value: Any) -> float:
+    """A finite number that is not negative."""
+    found = number(value)
+    if found < 0.0:
+        raise FieldError(f"is {found}, but must not be negative")
+    return found
+
+
+def _positive(value: Any) -> float:
+    """A finite number above zero."""
+    found = number(value)
+    if not found > 0.0:
+        raise FieldError(f"is {found}, but must be positive")
+    return found
+
+
+def interval(values: Any) -> tuple[float, float]:
+    """A lower and an upper limit, which may be infinite.  Raises FieldError for others."""
+    low, high = numbers(values, 2, finite=False)
+    if low > high:
+        raise FieldError(f"is {low:g} to {high:g}, but the lower limit must not exceed the upper one")
+    return (low, high)
+
+
 def _shown(value: Any) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
@@ -253,6 +298,12 @@ def _converter(owner: str, name: str, hint: Any) -> _Convert | None:
     choices = get_args(hint) if get_origin(hint) is Literal else _CHOICES.get((owner, name))
     if choices is not None:
         return lambda value: _choice(value, choices)
+    if hint is float and (owner, name) in _RANGES:
+        return _RANGES[owner, name]
+    if hint in _PLAIN_TYPES:
+        return _PLAIN_TYPES[hint]
+    if get_origin(hint) is list:
+        return _list_check(get_args(hint)[0])
     if hint is float:
         finite = (owner, name) not in _INFINITE
         return lambda value: number(value, finite=finite)
@@ -280,13 +331,28 @@ def _type_check(types: list[Any]) -> _Convert | None:
     return check
 
 
+def _list_check(kind: Any) -> _Convert | None:
+    """A check that a value is a list of objects of a class; None for other types."""
+    check = _type_check([kind])
+    if check is None:
+        return None
+
+    def check_all(values: Any) -> Any:
+        if not isinstance(values, list | tuple):
+            raise FieldError(f"is {_shown(values)}, but must be a list")
+        for value in values:
+            check(value)
+        return values if isinstance(values, list) else [*values]
+
+    return check_all
+
+
 def _tuple_converter(types: tuple[Any, ...]) -> _Convert | None:
     count = len(types)
     if set(types) == {float}:
         if count == 3:
             return vector
-        finite = count != 2  # intervals may be unlimited
-        return lambda value: numbers(value, count, finite=finite)
+        return interval if count == 2 else lambda value: numbers(value, count)
     inner = get_args(types[0])
     if set(inner) != {float}:
         return None
@@ -297,6 +363,11 @@ _ARRAYS = (NDArray[np.float64], NDArray[np.int64])
 
 _INFINITE = {("Drive", "low_stop"), ("Drive", "high_stop")}
 """Numbers that may be infinite, besides those of intervals."""
+
+_RANGES: dict[tuple[str, str], _Convert] = {("Inertia", "mass"): _not_negative, ("World", "time_step"): _positive}
+"""Numbers that are not negative, or positive."""
+
+_PLAIN_TYPES: dict[Any, _Convert] = {str: _text, bool: _flag, int: _integer}
 
 _CHOICES = {
     ("Euler", "order"): AXIS_ORDERS,

@@ -18,13 +18,13 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.item import Item
-from exoskel.scene.joint import DOF_DYNAMICS, DOF_LIMITS, DOF_STATES, Dof, Joint
+from exoskel.scene.joint import DOF_VALUES, Dof, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene, World
 
-DOF_FIELDS = ("name", *DOF_STATES, *DOF_LIMITS, *DOF_DYNAMICS)
+DOF_FIELDS = ("name", *DOF_VALUES)
 SOFT_FIELDS = ("total_mass", "geometry", "tessellation", "pose", "vertex_stiffness", "edge_stiffness", "damping")
 
 FIELDS: dict[type[Item], tuple[str, ...]] = {
@@ -37,11 +37,14 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "cfm",
         "collision_exempt_groups",
         "self_collision",
+        "cameras",
+        "lights",
+        "keyframes",
     ),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "ignored_values"),
     Shape: ("geometry", "pose", "color", "collidable", "name", "space", "friction", "restitution"),
-    Marker: ("name", "offset"),
+    Marker: ("name", "offset", "quaternion", "kind", "size", "color"),
     Joint: (
         "name",
         "kind",
@@ -66,6 +69,8 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
 }
 """The fields of each type of item that describe the world."""
 
+VIEW_FIELDS = ("cameras", "lights", "keyframes")
+"""The fields of a world that change no motion."""
 CHILD_LISTS: dict[type[Item], tuple[str, ...]] = {
     World: ("models",),
     Model: ("bodies", "joints"),
@@ -99,6 +104,8 @@ def comparable_value(item: Item, field: str) -> Any:
         if field == "dofs":
             return comparable_dofs(item)
     found = getattr(item, field)
+    if isinstance(item, World) and field == "keyframes":
+        return tuple(one.comparable(item.models) for one in item.keyframes)
     if isinstance(found, SoftBody):
         return tuple(getattr(found, name) for name in SOFT_FIELDS)
     if isinstance(found, Mesh):  # the file matters, not how the reference is written
@@ -121,12 +128,23 @@ def comparable_dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
 
 def iter_items(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
     """Yield every item of a scene, parents first, with its parent item and the name of the list it is in."""
-    waiting: list[tuple[Item, Item | None, str]] = [(world, None, "worlds") for world in scene.worlds[::-1]]
-    while waiting:
-        row = waiting.pop()
-        yield row
-        for name in CHILD_LISTS.get(type(row[0]), ())[::-1]:
-            waiting += [(inner, row[0], name) for inner in getattr(row[0], name)[::-1]]
+    for world in scene.worlds[:]:
+        yield world, None, "worlds"
+        for model in world.models[:]:
+            yield model, world, "models"
+            if type(model) is Model:  # an edited list may hold anything
+                yield from _items_of_model(model)
+
+
+def _items_of_model(model: Model) -> Iterator[tuple[Item, Item | None, str]]:
+    for body in model.bodies[:]:
+        yield body, model, "bodies"
+        if type(body) is Body:
+            for name in CHILD_LISTS[Body]:
+                found = getattr(body, name)
+                if found:
+                    yield from [(one, body, name) for one in found]
+    yield from [(joint, model, "joints") for joint in model.joints]
 
 
 def items_by_node(scene: Scene) -> dict[int, Item]:
@@ -200,9 +218,22 @@ def _fields_to_compare(kind: type[Item], one: Item, other: Item) -> Sequence[str
     meant = _COMPARED_BY_MEANING.get(kind, ())
     mine, theirs = _values_to_compare[kind](one), _values_to_compare[kind](other)
     if mine == theirs:
-        return meant
+        return () if meant and _is_plainly_equal(one, other) else meant
     unequal = {*meant, *(name for name, a, b in zip(_COMPARED_BY_VALUE[kind], mine, theirs, strict=True) if a != b)}
     return [name for name in FIELDS[kind] if name in unequal]
+
+
+def _is_plainly_equal(one: Item, other: Item) -> bool:
+    """Whether the fields that are compared by meaning need no closer look: the common case."""
+    if isinstance(one, Joint) and isinstance(other, Joint):
+        mine, theirs = one.parent, other.parent
+        if one._dofs is not None or other._dofs is not None or one.child.name != other.child.name:
+            return False
+        return mine is theirs if mine is None or theirs is None else mine.name == theirs.name
+    if isinstance(one, Body) and isinstance(other, Body):
+        has_soft = one.soft is not None or other.soft is not None
+        return not has_soft and one.inertia == other.inertia and not one.inertia.derived
+    return False
 
 
 def relative_difference(one: Any, other: Any) -> float:
@@ -256,11 +287,13 @@ def transform_differences(
     """
     largest = np.maximum(np.abs(a[:, :3, 3]), np.abs(b[:, :3, 3])).max(axis=1, initial=0.0)
     scale = np.maximum(lengths, np.maximum(1.0, largest))
-    moved = np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) / scale
-    # The chord between rotations; for small angles it is the angle, without the loss of an arc cosine.
-    chord = np.linalg.norm(a[:, :3, :3] - b[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)
-    larger: np.ndarray = np.maximum(moved, chord) / growth
-    return larger
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance = spatial.lengths(a[:, :3, 3] - b[:, :3, 3])
+        moved = np.where(np.isfinite(scale), distance / scale, np.where(distance == 0.0, 0.0, np.inf))
+        # The chord between rotations; for small angles it is the angle, without the loss of an arc cosine.
+        chord = np.linalg.norm(a[:, :3, :3] - b[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)
+        larger: np.ndarray = np.maximum(moved, chord) / growth
+    return np.where(np.isnan(larger), np.inf, larger)
 
 
 def inertia_differences(ones: Sequence[Body], others: Sequence[Body]) -> np.ndarray:

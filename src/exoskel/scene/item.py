@@ -95,6 +95,8 @@ class NameIndex:
 
 def require_index(index: NameIndex, items: Sequence[Named], name: str, kind: str, owner: str) -> int:
     """The position of the item called `name`.  Raises UnknownNameError, which lists the known names."""
+    if not isinstance(name, str):
+        raise UnknownNameError(f"{owner} has no {kind} called {name!r}; names are strings")
     at = index.index_of(items, name)
     if at < 0:
         index.rebuild(items)
@@ -104,8 +106,23 @@ def require_index(index: NameIndex, items: Sequence[Named], name: str, kind: str
     return at
 
 
+def check_name(kind: str, name: object) -> None:
+    """Raise ExoskelError unless a new name is a text that is not empty."""
+    if not isinstance(name, str):
+        raise ExoskelError(f"the name of a {kind} is {name!r}, but must be a string")
+    if not name.strip():
+        raise ExoskelError("a name must not be empty")
+
+
 _MAX_LISTED_NAMES = 12
-_PLURALS = {"body": "bodies", "joint": "joints", "model": "models"}
+_PLURALS = {
+    "body": "bodies",
+    "joint": "joints",
+    "model": "models",
+    "soft body": "soft bodies",
+    "camera": "cameras",
+    "keyframe": "keyframes",
+}
 
 
 def not_found_message(name: str, known: list[str], kind: str, owner: str) -> str:

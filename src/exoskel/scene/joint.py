@@ -76,7 +76,7 @@ drives rotations and constrains nothing: its bodies move freely."""
 
 
 class Drive(CheckedValue, frozen=True, gc=False):
-    """ODE's parameters of one axis; None where the source states none and ODE's default applies.
+    """ODE's parameters of one axis; None if the source does not state a value: ODE's default then applies.
 
     Stops in rad or m, `velocity` in rad/s or m/s, reached with at most `max_force` N·m or N (0: no motor).
     `fudge_factor` reduces the force of a motor at a stop, `bounce` is the restitution of the stops, the others are
@@ -109,8 +109,9 @@ class Dof(Item):
 
     Positions in rad or m, velocities, accelerations and forces in the units that follow from that;
     damping in N·m·s/rad or N·s/m, friction a Coulomb torque or force, stiffness in N·m/rad or N/m about
-    the `rest` position.  `position`, `velocity`, `acceleration` and `force` are initial values.  Without a
-    `name`, a degree of freedom is named after its joint.
+    the `rest` position.  `armature` is the inertia of the rotor behind the gear, in kg·m² or kg; it resists
+    acceleration of this coordinate alone.  `position`, `velocity`, `acceleration` and `force` are initial values.
+    Without a `name`, a degree of freedom is named after its joint.
     """
 
     name: str = ""
@@ -126,6 +127,7 @@ class Dof(Item):
     friction: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
+    armature: float = 0.0
 
     @property
     def has_limits_at_infinity(self) -> bool:
@@ -137,7 +139,7 @@ class Dof(Item):
 DOF_STATES = ("position", "velocity", "acceleration", "force")
 DOF_LIMITS = tuple(f"{state}_limits" for state in DOF_STATES)
 DOF_DYNAMICS = ("damping", "friction", "stiffness", "rest")
-DOF_VALUES = (*DOF_STATES, *DOF_LIMITS, *DOF_DYNAMICS)
+DOF_VALUES = (*DOF_STATES, *DOF_LIMITS, *DOF_DYNAMICS, "armature")
 PRESCRIBED_ACTUATORS = ("velocity", "acceleration", "locked")
 """Actuators that move their joint regardless of forces and limits."""
 STOPS = ("low_stop", "high_stop")

@@ -5,13 +5,12 @@ Numbers keep every bit; infinities are the strings `inf` and `-inf`; objects lis
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
-from math import inf, isfinite
+from math import floor, inf, isfinite, log10
 from operator import attrgetter
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 import numpy as np
@@ -22,7 +21,11 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import STOPS, TRAITS, Dof, Joint, wrong_count
-from exoskel.scene.shape import Mesh, Shape
+from exoskel.scene.pose import Pose
+from exoskel.scene.shape import Mesh, Shape, clamp_color
+
+if TYPE_CHECKING:
+    from json import JSONDecoder, JSONEncoder
 
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
 _NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
@@ -90,17 +93,83 @@ def _defaults(kind: type[Struct]) -> dict[str, Any]:
     return {f.name: f.default for f in msgspec.structs.fields(kind) if f.default is not msgspec.NODEFAULT}
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+@lru_cache
+def _encoder() -> JSONEncoder:
+    from json import JSONEncoder
+
+    return JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def encode_json(value: Any) -> str:
     """Encode a value as JSON text."""
-    return _ENCODER.encode(encode_value(value))
+    return _encoder().encode(encode_value(value))
 
 
 def fingerprint(value: Any) -> str:
-    """A checksum of a value, eight hexadecimal digits."""
-    return f"{zlib.crc32(encode_json(value).encode()):08x}"
+    """A checksum of a value, eight hexadecimal digits.
+
+    Numbers are rounded before: their last digits depend on the processor where they are computed from a document.
+    """
+    return _checksum(_rounded(value, 0.0))
+
+
+def has_fingerprint(value: Any, expected: str) -> bool:
+    """Whether a value has a fingerprint, also if rounding errors move a number from one rounded one to the next."""
+    return any(_checksum(_rounded(value, shift)) == expected for shift in (0.0, _SHIFT, -_SHIFT)) or (
+        _checksum(encode_value(value)) == expected
+    )
+
+
+_DIGITS = 10
+_SHIFT = 1e-3
+"""Moves numbers across a limit between two rounded ones, in units of the last digit; more than rounding errors do."""
+
+
+def _checksum(data: Any) -> str:
+    return f"{zlib.crc32(_encoder().encode(data).encode()):08x}"
+
+
+def _rounded(value: Any, shift: float) -> Any:
+    """An encoded value with rounded numbers; zero positions and rotations are omitted, as exact zeros are."""
+    if not isinstance(value, Pose):
+        return _round_numbers(encode_value(value), shift)
+    data = _round_numbers(encode_value(value), shift)
+    if not any(data.get("position", ())):
+        data.pop("position", None)
+    rotation = data.get("rotation", {})
+    if "wxyz" in rotation:
+        first = next((entry for entry in rotation["wxyz"] if entry), 1.0)
+        rotation["wxyz"] = [-entry or 0.0 for entry in rotation["wxyz"]] if first < 0.0 else rotation["wxyz"]
+        if not any(rotation["wxyz"][1:]):
+            del data["rotation"]
+    return data
+
+
+def _round_numbers(data: Any, shift: float, *, is_moment: bool = False) -> Any:
+    """Round numbers to ten digits: those of a list to the digits of the largest, and to ten decimals at most.
+
+    Moments of inertia may be small, and have no such limit.
+    """
+    if isinstance(data, float):
+        return _round_to(data, abs(data), shift)
+    if isinstance(data, dict):
+        return {key: _round_numbers(one, shift, is_moment=key == "moment") for key, one in data.items()}
+    if not isinstance(data, list):
+        return data
+    scale = max((abs(one) for one in data if isinstance(one, float)), default=0.0)
+    scale = scale if is_moment else max(scale, 1.0)
+    return [_round_to(one, scale, shift) if isinstance(one, float) else _round_numbers(one, shift) for one in data]
+
+
+def _round_to(number: float, scale: float, shift: float) -> float:
+    """A number with ten digits, counted from the first one of a scale."""
+    if not (isfinite(number) and _LEAST < scale < _LARGEST):
+        return number or 0.0
+    decimals = _DIGITS - 1 - floor(log10(scale))
+    return round(number + shift * 10.0**-decimals, decimals) or 0.0
+
+
+_LEAST, _LARGEST = 1e-280, 1e280
 
 
 def field_value(item: Item, field: str) -> Any:
@@ -112,6 +181,8 @@ def field_value(item: Item, field: str) -> Any:
         if field == "dofs":
             rows = [_encode_set_fields(dof, DOF_FIELDS) for dof in item._dofs or ()]
             return rows if any(rows) else []
+    if isinstance(item, Shape | Marker) and field == "color":
+        return clamp_color(item.color)  # embedded data has to be valid
     return getattr(item, field)
 
 
@@ -139,10 +210,17 @@ class CodecError(Exception):
     """Embedded data is invalid; the message gives the reason."""
 
 
+@lru_cache
+def _decoder() -> JSONDecoder:
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_reject_constant, parse_float=_parse_finite)
+
+
 def decode_json(text: str) -> Any:
     """Parse JSON text; numbers have to be finite."""
     try:
-        return json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite)
+        return _decoder().decode(text)
     except (ValueError, RecursionError) as error:
         raise CodecError(str(error)) from None
 

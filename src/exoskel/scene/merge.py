@@ -1,15 +1,45 @@
-"""Merging the models of several scenes into one world."""
+"""Deep copies of scenes, worlds and models, and merging several scenes into one world."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
+from typing import TypeVar
+
+from msgspec import structs
 
 from exoskel.diagnostics import Catalogue, Collector, NoSource, Topic, info, warning
-from exoskel.scene.copies import copy_world
-from exoskel.scene.editing import items_of
-from exoskel.scene.item import Item, Names, unique_name
+from exoskel.scene.cameras import SceneCamera, SceneLight
+from exoskel.scene.editing import copy_body, copy_joint, items_of
+from exoskel.scene.item import Item, NameIndex, Names, unique_name
+from exoskel.scene.keyframe import Keyframe
 from exoskel.scene.model import Model
-from exoskel.scene.world import Scene, SceneLike, World, as_scene
+from exoskel.scene.world import Scene, SceneLike, World, as_scene, renamed_models
+
+
+def copy_scene(scene: Scene) -> Scene:
+    new = copy(scene)
+    new.worlds = [copy_world(world) for world in scene.worlds]
+    return new
+
+
+def copy_world(world: World) -> World:
+    new = copy(world)
+    new._index = NameIndex()
+    new.collision_exempt_groups = list(world.collision_exempt_groups)
+    new.cameras, new.lights, new.keyframes = list(world.cameras), list(world.lights), list(world.keyframes)
+    new.models = [copy_model(model) for model in world.models]
+    return new
+
+
+def copy_model(model: Model) -> Model:
+    bodies = {id(body): copy_body(body) for body in model.bodies}
+    new = copy(model)
+    new._index = None
+    new.bodies = list(bodies.values())
+    new.joints = [copy_joint(joint, bodies) for joint in model.joints]
+    return new
+
 
 CATALOGUE = Catalogue(
     "",
@@ -60,12 +90,31 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
             world.collision_exempt_groups += [
                 group for group in added.collision_exempt_groups if group not in world.collision_exempt_groups
             ]
+            before = [model.name for model in added.models]
             for model in added.models:
                 _add_model(world, model, names, scene, findings)
+            renamed = renamed_models(dict(zip(before, [model.name for model in added.models], strict=True)))
+            added.map_references(renamed, renamed)
+            world.cameras += _with_unique_names(world.cameras, added.cameras)
+            world.lights += _with_unique_names(world.lights, added.lights)
+            world.keyframes += _with_unique_names(world.keyframes, added.keyframes)
         merged.documents.extend(scene.documents)
         merged.diagnostics.extend(scene.diagnostics)
     merged.diagnostics.extend(findings.diagnostics)
     return merged
+
+
+View = TypeVar("View", SceneCamera, SceneLight, Keyframe)
+
+
+def _with_unique_names(known: list[View], added: list[View]) -> list[View]:
+    names = Names(one.name for one in known)
+    found: list[View] = []
+    for one in added:
+        name = unique_name(one.name, names) if one.name else ""
+        names.add(name)
+        found.append(structs.replace(one, name=name))
+    return found
 
 
 def _add_model(world: World, model: Model, names: Names, scene: Scene, findings: Collector) -> None:

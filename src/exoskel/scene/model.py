@@ -15,7 +15,7 @@ from exoskel.scene.building import JointOptions, as_pose, create_body, create_jo
 from exoskel.scene.edit_tracking import TrackedList, checks_values, no_edits
 from exoskel.scene.editing import CopiedParts, bodies_below, relative_rotation, replace_fields
 from exoskel.scene.field_checks import NumberSequence, check_fields
-from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
+from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, check_name, require_index, unique_name
 from exoskel.scene.joint import Joint, JointKind
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Geometry, Shape
@@ -129,10 +129,12 @@ class Model(Item):
         derived from the shapes as solids of uniform density.  `joint_at` places the joint, by default in the frame of
         the body (`child`).  `joint_options` are those of `JointOptions`, such as `axis`, `limits` and `damping`.
         """
+        check_name("body", name)
         self._require_free("body", self.index.bodies, self.bodies, name)
         joint_name = joint_name or f"{name}_joint"
+        check_name("joint", joint_name)
         self._require_free("joint", self.index.joints, self.joints, joint_name)
-        parent_body = self.body(parent) if isinstance(parent, str) else self._own(parent)
+        parent_body = None if parent is None else self._own_body(parent)
         with no_edits():  # their values are checked
             if at is not None:
                 if pose is not None:
@@ -155,24 +157,25 @@ class Model(Item):
         name: str,
         kind: JointKind,
         *,
-        child: Body,
-        parent: Body | None = None,
+        child: Body | str,
+        parent: Body | str | None = None,
         at: Pose | NumberSequence | None = None,
         relative_to: Body | FrameName = "child",
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint.
 
-        `at` is the joint's frame at zero joint positions, as a pose or a position, by default in the frame of the
-        child.  `options` are those of `JointOptions`.
+        `child` and `parent` are bodies or their names; without a parent, the child is connected to the world.  `at` is
+        the joint's frame at zero joint positions, as a pose or a position, by default in the frame of the child.
+        `options` are those of `JointOptions`.
         """
+        check_name("joint", name)
         self._require_free("joint", self.index.joints, self.joints, name)
-        self._own(child)
-        self._own(parent)
+        end, start = self._own_body(child), None if parent is None else self._own_body(parent)
         with no_edits():  # its values are checked
-            pose = IDENTITY if at is None else self._joint_frame(name, at, relative_to, child, parent)
-            joint = create_joint(name, kind, child, parent, pose, options)
-            joint.loop = joint.loop or self.index.has_parent_joint(self.joints, child)
+            pose = IDENTITY if at is None else self._joint_frame(name, at, relative_to, end, start)
+            joint = create_joint(name, kind, end, start, pose, options)
+            joint.loop = joint.loop or self.index.has_parent_joint(self.joints, end)
         self._append_joint(joint)
         return joint
 
@@ -184,9 +187,13 @@ class Model(Item):
                 more = f"; {hint}" if hint else ""
                 raise TakenNameError(f"model {self.name!r} already has a {kind} called {name!r}{more}")
 
-    def _own(self, body: Body | None) -> Body | None:
-        """The body; raises UnknownNameError if it is not in the model."""
-        if body is not None and self.body(body.name) is not body:
+    def _own_body(self, body: Body | str) -> Body:
+        """The body, or the one of that name; raises UnknownNameError if it is not in the model."""
+        if isinstance(body, str):
+            return self.body(body)
+        if not isinstance(body, Body):
+            raise ExoskelError(f"expected a body of model {self.name!r} or its name, not {body!r}")
+        if self.body(body.name) is not body:
             raise UnknownNameError(f"body {body.name!r} is not in model {self.name!r}; add it first")
         return body
 
@@ -207,14 +214,13 @@ class Model(Item):
     def _frame(self, relative_to: Body | FrameName, parent: Body | None, child: Body | None) -> Pose:
         """The frame that poses are relative to, in the model."""
         if isinstance(relative_to, Body):
-            self._own(relative_to)
-            return relative_to.pose
+            return self._own_body(relative_to).pose
         if relative_to == "world":
             return self.pose.inverse()
         frames = {"model": IDENTITY, "parent": IDENTITY if parent is None else parent.pose}
         if child is not None:
             frames["child"] = child.pose
-        if relative_to not in frames:
+        if not isinstance(relative_to, str) or relative_to not in frames:
             known = ", ".join(map(repr, (*frames, "world")))
             raise ExoskelError(f"relative_to is {relative_to!r}, but must be a body or one of {known}")
         return frames[relative_to]
@@ -230,8 +236,7 @@ class Model(Item):
         if body is None:
             parts, pose = CopiedParts(self.bodies, self.joints), self.pose
         else:
-            root = self.body(body) if isinstance(body, str) else body
-            self._own(root)
+            root = self._own_body(body)
             parts, pose = CopiedParts(bodies_below(self.joints, root), self.joints), self.pose @ root.pose
             parts.move(root.pose.inverse())
             with no_edits():
@@ -262,8 +267,11 @@ class Model(Item):
         connects to the world is connected to the body: by a weld instead of a free joint, and by its own joint
         otherwise.  `joint` and its options replace these joints.  `prefix` is put before all new names.
         """
-        body = self.body(to) if isinstance(to, str) else to
-        self._own(body)
+        if not isinstance(other, Model):
+            raise ExoskelError(f"expected a Model, not {other!r}; attach one of the models of a world")
+        if not isinstance(prefix, str):
+            raise ExoskelError(f"the prefix is {prefix!r}, but must be a string")
+        body = self._own_body(to)
         if other.static and not self.static:
             raise ExoskelError(f"model {other.name!r} is static; set static to False before you attach it")
         place = IDENTITY if at is None else as_pose(at, "model", other.name)
@@ -284,13 +292,12 @@ class Model(Item):
         return parts.bodies
 
     def rename(self, item: Body | Joint | Shape | str, name: str) -> None:
-        """Rename a body, joint or shape, or the body or joint of that name (bodies first).
+        """Rename a body, joint or shape; a name selects a body or else a joint.
 
         The new name of a body or joint must not be in use.  `World.rename` updates `collision_exempt_groups` too.
         """
         found = self._find_member(item)
-        if not name.strip():
-            raise ExoskelError("a name must not be empty")
+        check_name(type(found).__name__.lower(), name)
         if isinstance(found, Body) and name != found.name:
             self._require_free("body", self.index.bodies, self.bodies, name)
         elif isinstance(found, Joint) and name != found.name:
@@ -301,7 +308,7 @@ class Model(Item):
         found.name = name
 
     def remove(self, item: Body | Joint | Shape | str, *, subtree: bool = False) -> None:
-        """Remove a body with its joint, a joint or a shape, or the body or joint of that name (bodies first).
+        """Remove a body with its joint, a joint or a shape; a name selects a body or else a joint.
 
         With `subtree`, all bodies below a removed body are removed too; without it they are an error.  Loops that end
         at a removed body are removed as well.  The body of a removed joint gets a free joint.  Joints that mimic a

@@ -31,6 +31,8 @@ class Euler(CheckedValue, frozen=True, gc=False, tag="euler"):
 
     def matrix(self) -> Array:
         """The rotation matrix, `(3, 3)`."""
+        if self is NO_ROTATION:  # by far the most frequent one
+            return _NO_ROTATION_MATRIX.copy()
         return spatial.euler_matrix(self.in_radians, self.order)
 
     @property
@@ -52,7 +54,7 @@ class Quaternion(CheckedValue, frozen=True, gc=False, tag="quaternion"):
 
 
 class AxisAngle(CheckedValue, frozen=True, gc=False, tag="axis_angle"):
-    """A right-handed rotation about an axis that need not be unit."""
+    """A right-handed rotation about an axis, which may have any length but zero."""
 
     axis: ConvertedField[Vector, NumberSequence] = initially((0.0, 0.0, 1.0))
     angle: float = 0.0
@@ -78,6 +80,7 @@ class Matrix(CheckedValue, frozen=True, gc=False, tag="matrix"):
 
 Rotation = Euler | Quaternion | AxisAngle | Matrix
 NO_ROTATION = Euler()
+_NO_ROTATION_MATRIX = spatial.euler_matrix(ZERO)
 
 
 class Pose(CheckedValue, frozen=True, gc=False):
@@ -85,13 +88,14 @@ class Pose(CheckedValue, frozen=True, gc=False):
 
     position: ConvertedField[Vector, NumberSequence] = initially(ZERO)
     rotation: Rotation = NO_ROTATION
+    __array_ufunc__ = None  # `pose @ array` is an error; `apply` moves points
 
     def matrix(self) -> Array:
         """The 4x4 transform from this frame to the frame it is given in."""
         return spatial.transform(self.rotation.matrix(), self.position)
 
     def __matmul__(self, other: Pose) -> Pose:
-        """The pose of a frame that is at `other` in this frame, in the frame that this one is given in."""
+        """Compose two poses: `other` is given in this frame; the result is given in the frame of this pose."""
         if not isinstance(other, Pose):
             return NotImplemented
         if self.is_identity:
@@ -104,15 +108,18 @@ class Pose(CheckedValue, frozen=True, gc=False):
         return Pose.from_matrix(self.matrix() @ other.matrix())
 
     def inverse(self) -> Pose:
-        """The pose of the frame that this one is given in, in this frame."""
+        """The inverse transform, as a pose."""
         if self.has_no_rotation:
             x, y, z = self.position
             return Pose((-x, -y, -z)) if any(self.position) else IDENTITY
         return Pose.from_matrix(spatial.inverse(self.matrix()))
 
     def apply(self, points: ArrayLike) -> Array:
-        """Points `(..., 3)` in this frame, in the frame that this one is given in."""
-        rows = np.asarray(points, dtype=np.float64)
+        """Transform points `(..., 3)` from this frame to the frame that the pose is given in."""
+        try:
+            rows = np.asarray(points, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ExoskelError(f"points are {points!r}, but must be numbers: (..., 3)") from None
         if not rows.ndim or rows.shape[-1] != 3:
             raise ExoskelError(f"points have the shape {rows.shape}, but must have 3 numbers each: (..., 3)")
         matrix = self.matrix()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from msgspec import field
+from msgspec import field, structs
 from numpy.typing import NDArray
 
-from exoskel.scene.edit_tracking import CheckedValue
+from exoskel import display_hooks
+from exoskel.scene.edit_tracking import CheckedValue, checks_values
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
@@ -16,6 +17,14 @@ from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 Color = tuple[float, float, float, float]
 Bounds = tuple[Vector, Vector]
 DEFAULT_COLOR: Color = (0.5, 0.5, 1.0, 1.0)
+
+
+def clamp_color(color: Color | None) -> Color | None:
+    """A colour as viewers show it: components from 0 to 1."""
+    if color is None or all(0.0 <= component <= 1.0 for component in color):
+        return color
+    red, green, blue, alpha = (min(max(component, 0.0), 1.0) for component in color)
+    return (red, green, blue, alpha)
 
 
 class Box(CheckedValue, frozen=True, gc=False, tag="box"):
@@ -113,10 +122,18 @@ class Ball(CheckedValue, frozen=True, gc=False):
     position: ConvertedField[Vector, NumberSequence]
 
 
+_SHOWN_SPHERES = 2
+
+
 class MultiSphere(CheckedValue, frozen=True, gc=False, tag="multi_sphere"):
     """The convex hull of some spheres."""
 
     spheres: tuple[Ball, ...]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self.spheres[:_SHOWN_SPHERES]))
+        more = ", …" if len(self.spheres) > _SHOWN_SPHERES else ""
+        return f"MultiSphere(spheres=({shown}{more}))"
 
     def bounds(self) -> Bounds:
         """The lowest and highest corner of the bounding box, in m."""
@@ -130,7 +147,8 @@ class MultiSphere(CheckedValue, frozen=True, gc=False, tag="multi_sphere"):
 class Mesh(CheckedValue, frozen=True, gc=False, tag="mesh"):
     """Triangles in a file.
 
-    `uri` is the reference as written, `path` the file it was found at (None: not found), `extent` the
+    A program gives its `uri`: a path relative to the working folder, or a URI.  In a file, `uri` is the reference as
+    written, `path` the file it was found at (None: not found), `extent` the
     corners of the mesh's bounding box before scaling (None: unknown).  A negative factor in
     `scale` mirrors the mesh.
     """
@@ -139,6 +157,13 @@ class Mesh(CheckedValue, frozen=True, gc=False, tag="mesh"):
     scale: ConvertedField[Vector, NumberSequence] = initially((1.0, 1.0, 1.0))
     path: str | None = None
     extent: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.path is None and display_hooks.locate_mesh is not None and checks_values():
+            found = display_hooks.locate_mesh(self)
+            structs.force_setattr(self, "path", found.path)
+            structs.force_setattr(self, "extent", found.extent)
 
     def bounds(self) -> Bounds | None:
         """The lowest and highest corner of the bounding box, in m."""
@@ -161,8 +186,9 @@ class TriMesh(CheckedValue, frozen=True, eq=False, tag="trimesh"):
     remarks: dict[int, str] = field(default_factory=dict)
 
     def bounds(self) -> Bounds:
-        """The lowest and highest corner of the bounding box, in m."""
-        (x0, y0, z0), (x1, y1, z1) = self.vertices.min(axis=0).tolist(), self.vertices.max(axis=0).tolist()
+        """The lowest and highest corner of the bounding box of the triangles, in m."""
+        points = self.vertices[self.triangles.ravel()] if self.triangles.size else self.vertices
+        (x0, y0, z0), (x1, y1, z1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         return ((x0, y0, z0), (x1, y1, z1))
 
     def __repr__(self) -> str:
@@ -199,7 +225,7 @@ def kind_of(geometry: Geometry) -> str:
 
 
 class Shape(Item):
-    """A geometry at a pose in its body's frame.  `color` is None when the source gives none."""
+    """A geometry at a pose in its body's frame.  `color` is None if the source states no colour."""
 
     geometry: Geometry
     pose: Pose = IDENTITY

@@ -1,4 +1,4 @@
-"""The validation of a scene: its structure, the ranges of its numbers, and its references.
+"""The validation of a scene: its structure, its numbers, its references, and values that are probably mistakes.
 
 A scene is checked after embedded data is applied, and after edits before a writer or an
 engine uses it.
@@ -7,6 +7,7 @@ engine uses it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,14 +17,17 @@ from numpy.typing import NDArray
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
 from exoskel.scene.body import Body, Marker
+from exoskel.scene.cameras import SceneCamera, SceneLight
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.edit_tracking import CLOCK
-from exoskel.scene.item import Item
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.inertia import check_moment
+from exoskel.scene.item import Item, qualified_name
+from exoskel.scene.joint import TRAITS, Dof, Joint
+from exoskel.scene.keyframe import Keyframe, joint_paths
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.value_checks import POSITIVE, Problem, ValueChecker
-from exoskel.scene.world import SceneLike, World, as_scene
+from exoskel.scene.world import COLLISION_DETECTORS, Scene, SceneLike, World, as_scene
 
 
 class InvalidSceneError(ExoskelError, ValueError):
@@ -41,11 +45,20 @@ def check(scene: SceneLike) -> list[Diagnostic]:
     Files are checked when they are loaded.  Edits are checked before a scene is saved, converted or simulated.  The
     diagnostics of a scene point into its file.
     """
-    scene = as_scene(scene)
+    return _diagnose(as_scene(scene), find_doubtful=True)
+
+
+def find_invalid(scene: SceneLike) -> list[Diagnostic]:
+    """The problems of a scene that concern types, ranges and references, without values that are only doubtful."""
+    return _diagnose(as_scene(scene), find_doubtful=False)
+
+
+def _diagnose(scene: Scene, *, find_doubtful: bool) -> list[Diagnostic]:
     worlds = scene.worlds
     collectors = [Collector(CATALOGUE, document) for document in scene.documents]
     unplaced = Collector(CATALOGUE, NoSource(worlds[0].name if len(worlds) == 1 else "scene"))
-    for problem in (one for world in worlds for one in world_problems(world)):
+    problems = [one for world in worlds for one in _all_problems(world, find_doubtful=find_doubtful)]
+    for problem in problems:
         is_known = 0 <= problem.item.document < len(collectors)
         collector = collectors[problem.item.document] if is_known else unplaced
         collector.report(problem.key, problem.item.node if is_known else -1, **dict[str, Any](problem.details))
@@ -62,18 +75,32 @@ def require_valid(scene: SceneLike, *, trust_reader: bool = True, structure: boo
     """Raise InvalidSceneError unless a scene is valid.  With `structure=False`, only its values have to be.
 
     Unless `trust_reader` is False, a scene that was not edited since it was read or checked is valid.  Readers create
-    valid scenes, except for numbers that are not finite: DART reads them, and very large numbers overflow.
+    valid scenes or mark them as invalid, except for numbers that are not finite: DART reads them, and very large
+    numbers overflow.
     """
     worlds = as_scene(scene).worlds
     now = CLOCK.ticks
     if trust_reader and all(world._valid_at == now for world in worlds):
         return
-    errors = [diagnostic for diagnostic in check(scene) if diagnostic.severity is Severity.ERROR]
+    errors = [diagnostic for diagnostic in find_invalid(scene) if diagnostic.severity is Severity.ERROR]
     found = errors if structure else [error for error in errors if error.code not in _STRUCTURE]
     if found:
         raise InvalidSceneError(found)
     if not errors:
         mark_valid(worlds, now)
+
+
+def require_valid_world(scene: SceneLike) -> World:
+    """The only world of a scene.  Raises InvalidSceneError unless it is valid, and ExoskelError for several worlds."""
+    whole = as_scene(scene)
+    require_valid(whole)
+    if len(whole.worlds) != 1:
+        raise ExoskelError(f"the scene has {len(whole.worlds)} worlds; pass one of them, such as scene.worlds[0]")
+    return whole.world
+
+
+_INVALID = -2
+"""The time at which a world is valid that a reader has found to be invalid."""
 
 
 def mark_valid(worlds: Iterable[World], now: int) -> None:
@@ -82,9 +109,30 @@ def mark_valid(worlds: Iterable[World], now: int) -> None:
         Struct.__setattr__(world, "_valid_at", now)
 
 
+def mark_read(worlds: Iterable[World], now: int) -> None:
+    """Record that worlds were read at a time of the edit clock: all are valid that the reader did not mark."""
+    mark_valid((world for world in worlds if world._valid_at != _INVALID), now)
+
+
+def mark_invalid(world: World) -> None:
+    """Record that a world is invalid, which its reader reports."""
+    mark_valid([world], _INVALID)
+
+
 def world_problems(world: World) -> list[Problem]:
-    """All problems of a world, warnings included."""
+    """All problems of a world that concern types, ranges and references."""
     return _Validator(world).problems()
+
+
+def _all_problems(world: World, *, find_doubtful: bool) -> list[Problem]:
+    """The problems of a world, optionally with doubtful values of the items that are valid."""
+    if not find_doubtful:
+        return world_problems(world)
+    validator = _Validator(world)
+    problems = validator.problems()
+    if not validator.has_types:
+        return problems
+    return [*problems, *doubtful_values(world, [one.item for one in problems])]
 
 
 class _Validator:
@@ -97,9 +145,11 @@ class _Validator:
         self.joints = [joint for model in self.models for joint in model.joints if isinstance(joint, Joint)]
         self.values = ValueChecker(self.bodies)
         self.report = self.values.report
+        self.has_types = False
 
     def problems(self) -> list[Problem]:
-        if self._has_types():  # otherwise most other checks are not possible
+        self.has_types = self._has_types()
+        if self.has_types:  # otherwise most other checks are not possible
             self._check_settings()
             self._check_names()
             self._check_tree()
@@ -128,6 +178,39 @@ class _Validator:
             if not isinstance(group, tuple | list) or not all(isinstance(part, str) for part in group):
                 self.values.report_value(world, field, field, group, "a tuple of parts of names")
         self.values.check_poses([(model, model.pose) for model in self.models])
+        self._check_views()
+
+    def _check_views(self) -> None:
+        """Check cameras, lights and keyframes, and that what they refer to exists."""
+        world, check = self.world, self.values
+        cameras = check.typed([(one, world) for one in world.cameras], "cameras", SceneCamera)
+        check.check_poses([(world, one.pose) for one in cameras], "cameras", "cameras.pose")
+        check.check_numbers([world] * len(cameras), "cameras", [one.field_of_view for one in cameras], POSITIVE)
+        lights = check.typed([(one, world) for one in world.lights], "lights", SceneLight)
+        for name in ("position", "direction", "diffuse", "ambient", "specular", "attenuation"):
+            check.check_numbers([world] * len(lights), "lights", [getattr(one, name) for one in lights], width=3)
+        keyframes = check.typed([(one, world) for one in world.keyframes], "keyframes", Keyframe)
+        numbers = [n for one in keyframes for joint in one.joints for n in (*joint.positions, *joint.velocities)]
+        check.check_numbers([world] * len(numbers), "keyframes", numbers)
+        for kind, views in (("cameras", cameras), ("lights", lights), ("keyframes", keyframes)):
+            counts = Counter(one.name for one in views if one.name)
+            for name in (name for name, count in counts.items() if count > 1):
+                self.report("SC102", world, kind, owner=check.describe(world), kind=kind, name=name)
+        self._check_references(cameras, lights, keyframes)
+
+    def _check_references(self, cameras: Any, lights: Any, keyframes: Any) -> None:
+        """Check that bodies and joints of cameras, lights and keyframes exist, if these have valid names."""
+        names = [one.name for items in (self.models, self.bodies, self.joints) for one in items]
+        if not (cameras or lights or keyframes) or not all(isinstance(name, str) for name in names):
+            return
+        bodies = {qualified_name(model.name, body.name) for model in self.models for body in model.bodies}
+        joints = {path for path, _ in joint_paths(self.models)}
+        paths = [(one, path, bodies) for one in (*cameras, *lights) for path in (one.body, one.target) if path]
+        paths += [(one, state.joint, joints) for one in keyframes for state in one.joints]
+        for one, path, known in paths:
+            if path not in known:
+                what = type(one).__name__.removeprefix("Scene").lower()
+                self.report("SC116", self.world, f"{what}s", what=what, name=one.name, path=path)
 
     def _check_names(self) -> None:
         self._check_scope(self.world, self.models, "models")
@@ -151,7 +234,7 @@ class _Validator:
                 self.report("SC102", item, "name", [known[item.name]], owner=described, kind=kind, name=item.name)
 
     def _check_texts(self) -> None:
-        """Check that names are texts that files can contain: those of Python may have halves of characters."""
+        """Check that names can be written to files: strings in Python may contain halves of characters."""
         rows = list(self._texts())
         try:
             "".join([text for _, _, text in rows]).encode()
@@ -246,10 +329,10 @@ class _Validator:
         above[child] = parent
         for _ in range(len(self.bodies).bit_length()):
             above = above[above]
-        rings = [joints[index] for index in np.flatnonzero(above[child] >= 0).tolist()]
-        if rings:
-            names = [str(joint.child.name) for joint in rings[:_MOST_NAMES]]
-            self.report("SC103.ring", rings[0], "parent", rings, bodies=names)
+        cycle = [joints[index] for index in np.flatnonzero(above[child] >= 0).tolist()]
+        if cycle:
+            names = [str(joint.child.name) for joint in cycle[:_MOST_NAMES]]
+            self.report("SC103.cycle", cycle[0], "parent", cycle, bodies=names)
             return
         for index in np.flatnonzero(late).tolist():
             above_it = joints[place[parent[index]]]
@@ -258,4 +341,71 @@ class _Validator:
 
 
 _MOST_NAMES = 5
-"""How many bodies of a ring a message names."""
+"""How many bodies of a cycle a message lists."""
+
+
+def doubtful_values(world: World, invalid: Iterable[Item] = ()) -> list[Problem]:
+    """Problems of a world whose values have the right types; items that are `invalid` are skipped."""
+    found: list[Problem] = []
+    skipped = set(map(id, invalid))
+    if world.collision_detector and world.collision_detector not in COLLISION_DETECTORS:
+        details = {"name": world.collision_detector, "known": ", ".join(COLLISION_DETECTORS)}
+        found.append(Problem("SC117", world, "collision_detector", details))
+    for model in world.models:
+        if not model.bodies:
+            found.append(Problem("SC113", model, "bodies", {"model": model.name}))
+        for body in model.bodies:
+            if id(body) not in skipped:
+                found += _body_problems(body, is_static=model.static)
+        for joint in model.joints:
+            if id(joint) not in skipped:
+                found += _joint_problems(joint, model)
+    return found
+
+
+def _body_problems(body: Body, *, is_static: bool) -> list[Problem]:
+    found: list[Problem] = []
+    if body.mass == 0.0 and not is_static:
+        found.append(Problem("SC108", body, "inertia", {"body": body.name}))
+    if body.inertia.moment is not None:
+        validity = check_moment(body.inertia.moment)
+        details: dict[str, Any] = {"body": body.name, "moments": ", ".join(f"{v:.4g}" for v in validity.eigenvalues)}
+        if not validity.definite:
+            found.append(Problem("SC109.negative", body, "inertia", details))
+        elif not validity.triangle:
+            found.append(Problem("SC109.triangle", body, "inertia", details))
+    for shape in {id(one.geometry): one for one in body.shapes}.values():
+        if isinstance(shape.geometry, Mesh) and shape.geometry.path is None:
+            found.append(Problem("SC114", shape, "geometry", {"uri": shape.geometry.uri, "body": body.name}))
+    return found
+
+
+def _joint_problems(joint: Joint, model: Model) -> list[Problem]:
+    found: list[Problem] = []
+    if any(not any(axis) for axis in joint.axes):
+        found.append(Problem("SC110", joint, "axes", {"joint": joint.name}))
+    for name, dof in zip(joint.dof_names, joint._dofs or (), strict=False):
+        found += _dof_problems(joint, name, dof)
+    if joint.mimic is not None:
+        leader = next((one for one in model.joints if joint.mimic.joint == one.name), None)
+        details = {"joint": joint.name, "leader": joint.mimic.joint, "model": model.name}
+        if leader is None:
+            found.append(Problem("SC115.unknown", joint, "mimic", details))
+        elif not TRAITS[leader.kind].motion:
+            found.append(Problem("SC115.fixed", joint, "mimic", details))
+    return found
+
+
+def _dof_problems(joint: Joint, name: str, dof: Dof) -> list[Problem]:
+    low, high = dof.position_limits
+    limits = {"dof": name, "low": f"{low:g}", "high": f"{high:g}"}
+    found: list[Problem] = []
+    if low > high:
+        found.append(Problem("SC111.reversed", joint, "dofs", limits))
+    elif not low <= dof.position <= high:
+        found.append(Problem("SC111.outside", joint, "dofs", {**limits, "found": f"{dof.position:g}"}))
+    for field in ("damping", "friction", "stiffness"):
+        value = getattr(dof, field)
+        if value < 0.0:
+            found.append(Problem("SC112", joint, "dofs", {"field": field, "dof": name, "found": f"{value:g}"}))
+    return found

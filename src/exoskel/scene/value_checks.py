@@ -196,7 +196,7 @@ class ValueChecker:
         return {id(part): body for body in self._bodies for part in (*body.shapes, *body.markers)}
 
     def typed(self, rows: Sequence[tuple[Any, Item]], field: str, *wanted: type) -> list[Any]:
-        """Those of some values, each with the item that holds it, that have a type; others are reported."""
+        """The values that have the right type, each with the item that holds it; the others are reported."""
         values = [value for value, _ in rows]
         if set(map(type, values)) <= set(wanted):
             return values
@@ -285,6 +285,9 @@ class ValueChecker:
                 self._check_soft_body(body, body.soft)
         markers = self.typed([(marker, body) for body in bodies for marker in body.markers], "markers", Marker)
         self.check_numbers(markers, "offset", [marker.offset for marker in markers], width=3)
+        self.check_numbers(markers, "quaternion", [marker.quaternion for marker in markers], width=4)
+        self.check_numbers(markers, "size", [marker.size for marker in markers], NOT_NEGATIVE, width=3)
+        self._check_colors([marker for marker in markers if marker.color is not None])
         shapes = [(shape, body) for body in bodies for shape in body.visuals]
         self._check_shapes(self.typed(shapes, "visuals", Shape))
         shapes = [(shape, body) for body in bodies for shape in body.collisions]
@@ -317,23 +320,26 @@ class ValueChecker:
         self._check_colors([shape for shape in shapes if shape.color is not None])
         self.check_optional(shapes, "friction", NOT_NEGATIVE)
         self.check_optional(shapes, "restitution")
+        valid: set[int] = set()
         for shape, geometry in self._check_parts([(shape, shape.geometry) for shape in shapes], "geometry", _SIZES):
             if type(geometry) is TriMesh:
-                self._check_triangles(shape, geometry)
+                if id(geometry) not in valid and self._check_triangles(shape, geometry):
+                    valid.add(id(geometry))  # thousands of shapes may share it
             elif type(geometry) is MultiSphere:
                 balls = [(shape, ball) for ball in geometry.spheres]
                 self._check_parts(balls, "geometry", _BALL_SIZES, "geometry.spheres")
             elif type(geometry) is Plane and geometry.normal == (0.0, 0.0, 0.0):
                 self.report_value(shape, "geometry", "geometry.normal", geometry.normal, "a direction")
 
-    def _check_colors(self, shapes: Sequence[Shape]) -> None:
+    def _check_colors(self, shapes: Sequence[Shape | Marker]) -> None:
         colors = [shape.color for shape in shapes]
         self.check_numbers(shapes, "color", colors, width=4)
         for index in _invalid_rows(colors, 4, FRACTION):
             item, found = self.describe(shapes[index]), shown(colors[index])
             self.report("SC107", shapes[index], "color", item=item, found=found)
 
-    def _check_triangles(self, shape: Shape, mesh: TriMesh) -> None:
+    def _check_triangles(self, shape: Shape, mesh: TriMesh) -> bool:
+        """Report what is wrong with a mesh; returns whether it is valid."""
         vertices, triangles = np.asarray(mesh.vertices), np.asarray(mesh.triangles)
         if vertices.ndim != 2 or vertices.shape[1:] != (3,) or vertices.dtype.kind not in "fiu":
             self.report_value(shape, "geometry", "geometry.vertices", vertices.shape, "rows of 3 numbers")
@@ -343,9 +349,11 @@ class ValueChecker:
             self.report_value(shape, "geometry", "geometry.triangles", triangles.shape, "rows of 3 vertex numbers")
         else:
             outside = triangles[(triangles < 0) | (triangles >= len(vertices))]
-            if outside.size:
-                item = self.describe(shape)
-                self.report("SC105", shape, "geometry", item=item, index=int(outside[0]), count=len(vertices))
+            if not outside.size:
+                return True
+            item = self.describe(shape)
+            self.report("SC105", shape, "geometry", item=item, index=int(outside[0]), count=len(vertices))
+        return False
 
     # --- joints ---------------------------------------------------------------------------------------
 
@@ -382,6 +390,9 @@ class ValueChecker:
             joint, index, dof = rows[row]
             for name in _DOF_NUMBERS:
                 self.check_numbers([joint], "dofs", [getattr(dof, name)], path=f"dofs[{index}].{name}")
+        for row in _invalid_rows([dof.armature for _, _, dof in rows], 1, NOT_NEGATIVE):
+            joint, index, dof = rows[row]
+            self.check_numbers([joint], "dofs", [dof.armature], NOT_NEGATIVE, path=f"dofs[{index}].armature")
         limits = [pair for _, _, dof in rows for pair in _dof_limits(dof)]
         distinct = list({id(pair): pair for pair in limits}.values())  # most are unlimited
         for row in _invalid_rows(limits, 2, NOT_NAN) if _invalid_rows(distinct, 2, NOT_NAN) else ():

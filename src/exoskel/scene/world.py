@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from math import isfinite
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.building import as_pose
+from exoskel.scene.cameras import SceneCamera, SceneLight
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.editing import ItemType, matches_path, relative_rotation, rotate_states
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
-from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index
+from exoskel.scene.item import (
+    Item,
+    NameIndex,
+    TakenNameError,
+    UnknownNameError,
+    check_name,
+    not_found_message,
+    qualified_name,
+    require_index,
+)
 from exoskel.scene.joint import Joint
+from exoskel.scene.keyframe import Keyframe, joint_paths, state_of
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Shape
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
 DEFAULT_TIME_STEP = 0.001
+COLLISION_DETECTORS = ("fcl", "fcl_mesh", "dart", "bullet", "ode")
+"""The collision detectors of DART."""
+NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe)
 
 
 class World(Item):
@@ -45,6 +59,10 @@ class World(Item):
     self_collision: bool = False
     """Whether bodies of one model collide with each other (ODE; see `Joint.collide_connected` for those that a joint
     connects) or not (DART)."""
+    cameras: list[SceneCamera] = field(default_factory=TrackedList)
+    lights: list[SceneLight] = field(default_factory=TrackedList)
+    keyframes: list[Keyframe] = field(default_factory=TrackedList)
+    """Named states of all joints; the initial state is that of the joints themselves."""
     _index: NameIndex = field(default_factory=NameIndex)
     _valid_at: int = -1
     """The value of the edit clock when the world was last known to be valid."""
@@ -55,6 +73,7 @@ class World(Item):
 
     def add_model(self, name: str, *, pose: Pose | NumberSequence | None = None, static: bool = False) -> Model:
         """Add a new empty model; returns it.  `pose` is a pose or a position."""
+        check_name("model", name)
         self._require_free(name)
         model = Model(name=name, static=static)
         if pose is not None:
@@ -70,6 +89,8 @@ class World(Item):
         """
         if not isinstance(model, Model):
             raise ExoskelError(f"expected a Model, not {model!r}; use exoskel.merge for scenes and worlds")
+        if name is not None:
+            check_name("model", name)
         self._require_free(model.name if name is None else name, "add it with name=...")
         copied = model.copy(name=name)
         if at is not None:
@@ -85,6 +106,34 @@ class World(Item):
             more = f"; {hint}" if hint else ""
             raise TakenNameError(f"world {self.name!r} already has a model called {name!r}{more}")
 
+    def camera(self, name: str) -> SceneCamera:
+        """The camera of that name.  Raises UnknownNameError."""
+        return self._named("camera", self.cameras, name)
+
+    def keyframe(self, name: str) -> Keyframe:
+        """The keyframe of that name.  Raises UnknownNameError."""
+        return self._named("keyframe", self.keyframes, name)
+
+    def add_keyframe(self, name: str, *, time: float = 0.0) -> Keyframe:
+        """Add the initial state of all joints as a keyframe; returns it."""
+        if any(one.name == name for one in self.keyframes):
+            raise TakenNameError(f"world {self.name!r} already has a keyframe called {name!r}")
+        made = Keyframe(name, time, tuple(state_of(path, joint) for path, joint in joint_paths(self.models)))
+        self.keyframes.append(made)
+        return made
+
+    def apply_keyframe(self, keyframe: Keyframe | str) -> None:
+        """Set the initial state of all joints to that of a keyframe, given as it is or by its name."""
+        found = self.keyframe(keyframe) if isinstance(keyframe, str) else keyframe
+        for joint, state in found.states(self.models):
+            joint.positions, joint.velocities = state.positions, state.velocities
+
+    def _named(self, kind: str, items: list[NamedValue], name: str) -> NamedValue:
+        for one in items:
+            if one.name == name:
+                return one
+        raise UnknownNameError(not_found_message(name, [one.name for one in items], kind, f"world {self.name!r}"))
+
     @overload
     def find(self, pattern: str) -> list[Model | Body | Joint | Shape | Marker]: ...
 
@@ -99,6 +148,10 @@ class World(Item):
         `body:MODEL/NAME` of one model; `model:`, `joint:`, `shape:` and `marker:` work the same way.  In a name, `~1`
         stands for a slash and `~0` for a tilde.
         """
+        if not isinstance(pattern, str):
+            raise ExoskelError(f"the pattern is {pattern!r}, but must be a string such as 'model/body*'")
+        if not isinstance(kind, type):
+            raise ExoskelError(f"the kind is {kind!r}, but must be a class such as Body")
         prefix, colon, rest = pattern.partition(":")
         wanted = _KINDS.get(prefix) if colon else None
         path = pattern if wanted is None else rest
@@ -124,18 +177,19 @@ class World(Item):
                 yield joint, (model.name, joint.name)
 
     def rename(self, item: Model | Body | Joint | Shape | str, name: str) -> None:
-        """Rename a model, body, joint or shape, or the one with that path; the new name must not be in use.
+        """Rename a model, body, joint or shape, given as an object or path; the new name must not be in use.
 
-        References to it follow.  `collision_exempt_groups` get the new name, so that the same bodies collide.
+        References to it are updated.  `collision_exempt_groups` get the new name, so that the same bodies collide.
         """
         found, model = self._locate(item)
         before, groups, old = self._exempt_labels(), list(self.collision_exempt_groups), found.name
         if isinstance(found, Model):
-            if not name.strip():
-                raise ExoskelError("a name must not be empty")
+            check_name("model", name)
             if name != old:
                 self._require_free(name)
             found.name = name
+            renamed = renamed_models({old: name})
+            self.map_references(renamed, renamed)
             return
         model.rename(found, name)
         for number, (was, now) in enumerate(zip(before, self._exempt_labels(), strict=True)):
@@ -148,6 +202,23 @@ class World(Item):
                 f"cannot rename {old!r} to {name!r}: other bodies would collide, because collision_exempt_groups of "
                 f"world {self.name!r} match parts of names; change these groups first"
             )
+        if not isinstance(found, Shape):
+            paths = {qualified_name(model.name, old): qualified_name(model.name, name)}
+            bodies, joints = (paths, {}) if isinstance(found, Body) else ({}, paths)
+            self.map_references(lambda path: bodies.get(path, path), lambda path: joints.get(path, path))
+
+    def map_references(self, body_path: Callable[[str], str], joint_path: Callable[[str], str]) -> None:
+        """Replace the paths of bodies in cameras and lights, and those of joints in keyframes."""
+        for number, camera in enumerate(self.cameras):
+            paths = {"body": body_path(camera.body), "target": body_path(camera.target)}
+            self.cameras[number] = structs.replace(camera, **paths)
+        for number, light in enumerate(self.lights):
+            paths = {"body": body_path(light.body), "target": body_path(light.target)}
+            self.lights[number] = structs.replace(light, **paths)
+        for number, keyframe in enumerate(self.keyframes):
+            joints = tuple(structs.replace(one, joint=joint_path(one.joint)) for one in keyframe.joints)
+            if joints != keyframe.joints:
+                self.keyframes[number] = structs.replace(keyframe, joints=joints)
 
     def _exempt_labels(self) -> list[set[int]]:
         """The ids of the shapes of each of the exempt groups."""
@@ -162,12 +233,27 @@ class World(Item):
         return [i for i, parts in enumerate(self.collision_exempt_groups) if any(part in name for part in parts)]
 
     def remove(self, item: Model | Body | Joint | Shape | str, *, subtree: bool = False) -> None:
-        """Remove a model, body, joint or shape, or the one with that path; see `Model.remove`."""
+        """Remove a model, body, joint or shape, given as an object or path; see `Model.remove`."""
         found, model = self._locate(item)
         if isinstance(found, Model):
             self.models[:] = [one for one in self.models if one is not found]
         else:
             model.remove(found, subtree=subtree)
+        if not isinstance(found, Shape):
+            self.drop_dangling_references()
+
+    def drop_dangling_references(self) -> None:
+        """Remove cameras and lights of bodies, and states of joints, that are not in the world."""
+        bodies = {"", *(qualified_name(model.name, body.name) for model in self.models for body in model.bodies)}
+        joints = {path for path, _ in joint_paths(self.models)}
+        for view in [one for one in self.cameras if not {one.body, one.target} <= bodies]:
+            self.cameras.remove(view)
+        for light in [one for one in self.lights if not {one.body, one.target} <= bodies]:
+            self.lights.remove(light)
+        for number, keyframe in enumerate(self.keyframes):
+            kept = tuple(one for one in keyframe.joints if one.joint in joints)
+            if len(kept) < len(keyframe.joints):
+                self.keyframes[number] = structs.replace(keyframe, joints=kept)
 
     def replace(self, item: Model | str, new: Model) -> Model:
         """Replace the bodies and joints of a model by copies of those of another one; returns the model.
@@ -230,6 +316,8 @@ class World(Item):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.models = TrackedList(self.models)
+        self.cameras, self.lights = TrackedList(self.cameras), TrackedList(self.lights)
+        self.keyframes = TrackedList(self.keyframes)
         if not (isfinite(self.time_step) and self.time_step > 0.0):
             raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")
 
@@ -245,6 +333,17 @@ class World(Item):
         return html_table(repr(self), ("model", "bodies", "joints", "dofs", "mass (kg)", "static"), rows)
 
 
+def renamed_models(names: Mapping[str, str]) -> Callable[[str], str]:
+    """A function that gives the models in paths new names."""
+    paths = {qualified_name(old): qualified_name(new) for old, new in names.items()}
+
+    def renamed(path: str) -> str:
+        model, slash, rest = path.partition("/")
+        return f"{paths[model]}{slash}{rest}" if model in paths else path
+
+    return renamed
+
+
 _KINDS: dict[str, type[Item]] = {"model": Model, "body": Body, "joint": Joint, "shape": Shape, "marker": Marker}
 """The prefixes of paths."""
 
@@ -258,7 +357,7 @@ class SourceInfo(Struct, frozen=True):
     bare: bool = False
     """The document is a bare skeleton: it has no world element."""
     generated: Mapping[int, int] = {}
-    """Elements that Exoskel has generated to express a motor or a loop, and the element of the joint that has it."""
+    """Elements that Exoskel has generated to express a motor, a loop or a soft skin, and the element of its owner."""
 
 
 class Extension(Item):

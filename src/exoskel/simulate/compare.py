@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.scene.fields import transform_differences
+from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.world import SceneLike, as_world
 from exoskel.simulate.options import step_chunks, step_count
 from exoskel.simulate.simulation import Simulation
@@ -28,6 +29,11 @@ class EngineTrack(Struct):
     energy: Array
     contacts: list[int]
     seconds: float
+    has_skin_energy: bool = True
+    """Whether the energy includes that of soft skins; DART reports their cores alone."""
+
+    def __repr__(self) -> str:
+        return f"EngineTrack({self.engine!r}, {pluralize(len(self.time), 'sample')})"
 
 
 class EngineGap(Struct, frozen=True):
@@ -49,6 +55,9 @@ class EngineGap(Struct, frozen=True):
     distance: Array
     rotation: Array
 
+    def __repr__(self) -> str:
+        return f"EngineGap({self.engines}, {self.position_max:.3g} m, {self.rotation_max:.3g} rad)"
+
 
 class Comparison(Struct):
     """The motions, and the difference of each engine to the first."""
@@ -56,6 +65,9 @@ class Comparison(Struct):
     world: str
     tracks: list[EngineTrack]
     gaps: list[EngineGap]
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.world!r}, {', '.join(map(repr, self.gaps))})"
 
     def as_dict(self) -> dict[str, Any]:
         """The shape of `compare --json`."""
@@ -74,6 +86,7 @@ def _track_dict(track: EngineTrack) -> dict[str, Any]:
         "energy_first": track.energy[0].tolist(),
         "energy_last": track.energy[-1].tolist(),
         "energy": track.energy.sum(axis=1).tolist(),
+        "has_skin_energy": track.has_skin_energy,
         "most_contacts": max(track.contacts),
     }
 
@@ -114,6 +127,8 @@ def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack
     rows: list[tuple[Any, ...]] = []
     seconds = 0.0
     with simulation as one:
+        is_soft = any(body.soft and has_surface(body.soft) for body in one.world.bodies())
+        has_skin_energy = not is_soft or one.engine.soft_points is not None
         for before, now in zip([0, *cuts.tolist()], cuts.tolist(), strict=False):
             begin = clock.perf_counter()
             for chunk in step_chunks(now - before) if now > before else ():
@@ -131,6 +146,7 @@ def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack
         np.array(energies),
         list(contacts),
         seconds,
+        has_skin_energy,
     )
 
 

@@ -1,11 +1,12 @@
 """Controllers for `run(..., controller=...)`: functions of a simulation that return generalised forces.
 
-Controllers can be added: `PD(50, 5, target) + GravityCompensation()`.  Without `joints`, a controller drives all joints
-but free ones.
+Controllers can be added, also to other functions: `PD(50, 5, target) + GravityCompensation()`.  Without `joints`, a
+controller drives all joints except free joints.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,31 +24,54 @@ TargetPositions = Gains | Trajectory | Callable[[float], ArrayLike]
 """Positions, a motion, or a function from the time in s to positions."""
 
 
-class ForceController:
-    """A controller that returns generalised forces for some joints, and none for the others."""
+ForceFunction = Callable[[Simulation], ArrayLike]
+"""A function of a simulation that returns generalised forces for all degrees of freedom."""
+
+
+class _Addable(ABC):
+    """A function of a simulation that returns generalised forces, and can be added to others."""
+
+    @abstractmethod
+    def __call__(self, simulation: Simulation) -> Array:
+        """The forces on all degrees of freedom."""
+
+    def __add__(self, other: ForceFunction) -> _Sum:
+        return _Sum(self, other) if callable(other) else NotImplemented
+
+    def __radd__(self, other: ForceFunction) -> _Sum:
+        return _Sum(other, self) if callable(other) else NotImplemented
+
+
+class _Sum(_Addable):
+    def __init__(self, first: ForceFunction, second: ForceFunction) -> None:
+        self._parts = (first, second)
+
+    def __call__(self, simulation: Simulation) -> Array:
+        one, other = (np.asarray(part(simulation), dtype=np.float64) for part in self._parts)
+        return one + other
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self._parts))
+
+
+class ForceController(_Addable):
+    """A controller that returns generalised forces for some joints, and none for the others.
+
+    Subclasses define `forces`.
+    """
 
     def __init__(self, joints: Sequence[str] | None = None) -> None:
         self.joints = joints
 
+    @abstractmethod
     def forces(self, simulation: Simulation) -> Array:
-        """The forces on all degrees of freedom."""
-        raise NotImplementedError
+        """The forces on all degrees of freedom; those of other joints are not used."""
 
     def __call__(self, simulation: Simulation) -> Array:
         return np.where(_driven(simulation, self.joints), self.forces(simulation), 0.0)
 
-    def __add__(self, other: ForceController) -> ForceController:
-        return _Sum(self, other)
-
-
-class _Sum(ForceController):
-    def __init__(self, first: ForceController, second: ForceController) -> None:
-        super().__init__()
-        self._parts = (first, second)
-
-    def __call__(self, simulation: Simulation) -> Array:
-        one, other = (part(simulation) for part in self._parts)
-        return one + other
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.joints is None else f'joints={self.joints!r}'})"
 
 
 class PD(ForceController):
@@ -67,8 +91,14 @@ class PD(ForceController):
         joints: Sequence[str] | None = None,
     ) -> None:
         super().__init__(joints)
+        _check_numbers("kp", kp)
+        _check_numbers("kd", kd)
+        _check_target(target)
         self.kp, self.kd, self.target = kp, kd, target
         self._reference: _TargetMotion | None = None
+
+    def __repr__(self) -> str:
+        return f"PD(kp={self.kp!r}, kd={self.kd!r}, target={self.target!r})"
 
     def forces(self, simulation: Simulation) -> Array:
         if self._reference is None or self._reference.simulation is not simulation:
@@ -101,8 +131,14 @@ class InverseDynamics(ForceController):
         joints: Sequence[str] | None = None,
     ) -> None:
         super().__init__(joints)
+        _check_numbers("the stiffness", stiffness)
+        _check_numbers("the damping", damping)
+        _check_target(target)
         self.target, self.stiffness, self.damping = target, stiffness, damping
         self._reference: _TargetMotion | None = None
+
+    def __repr__(self) -> str:
+        return f"InverseDynamics({self.target!r})"
 
     def forces(self, simulation: Simulation) -> Array:
         if self._reference is None or self._reference.simulation is not simulation:
@@ -162,6 +198,23 @@ def _interpolate(motion: Trajectory, time: float) -> tuple[Array, Array, Array]:
     velocities = v + (2 * s * (3 * jump - h * (2 * v + w)) + 3 * s**2 * (h * (v + w) - 2 * jump)) / h
     accelerations = (2 * (3 * jump - h * (2 * v + w)) + 6 * s * (h * (v + w) - 2 * jump)) / h**2
     return positions, velocities, accelerations
+
+
+def _check_numbers(what: str, values: Any) -> None:
+    """Raise ExoskelError unless a gain or target is finite numbers: one, some, or by the name of the joint."""
+    rows = values.values() if isinstance(values, Mapping) else [values]
+    for row in rows:
+        try:
+            valid = row is not None and bool(np.isfinite(np.asarray(row, dtype=np.float64)).all())
+        except (TypeError, ValueError):
+            valid = False
+        if not valid:
+            raise ExoskelError(f"{what} is {row!r}, but must be finite numbers")
+
+
+def _check_target(target: Any) -> None:
+    if target is not None and not isinstance(target, Trajectory) and not callable(target):
+        _check_numbers("the target", target)
 
 
 def _driven(simulation: Simulation, joints: Sequence[str] | None) -> Mask:

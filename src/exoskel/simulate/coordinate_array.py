@@ -1,17 +1,19 @@
-"""Arrays of a simulation with one number per degree of freedom: read-only copies that know names."""
+"""Arrays of a simulation that know names: one number per degree of freedom, and the points of soft bodies."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.item import UnknownNameError, not_found_message, qualified_name
 from exoskel.spatial import Array
 
 
 class ArrayOwner(Protocol):
-    """What hands out arrays: a simulation."""
+    """The owner of arrays: a simulation."""
 
     def dof_slice(self, name: str) -> slice:
         """The degrees of freedom of a joint, or one of them, by name."""
@@ -25,19 +27,22 @@ class CoordinateArray(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
     """
 
     _source: tuple[ArrayOwner, str, bool] | None = None
-    """The simulation, the name of the field, and whether it can be set."""
+    """The simulation, the name of the field, and whether it can be set; None for a part of an array."""
+    _advice: str = ""
 
     @classmethod
     def of(cls, owner: ArrayOwner, field: str, values: Array, *, settable: bool = True) -> CoordinateArray:
         """The values of a field of a simulation, from a new array."""
         out = values.view(cls)
         out._source = owner, field, settable
+        out._advice = _advice(field, settable)
         out.setflags(write=False)
         return out
 
     def __array_finalize__(self, source: Any) -> None:
         if type(source) is CoordinateArray:
-            self._source = source._source
+            self._source = source._source if self.shape == source.shape else None
+            self._advice = source._advice
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Results of computations as ordinary arrays and numbers."""
@@ -56,12 +61,12 @@ class CoordinateArray(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         return row.item() if row.shape == (1,) else row
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if self.flags.writeable or self._source is None:
+        if self.flags.writeable:
             super().__setitem__(key, value)
             return
-        owner, field, settable = self._source
-        if not isinstance(key, str) or not settable:
-            raise ExoskelError(_advice(field, settable))
+        if self._source is None or not isinstance(key, str) or not self._source[2]:
+            raise ExoskelError(self._advice)
+        owner, field, _ = self._source
         place = owner.dof_slice(key)
         values = np.array(getattr(owner, field))
         values[place] = value
@@ -71,6 +76,24 @@ class CoordinateArray(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         self.setflags(write=False)
 
     if not TYPE_CHECKING:  # NumPy's own types fit
+        # Methods that would change elements.
+        def fill(self, value: Any) -> None:
+            """Set all numbers; an error for arrays that are read-only."""
+            self[...] = value
+
+        def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+            """Set some numbers; an error for arrays that are read-only."""
+            self._change(super().put, indices, values, mode)
+
+        def sort(self, *arguments: Any, **options: Any) -> None:
+            """Sort the numbers; an error for arrays that are read-only."""
+            self._change(super().sort, *arguments, **options)
+
+        def _change(self, method: Any, *arguments: Any, **options: Any) -> None:
+            if not self.flags.writeable:
+                raise ExoskelError(self._advice)
+            method(*arguments, **options)
+
         # `simulation.forces += 1` makes a new array, which is then set.
         def __iadd__(self, other: Any) -> Any:
             return self + other
@@ -97,3 +120,30 @@ def _advice(field: str, settable: bool) -> str:
         f"set all with simulation.{field} = values, or one with "
         f'simulation.joint("NAME").{_SINGULAR[field]} = value; to compute with it, use {field}.copy()'
     )
+
+
+class SoftPoints(Mapping[str, Array]):
+    """Positions of the points of soft bodies in the world, m, by `model/body`, or by the name of the body alone."""
+
+    def __init__(self, bodies: Sequence[tuple[str, str]], points: Sequence[Array]) -> None:
+        self._points = {qualified_name(*names): rows for names, rows in zip(bodies, points, strict=True)}
+        alone = [name for _, name in bodies]
+        self._paths = {names[1]: qualified_name(*names) for names in bodies if alone.count(names[1]) == 1}
+
+    def __getitem__(self, name: str) -> Array:
+        found = self._points.get(name)
+        if found is None:
+            found = self._points.get(self._paths.get(name, ""))
+        if found is None:
+            known = list(self._points if "/" in name else self._paths)
+            raise UnknownNameError(not_found_message(name, known, "soft body", "the world"))
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._points)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __repr__(self) -> str:
+        return f"SoftPoints({', '.join(f'{name}: {rows.shape}' for name, rows in self._points.items())})"

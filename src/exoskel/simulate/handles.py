@@ -1,4 +1,4 @@
-"""Joints, bodies and models of a simulation by name: their state, what drives them, and what they feel.
+"""Joints, bodies and models of a simulation by name: their state, forces and commands, and measurements.
 
 Vectors are in world axes, in SI units.  Accelerations and reactions are those of the next step: they follow from the
 present state, forces and commands.
@@ -31,7 +31,7 @@ class Wrench(Struct, frozen=True, eq=False):
 
 
 class HandleOwner(Protocol):
-    """What handles need of a simulation; positions, velocities, forces and commands can be set."""
+    """The part of a simulation that handles use; positions, velocities, forces and commands can be set."""
 
     dof_names: list[str]
 
@@ -56,6 +56,14 @@ class HandleOwner(Protocol):
     @property
     def body_velocities(self) -> Array: ...
 
+    def skin_motion(self, model: Model) -> tuple[Array, Array, Array]: ...
+
+    @property
+    def body_masses(self) -> Array: ...
+
+    @property
+    def body_moments(self) -> Array: ...
+
     @property
     def body_accelerations(self) -> Array: ...
 
@@ -71,6 +79,8 @@ class HandleOwner(Protocol):
 class _CoordinatePart:
     """A part of the coordinates of a simulation: `positions`, `velocities`, `forces` and `commands` of one joint or
     model, in the units and order of the simulation.  They can be set."""
+
+    __slots__ = ("_dofs", "_label", "_simulation")  # a misspelt name is an error
 
     def __init__(self, simulation: HandleOwner, label: str, dofs: slice) -> None:
         self._simulation = simulation
@@ -90,7 +100,7 @@ class _CoordinatePart:
     @property
     def positions(self) -> Array:
         """Positions, rad or m."""
-        return np.asarray(self._simulation.positions)[self._dofs]
+        return self._simulation.positions[self._dofs]
 
     @positions.setter
     def positions(self, values: ArrayLike) -> None:
@@ -99,7 +109,7 @@ class _CoordinatePart:
     @property
     def velocities(self) -> Array:
         """Velocities, rad/s or m/s."""
-        return np.asarray(self._simulation.velocities)[self._dofs]
+        return self._simulation.velocities[self._dofs]
 
     @velocities.setter
     def velocities(self, values: ArrayLike) -> None:
@@ -108,7 +118,7 @@ class _CoordinatePart:
     @property
     def forces(self) -> Array:
         """External generalised forces that act until they are changed, N·m or N."""
-        return np.asarray(self._simulation.forces)[self._dofs]
+        return self._simulation.forces[self._dofs]
 
     @forces.setter
     def forces(self, values: ArrayLike) -> None:
@@ -117,7 +127,7 @@ class _CoordinatePart:
     @property
     def commands(self) -> Array:
         """The commands of actuators until they are changed: forces, velocities or accelerations."""
-        return np.asarray(self._simulation.commands)[self._dofs]
+        return self._simulation.commands[self._dofs]
 
     @commands.setter
     def commands(self, values: ArrayLike) -> None:
@@ -126,7 +136,7 @@ class _CoordinatePart:
     @property
     def accelerations(self) -> Array:
         """Accelerations in the next step, rad/s² or m/s²."""
-        return np.asarray(self._simulation.accelerations)[self._dofs]
+        return self._simulation.accelerations[self._dofs]
 
     def _set(self, what: str, everything: Array, values: ArrayLike) -> None:
         count = self._dofs.stop - self._dofs.start
@@ -147,6 +157,8 @@ class SimulatedJoint(_CoordinatePart):
     `positions`, `velocities`, `forces` and `commands` have a number for each degree of freedom.  A joint with one
     degree of freedom also has `position`, `velocity`, `force` and `command`.  All can be set.
     """
+
+    __slots__ = ("joint",)
 
     def __init__(self, simulation: HandleOwner, model: Model, joint: Joint, first: int) -> None:
         label = f"joint {qualified_name(model.name, joint.name)!r}"
@@ -209,7 +221,7 @@ class SimulatedJoint(_CoordinatePart):
 
     @property
     def reaction(self) -> Wrench:
-        """What the parent exerts on the child through the joint in the next step, about the joint's origin.
+        """The force and torque of the parent on the child in the next step, about the joint's origin.
 
         It includes actuators, springs, dampers and external forces on the joint.
         """
@@ -221,6 +233,8 @@ class SimulatedJoint(_CoordinatePart):
 
 class SimulatedBody:
     """A body of a simulation: where it is, how it moves, and forces on it."""
+
+    __slots__ = ("_simulation", "body", "model_name", "number")
 
     def __init__(self, simulation: HandleOwner, model: Model, body: Body, number: int) -> None:
         self._simulation = simulation
@@ -310,6 +324,8 @@ class SimulatedBody:
 class SimulatedModel(_CoordinatePart):
     """A model of a simulation: its coordinates, centre of mass and momentum."""
 
+    __slots__ = ("_bodies", "model")
+
     def __init__(self, simulation: HandleOwner, model: Model, dofs: slice, bodies: slice) -> None:
         super().__init__(simulation, f"model {model.name!r}", dofs)
         self._bodies = bodies
@@ -321,12 +337,12 @@ class SimulatedModel(_CoordinatePart):
 
     @property
     def mass(self) -> float:
-        """The total mass, kg."""
-        return float(self._masses.sum())
+        """The total mass, kg, with that of soft skins if the engine moves them."""
+        return float(self._masses.sum() + self._simulation.skin_motion(self.model)[0].sum())
 
     @property
     def _masses(self) -> Array:
-        return np.array([body.mass for body in self.model.bodies])
+        return self._simulation.body_masses[self._bodies]
 
     def _centres(self) -> Array:
         """The centres of mass of the bodies in the world, `(bodies, 3)`."""
@@ -346,13 +362,15 @@ class SimulatedModel(_CoordinatePart):
         """The centre of mass, `(3)`, m."""
         if not self.mass > 0.0:
             raise ExoskelError(f"{self._label} has no mass, so it has no centre of mass")
-        out: Array = self._masses @ self._centres() / self.mass
+        masses, points, _ = self._simulation.skin_motion(self.model)
+        out: Array = (self._masses @ self._centres() + masses @ points) / self.mass
         return out
 
     @property
     def momentum(self) -> Array:
         """The linear momentum, `(3)`, kg·m/s."""
-        out: Array = self._masses @ self._centre_velocities()
+        masses, _, velocities = self._simulation.skin_motion(self.model)
+        out: Array = self._masses @ self._centre_velocities() + masses @ velocities
         return out
 
     @property
@@ -360,11 +378,13 @@ class SimulatedModel(_CoordinatePart):
         """The angular momentum about the centre of mass, `(3)`, kg·m²/s."""
         rotations = self._simulation.body_poses[self._bodies, :3, :3]
         spins = self._simulation.body_velocities[self._bodies, :3]
-        moments = spatial.moment_matrix(np.array([body.moment for body in self.model.bodies]).reshape(-1, 6))
+        moments = spatial.moment_matrix(self._simulation.body_moments[self._bodies])
         own = (spatial.rotate_moment(rotations, moments) @ spins[..., None])[..., 0]
         arms = self._centres() - self.com
         orbital = np.cross(arms, self._masses[:, None] * self._centre_velocities())
-        out: Array = (own + orbital).sum(axis=0)
+        masses, points, velocities = self._simulation.skin_motion(self.model)
+        skin = np.cross(points - self.com, masses[:, None] * velocities)
+        out: Array = (own + orbital).sum(axis=0) + skin.sum(axis=0)
         return out
 
     def __repr__(self) -> str:

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.body import Body
 from exoskel.scene.item import UnknownNameError, not_found_message, qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import SceneLike, World, as_scene
-from exoskel.simulate.options import vector3
+from exoskel.simulate.options import check_positive, numbers, vector3, whole_number
 from exoskel.spatial import Array, Indices
 
 _STEP = 1e-6
@@ -48,9 +49,9 @@ class IKSolution(Struct, frozen=True, eq=False):
 
 def ik(
     world: SceneLike,
-    targets: Mapping[str, Pose | ArrayLike],
+    targets: Mapping[str, Pose | ArrayLike] | Mapping[Body, Pose | ArrayLike],
     *,
-    start: ArrayLike | None = None,
+    start: ArrayLike | Mapping[str, float] | None = None,
     limits: bool = True,
     tolerance: float = 1e-6,
     attempts: int = 10,
@@ -58,11 +59,16 @@ def ik(
 ) -> IKSolution:
     """Joint positions with which bodies are at given poses in the world, and within the limits of their joints.
 
-    `targets` are poses by the name or path of the body: a `Pose`, a 4x4 matrix, or a position (3 numbers) that leaves
-    the rotation free.  The search begins at `start` (default: the initial positions), and other joints stay there.
+    `targets` are poses by the body, its name or its path: a `Pose`, a 4x4 matrix, or a position (3 numbers) that
+    leaves the rotation free.  The search begins at `start` (default: the initial positions), which is a number for each
+    degree of freedom, or numbers by name.  Other joints stay there.
     If it ends elsewhere, it begins again at random positions, up to `attempts` times; `seed` makes these reproducible.
     `tolerance` is in m and rad.  The nearest solution is returned, whether the targets are reached or not.
     """
+    if not isinstance(targets, Mapping):
+        raise ExoskelError(f"the targets are {targets!r}, but must be a dict of bodies and poses")
+    check_positive("the tolerance", tolerance)
+    attempts = whole_number("attempts", attempts, 1)
     return _PoseSearch(as_scene(world).world, targets, limits).solve(start, tolerance, attempts, seed)
 
 
@@ -75,7 +81,7 @@ class _Goal(Struct, frozen=True):
 
 
 class _PoseSearch:
-    def __init__(self, world: World, targets: Mapping[str, Pose | ArrayLike], limits: bool) -> None:
+    def __init__(self, world: World, targets: Mapping[Any, Pose | ArrayLike], limits: bool) -> None:
         self.world = world
         self.kinematics = Kinematics(world.models)
         self.names = [name for model in world.models for name in model.dof_names]
@@ -88,23 +94,36 @@ class _PoseSearch:
 
     # --- what is given --------------------------------------------------------------------------------
 
-    def _goal(self, name: str, target: Any) -> _Goal:
-        bodies = [(qualified_name(m.name, b.name), b.name) for m in self.world.models for b in m.bodies]
-        found = [i for i, (path, plain) in enumerate(bodies) if name in (path, plain)]
-        if len(found) > 1:
-            raise UnknownNameError(f"{len(found)} models have a body called {name!r}; use model/body")
-        if not found:
-            known = [path if "/" in name else plain for path, plain in bodies]
-            raise UnknownNameError(not_found_message(name, known, "body", f"world {self.world.name!r}"))
+    def _goal(self, body: Body | str, target: Any) -> _Goal:
+        number = self._number(body)
+        name = body.name if isinstance(body, Body) else body
         if isinstance(target, Pose):
             matrix = target.matrix()
-            return _Goal(found[0], matrix[:3, 3], matrix[:3, :3])
-        values = np.asarray(target, dtype=np.float64)
-        if values.shape == (4, 4):
-            if not np.isfinite(values).all():
-                raise ExoskelError(f"the target of body {name!r} must be finite")
-            return _Goal(found[0], values[:3, 3], values[:3, :3])
-        return _Goal(found[0], vector3(f"the target of body {name!r}", target), None)
+            return _Goal(number, matrix[:3, 3], matrix[:3, :3])
+        if np.shape(target) == (4, 4):
+            values = numbers(f"the target of body {name!r}", target)
+            rotation = values[:3, :3]
+            if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0.0:
+                raise ExoskelError(f"the target of body {name!r} is a matrix whose upper left part is not a rotation")
+            return _Goal(number, values[:3, 3], rotation)
+        return _Goal(number, vector3(f"the target of body {name!r}", target), None)
+
+    def _number(self, body: Body | str) -> int:
+        """The number of a body in the world."""
+        own = [(model, one) for model in self.world.models for one in model.bodies]
+        if not isinstance(body, str):
+            same = [number for number, (_, one) in enumerate(own) if one is body]
+            if not same:
+                raise UnknownNameError(f"{body!r} is not in world {self.world.name!r}")
+            return same[0]
+        names = [(qualified_name(model.name, one.name), one.name) for model, one in own]
+        found = [number for number, both in enumerate(names) if body in both]
+        if len(found) > 1:
+            raise UnknownNameError(f"{len(found)} models have a body called {body!r}; use model/body")
+        if not found:
+            known = [path if "/" in body else plain for path, plain in names]
+            raise UnknownNameError(not_found_message(body, known, "body", f"world {self.world.name!r}"))
+        return found[0]
 
     def _bounds(self, limits: bool) -> tuple[Array, Array]:
         dofs = [dof for joint in self._joints() for dof in joint.dofs]
@@ -165,14 +184,28 @@ class _PoseSearch:
 
     # --- the search -----------------------------------------------------------------------------------
 
-    def solve(self, start: ArrayLike | None, tolerance: float, attempts: int, seed: int) -> IKSolution:
-        first = np.array(self.kinematics.initial if start is None else start, dtype=np.float64)
-        if first.shape != (len(self.names),) or not np.isfinite(first).all():
+    def _start(self, start: ArrayLike | Mapping[str, float] | None) -> Array:
+        """The positions at which the search begins."""
+        first = np.array(self.kinematics.initial, dtype=np.float64)
+        if isinstance(start, Mapping):
+            for name, value in start.items():
+                if name not in self.names:
+                    raise UnknownNameError(not_found_message(name, self.names, "joint", f"world {self.world.name!r}"))
+                first[self.names.index(name)] = numbers(f"the start of {name!r}", value)
+        elif start is not None:
+            first = np.array(numbers("the start", start))
+        if first.shape != (len(self.names),):
             raise ExoskelError(f"the start must be {len(self.names)} finite numbers, not {start!r}")
+        return first
+
+    def solve(
+        self, start: ArrayLike | Mapping[str, float] | None, tolerance: float, attempts: int, seed: int
+    ) -> IKSolution:
+        first = self._start(start)
         rng = np.random.default_rng(seed)
         best: tuple[float, Array] | None = None
-        for attempt in range(max(1, attempts)):
-            q = self._settled(first if attempt == 0 else self._random(first, rng))
+        for attempt in range(attempts):
+            q = self._allowed(first if attempt == 0 else self._random(first, rng))
             q = self._descend(q, tolerance)
             error = max(self._errors(q))
             if best is None or error < best[0]:
@@ -189,7 +222,7 @@ class _PoseSearch:
         q[self.free] = rng.uniform(low[self.free], high[self.free])
         return q
 
-    def _settled(self, q: Array) -> Array:
+    def _allowed(self, q: Array) -> Array:
         """Positions within the limits, with joints that mimic others where these put them."""
         out = q.copy()
         out[self.free] = np.clip(out[self.free], self.low[self.free], self.high[self.free])
@@ -255,7 +288,7 @@ class _PoseSearch:
             change = np.linalg.solve(matrix, -(jacobian.T @ residual))
             trial = q.copy()
             trial[self.free[moving]] += change
-            trial = self._settled(trial)
+            trial = self._allowed(trial)
             after = self._residual(trial)
             if after @ after < (residual @ residual) * (1.0 - 1e-9):
                 return trial, after, max(damping / 10.0, 1e-12)

@@ -18,13 +18,15 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import UnknownNameError, not_found_message, qualified_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import SceneLike, as_scene
-from exoskel.simulate.coordinate_array import CoordinateArray
+from exoskel.scene.world import SceneLike, World, as_scene
+from exoskel.simulate.coordinate_array import CoordinateArray, SoftPoints
 from exoskel.simulate.distance import Distances
 from exoskel.simulate.handles import SimulatedBody, SimulatedJoint, SimulatedModel, Wrench
-from exoskel.simulate.options import check_positive
+from exoskel.simulate.options import check_positive, vector3
+from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.spatial import Array
 
@@ -34,6 +36,17 @@ _ZERO = np.zeros(3)
 BodyLike = str | Body | SimulatedBody
 """A body, by its name or path, in the scene, or in the simulation."""
 Handle = TypeVar("Handle", SimulatedJoint, SimulatedBody, SimulatedModel)
+
+
+class DivergedError(ExoskelError):
+    """The motion diverged.  `trajectory` has the valid samples; the last one is the last valid state.
+
+    It is empty if a program steps a simulation itself.
+    """
+
+    def __init__(self, message: str, trajectory: Trajectory) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory
 
 
 class _HandleTable(Generic[Handle]):
@@ -108,14 +121,35 @@ class MeasuredWorld:
                 if integrator is not None:
                     raise ExoskelError(f"the {engine} engine has its own integrator; {integrator!r} is MuJoCo's")
                 self.engine = chosen.start(self.world, **options)
-        self.name = engine
         self._has_implicit_springs = integrator is None or integrator.lower() == "discrete"
-        self.step: Callable[..., None] = self.engine.step
-        """Advance by so many time steps (default one).  The engine's own method: a call in between costs time."""
-        self.bodies: list[tuple[str, str]] = self.engine.bodies
-        self.dof_names = [name for model in self.world.models for name in model.dof_names]
+        self._set_engine(engine)
         if warn:
             warn_about(self.diagnostics, engine)
+
+    @classmethod
+    def around(cls, world: World, engine: EngineWorld, name: str) -> Self:
+        """Measures a world that an engine with this name has compiled already."""
+        out = cls.__new__(cls)
+        out.world, out.engine, out.diagnostics = world, engine, []
+        out._set_engine(name)
+        return out
+
+    def _set_engine(self, name: str) -> None:
+        self.name = name
+        self.step: Callable[..., None] = self.engine.step
+        """Advance by `count` time steps (default one).  The engine's own method: a call in between costs time."""
+        self.bodies: list[tuple[str, str]] = self.engine.bodies
+        self.dof_names = [name for model in self.world.models for name in model.dof_names]
+
+    @cached_property
+    def body_masses(self) -> Array:
+        """The masses of all bodies, `(bodies)`, kg."""
+        return np.array([body.mass for body in self.world.bodies()])
+
+    @cached_property
+    def body_moments(self) -> Array:
+        """The moments of inertia about the centres of mass, `(bodies, 6)`: xx, yy, zz, xy, xz, yz, kg·m²."""
+        return np.array([body.moment for body in self.world.bodies()]).reshape(-1, 6)
 
     # --- motion ---------------------------------------------------------------------------------------
 
@@ -134,7 +168,7 @@ class MeasuredWorld:
     @property
     def positions(self) -> CoordinateArray:
         """The positions of all degrees of freedom, rad or m."""
-        return CoordinateArray.of(self, "positions", self.engine.positions)
+        return CoordinateArray.of(self, "positions", self._sound(self.engine.positions))
 
     @positions.setter
     def positions(self, values: ArrayLike) -> None:
@@ -143,7 +177,7 @@ class MeasuredWorld:
     @property
     def velocities(self) -> CoordinateArray:
         """The velocities of all degrees of freedom, rad/s or m/s."""
-        return CoordinateArray.of(self, "velocities", self.engine.velocities)
+        return CoordinateArray.of(self, "velocities", self._sound(self.engine.velocities))
 
     @velocities.setter
     def velocities(self, values: ArrayLike) -> None:
@@ -181,6 +215,10 @@ class MeasuredWorld:
         if not np.isfinite(array).all():
             raise ExoskelError("a state must be finite; this one has numbers that are not")
         self._controls("setting the state").state = array
+
+    def _sound(self, values: Array) -> Array:
+        """A part of the state; simulations raise DivergedError if it is not finite."""
+        return values
 
     def _checked(self, what: str, values: ArrayLike) -> Array:
         """Finite numbers, one per degree of freedom."""
@@ -257,12 +295,38 @@ class MeasuredWorld:
 
     @property
     def body_poses(self) -> Array:
-        return _read_only(self.engine.body_poses)
+        return _read_only(self._sound(self.engine.body_poses))
+
+    @property
+    def soft_points(self) -> SoftPoints:
+        """Positions of the points of soft bodies, `(points, 3)`, m, by the name of the body."""
+        found = self.engine.soft_points
+        if found is None:
+            raise ExoskelError(f"the {self.name} engine does not report the points of soft bodies")
+        return SoftPoints(self.soft_bodies, [_read_only(points) for points in found])
+
+    def skin_motion(self, model: Model) -> tuple[Array, Array, Array]:
+        """Masses, positions and velocities of all points of soft bodies of a model; none if they are not known."""
+        points, velocities = self.engine.soft_points, self.engine.soft_velocities
+        if not self.soft_bodies or points is None or velocities is None:
+            return np.empty(0), np.empty((0, 3)), np.empty((0, 3))
+        own = [body.soft for body in model.bodies if body.soft]
+        at = [number for number, (name, _) in enumerate(self.soft_bodies) if name == model.name]
+        masses = [
+            np.full(len(points[i]), soft.total_mass / max(1, len(points[i]))) for i, soft in zip(at, own, strict=True)
+        ]
+        places, speeds = (np.vstack([np.empty((0, 3)), *(rows[i] for i in at)]) for rows in (points, velocities))
+        return np.concatenate([np.empty(0), *masses]), places, speeds
+
+    @cached_property
+    def soft_bodies(self) -> list[tuple[str, str]]:
+        """The models and names of the soft bodies, in state order."""
+        return [(model.name, body.name) for model in self.world.models for body in model.bodies if body.soft]
 
     @property
     def body_velocities(self) -> Array:
         """The angular velocity and that of the origin of each body, `(bodies, 6)`, in world axes."""
-        return _read_only(self.engine.body_velocities)
+        return _read_only(self._sound(self.engine.body_velocities))
 
     @property
     def accelerations(self) -> CoordinateArray:
@@ -328,15 +392,17 @@ class MeasuredWorld:
             return Distances(self.world)
 
     def joint_reaction(self, joint: str | Joint) -> Wrench:
-        """What a joint exerts on its child in the next step: see `SimulatedJoint.reaction`."""
+        """The force and torque of a joint on its child in the next step: see `SimulatedJoint.reaction`."""
         return self.reaction_from(self.step_dynamics("joint reactions"), self.joint(joint).joint)
 
     def reaction_from(self, dynamics: StepDynamics, joint: Joint) -> Wrench:
         """The reaction of a joint, about the joint's origin, from the result of `step_dynamics`."""
-        if joint.loop:
-            raise ExoskelError(f"joint {joint.name!r} closes a loop; the reactions of loops are not known")
+        if joint.kind == "amotor":
+            raise ExoskelError(f"joint {joint.name!r} is an angular motor, which has no reaction")
         number = self.body(joint.child).number
         row = dynamics.reactions[number]
+        if joint.loop:
+            row = dynamics.loop_reactions[[one for one in self.world.joints() if one.loop].index(joint)]
         arm = self.body_poses[number, :3, :3] @ np.array(joint.pose.position)
         return Wrench(row[3:], row[:3] - np.cross(arm, row[3:]))
 
@@ -363,15 +429,15 @@ class MeasuredWorld:
 
     def mass_matrix(self) -> Array:
         """The mass matrix, `(dofs, dofs)`."""
-        return np.asarray(self._controls("the mass matrix").mass_matrix())
+        return _read_only(self._controls("the mass matrix").mass_matrix())
 
     def bias_forces(self) -> Array:
         """Coriolis, centrifugal and gravity forces, `(dofs)`."""
-        return np.asarray(self._controls("bias forces").bias_forces())
+        return _read_only(self._controls("bias forces").bias_forces())
 
     def gravity_forces(self) -> Array:
         """The forces that hold the bodies against gravity, `(dofs)`: the bias forces at rest."""
-        return np.asarray(self._controls("gravity forces").gravity_forces())
+        return _read_only(self._controls("gravity forces").gravity_forces())
 
     def inverse_dynamics(self, accelerations: ArrayLike) -> Array:
         """The forces with which the next step has these accelerations, `(dofs)`, springs and dampers included.
@@ -396,8 +462,8 @@ class MeasuredWorld:
 
     def jacobian(self, body: Body | str, point: ArrayLike | None = None) -> Array:
         """The Jacobian of a point in a body's frame (m): `(6, dofs)`, angular velocity first, both in world axes."""
-        place = _ZERO if point is None else np.asarray(point, dtype=np.float64)
-        return np.asarray(self._controls("jacobians").jacobian(self.body(body).body, place))
+        place = _ZERO if point is None else vector3(f"the point of body {self.body(body).path!r}", point)
+        return _read_only(self._controls("jacobians").jacobian(self.body(body).body, place))
 
     def _found_body(self, body: BodyLike) -> SimulatedBody:
         return body if isinstance(body, SimulatedBody) else self.body(body)
@@ -423,6 +489,17 @@ class MeasuredWorld:
         if found is None:
             raise ExoskelError(f"the {self.name} engine does not support {operation}")
         return found
+
+
+def fastest_body(world: World, velocities: Array) -> str:
+    """The path of the body whose joint has the largest velocity, or one that is not finite."""
+    worst, first = int(np.argmax(np.nan_to_num(np.abs(velocities), nan=np.inf))), 0
+    for model in world.models:
+        for joint in model.joints:
+            if worst < first + joint.dof_count:
+                return qualified_name(model.name, joint.child.name)
+            first += joint.dof_count
+    return world.name
 
 
 def _read_only(values: ArrayLike) -> Array:

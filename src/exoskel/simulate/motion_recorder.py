@@ -15,8 +15,8 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import DIVERGED
 from exoskel.engines.preflight import engine_notes
 from exoskel.scene.item import qualified_name
-from exoskel.simulate.measured_world import MeasuredWorld
-from exoskel.simulate.options import sample_stride, step_chunks, step_count
+from exoskel.simulate.measured_world import DivergedError, MeasuredWorld, fastest_body
+from exoskel.simulate.options import check_positive, sample_stride, step_chunks, step_count
 from exoskel.simulate.records import SampleRecorder, Sensor
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -29,14 +29,6 @@ _MAX_DISTANCE = 1e6
 """Metres from the origin beyond which a motion has diverged."""
 _MAX_COORDINATE = 1e10
 """A coordinate (rad, m) or speed beyond which a motion has diverged."""
-
-
-class DivergedError(ExoskelError):
-    """The motion diverged.  `trajectory` has the valid samples; the last one is the last valid state."""
-
-    def __init__(self, message: str, trajectory: Trajectory) -> None:
-        super().__init__(message)
-        self.trajectory = trajectory
 
 
 class Summary(Struct, frozen=True):
@@ -75,10 +67,10 @@ def record_motion(
 
 
 def check_times(duration: float, every: float | None) -> None:
-    if not (np.isfinite(duration) and duration >= 0.0):
-        raise ExoskelError(f"the duration must be finite and not negative, not {duration}")
-    if every is not None and not (np.isfinite(every) and every > 0.0):
-        raise ExoskelError(f"the time between samples must be positive and finite, not {every}")
+    if duration is None:
+        raise ExoskelError("the duration must be finite and not negative, not None")
+    check_positive("the duration", duration, or_zero=True)
+    check_positive("the time between samples", every)
 
 
 class _RunRecorder:
@@ -101,7 +93,7 @@ class _RunRecorder:
         self.recorder = recorder
         self.progress = progress
         self.rows: list[tuple[float, Array, Array, Array, tuple[float, float]]] = []
-        initial = np.abs(simulation.body_poses[:, :3, 3])
+        initial = np.abs(simulation.engine.body_poses[:, :3, 3])
         self.max_distance = _MAX_DISTANCE + 10.0 * float(np.nan_to_num(initial).max(initial=0.0))
         self.most_contacts = 0
         self.constraint_error = 0.0
@@ -123,7 +115,9 @@ class _RunRecorder:
             interrupted = True
         except DivergedError:
             raise
-        except ExoskelError as error:  # from the engine, such as a child process that crashed
+        except ExoskelError as error:  # such as a child process that crashed; its samples are worth keeping
+            if not done and self.controller is not None:  # a mistake, such as a wrong number of forces
+                raise
             raise DivergedError(f"{error}, after {self.rows[-1][0]:.4g} s", self._trajectory(0.0, False)) from None
         return self._trajectory(clock.perf_counter() - begin, interrupted)
 
@@ -145,14 +139,14 @@ class _RunRecorder:
             if forces is not None:
                 self.simulation.forces = forces
         except Exception:
-            one = self.simulation
+            one = self.simulation.engine
             self._check(one.body_poses, one.positions, one.velocities)  # a state that diverged is the reason
             raise
 
     def _record(self) -> None:
         one = self.simulation
-        poses = one.body_poses
-        positions, velocities = np.asarray(one.positions), np.asarray(one.velocities)
+        poses = one.engine.body_poses
+        positions, velocities = np.asarray(one.engine.positions), np.asarray(one.engine.velocities)
         self._check(poses, positions, velocities)
         row = (one.time, spatial.pose7(poses), positions, velocities, one.energy)
         self.recorder.take()
@@ -172,21 +166,11 @@ class _RunRecorder:
         if len(diverged):
             problem = f"the motion of {qualified_name(*self.simulation.bodies[int(diverged[0])])!r} diverged"
         elif problem in ("", DIVERGED):
-            problem = f"the motion of {self._fastest_body(coordinates[-1])!r} diverged"
+            problem = f"the motion of {fastest_body(self.simulation.world, coordinates[-1])!r} diverged"
         if not self.rows:
             raise ExoskelError(f"{problem} before the first step: the initial state is invalid")
         when = f"between {self.rows[-1][0]:.4g} and {self.simulation.time:.4g} s"
         raise DivergedError(f"{problem} {when}; try a smaller time step", self._trajectory(0.0, interrupted=False))
-
-    def _fastest_body(self, velocities: Array) -> str:
-        """The path of the body whose joint has the largest velocity, or one that is not finite."""
-        worst, first = int(np.argmax(np.nan_to_num(np.abs(velocities), nan=np.inf))), 0
-        for model in self.simulation.world.models:
-            for joint in model.joints:
-                if worst < first + joint.dof_count:
-                    return qualified_name(model.name, joint.child.name)
-                first += joint.dof_count
-        return self.simulation.world.name
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)

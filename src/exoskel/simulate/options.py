@@ -72,7 +72,7 @@ def numbers(what: str, values: Any) -> Array:
     """An array of finite numbers."""
     try:
         found = spatial.array(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ExoskelError(f"{what} must be numbers, in rows of the same length") from None
     if not np.isfinite(found).all():
         raise ExoskelError(f"{what} must be finite")
@@ -83,7 +83,7 @@ def vector3(what: str, values: Any) -> Array:
     """Three finite numbers."""
     try:
         found = spatial.array(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ExoskelError(f"{what} is {values!r}, but must be 3 numbers") from None
     if found.shape != (3,):
         raise ExoskelError(f"{what} has the shape {found.shape}, but must have 3 numbers")

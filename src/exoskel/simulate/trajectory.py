@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.engines.interface import Contact
-from exoskel.scene.item import UnknownNameError, not_found_message
+from exoskel.scene.item import UnknownNameError, not_found_message, qualified_name
 from exoskel.scene.world import Scene
+from exoskel.simulate.coordinate_array import SoftPoints
 from exoskel.source.atomic_write import check_writable, open_atomically
 from exoskel.source.file_access import open_referenced
 from exoskel.source.file_lookup import lower_first
@@ -34,15 +36,22 @@ FORMAT = 1
 MAX_BYTES = 16 * 2**30
 
 
+SOFT_POINTS = "soft_points:"
+"""The names of records of the points of soft bodies begin with this, followed by `model/body`."""
+
+
 class Record(Struct, frozen=True, eq=False):
     """Values that were recorded at each sample, `(T, …)`, and the names of their columns in tables."""
 
     values: Array
     columns: list[str]
 
+    def __repr__(self) -> str:
+        return f"Record(shape={self.values.shape})"
+
 
 class ContactRecord(Struct, frozen=True, eq=False):
-    """The contacts of all samples, one row each: the number of the `sample`, and what `Contact` has.
+    """The contacts of all samples: one row per contact, with its `sample` number and the fields of `Contact`.
 
     `bodies` are numbers of bodies in `body_names`, -1 for the world.
     """
@@ -54,6 +63,10 @@ class ContactRecord(Struct, frozen=True, eq=False):
     normal: Array
     depth: Array
     force: Array
+
+    def __repr__(self) -> str:
+        bodies = pluralize(len(self.pairs()), "pair")
+        return f"ContactRecord({pluralize(len(self.sample), 'contact')}, {bodies} of bodies)"
 
     @classmethod
     def of(cls, samples: Sequence[Sequence[Contact]], body_names: list[str]) -> ContactRecord:
@@ -91,7 +104,7 @@ class ContactRecord(Struct, frozen=True, eq=False):
         return [(names[a], names[b]) for a, b in found]
 
     def forces(self, first: str, second: str, samples: int) -> Array:
-        """The sum of the contact forces of one body on another in each of so many samples, `(samples, 3)`, N."""
+        """The sum of the contact forces of one body on another at each sample, `(samples, 3)`, N."""
         names = [*self.body_names, "world"]
         out = np.zeros((samples, 3))
         for pair, sign in (((first, second), 1.0), ((second, first), -1.0)):
@@ -111,7 +124,8 @@ class Trajectory:
     (T, D)` in the scene's coordinates; `energy (T, 2)`, kinetic and potential, in J.  `meta` is metadata,
     with the `[model, body]` pairs of the names `model/body`, and `diagnostics`: what the engine does differently from
     the scene.  `records` has what was recorded besides, by name; `trajectory["forces"]` are the values of a record.
-    `contacts` are the contacts of all samples, if they were recorded.
+    `contacts` are the contacts of all samples, if they were recorded.  `soft_points` are the points of soft bodies,
+    `(T, points, 3)`, m, by the name of the body.
     """
 
     def __init__(
@@ -153,6 +167,14 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.time)
 
+    @property
+    def soft_points(self) -> SoftPoints:
+        """The points of soft bodies at each sample, `(T, points, 3)`, m, by the name of the body."""
+        pairs = {qualified_name(*pair): (str(pair[0]), str(pair[1])) for pair in self.meta.get("bodies", [])}
+        found = {name.removeprefix(SOFT_POINTS): name for name in self.records if name.startswith(SOFT_POINTS)}
+        bodies = [pairs.get(path, (path, path)) for path in found]
+        return SoftPoints(bodies, [self.records[name].values for name in found.values()])
+
     def __getitem__(self, name: str) -> Array:
         """The values of a record, `(T, …)`."""
         if name in self.records:
@@ -161,13 +183,23 @@ class Trajectory:
         raise ExoskelError(f"{name!r} was not recorded, but {known}; use run(..., record=[{name!r}])")
 
     def contact_force(self, first: str, second: str) -> Array:
-        """The contact force of one body on another, `model/body`, at each sample, `(T, 3)`, N."""
+        """The contact force of one body on another, by name or as `model/body`, at each sample, `(T, 3)`, N."""
         if self.contacts is None:
             raise ExoskelError('contacts were not recorded; use run(..., record=["contacts"])')
-        for name in (first, second):
-            if name not in (*self.body_names, "world"):
-                raise UnknownNameError(not_found_message(name, [*self.body_names, "world"], "body", "the trajectory"))
-        return self.contacts.forces(first, second, len(self))
+        return self.contacts.forces(self._body_path(first), self._body_path(second), len(self))
+
+    def _body_path(self, name: str) -> str:
+        """The path of a body, which may be given by its name if no other model has one of that name."""
+        if name in self.body_names or name == "world":
+            return name
+        same = [path for path in self.body_names if path.rpartition("/")[2] == name]
+        if len(same) > 1:
+            raise UnknownNameError(
+                f"{len(same)} models have a body called {name!r}; use {' or '.join(map(repr, same))}"
+            )
+        if not same:
+            raise UnknownNameError(not_found_message(name, [*self.body_names, "world"], "body", "the trajectory"))
+        return same[0]
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
@@ -264,8 +296,11 @@ class Trajectory:
         return pandas.DataFrame(self.columns())
 
     def columns(self) -> dict[str, Array]:
-        """Columns with a number for each sample: time, coordinates, energies, poses by body, records, and the contact
-        forces of each pair of bodies that touch."""
+        """The motion as table columns, one number for each sample.
+
+        These are time, coordinates, energies, poses by body, records, and the contact forces of each pair of bodies
+        that touch.
+        """
         columns: dict[str, Array] = {"time": self.time}
         for i, name in enumerate(column_names(self.dof_names, self.meta)):
             columns[f"q:{name}"] = self.positions[:, i]
@@ -437,7 +472,7 @@ def _read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[tupl
     return shape, kind
 
 
-def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
     with archive.open(entry) as file:
         array = np.lib.format.read_array(file, allow_pickle=False)
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # no other program reads these

@@ -110,21 +110,49 @@ class _Layout:
         element, order, depth = container.element, container.order, container.depth
         self._record_gaps(element)
         head = b"<" + self._tag(element, order) + b">"
-        children: Sequence[RawElement | RawNode] = element.children
         if element.has_comments:
             first = _comments_after_start_tag(element)
             head += b"".join(b" " + self._copy(comment) for comment in first)
-            units, last = _units(children[len(first) :])
+            units, last = _units(element.children[len(first) :])
+            lines = self._lines(_sort_units(units, order) if order is not None else units, last, depth + 1)
         else:
-            units, last = [_Unit(child) for child in children if isinstance(child, RawElement)], []
-        if order is not None:
-            units = _sort_units(units, order)
-        lines = self._lines(units, last, depth + 1)
+            lines = self._lines_without_comments(element, order, depth + 1)
         if lines:
             lines[0] = self._break(0, depth + 1)  # no empty line before the first child
         lines.append(self._break(0, depth) + b"</" + element.name + b">")
         lines.insert(0, head)
         return lines
+
+    def _lines_without_comments(self, element: RawElement, order: ChildOrder | None, depth: int) -> list[_Part]:
+        """The same as `_lines` for an element that contains elements only, as nearly all do."""
+        children: list[RawElement] = element.children  # type: ignore[assignment]
+        ranked = [UNKNOWN] * len(children) if order is None else [order.child(child.name) for child in children]
+        if order is not None and len(children) > 1 and (places := _sorted_places(ranked, order)) is not None:
+            children, ranked = [children[i] for i in places], [ranked[i] for i in places]
+        margin = self._break(0, depth)
+        parts: list[_Part] = []
+        for child, (_, own) in zip(children, ranked, strict=True):
+            parts.append(self.line_end + margin if child.line_breaks > 1 else margin)
+            if not child.children:
+                parts.append(self._leaf(child, own))
+            else:
+                parts.append(self._element(child, own, depth))
+        return parts
+
+    def _element(self, element: RawElement, order: ChildOrder | None, depth: int) -> _Part:
+        if element.children and not element.has_text and not _has_fixed_content(element, order):
+            return _Container(element, order, depth)
+        return self._on_one_line(element, order)
+
+    def _leaf(self, element: RawElement, order: ChildOrder | None) -> bytes:
+        """An element without children; nearly all consist of tags and a value in canonical form."""
+        if order is not None and order.kind is not None and not element.attributes and not order.opaque:
+            inside, outside, size = element.inside, element.outside, len(element.name)
+            if inside - element.start == size + 2 and element.end - outside == size + 3 and outside > inside:
+                content = self.source[inside:outside]
+                if self.numbers.format(order.kind, content) == content:
+                    return self.source[element.start : element.end]
+        return self._on_one_line(element, order)
 
     def _lines(self, units: list[_Unit], last: list[RawNode], depth: int) -> list[_Part]:
         """Every element and comment after a line break; comments that follow an element on its line after a space."""
@@ -133,11 +161,7 @@ class _Layout:
             for comment in unit.before:
                 parts += (self._break(comment.line_breaks, depth), self._copy(comment))
             element, order = unit.element, unit.order
-            parts.append(self._break(element.line_breaks, depth))
-            if element.children and not element.has_text and not _has_fixed_content(element, order):
-                parts.append(_Container(element, order, depth))
-            else:
-                parts.append(self._on_one_line(element, order))
+            parts += (self._break(element.line_breaks, depth), self._element(element, order, depth))
             for comment in unit.after:
                 parts += (b" ", self._copy(comment))
         for comment in last:
@@ -217,17 +241,23 @@ def _units(children: Sequence[RawElement | RawNode]) -> tuple[list[_Unit], list[
 
 def _sort_units(units: list[_Unit], order: ChildOrder) -> list[_Unit]:
     """Sort elements in the order of the vocabulary; unknown elements stay after the sibling they follow."""
+    ranked = [order.child(unit.element.name) for unit in units]
+    for unit, (_, own) in zip(units, ranked, strict=True):
+        unit.order = own
+    places = _sorted_places(ranked, order)
+    return units if places is None else [units[i] for i in places]
+
+
+def _sorted_places(ranked: list[RankedChild], order: ChildOrder) -> list[int] | None:
+    """The places of children in the order of the vocabulary; None if they are in order."""
     rank, in_order = -1, True
     ranks: list[int] = []
-    for unit in units:
-        own, unit.order = order.child(unit.element.name)
+    for own, _ in ranked:
         if own is not None:
             in_order = in_order and own >= rank
             rank = own
         ranks.append(rank)
-    if in_order or order.is_ordered:
-        return units
-    return [units[i] for i in sorted(range(len(units)), key=ranks.__getitem__)]
+    return None if in_order or order.is_ordered else sorted(range(len(ranked)), key=ranks.__getitem__)
 
 
 def _comments_after_start_tag(element: RawElement) -> list[RawNode]:
@@ -399,12 +429,13 @@ _COMMENT = rb"<!--.*?-->|<\?.*?\?>"
 _SUBSET = rb"""\[(?:%b|%b|[^\]"'])*+\][ \t\r\n]*""" % (_COMMENT, _QUOTED)
 _DOCTYPE = rb"""<!DOCTYPE(?:%b|[^"'\[>])*+(?:%b)?>""" % (_QUOTED, _SUBSET)
 _TOKEN = re.compile(
-    rb"([^<]+)"  # 1: text
-    rb"|</([^ \t\r\n>]+)[ \t\r\n]*>"  # 2: an end tag
+    rb"([^<]*+)(?:"  # 1: text before
+    rb"</([^ \t\r\n>]+)[ \t\r\n]*>"  # 2: an end tag
     rb"|<([^ \t\r\n/>!?]+)((?:%b)*+)[ \t\r\n]*+"  # 3, 4: a start tag and its attributes,
     rb"(?:>([^<]*+)(</)\3[ \t\r\n]*+>|(/)>|>)"  # 5, 6: and all of a leaf up to its end tag; 7: an empty one
     rb"|(%b|%b)"  # 8: a comment, an instruction, the document type declaration
-    rb"|(<!\[CDATA\[.*?\]\]>)" % (_ATTRIBUTE, _COMMENT, _DOCTYPE),  # 9
+    rb"|(<!\[CDATA\[.*?\]\]>)"  # 9
+    rb"|\Z)" % (_ATTRIBUTE, _COMMENT, _DOCTYPE),
     re.DOTALL,
 )
 _TEXT, _END, _START, _LEAF, _EMPTY, _PIECE = 1, 2, 4, 6, 7, 8
@@ -455,53 +486,46 @@ def parse_raw_tree(text: bytes) -> RawElement:
     Raises ValueError for text that is not well-formed; callers parse it with lxml first, which gives the reason.
     """
     top = here = RawElement(b"", b"", 0, 0, len(text), len(text), 0, 0, False, [])
+    siblings = top.children
     ancestors: list[RawElement] = []
     breaks = at = 0
     for match in _TOKEN.finditer(text):
-        start, end = match.span()
-        if start != at:
+        if match.start() != at:
             break
-        at = end
+        before, name, attributes, content = match.group(1, 3, 4, 5)
+        start, at = at + len(before), match.end()
+        breaks = 0
+        if before:
+            breaks = count_line_ends(before)
+            here.has_text |= not before.isspace()
         kind = match.lastindex
-        if kind == _TEXT:
-            breaks = count_line_ends(match[1])
-            here.has_text |= not match[1].isspace()
-            continue
         if kind == _LEAF:
             inside, outside = match.span(5)
-            has_text = outside > inside and not match[5].isspace()
-            _add_child(
-                here, RawElement(match[3], match[4], start, inside, outside, end, breaks, 0, has_text, _NO_CHILDREN)
-            )
-        elif kind in (_START, _EMPTY):
-            node = RawElement(match[3], match[4], start, end, end, end, breaks, 0, False, _NO_CHILDREN)
-            _add_child(here, node)
-            if kind == _START:
-                ancestors.append(here)
-                here = node
+            has_text = outside > inside and not content.isspace()
+            siblings.append(RawElement(name, attributes, start, inside, outside, at, breaks, 0, has_text, _NO_CHILDREN))
+        elif kind == _START:
+            ancestors.append(here)
+            here = RawElement(name, attributes, start, at, at, at, breaks, 0, False, [])
+            siblings.append(here)
+            siblings = here.children
         elif kind == _END:
             if here.name != match[2]:
-                at = start
+                at = -1
                 break
-            here.outside, here.end, here.last_line_breaks = start, end, breaks
+            here.outside, here.end, here.last_line_breaks = start, at, breaks
             here = ancestors.pop()
+            siblings = here.children
+        elif kind == _EMPTY:
+            siblings.append(RawElement(name, attributes, start, at, at, at, breaks, 0, False, _NO_CHILDREN))
         elif kind == _PIECE:
-            _add_child(here, RawNode(start, end, breaks))
+            siblings.append(RawNode(start, at, breaks))
             here.has_comments = True
-        else:
+        elif kind != _TEXT:
             here.has_text = True
-        breaks = 0
     if ancestors or at != len(text):
-        raise ValueError(f"the document is not well-formed at byte {at}")
+        raise ValueError("the document is not well-formed")
     top.last_line_breaks = breaks
     return top
-
-
-def _add_child(parent: RawElement, child: RawElement | RawNode) -> None:
-    if parent.children is _NO_CHILDREN:
-        parent.children = [child]
-    else:
-        parent.children.append(child)
 
 
 def split_attributes(raw: bytes) -> list[tuple[bytes, bytes]]:
@@ -511,5 +535,5 @@ def split_attributes(raw: bytes) -> list[tuple[bytes, bytes]]:
 
 def count_line_ends(text: bytes) -> int:
     """The number of line ends in a text: LF, CR LF and a lone CR each are one."""
-    feeds = text.count(b"\n")
-    return feeds + text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else feeds
+    line_feeds = text.count(b"\n")
+    return line_feeds + text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else line_feeds

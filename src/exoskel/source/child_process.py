@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -36,6 +35,8 @@ class ChildProcess:
     """A worker module in its own process, connected by its standard input and output."""
 
     def __init__(self, module: str, environment: Mapping[str, str] | None = None) -> None:
+        import subprocess
+
         self._is_late = False
         self._process = subprocess.Popen(
             worker_command(module),

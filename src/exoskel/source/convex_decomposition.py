@@ -12,28 +12,28 @@ import os
 import sys
 from contextlib import suppress
 from copy import copy
-from importlib import metadata, util
+from importlib import util
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from msgspec import Struct, structs
+from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.copies import copy_world
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import unique_name
+from exoskel.scene.merge import copy_world
 from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
-from exoskel.source.atomic_write import WriteError, write_atomically
+from exoskel.source.atomic_write import TemporaryFolder, WriteError, write_atomically
 from exoskel.source.child_process import ChildFailedError, ChildProcess
-from exoskel.source.convexity import MAX_SLABS, has_hollows
 from exoskel.source.file_access import read_referenced
 from exoskel.source.meshes import MeshError, MeshFiles, Triangles, obj_bytes
-from exoskel.source.temporary_files import TemporaryFolder
+from exoskel.source.surface import MAX_SLABS, has_hollows
 from exoskel.spatial import Array
 
 DECOMPOSITION_PASS = "shapes.convex_parts"
@@ -174,6 +174,8 @@ def _ask(request: bytes) -> ConvexMeshes:
 
 
 def _cache_file(request: bytes) -> Path:
+    from importlib import metadata  # it loads modules for e-mail
+
     given = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA", "") if os.name == "nt" else "")
     try:
         version = metadata.version("coacd")
@@ -222,7 +224,7 @@ def _decode(stream: IO[bytes]) -> ConvexMeshes | None:
     return found
 
 
-def _receive(stream: IO[bytes], rows: int, kind: str) -> Any:
+def _receive(stream: IO[bytes], rows: int, kind: str) -> NDArray[Any] | None:
     size = rows * 3 * 8
     content = stream.read(size) if 0 <= rows < _MOST_ROWS else b""
     return np.frombuffer(bytearray(content), dtype=kind).reshape(rows, 3) if len(content) == size else None

@@ -98,7 +98,7 @@ class Document:
         limit.
         """
         if len(self.data) > limits.bytes:
-            raise MalformedError(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
+            raise MalformedError(f"the file is too large; the limit is {limits.bytes} bytes", limit="bytes")
         text = self._decode()
         if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
             raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
@@ -131,7 +131,7 @@ class Document:
                 reason = f"an element has {len(scan.attributes(node))} attributes; the limit is {most}"
                 raise MalformedError(reason, scan.position(scan.tag(node)), limit="attributes")
 
-    def _parser(self, recover: bool = False) -> Any:
+    def _parser(self, recover: bool = False) -> etree.XMLParser:
         """A parser that does not load or expand anything.  We limit sizes and depth ourselves."""
         return etree.XMLParser(
             encoding=self.encoding.codec if self.encoding.scannable else "utf-8",

@@ -6,7 +6,6 @@ Nothing here scans the whole document: the cost of editing one body does not dep
 from __future__ import annotations
 
 import re
-from html import unescape
 
 import numpy as np
 
@@ -77,6 +76,8 @@ class Elements:
         return {name: self._value(span) for name, span in self.scan.attributes(node).items()}
 
     def _value(self, span: Span) -> str:
+        from html import unescape
+
         return unescape(self.text[span.start : span.end].decode(self.scan.codec, "replace"))
 
     def child(self, node: int, tag: str) -> int:

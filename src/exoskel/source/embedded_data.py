@@ -24,7 +24,7 @@ from exoskel.scene.json_codec import (
     decode_item,
     decode_json,
     field_value,
-    fingerprint,
+    has_fingerprint,
     set_dofs,
 )
 from exoskel.scene.model import Model
@@ -195,7 +195,7 @@ class EmbeddedReader:
         field = element.field
         try:
             value = decode_field(type(item), field, data)
-            if fingerprint(field_value(item, field)) != element.fingerprint:
+            if not has_fingerprint(field_value(item, field), element.fingerprint):
                 self.report(f"{self.code}.stale", element.number, name=field)
                 if field in POSE_FIELDS:
                     self.moved.add(id(self._model_of(item)))

@@ -232,7 +232,7 @@ class EmbeddedDataFormat(ABC):
 
     @abstractmethod
     def insert(self, patch: Patch, node: int, new: Sequence[Markup], after: int, *, can_join: bool = True) -> None:
-        """Embed elements in an element, behind its child `after`.
+        """Embed elements in an element, following its child `after`.
 
         With `can_join`, they may join those that are embedded already.
         """
@@ -342,12 +342,12 @@ class ExtensionElements(EmbeddedDataFormat):
 
     def _extension(self, owner: Markup) -> Markup:
         """Our extension in an element; it is created if missing."""
-        names = ((child, child.attributes.get(self.name_attribute)) for child in owner.children)
-        found = next((child for child, name in names if name == _EXTENSION), None)
-        if found is None:
-            found = self.new(_EXTENSION)
-            owner.children.insert(1 if owner.tag == "world" else len(owner.children), found)
-        return found
+        for child in owner.children:
+            if child.attributes.get(self.name_attribute) == _EXTENSION:
+                return child
+        made = self.new(_EXTENSION)
+        owner.children.insert(1 if owner.tag == "world" else len(owner.children), made)
+        return made
 
     def elements_in(self, elements: Elements, node: int) -> list[int]:
         return [inner for extension in _extensions_in(elements, node) for inner in elements.children(extension)]
@@ -482,7 +482,7 @@ def _without_world_data(extension: Tree) -> Tree | None:
     rest = deepcopy(extension)
     for child in [c for c in rest if _is_world_data(c)]:
         before = child.getprevious()
-        if before is not None:  # removing an element also removes the text behind it
+        if before is not None:  # removing an element also removes the text after it
             before.tail = (before.tail or "") + (child.tail or "")
         else:
             rest.text = (rest.text or "") + (child.tail or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from msgspec import Struct
 
@@ -24,7 +25,12 @@ _START = (
     "A-Za-z_:\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_NAME = re.compile(f"[{_START}][{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*")
+
+
+@cache
+def _name_pattern() -> re.Pattern[str]:
+    """Matches a name.  Compiling it takes as long as reading a small file."""
+    return re.compile(f"[{_START}][{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*")
 
 
 class Prolog(Struct, frozen=True):
@@ -67,7 +73,7 @@ def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]]
     """
 
     def escape(reference: re.Match[bytes]) -> bytes:
-        is_name = _NAME.fullmatch(reference[1].decode(codec, "replace"))
+        is_name = _name_pattern().fullmatch(reference[1].decode(codec, "replace"))
         return b"&amp;%b;" % reference[1] if is_name else reference[0]
 
     pieces: list[bytes] = []

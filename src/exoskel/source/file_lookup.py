@@ -6,6 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -13,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from exoskel.diagnostics import SourceError
-from exoskel.source.file_access import is_inside, read_referenced
+from exoskel.source.file_access import paths_inside, read_referenced
 
 SAMPLE_SCHEME = "dart://sample/"
 DATA_PATH_VARIABLE = "DART_DATA_PATH"
@@ -153,9 +154,12 @@ class FoundFile(Struct, frozen=True):
 
 
 class _Candidate(NamedTuple):
-    """A candidate file, and the finding to report if it is chosen."""
+    """A candidate file, and the finding to report if it is chosen.
 
-    path: Path
+    Paths are strings until a file is found: a document may name many thousands that are missing.
+    """
+
+    path: str
     finding: str = ""
 
 
@@ -166,13 +170,13 @@ def find_file(reference: str, location: Location, paths: SearchPaths) -> FoundFi
     if text != reference:
         findings.append("spaces")
     if paths.resolver is not None and (supplied := paths.resolver(text)) is not None:
-        given = _filter_permitted([_Candidate(Path(supplied))], location, paths)
-        return FoundFile(given[0].path, tuple(findings)) if given else FoundFile(None, (*findings, "outside"))
+        given = _filter_permitted([_Candidate(os.fspath(supplied))], location, paths)
+        return FoundFile(Path(given[0].path), tuple(findings)) if given else FoundFile(None, (*findings, "outside"))
     candidates = _candidates(text, location, paths, findings)
     allowed = _filter_permitted(candidates, location, paths)
     for path, finding in allowed:
         if os.path.isfile(path):
-            return FoundFile(path, (*findings, finding) if finding else tuple(findings))
+            return FoundFile(Path(path), (*findings, finding) if finding else tuple(findings))
     if len(allowed) < len(candidates):
         findings.append("outside")
     elif text.startswith((SAMPLE_SCHEME, PACKAGE_SCHEME, MODEL_SCHEME)):
@@ -187,19 +191,21 @@ def find_file_as_dart(reference: str, location: Location, paths: SearchPaths) ->
 
     DART ignores the host of a URI.
     """
-    candidates = [_Candidate(path) for path in _literal_paths(reference, location)]
+    candidates = [_Candidate(os.fspath(path)) for path in _literal_paths(reference, location)]
     allowed = _filter_permitted(candidates, location, paths)
-    found = next((path for path, _ in allowed if os.path.isfile(path)), None)
-    return FoundFile(found, ("outside",) if len(allowed) < len(candidates) else ())
+    return FoundFile(_first_file(allowed), ("outside",) if len(allowed) < len(candidates) else ())
 
 
 def find_beside(file: Path, name: str, location: Location, paths: SearchPaths) -> FoundFile:
     """A file in the folder of another one, which names it without a path."""
     if name in ("", ".", "..") or "\0" in name or Path(name).name != name:
         return FoundFile(None)
-    allowed = _filter_permitted([_Candidate(file.with_name(name))], location, paths)
-    found = next((path for path, _ in allowed if os.path.isfile(path)), None)
-    return FoundFile(found, () if allowed else ("outside",))
+    allowed = _filter_permitted([_Candidate(os.fspath(file.with_name(name)))], location, paths)
+    return FoundFile(_first_file(allowed), () if allowed else ("outside",))
+
+
+def _first_file(candidates: list[_Candidate]) -> Path | None:
+    return next((Path(path) for path, _ in candidates if os.path.isfile(path)), None)
 
 
 def _filter_permitted(candidates: list[_Candidate], location: Location, paths: SearchPaths) -> list[_Candidate]:
@@ -207,7 +213,8 @@ def _filter_permitted(candidates: list[_Candidate], location: Location, paths: S
     if not paths.confine:
         return candidates
     home = location.directory
-    return [candidate for candidate in candidates if home is not None and is_inside(home, candidate.path)]
+    inside = paths_inside(home, (candidate.path for candidate in candidates)) if home is not None else ()
+    return [candidate for candidate in candidates if candidate.path in inside]
 
 
 _AUTHORITY = re.compile(r"//[^/]*")
@@ -231,7 +238,7 @@ def _candidates(text: str, location: Location, paths: SearchPaths, findings: lis
     if scheme.lower() == "file":
         return _file_uri(text, location, findings)
     if text.startswith(SAMPLE_SCHEME):
-        return [_Candidate(path) for path in sample_candidates(text)]
+        return [_Candidate(os.fspath(path)) for path in sample_candidates(text)]
     if text.startswith(PACKAGE_SCHEME):
         return _candidates_in(_package_folders, text.removeprefix(PACKAGE_SCHEME), location, paths)
     if text.startswith(MODEL_SCHEME):
@@ -255,8 +262,8 @@ def _file_uri(text: str, location: Location, findings: list[str]) -> list[_Candi
     if not path:
         findings.append("foreign_file_uri")
         return []
-    literal = [_Candidate(Path(text[7:]))] if text.startswith("file:///") else []
-    return [*literal, _Candidate(Path(path))]
+    literal = [_Candidate(_plain(text[7:]))] if text.startswith("file:///") else []
+    return [*literal, _Candidate(_plain(path))]
 
 
 def _spelling_candidates(text: str, location: Location, findings: list[str]) -> list[_Candidate]:
@@ -267,7 +274,11 @@ def _spelling_candidates(text: str, location: Location, findings: list[str]) -> 
     spellings.setdefault(unquote(text), "percent")
     spellings.setdefault(text.replace("\\", "/"), "backslash")
     spellings.setdefault(_TAIL.sub("", text), "")
-    return [_Candidate(path, finding) for spelling, finding in spellings.items() for path in _join(spelling, location)]
+    return [
+        _Candidate(os.fspath(path), finding)
+        for spelling, finding in spellings.items()
+        for path in _join(spelling, location)
+    ]
 
 
 def _join(name: str, location: Location) -> list[Path]:
@@ -292,7 +303,7 @@ _PACKAGE_FILE_BYTES = 2**16
 _PACKAGE_NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 
-_Folders = Callable[[str, Location, SearchPaths], Iterator[Path]]
+_Folders = Callable[[str, Location, SearchPaths], Iterator[str]]
 
 
 def _candidates_in(folders: _Folders, name_and_rest: str, location: Location, paths: SearchPaths) -> list[_Candidate]:
@@ -300,67 +311,92 @@ def _candidates_in(folders: _Folders, name_and_rest: str, location: Location, pa
     name, _, rest = name_and_rest.partition("/")
     if "\0" in name_and_rest or name in ("", ".", ".."):
         return []
-    return [_Candidate(folder / rest) for folder in folders(name, location, paths)]
+    rest = _plain(rest)
+    return [_Candidate(os.path.join(folder, rest) if rest else folder) for folder in folders(name, location, paths)]
+
+
+def _plain(path: str) -> str:
+    """A path without slashes at its end: such a path could only be a folder."""
+    return path.rstrip("/")
 
 
 def find_package(name: str, location: Location, paths: SearchPaths) -> Path | None:
     """The folder of a package of ROS, searched as for `package://NAME`."""
-    return next(
-        (one.path for one in _candidates_in(_package_folders, name, location, paths) if one.path.is_dir()), None
-    )
+    candidates = _candidates_in(_package_folders, name, location, paths)
+    return next((Path(one.path) for one in candidates if os.path.isdir(one.path)), None)
 
 
-def _package_folders(name: str, location: Location, paths: SearchPaths) -> Iterator[Path]:
+def _package_folders(name: str, location: Location, paths: SearchPaths) -> Iterator[str]:
     """A package of ROS: the caller's, one around or next to the document, an installed one, one in a workspace."""
     yield from _given_folders(name, paths)
-    if location.directory is not None:
-        yield from _packages_around(location.directory, name, paths.confine)
+    if location.path:
+        yield from _packages_around(os.path.dirname(location.path), name, paths.confine)
     for prefix in _environment_folders("AMENT_PREFIX_PATH", paths):
-        yield prefix / "share" / name
+        yield os.path.join(prefix, "share", name)
     for folder in _environment_folders("ROS_PACKAGE_PATH", paths):
-        yield folder if folder.name == name else folder / name
+        yield folder if os.path.basename(folder) == name else os.path.join(folder, name)
 
 
-def _model_folders(name: str, location: Location, paths: SearchPaths) -> Iterator[Path]:
+_NEAR_CONFINED = (".", "models")
+_NEAR = (*_NEAR_CONFINED, "..", "../models", "../..")
+"""Folders with models, seen from the document."""
+
+
+def _model_folders(name: str, location: Location, paths: SearchPaths) -> Iterator[str]:
     """A model of Gazebo: the caller's, one near the document, a package of ROS, one in the folders of resources."""
     yield from _given_folders(name, paths)
-    if location.directory is not None:
-        for near in (".", "models") if paths.confine else (".", "models", "..", "../models", "../.."):
-            yield Path(os.path.normpath(location.directory / near / name))
-        yield from _packages_around(location.directory, name, paths.confine)
+    if location.path:
+        directory = os.path.dirname(location.path)
+        for near in _folders_near(directory, paths.confine):
+            yield os.path.join(near, name)
+        yield from _packages_around(directory, name, paths.confine)
     for variable in ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH"):
         for folder in _environment_folders(variable, paths):
-            yield folder / name
+            yield os.path.join(folder, name)
 
 
-def _given_folders(name: str, paths: SearchPaths) -> Iterator[Path]:
+@lru_cache(maxsize=16)
+def _folders_near(directory: str, confine: bool) -> tuple[str, ...]:
+    return tuple(os.path.normpath(os.path.join(directory, near)) for near in (_NEAR_CONFINED if confine else _NEAR))
+
+
+@lru_cache(maxsize=16)
+def _folders_around(directory: str) -> tuple[str, ...]:
+    """A folder and all folders around it."""
+    folder = Path(directory)
+    return tuple(os.fspath(one) for one in (folder, *folder.parents))
+
+
+def _given_folders(name: str, paths: SearchPaths) -> Iterator[str]:
     if not isinstance(paths.packages, Mapping):
         for directory in paths.packages:
-            yield Path(directory) / name
+            yield os.path.join(directory, name)
     elif name in paths.packages:
-        yield Path(paths.packages[name])
+        yield os.fspath(paths.packages[name])
 
 
-def _environment_folders(variable: str, paths: SearchPaths) -> list[Path]:
+def _environment_folders(variable: str, paths: SearchPaths) -> list[str]:
     """The folders that an environment variable lists; none for a confined document."""
     named = "" if paths.confine else os.environ.get(variable, "")
-    return [Path(folder) for folder in named.split(os.pathsep) if folder]
+    return [_plain(folder) or "/" for folder in named.split(os.pathsep) if folder] if named else []
 
 
-def _packages_around(directory: Path, name: str, confine: bool) -> Iterator[Path]:
+def _packages_around(directory: str, name: str, confine: bool) -> Iterator[str]:
     """Packages that contain the document, and packages next to these.  A confined document sees its own folder only."""
-    for folder in (directory,) if confine else (directory, *directory.parents):
-        if _is_package(folder, name):
-            yield folder
-        if _is_package(folder / name, name):
-            yield folder / name
+    for folder in (directory,) if confine else _folders_around(directory):
+        for place in (folder, os.path.join(folder, name)):
+            if _is_package(place, name):
+                yield place
 
 
-def _is_package(folder: Path, name: str) -> bool:
+def _is_package(folder: str, name: str) -> bool:
     """Whether a folder is the package `name`: by the name in its `package.xml`, or else by its own name."""
+    file = os.path.join(folder, PACKAGE_FILE)
+    if not os.path.lexists(file):
+        return False
     try:
-        content = read_referenced(folder / PACKAGE_FILE, _PACKAGE_FILE_BYTES)
+        content = read_referenced(Path(file), _PACKAGE_FILE_BYTES)
     except OSError:
         return False
     stated = _PACKAGE_NAME.search(_COMMENT.sub(b"", content))
-    return (os.fsdecode(stated[1]) if stated else folder.name) == name
+    return (os.fsdecode(stated[1]) if stated else os.path.basename(folder)) == name

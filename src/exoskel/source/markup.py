@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -33,6 +34,8 @@ class Markup(Struct, eq=False):
     verbatim: str = ""
     placeholder: bool = False
     """The element is only for other readers: the data that it represents is embedded elsewhere."""
+    is_rounded: bool = False
+    """The numbers are computed from rounded ones, and are written with all digits."""
     comments: list[str] = field(default_factory=list)
     """Comments before the element."""
     closing_comments: list[str] = field(default_factory=list)
@@ -101,12 +104,15 @@ def escape_attribute(text: str) -> str:
     return text.translate(_ATTRIBUTE) if _in_attribute(text) else text
 
 
-_INVALID = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+@cache
+def _invalid_character() -> re.Pattern[str]:
+    """Matches a character that XML does not allow.  Compiling it takes as long as reading a small file."""
+    return re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
 def _check_characters(text: str) -> None:
     """Raise UnwritableError for characters that XML does not allow; they come from file names, for example."""
-    found = _INVALID.search(text)
+    found = _invalid_character().search(text)
     if found is None:
         return
     start = max(text.rfind(mark, 0, found.start()) for mark in '"<>') + 1
@@ -129,36 +135,35 @@ def serialize(root: Markup) -> str:
 
 def append_lines(root: Markup, margin: str, indent: str, lines: list[str]) -> None:
     """Append the lines of an element that is indented by `margin`."""
-    waiting: list[tuple[Markup, str] | list[str]] = [(root, margin)]
+    # Each entry has the elements that are still to be written, the lines after them, and the margin.
+    waiting: list[tuple[Iterator[Markup], list[str], str]] = [(iter((root,)), [], margin)]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, list):
-            lines += found
-            continue
-        element, margin = found
-        closing = _append_opening(element, margin, indent, lines)
-        if closing:
-            waiting.append(closing)
-            inside = margin + indent
-            waiting += [(child, inside) for child in reversed(element.children)]
+        siblings, closing, margin = waiting[-1]
+        for element in siblings:
+            if element.comments:
+                lines += [f"{margin}<!--{comment}-->" for comment in element.comments]
+            tag = element.tag
+            attributes = _attributes(element.attributes) if element.attributes else ""
+            if element.children or element.closing_comments:
+                inside = margin + indent
+                lines.append(f"{margin}<{tag}{attributes}>")
+                after = [f"{margin}</{tag}>"]
+                if element.closing_comments:
+                    after = [f"{inside}<!--{comment}-->" for comment in element.closing_comments] + after
+                waiting.append((iter(element.children), after, inside))
+                break
+            if tag == RAW_TAG:
+                lines.append(margin + element.verbatim)
+            elif element.text or element.verbatim:
+                lines.append(f"{margin}<{tag}{attributes}>{element.verbatim or escape_text(element.text)}</{tag}>")
+            else:
+                lines.append(f"{margin}<{tag}{attributes}/>")
+        else:
+            lines += closing
+            waiting.pop()
 
 
-def _append_opening(element: Markup, margin: str, indent: str, lines: list[str]) -> list[str]:
-    """Append the lines of an element up to its children; returns the lines after them, if it can have any."""
-    for comment in element.comments:
-        lines.append(f"{margin}<!--{comment}-->")
-    tag = element.tag
-    if tag == RAW_TAG:
-        lines.append(margin + element.verbatim)
-        return []
-    opening = f"{margin}<{tag}"
-    for name, value in element.attributes.items():
-        opening += f' {name}="{escape_attribute(value)}"'
-    if element.children or element.closing_comments:
-        lines.append(opening + ">")
-        return [*(f"{margin}{indent}<!--{comment}-->" for comment in element.closing_comments), f"{margin}</{tag}>"]
-    if element.text or element.verbatim:
-        lines.append(f"{opening}>{element.verbatim or escape_text(element.text)}</{tag}>")
-    else:
-        lines.append(opening + "/>")
-    return []
+def _attributes(attributes: dict[str, str]) -> str:
+    if _in_attribute("".join(attributes.values())):
+        attributes = {name: escape_attribute(value) for name, value in attributes.items()}
+    return "".join([f' {name}="{value}"' for name, value in attributes.items()])

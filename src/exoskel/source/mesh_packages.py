@@ -6,10 +6,8 @@ any other.
 
 from __future__ import annotations
 
-import base64
 import binascii
-import json
-import zipfile
+import os
 from collections.abc import Callable
 from io import BytesIO
 from math import isfinite
@@ -35,6 +33,8 @@ def glb_of(data: bytes, kind: str, folder: Path, limits: Limits, within: Path | 
 
 
 def _glb(header: dict[str, Any], binary: bytes) -> bytes:
+    import json
+
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 4)
     binary += b"\0" * (-len(binary) % 4)
@@ -54,22 +54,52 @@ _MAX_BUFFERS = 1000
 
 def _gltf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None) -> bytes:
     """Join all buffers; textures have no effect on triangles and are not read."""
+    import json
+
     try:
         header = json.loads(data)
     except (ValueError, RecursionError):
         raise MeshError("it is malformed: it is not JSON") from None
     if not isinstance(header, dict):
         raise MeshError("it is malformed: it is not a JSON object")
-    for name in ("images", "textures", "samplers"):
-        header.pop(name, None)
-    for material in _rows(header, "materials"):
-        inner = material.get("pbrMetallicRoughness")
-        for owner in (material, inner if isinstance(inner, dict) else {}):
-            for name in [name for name in owner if name.endswith("Texture")]:
-                del owner[name]
+    _drop_textures(header)
     joined = _join_buffers(header, folder, limits, within)
     header["buffers"] = [{"byteLength": len(joined)}]
     return _glb(header, joined)
+
+
+def _drop_textures(header: dict[str, Any]) -> None:
+    """Remove all images, which a reader would decode, and what refers to them."""
+    for name in ("images", "textures", "samplers"):
+        header.pop(name, None)
+    waiting: list[Any] = _rows(header, "materials")
+    while waiting:
+        owner = waiting.pop()
+        for name in [name for name in owner if name.endswith("Texture")]:
+            del owner[name]
+        waiting += [one for one in owner.values() if isinstance(one, dict)]
+
+
+_HEADER_START = 20
+"""Where the JSON of a GLB file starts: after the length and kind of its chunk."""
+
+
+def glb_without_textures(data: bytes) -> bytes:
+    """A GLB file without its images, which have no effect on triangles; with some extensions trimesh decodes them."""
+    import json
+
+    end = _HEADER_START + int.from_bytes(data[12:16], "little")
+    text = data[_HEADER_START:end]
+    if b'"images"' not in text:
+        return data
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        return data  # trimesh gives the reason
+    if not isinstance(header, dict):
+        return data
+    _drop_textures(header)
+    return _glb(header, data[end + 8 :])
 
 
 def _rows(owner: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -82,12 +112,19 @@ def _join_buffers(header: dict[str, Any], folder: Path, limits: Limits, within: 
     buffers = _rows(header, "buffers")
     if len(buffers) > _MAX_BUFFERS:
         raise MeshError(f"it has {len(buffers)} buffers; the limit is {_MAX_BUFFERS}")
+    known: dict[str, int] = {}
     starts: list[int] = []
     joined = bytearray()
     for buffer in buffers:
-        starts.append(len(joined))
-        joined += _buffer(buffer, folder, limits.mesh_bytes - len(joined), within)
-        joined += b"\0" * (-len(joined) % 4)
+        uri = buffer.get("uri")
+        if not isinstance(uri, str):
+            raise MeshError("it is malformed: a buffer has no uri")
+        place = uri if uri.startswith("data:") else os.path.normpath(folder / unquote(uri))
+        if place not in known:  # a file that is named again has no bytes of its own
+            known[place] = len(joined)
+            joined += _buffer(uri, folder, limits.mesh_bytes - len(joined), within)
+            joined += b"\0" * (-len(joined) % 4)
+        starts.append(known[place])
     for view in _rows(header, "bufferViews"):
         number, offset = view.get("buffer"), view.get("byteOffset", 0)
         if type(number) is not int or not 0 <= number < len(starts) or type(offset) is not int or offset < 0:
@@ -96,10 +133,7 @@ def _join_buffers(header: dict[str, Any], folder: Path, limits: Limits, within: 
     return bytes(joined)
 
 
-def _buffer(buffer: dict[str, Any], folder: Path, most: int, within: Path | None) -> bytes:
-    uri = buffer.get("uri")
-    if not isinstance(uri, str):
-        raise MeshError("it is malformed: a buffer has no uri")
+def _buffer(uri: str, folder: Path, most: int, within: Path | None) -> bytes:
     if uri.startswith("data:"):
         data = _data_of(uri)
     elif "://" in uri or uri.startswith("file:"):
@@ -116,6 +150,8 @@ def _buffer(buffer: dict[str, Any], folder: Path, most: int, within: Path | None
 
 
 def _data_of(uri: str) -> bytes:
+    import base64
+
     head, _, text = uri.partition(",")
     if not head.endswith(";base64"):
         raise MeshError("it is malformed: a data URI is not in base64")
@@ -128,9 +164,8 @@ def _data_of(uri: str) -> bytes:
 # --- 3MF ----------------------------------------------------------------------------------------------
 
 
-_MAX_UNPACKED, _MAX_RATIO = 32 * 2**20, 8
+_MAX_UNPACKED, _MAX_RATIO = 12 * 2**20, 10
 """The model of an archive may have this number of bytes, and in addition this number for each byte of the archive."""
-_PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _METRES = {"micron": 1e-6, "millimeter": 1e-3, "centimeter": 1e-2, "inch": 0.0254, "foot": 0.3048, "meter": 1.0}
 _MAX_NODES, _MAX_NESTING = 100_000, 50
 _FLOAT, _UNSIGNED = 5126, 5125
@@ -146,6 +181,8 @@ def _3mf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None) 
 
 def _unpacked_model(data: bytes, limits: Limits) -> bytes:
     """The bytes of the model in an archive; not more are unpacked than the limit."""
+    import zipfile
+
     most = min(limits.mesh_bytes, _MAX_UNPACKED + _MAX_RATIO * len(data))
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -153,7 +190,7 @@ def _unpacked_model(data: bytes, limits: Limits) -> bytes:
             found.sort(key=lambda one: one.filename.lower().lstrip("/") != "3d/3dmodel.model")
             if not found:
                 raise MeshError("it has no model")
-            if found[0].compress_type not in _PLAIN or found[0].flag_bits & 1:
+            if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or found[0].flag_bits & 1:
                 raise MeshError("it is compressed or encrypted in a way that is not supported")
             with archive.open(found[0]) as model:
                 unpacked = model.read(most + 1)
@@ -181,6 +218,7 @@ class _Package3mf:
         self._accessors: list[dict[str, Any]] = []
         self._meshes: list[dict[str, Any]] = []
         self._numbers: dict[str, int | None] = {}
+        self._components: dict[str, list[Any]] = {}
         self._nodes: list[dict[str, Any]] = []
 
     def glb(self) -> bytes:
@@ -217,7 +255,9 @@ class _Package3mf:
         mesh = self._mesh(name)
         if mesh is not None:
             node["mesh"] = mesh
-        children = [self._place(one, depth + 1) for one in self._objects[name].iterfind("{*}components/{*}component")]
+        if name not in self._components:  # an object may be large, and placed often
+            self._components[name] = self._objects[name].findall("{*}components/{*}component")
+        children = [self._place(one, depth + 1) for one in self._components[name]]
         if children:
             node["children"] = children
         return number
@@ -253,12 +293,11 @@ class _Package3mf:
 
 def _table(elements: Any, names: tuple[str, str, str]) -> Array:
     """The numbers in three attributes of each element."""
-    a, b, c = names
     try:
-        rows = [(float(one.get(a, "")), float(one.get(b, "")), float(one.get(c, ""))) for one in elements]
+        numbers = np.fromiter((float(one.get(name, "")) for one in elements for name in names), dtype=np.float64)
     except ValueError:
         raise MeshError("it is malformed: a coordinate is not a number") from None
-    return np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return numbers.reshape(-1, 3)
 
 
 def _matrix(text: str) -> list[float]:

@@ -7,8 +7,6 @@ bytes of the file.  An answer is a line of JSON, and for triangles their arrays.
 from __future__ import annotations
 
 import io
-import json
-import logging
 import os
 import re
 import sys
@@ -73,6 +71,8 @@ FORMATS = frozenset({"obj", "stl", "ply", "off", "dae", "glb"})
 
 def _parse(data: bytes, kind: str) -> Any:
     """All geometry of a file.  trimesh gets no resolver, so that a mesh file cannot load any other file."""
+    import logging
+
     import trimesh
 
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)
@@ -232,7 +232,7 @@ EXTENT, TRIANGLES = "extent", "triangles"
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Threads reserve memory, which counts towards the limit."""
 _MEGABYTE = 2**20
-_MEMORY = 1200 * _MEGABYTE
+_MEMORY = 950 * _MEGABYTE
 _MEMORY_PER_BYTE = 40
 _SECONDS, _SECONDS_PER_MEGABYTE = 6.0, 3.0
 _START_SECONDS = 20.0
@@ -263,6 +263,8 @@ def wall_seconds(size: int) -> float:
 
 def request(task: str, data: bytes, kind: str) -> bytes:
     """The request to read a file."""
+    import json
+
     return json.dumps({"task": task, "kind": kind, "size": len(data)}).encode() + b"\n" + data
 
 
@@ -289,6 +291,8 @@ def receive_triangles(stream: IO[bytes]) -> ColoredTriangles | None:
 
 
 def _receive(stream: IO[bytes]) -> dict[str, Any] | None:
+    import json
+
     line = stream.readline()
     if not line.endswith(b"\n"):
         return None
@@ -300,7 +304,7 @@ def _receive(stream: IO[bytes]) -> dict[str, Any] | None:
     return answer
 
 
-def _receive_array(stream: IO[bytes], rows: int | None, columns: int, kind: type[np.generic]) -> Any:
+def _receive_array(stream: IO[bytes], rows: int | None, columns: int, kind: type[np.generic]) -> NDArray[Any] | None:
     """Read an array of `rows` rows.  Returns None if `rows` is None, and after the process has ended."""
     if rows is None:
         return None
@@ -326,12 +330,16 @@ def _answer(task: str, data: bytes, kind: str, output: IO[bytes]) -> None:
 
 
 def _send(output: IO[bytes], content: dict[str, Any]) -> None:
+    import json
+
     output.write(json.dumps(content).encode() + b"\n")
     output.flush()
 
 
 def main() -> None:
     """Read one file."""
+    import json
+
     output = os.fdopen(os.dup(1), "wb")  # libraries may print to standard output
     os.dup2(2, 1)
     wanted = json.loads(sys.stdin.buffer.readline())

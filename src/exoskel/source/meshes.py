@@ -5,10 +5,8 @@ Files that expand to far more than they contain are read in a child process with
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import BytesIO
@@ -21,16 +19,17 @@ from lxml import etree
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import printable
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Bounds, Geometry, Mesh, TriMesh, kind_of
 from exoskel.source import file_lookup, mesh_parsing
 from exoskel.source.child_process import ChildFailedError, ChildProcess
 from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
-from exoskel.source.file_lookup import Location, SearchPaths
+from exoskel.source.file_lookup import Location, SearchPaths, working_folder_exists
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import format_number
-from exoskel.source.mesh_packages import GLB, PACKAGES, glb_of
+from exoskel.source.mesh_packages import GLB, PACKAGES, glb_of, glb_without_textures
 from exoskel.source.mesh_parsing import (
     FORMATS,
     ColoredTriangles,
@@ -64,6 +63,7 @@ def mesh_extent(
 
 
 def _extent(data: bytes, kind: str, is_patient: bool = True) -> Bounds:
+    data = glb_without_textures(data) if kind == GLB else data
     if check_expansion(data, kind):
         return parse_extent(data, kind)
     if not is_patient:
@@ -83,6 +83,7 @@ def load_colored_triangles(path: Path, limits: Limits = DEFAULT_LIMITS, within: 
     Faces with their own colours get their own vertices.
     """
     data, kind = _read(path, limits, within)
+    data = glb_without_textures(data) if kind == GLB else data
     if check_expansion(data, kind):
         return parse_triangles(data, kind)
     return _ask(mesh_parsing.TRIANGLES, data, kind, mesh_parsing.receive_triangles)
@@ -118,16 +119,27 @@ _CONVERTERS = {"3ds": "Assimp", "ac": "Assimp", "x3d": "Blender", "blend": "Blen
 
 
 def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | None]) -> T:
-    """Let a child process read a file."""
+    """Let a child process read a file.  One that was too complex is not tried again."""
+    import hashlib
+
+    digest = hashlib.blake2b(data).digest()
+    if digest in _TOO_COMPLEX:
+        raise ComplexMeshError(_TOO_COMPLEX[digest])
     child = ChildProcess(mesh_parsing.__name__, mesh_parsing.ENVIRONMENT)
     try:
         return child.request(mesh_parsing.request(task, data, kind), receive, mesh_parsing.wall_seconds(len(data)))
-    except mesh_parsing.TooMuchMemoryError as error:
-        raise ComplexMeshError(str(error)) from None
-    except ChildFailedError as error:
-        raise ComplexMeshError(f"it is too complex: {error}") from None
+    except (mesh_parsing.TooMuchMemoryError, ChildFailedError) as error:
+        reason = str(error) if not isinstance(error, ChildFailedError) else f"it is too complex: {error}"
+        if len(_TOO_COMPLEX) < _MOST_REMEMBERED:
+            _TOO_COMPLEX[digest] = reason
+        raise ComplexMeshError(reason) from None
     finally:
         child.close()
+
+
+_TOO_COMPLEX: dict[bytes, str] = {}
+"""Why files were too complex, by the digest of their content: for their extents, and again for their triangles."""
+_MOST_REMEMBERED = 1000
 
 
 def obj_bytes(points: Array, triangles: Triangles) -> bytes:
@@ -253,6 +265,13 @@ class MeshFinder:
         return structs.replace(mesh, path=str(path), extent=None if isinstance(extent, str) else extent)
 
 
+def locate_from_working_folder(mesh: Mesh) -> Mesh:
+    """A mesh that a program builds, with the path and extent of its file if there is one."""
+    location = Location(os.path.abspath("scene"), is_base=True) if working_folder_exists() else Location()
+    with no_edits():
+        return MeshFinder(location, SearchPaths(), DEFAULT_LIMITS).locate(mesh)
+
+
 # --- textures -----------------------------------------------------------------------------------------
 
 
@@ -306,9 +325,9 @@ class Expansion(Struct, frozen=True):
 
 
 _SIMPLE = Expansion(256.0, _MEGABYTE, 20_000.0)
-"""What is read without a child process; in addition, `size` may be four times that of the file."""
+"""The limits for reading in this process; in addition, `size` may be four times that of the file."""
 _LARGEST = Expansion(10_000.0, 256.0 * _MEGABYTE)
-"""What is read at all; in addition there may be a part for each 1,000 bytes, and `size` may be 64 times the file's."""
+"""The limits for reading at all; there may also be a part per 1,000 bytes, and `size` may be 64 times the file's."""
 
 
 def check_expansion(data: bytes, kind: str) -> bool:
@@ -384,6 +403,8 @@ _JSON_CHUNK = 20
 
 def _estimate_glb(data: bytes) -> Expansion:
     """Views of buffers, accessors, primitives that use them, and nodes that use meshes."""
+    import json
+
     text = data[_JSON_CHUNK : _JSON_CHUNK + int.from_bytes(data[12:16], "little")]
     try:
         header = json.loads(text)
@@ -397,7 +418,14 @@ def _estimate_glb(data: bytes) -> Expansion:
     copies = [*meshes, *used]
     parts = float(sum(map(len, copies)))
     is_compressed = b"KHR_draco_mesh_compression" in text
-    return Expansion(parts, views + sum(sizes) + sum(map(sum, copies)), inf if is_compressed else text.count(b"{"))
+    items = inf if is_compressed else text.count(b"{") + _edges(header)
+    return Expansion(parts, views + sum(sizes) + sum(map(sum, copies)), items)
+
+
+def _edges(header: Any) -> int:
+    """How often nodes are named by other nodes and by scenes: a few nodes can name each other very often."""
+    named = [one.get(of) for name, of in (("nodes", "children"), ("scenes", "nodes")) for one in _rows(header, name)]
+    return sum(len(one) for one in named if isinstance(one, list))
 
 
 def _rows(owner: Any, name: str) -> list[dict[str, Any]]:
@@ -434,6 +462,8 @@ _INSTANCE_ITEMS = 100
 
 def _estimate_dae(data: bytes) -> Expansion:
     """The instances of each geometry, through all nodes that instance each other."""
+    import zipfile
+
     if zipfile.is_zipfile(BytesIO(data)):
         raise MeshError("archives are not supported")
     try:

@@ -17,10 +17,10 @@ from exoskel.scene.json_codec import encode_item, encode_json, encode_value, fie
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
+from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
-from exoskel.source.settled_numbers import settle_json
-from exoskel.source.temporary_files import TemporaryFolder
+from exoskel.source.numbers import round_json
 from exoskel.spatial import Array
 
 Target = Literal["portable", "pyode", "mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac"]
@@ -36,8 +36,8 @@ _COMPILER_SECONDS = 60.0
 PlannedFiles = dict[str, tuple[str, bytes]]
 """Names and contents of files to be written, by the names in lower case."""
 
-Circumstances = tuple[dict[str, Path], dict[str, str]]
-"""What reading a document back depends on, apart from its text: paths of mesh files, and their original references."""
+MeshPaths = tuple[dict[str, Path], dict[str, str]]
+"""The paths of mesh files by their references in a document, and their original references."""
 
 
 class ComposedFile(Struct, frozen=True):
@@ -111,7 +111,10 @@ class OutputContext:
         confined_to: the folder in which mesh files must be in order to be read; None if they may be anywhere.
         resolves_model_uris: whether readers of the document resolve `model://` URIs.
         extension: that of the document's file, where a format has several.
+        file_name: the name of the document's file, if it has one.
+        state_file: the files with the initial state, if any.
         triangles: counts the triangles of mesh files that are written to the document.
+        is_bare: whether the document is a model without a world, in formats that have both.
         is_part: whether some models of the source are not written to the document.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
         compiler_seconds: the limit `Limits.seconds` when the document is read back.
@@ -126,6 +129,9 @@ class OutputContext:
         extension: str = "",
     ) -> None:
         self.extension = extension
+        self.file_name = ""
+        self.state_file = ""
+        self.is_bare = False
         self.is_part = False
         self.given_numbers: frozenset[float] | None = None
         self.compiler_seconds = _COMPILER_SECONDS
@@ -175,7 +181,10 @@ class OutputContext:
             return self._copy(mesh, mesh.path, is_readable)
         if self.meshes == "absolute":
             return _absolute_uri(Path(mesh.path))
-        target = Path(mesh.path)
+        return self._reference_to_source(mesh, Path(mesh.path))
+
+    def _reference_to_source(self, mesh: Mesh, target: Path) -> str:
+        """A reference to the file that the source refers to."""
         if _is_uri(mesh.uri) and (self.resolves_model_uris or uri_scheme(mesh.uri) != "model"):
             self._paths[mesh.uri.strip()] = target  # its package was found when the source was read
             return mesh.uri
@@ -236,11 +245,12 @@ class OutputContext:
             geometry = encode_value(item.geometry) | {"uri": self.reference(item.geometry)}
             found = geometry if field else found | {"geometry": geometry}
         text = encode_json(found)
-        return text if self.given_numbers is None else settle_json(text, self.given_numbers)
+        return text if self.given_numbers is None else round_json(text, self.given_numbers)
 
     def empty_copy(self) -> OutputContext:
         """A context with the same settings, before anything is written."""
         copy = OutputContext(self.folder, self.target, self.meshes, self.readable, self.extension)
+        copy.is_bare = self.is_bare
         copy.planned_files = self.planned_files
         copy.origin = self.origin
         copy.generated = self.generated
@@ -266,7 +276,7 @@ class OutputContext:
                 self._copies[source] = self._add(Path(source), is_readable)
             except mesh_files.MeshError:
                 self._note_missing(mesh.uri)
-                return mesh.uri
+                return self._reference_to_source(mesh, Path(path))
         return self._copies[source]
 
     def _note_missing(self, uri: str) -> None:
@@ -309,8 +319,8 @@ class OutputContext:
         path.write_bytes(data)
         return path
 
-    def circumstances(self) -> Circumstances:
-        """The circumstances in which the document would be read back now."""
+    def mesh_paths(self) -> MeshPaths:
+        """The paths with which the document would be read back now."""
         return dict(self._paths), dict(self._rebased)
 
     def read_options(self) -> dict[str, Any]:

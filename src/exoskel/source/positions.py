@@ -106,23 +106,25 @@ class Scan:
     def line_starts(self) -> Offsets:
         """Byte offsets of the starts of lines.  LF, CR LF and a lone CR each end a line."""
         data = np.frombuffer(self.text, dtype=np.uint8)
-        feeds = np.flatnonzero(data == 10)
+        line_feeds = np.flatnonzero(data == 10)
         if b"\r" in self.text:
             returns = np.flatnonzero(data == 13)
             lone = returns[(returns + 1 >= len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)]
-            feeds = np.sort(np.concatenate([feeds, lone]))
-        return np.concatenate([[0], feeds + 1])
+            line_feeds = np.sort(np.concatenate([line_feeds, lone]))
+        return np.concatenate([[0], line_feeds + 1])
 
     def position(self, span: Span) -> Position:
         """The line, column and length of a span, cut at the end of its first line."""
-        line = int(np.searchsorted(self.line_starts, span.start, side="right"))
+        line = int(self.line_starts.searchsorted(span.start, side="right"))
         begin = int(self.line_starts[line - 1])
         end = min(span.end, self.line_end(line))
         return Position(line, self.characters(begin, span.start) + 1, max(1, self.characters(span.start, end)))
 
     def characters(self, start: int, end: int) -> int:
         """The number of characters in a range.  Decoding it each time would be slow if one line is the whole file."""
-        first, last = np.searchsorted(self._continuations, (start, end)).tolist()
+        if not len(self._continuations):
+            return end - start
+        first, last = self._continuations.searchsorted((start, end)).tolist()
         return int(end - start - (last - first))
 
     @cached_property

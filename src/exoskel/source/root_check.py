@@ -166,8 +166,15 @@ def parse_root(document: Document, root: str, limits: Limits, collector: Collect
 
 
 def report_malformed(problem: MalformedError, collector: Collector, codes: RootCodes) -> None:
+    """Report why a document is not well-formed; for a limit, with the option that raises it."""
     key = f"{codes.malformed}.limit" if problem.limit else codes.malformed
-    collector.report(key, position=problem.position or _BEGINNING, reason=problem.reason, hint="")
+    python = f"limits=Limits({problem.limit}=...)"
+    option = f"--max-{problem.limit} ({python})" if problem.limit in _LIMITS_WITH_OPTIONS else python
+    collector.report(key, position=problem.position or _BEGINNING, reason=problem.reason, hint="", option=option)
+
+
+_LIMITS_WITH_OPTIONS = ("bytes", "depth", "elements")
+"""The limits that the command line has options for."""
 
 
 def _check_content(document: Document, collector: Collector, codes: RootCodes) -> bool:

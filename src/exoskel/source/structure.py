@@ -248,13 +248,14 @@ class StructureReader:
         shown = _prefixed_attribute(element, name) if name.startswith("{") else name
         own = rule.unknown_attribute_code or self.codes.unknown_attribute
         key = self.codes.unknown_prefixed_attribute if prefixed else own
+        suggestion = self._did_you_mean(shown, rule.attributes)
         self.collector.report(
-            key,
+            self._misspelt_key(key, suggestion),
             number,
             attribute=shown,
             name=shown,
             element=rule.name,
-            suggestion=self._did_you_mean(shown, rule.attributes),
+            suggestion=suggestion,
         )
 
     def _report_unknown_attributes(self, root: Tree) -> None:
@@ -272,7 +273,7 @@ class StructureReader:
         rule = self.vocabulary.root
         for step in chain[1:]:
             found = self._rule(step, rule)
-            if found is None or (not found.many and _has_earlier_namesake(step)):
+            if found is None or (not found.many and _repeats_earlier(step)):
                 return None
             rule = found
         return rule
@@ -323,15 +324,21 @@ class StructureReader:
             key = parent.unknown_child_code or self.codes.unknown_element
         if parent.unknown_child_code:
             node.mark_invalid("?")
+        suggestion = self._did_you_mean(tag, parent.children)
         self.collector.report(
-            key,
+            self._misspelt_key(key, suggestion),
             number,
             element=tag,
             parent=parent.name,
-            suggestion=self._did_you_mean(tag, parent.children),
+            suggestion=suggestion,
             allowed=[name for name, child in parent.children.items() if child.in_schema],
         )
         return self._skip(element, number)
+
+    def _misspelt_key(self, key: str, suggestion: Suggestion) -> str:
+        """The key for an unknown name that is certainly misspelt, in formats that distinguish it from extensions."""
+        misspelt = f"{key}.misspelt"
+        return misspelt if suggestion.sure and misspelt in self.collector.catalogue.messages else key
 
     def _did_you_mean(self, name: str, known: Mapping[str, object]) -> Suggestion:
         """A suggestion for an unknown name; `known` is part of the vocabulary, and always the same object."""
@@ -356,8 +363,12 @@ class StructureReader:
 
     def _skip(self, element: Tree, number: int) -> int:
         """The size of a subtree that is not read; its attributes are counted as seen."""
-        self.attributes_seen += int(_COUNT_ATTRIBUTES(element))
         depth = sum(1 for _ in element.iterancestors())
+        if not len(element):
+            self.attributes_seen += len(element.attrib)
+            self._check_nesting(depth + 1, number)
+            return 1
+        self.attributes_seen += int(_COUNT_ATTRIBUTES(element))
         size = 0
         for event, _ in etree.iterwalk(element, events=("start", "end")):
             if event == "end":
@@ -426,5 +437,5 @@ def _prefixed_attribute(element: Tree, name: str) -> str:
     return f"{prefix}:{local}" if prefix else local
 
 
-def _has_earlier_namesake(element: Tree) -> bool:
+def _repeats_earlier(element: Tree) -> bool:
     return any(True for _ in element.itersiblings(element.tag, preceding=True))

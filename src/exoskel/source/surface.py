@@ -1,4 +1,4 @@
-"""Geometries as triangles with normals, for formats and renderers that only support triangles.
+"""Geometries as triangles with normals, for formats and renderers that only support triangles; convexity.
 
 Round surfaces are approximated by facets with vertices on the surface, so that their volume is slightly too small:
 by 0.7 % for cylinders and cones, 1.6 % for spheres and capsules, 0.5 % for most hulls of spheres (6 % at worst).
@@ -37,7 +37,7 @@ _HULL_SEGMENTS = 64
 """The number of segments for the hull of spheres, whose flat parts lie between the sampled directions."""
 PLANE_HALF_SIZE = 10.0
 """Half the edge length, in m, of the square that represents a plane."""
-_CREASE = np.cos(np.radians(40.0))
+CREASE = np.cos(np.radians(40.0))
 """The cosine of the largest angle between a smooth normal and that of its face; above it, the face stays flat there.
 For a cube the angle is 55°."""
 
@@ -83,9 +83,17 @@ class Surfaces:
         self._reach = reach
         self._files = files or MeshFiles(limits)
         self._surfaces: dict[Geometry, Surface] = {}
+        self._known: dict[int, tuple[Geometry, Surface | None]] = {}
+        """By the ids of geometries: to find a large mesh by its value takes milliseconds."""
 
     def of(self, geometry: Geometry) -> Surface | None:
         """The surface of a geometry, or None, with the reason in `missing`."""
+        known = self._known.get(id(geometry))
+        if known is None:
+            known = self._known[id(geometry)] = geometry, self._find(geometry)
+        return known[1]
+
+    def _find(self, geometry: Geometry) -> Surface | None:
         if geometry not in self._surfaces and geometry not in self.missing:
             try:
                 self._surfaces[geometry] = self._build(geometry)
@@ -265,7 +273,7 @@ def _smooth(vertices: Array, faces: Triangles, colors: Array | None) -> Surface:
     around = np.zeros((int(number.max()) + 1, 3))
     np.add.at(around, number[faces], inner[:, :, None] * flat[:, None, :])
     smooth = spatial.unit(around)[number[faces]]
-    bends_little = np.einsum("fck,fk->fc", smooth, flat) >= _CREASE
+    bends_little = np.einsum("fck,fk->fc", smooth, flat) >= CREASE
     normals = np.where(bends_little[:, :, None], smooth, flat[:, None, :]).reshape(-1, 3)
     normals[~normals.any(axis=1)] = _ANY  # triangles without area
     first, corner = _distinct(np.hstack([keys[faces.ravel()], normals]))
@@ -282,3 +290,46 @@ def _distinct(rows: Array) -> tuple[Triangles, Triangles]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return first[order], rank[number.ravel()]
+
+
+MAX_SLABS = 4000
+"""The maximum number of triangles of a mesh that MuJoCo gets as slabs; larger meshes collide as their convex hulls."""
+EXACTLY, NEARLY = 1e-9, 1e-5
+"""How far a point may lie outside a face of a convex mesh, relative to its size.  Files in single precision, and shapes
+whose hull is the same for all purposes, are only nearly convex."""
+_MOST_PRODUCTS = 2_000_000_000
+"""Points times faces that are compared; meshes with more of them count as concave."""
+_AT_ONCE = 2_000_000
+
+
+def is_convex(vertices: Array, triangles: Triangles, tolerance: float = EXACTLY) -> bool:
+    """Whether no point lies outside any face; the faces are wound counter-clockwise seen from outside."""
+    corners, normals = faces_with_area(vertices, triangles)
+    if not len(corners):
+        return True
+    points = np.unique(vertices, axis=0)
+    if len(points) * len(corners) > _MOST_PRODUCTS:
+        return False
+    farthest = tolerance * float(np.ptp(vertices, axis=0).max())
+    offsets = np.einsum("fk,fk->f", normals, corners[:, 0])
+    count = -(-len(corners) * len(points) // _AT_ONCE)
+    for first in range(count):  # every part has faces from all over the mesh: a hollow is found early
+        own = slice(first, None, count)
+        if (points @ normals[own].T - offsets[own]).max(initial=-np.inf) > farthest:
+            return False
+    return True
+
+
+def has_hollows(vertices: Array, triangles: Triangles) -> bool:
+    """Whether a mesh differs from its convex hull, however its faces are wound."""
+    return not (is_convex(vertices, triangles, NEARLY) or is_convex(vertices, triangles[:, ::-1], NEARLY))
+
+
+def faces_with_area(vertices: Array, triangles: Triangles) -> tuple[Array, Array]:
+    """Corners and unit normals of the triangles that have an area."""
+    corners = vertices[triangles]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = np.linalg.norm(across, axis=1)
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1, initial=0.0)
+    valid = area > 1e-9 * longest**2
+    return corners[valid], across[valid] / area[valid, None]

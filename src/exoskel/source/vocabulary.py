@@ -6,6 +6,7 @@ and the reference pages.  To support another element, add a row.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import itemgetter
@@ -39,6 +40,8 @@ class SceneField(Struct, frozen=True):
     """It would change the motion if it were used."""
     elsewhere: str = ""
     """Where the scene has it, if no single field does."""
+    later: str = ""
+    """The field of the item around it that elements after the first of their kind set instead."""
 
 
 _OWNERS: dict[str, type[Item]] = {
@@ -121,7 +124,7 @@ class Outcome(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-class ValueType:
+class ValueType(ABC):
     """A type of value: how text is parsed, and how the schema and the reference describe it.
 
     `parse_valid` returns the value of a text without problems, or None.  Such values are immutable and are cached,
@@ -154,11 +157,11 @@ class ValueType:
             self.memo[text] = value
         return value
 
-    def parse_valid(self, text: str) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def parse_valid(self, text: str) -> Any: ...
 
-    def examine(self, text: str, literal: bool) -> Outcome:
-        raise NotImplementedError
+    @abstractmethod
+    def examine(self, text: str, literal: bool) -> Outcome: ...
 
 
 class Text(ValueType):
@@ -166,6 +169,9 @@ class Text(ValueType):
 
     def parse_valid(self, text: str) -> str:
         return text
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(text)
 
 
 class SchemaType(Struct, frozen=True):
@@ -219,7 +225,7 @@ class Element:
     `streamed` children are passed on one by one as they are read, so that a large document is never in memory as a
     whole.  All `gathered` children are read although only one is allowed, for the reader to choose.  The content of an
     `opaque` element is not checked.  `ordered` children must have the order of the rows.  Elements that are not
-    `in_schema` are accepted by the reader only.  A `+` element occurs at `least` so many times; the reader checks more
+    `in_schema` are accepted by the reader only.  A `+` element occurs at least `least` times; the reader checks more
     than one.
 
     Each row names what it is in the scene.  An element that is read as an item has the type of the `item`.  All others

@@ -81,13 +81,14 @@ class ShadowMap(Struct):
         return there
 
     def light_fraction(self, project: Floats) -> Floats:
-        """The fraction of sunlight, from 0 to 1, at projected points."""
+        """The fraction of sunlight, from 0 to 1, at projected points; points outside the map are lit."""
         total = np.zeros(len(project), dtype=np.float32)
         x, y, height = project[:, 0], project[:, 1], project[:, 2] + self.bias
         for dx, dy in _TAPS:
-            column = np.clip((x + dx).astype(np.int32), 0, SIZE - 1)
-            row = np.clip((y + dy).astype(np.int32), 0, SIZE - 1)
-            total += self.highest[row, column] <= height
+            column, row = np.floor(x + dx), np.floor(y + dy)
+            is_outside = ~((column >= 0) & (column < SIZE) & (row >= 0) & (row < SIZE))
+            column[is_outside], row[is_outside] = 0, 0
+            total += is_outside | (self.highest[row.astype(np.int32), column.astype(np.int32)] <= height)
         return total / np.float32(len(_TAPS))
 
 

@@ -6,6 +6,7 @@ contacts, they are built once in body frames and then follow the poses `(bodies,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,34 +15,38 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
+from exoskel.diagnostics import printable
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import plane_frames
-from exoskel.scene.pose import Vector, pose_matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import Sphere
 from exoskel.scene.summary import moments
 from exoskel.scene.world import World
 from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
 from exoskel.view import lighting
-from exoskel.view.camera import Camera, frame_of, vector
-from exoskel.view.lighting import FILL_DIRECTION, SUN_DIRECTION, srgb_to_linear
+from exoskel.view.camera import Camera, frame_of, look_at, vector
+from exoskel.view.lighting import light_directions, srgb_to_linear
 from exoskel.view.render_scene import (
     COLLISION,
     VISUAL,
     InstanceBatch,
-    PoseRows,
     RenderScene,
     compact_poses,
     compose_poses,
     grid_cell,
 )
 from exoskel.view.scene_placement import ScenePlacement, placement_for
+from exoskel.view.skins import PoseRows, SkinSurface
 
 if TYPE_CHECKING:
     from viser import ViserServer
 
 MASS, CENTRE = "mass", "centre"
+MAX_LABELS = 60
+_LABEL_DISTANCE, _LABEL_SCALE = 0.08, 0.75
+"""Names are at least this far apart, as a fraction of the scene's size, so that they do not cover it; their size."""
 _CENTRE_SIZE = 0.012
 """The diameter of the spheres at centres of mass, as a fraction of the scene's size."""
 
@@ -133,6 +138,17 @@ def contact_arrows(contacts: Sequence[Any], length: float) -> Array:
     return np.stack([points, points + normals * (length / 3)], axis=1)
 
 
+def spread_points(points: PoseRows, distance: float, most: int = MAX_LABELS) -> list[int]:
+    """The numbers of at most `most` points that are at least `distance` m apart, earlier ones first."""
+    chosen: list[int] = []
+    for number, point in enumerate(points):
+        if len(chosen) == most:
+            break
+        if not chosen or np.linalg.norm(points[chosen] - point, axis=1).min() >= distance:
+            chosen.append(number)
+    return chosen
+
+
 FRAMES, AXES, CONTACTS, LABELS, GROUND = "frames", "axes", "contacts", "labels", "ground"
 LAYERS = {
     VISUAL: True,
@@ -145,17 +161,13 @@ LAYERS = {
     LABELS: False,
 }
 """The layers that can be shown, and whether they are visible initially."""
-MAX_LABELS = 200
 _IDENTITY = ScenePlacement()
 _LOD_THRESHOLD = 200
 """Batches with more instances than this use coarser meshes at a distance."""
 _ROOT = "/exoskel"
 _SKY = 1.3
-LIGHTS: dict[str, tuple[Vector, float, bool]] = {
-    "sun": (SUN_DIRECTION, 2.2, True),
-    "fill": (FILL_DIRECTION, 0.7, False),
-}
-"""The direction of each light (forward, left, up), its intensity, and whether it casts shadows."""
+LIGHTS = {"sun": (2.2, True), "fill": (0.7, False)}
+"""The intensity of each light, and whether it casts shadows."""
 _LINES = {False: ((206, 211, 217), (164, 173, 184)), True: ((56, 60, 66), (86, 92, 100))}
 """Grid colours on a light and on a dark page: the lines of cells, and of sections of five cells."""
 PickCallback = Callable[[int], None]
@@ -189,6 +201,7 @@ class BrowserScene:
         self.selected = -1
         self.poses: PoseRows = compact_poses(render_scene.initial)
         self.meshes: list[tuple[InstanceBatch, Any]] = []
+        self.skins: list[tuple[SkinSurface, Any]] = []
         self._handles: dict[str, Any] = {}
         self._labels: list[tuple[int, Any]] = []
         self._arrows = joint_axes(render_scene.world, 0.18 * render_scene.size)
@@ -207,6 +220,9 @@ class BrowserScene:
                     self._add(batch, visible=self.layers[batch.role])
                 elif batch.role == VISUAL and (moving := _movable_instances(batch, self.render_scene)) is not None:
                     self._add(moving, visible=True)
+            for skin in self.render_scene.skins.surfaces:
+                if not (self.ghost and self.render_scene.is_static[skin.body]):
+                    self._add_skin(skin)
 
     def _add(self, batch: InstanceBatch, *, visible: bool) -> None:
         positions, quaternions = self._instance_poses(batch)
@@ -222,12 +238,27 @@ class BrowserScene:
             batched_colors=self._colors(batch),
             batched_opacities=alphas if is_transparent else None,
             lod="auto" if len(batch.bodies) > _LOD_THRESHOLD else "off",
-            cast_shadow=not is_transparent,
-            receive_shadow=not is_transparent,
+            cast_shadow=batch.casts_shadow and not self.ghost,
+            receive_shadow=batch.is_plane or not is_transparent,
             side="double" if batch.name.startswith(("mesh", "trimesh")) else "front",
             visible=visible,
         )
         self.meshes.append((batch, handle))
+
+    def _add_skin(self, skin: SkinSurface) -> None:
+        handle = self.server.scene.add_mesh_simple(
+            f"{self.root}/{VISUAL}/{skin.name}",
+            self._skin_vertices(skin),
+            skin.triangles,
+            color=self._skin_color(skin),
+            opacity=lighting.GHOST[3] if self.ghost else skin.color[3],
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+        self.skins.append((skin, handle))
+
+    def _skin_vertices(self, skin: SkinSurface) -> PoseRows:
+        return self.placement.on_page(skin.vertices(self.poses)).astype(np.float32)
 
     def _instance_poses(self, batch: InstanceBatch) -> tuple[PoseRows, PoseRows]:
         positions, quaternions = batch.instance_poses(self.poses)
@@ -240,7 +271,8 @@ class BrowserScene:
         scene.configure_environment_map(None)
         self._handles["sky"] = scene.add_light_ambient(f"{self.root}/sky", intensity=_SKY)
         frame = frame_of(self.render_scene.up)
-        for name, (place, strength, shadow) in LIGHTS.items():
+        directions = light_directions(look_at(self.render_scene.corners(), self.render_scene.up), frame)
+        for (name, (strength, shadow)), place in zip(LIGHTS.items(), directions, strict=True):
             self._handles[name] = scene.add_light_directional(
                 f"{self.root}/{name}",
                 intensity=strength,
@@ -285,27 +317,29 @@ class BrowserScene:
     def remove(self) -> None:
         """Remove everything from the page."""
         with self.server.atomic():
-            for _, handle in self.meshes:
+            for _, handle in (*self.meshes, *self.skins):
                 handle.remove()
             for handle in (*self._handles.values(), *(label for _, label in self._labels)):
                 handle.remove()
-        self.meshes, self._handles, self._labels = [], {}, []
+        self.meshes, self.skins, self._handles, self._labels = [], [], {}, []
 
     # --- moving ---------------------------------------------------------------------------------------
 
     def show(self, poses: PoseRows, contacts: list[Any] | None = None) -> None:
-        """Move all visible parts to the poses `(bodies, 7)`."""
+        """Move all visible parts to the poses of a frame."""
         self.poses = poses
         with self.server.atomic():
             for batch, handle in self.meshes:
                 if self.layers.get(batch.role, True):
                     handle.batched_positions, handle.batched_wxyzs = self._instance_poses(batch)
+            for skin, handle in self.skins if self.layers[VISUAL] else ():
+                handle.vertices = self._skin_vertices(skin)
             self._move_handles(poses, contacts or [])
 
     def _move_handles(self, poses: PoseRows, contacts: list[Any]) -> None:
         if self.layers[FRAMES] and FRAMES in self._handles:
-            handle = self._handles[FRAMES]
-            handle.batched_positions, handle.batched_wxyzs = self.placement.on_page(poses[:, :3]), poses[:, 3:]
+            handle, own = self._handles[FRAMES], poses[: len(self.render_scene.bodies)]
+            handle.batched_positions, handle.batched_wxyzs = self.placement.on_page(own[:, :3]), own[:, 3:]
         if self.layers[AXES] and AXES in self._handles:
             self._handles[AXES].points = self.placement.on_page(self._arrows.world_points(poses)).astype(np.float32)
         if self.layers[CONTACTS]:
@@ -342,6 +376,8 @@ class BrowserScene:
             for batch, handle in self.meshes:
                 if batch.role == name or (name, batch.role) == (MASS, CENTRE):
                     handle.visible = on
+            for _, handle in self.skins if name == VISUAL else ():
+                handle.visible = on
             if name in self._handles:
                 self._handles[name].visible = on
             for _, label in self._labels if name == LABELS else ():
@@ -352,10 +388,11 @@ class BrowserScene:
         """Build a layer when it is first shown."""
         if name == FRAMES and FRAMES not in self._handles:
             length = 0.07 * self.scale * self.render_scene.size
+            own = self.poses[: len(self.render_scene.bodies)]
             self._handles[FRAMES] = self.server.scene.add_batched_axes(
                 f"{self.root}/{FRAMES}",
-                batched_wxyzs=self.poses[:, 3:],
-                batched_positions=self.placement.on_page(self.poses[:, :3]),
+                batched_wxyzs=own[:, 3:],
+                batched_positions=self.placement.on_page(own[:, :3]),
                 axes_length=length,
                 axes_radius=0.05 * length,
             )
@@ -370,10 +407,17 @@ class BrowserScene:
             self._add_labels()
 
     def _add_labels(self) -> None:
-        for number, (model, body) in enumerate(self.render_scene.names[:MAX_LABELS]):
-            text = body if body == model else f"{model}/{body}"
-            place = vector(self.placement.on_page(self.poses[number, :3]))
-            label = self.server.scene.add_label(f"{self.root}/{LABELS}/{number}", text, position=place)
+        names = self.render_scene.names
+        count = Counter(body for _, body in names)
+        for number in spread_points(self.poses[: len(names), :3], _LABEL_DISTANCE * self.render_scene.size):
+            model, body = names[number]
+            label = self.server.scene.add_label(
+                f"{self.root}/{LABELS}/{number}",
+                printable(body if count[body] == 1 else f"{model}/{body}"),
+                position=vector(self.placement.on_page(self.poses[number, :3])),
+                font_screen_scale=_LABEL_SCALE,
+                anchor="bottom-center",
+            )
             self._labels.append((number, label))
 
     # --- selection ------------------------------------------------------------------------------------
@@ -384,41 +428,64 @@ class BrowserScene:
         for batch, handle in self.meshes:
             if batch.role == VISUAL and np.isin(batch.bodies, (before, number)).any():
                 handle.batched_colors = self._colors(batch)
+        for skin, handle in self.skins:
+            if skin.body in (before, number):
+                handle.color = self._skin_color(skin)
 
     def _colors(self, batch: InstanceBatch) -> Any:
-        colors = batch.colors[:, :3].copy()
-        if self.ghost:
-            colors = 0.35 * colors + 0.65 * np.array(lighting.GHOST[:3])
-        elif batch.role == VISUAL:
-            chosen = batch.bodies == self.selected
-            colors[chosen] = 0.25 * colors[chosen] + 0.75 * np.array(lighting.SELECTED[:3])
+        colors = self._shown_colors(batch.colors[:, :3], batch.bodies if batch.role == VISUAL else np.array([-2]))
         # viser's page reads the colours of instances as linear light, unlike all other colours.
         return np.round(255 * srgb_to_linear(colors)).astype(np.uint8)
+
+    def _skin_color(self, skin: SkinSurface) -> tuple[int, int, int]:
+        red, green, blue = self._shown_colors(np.array([skin.color[:3]]), np.array([skin.body]))[0].tolist()
+        return lighting.bytes_of((red, green, blue, 1.0))
+
+    def _shown_colors(self, colors: Array, bodies: NDArray[np.intp]) -> Array:
+        """The colours of parts of bodies: pale for a ghost, and highlighted if they are selected."""
+        if self.ghost:
+            return np.asarray(0.35 * colors + 0.65 * np.array(lighting.GHOST[:3]))
+        highlighted = 0.25 * colors + 0.75 * np.array(lighting.SELECTED[:3])
+        return np.where((bodies == self.selected)[:, None], highlighted, colors)
 
     def on_pick(self, picked: PickCallback) -> None:
         """Call `picked` with the number of a body that is clicked."""
         for batch, handle in self.meshes:
-            handle.on_click(_click_handler(batch, picked))
+            handle.on_click(_click_handler(batch.bodies, picked))
+        for skin, handle in self.skins:
+            handle.on_click(_click_handler(skin.body, picked))
 
     def on_drag(self, dragged: DragCallback) -> None:
         """Call `dragged` while a body is Ctrl-dragged: phase, body, pulled point and pointer, in the world."""
         for batch, handle in self.meshes:
-            handle.on_drag("left", modifier="cmd/ctrl")(_drag_handler(batch, dragged, self.placement))
+            handle.on_drag("left", modifier="cmd/ctrl")(_drag_handler(batch.bodies, dragged, self.placement))
+        for skin, handle in self.skins:
+            handle.on_drag("left", modifier="cmd/ctrl")(_drag_handler(skin.body, dragged, self.placement))
 
 
-def _click_handler(batch: InstanceBatch, picked: PickCallback) -> Callable[[Any], Any]:
+def _body_of(bodies: NDArray[np.intp] | int, event: Any) -> int | None:
+    """The number of the body of an event; None if it is between the instances of a batch."""
+    if isinstance(bodies, int):
+        return bodies
+    return None if event.instance_index is None else int(bodies[event.instance_index])
+
+
+def _click_handler(bodies: NDArray[np.intp] | int, picked: PickCallback) -> Callable[[Any], Any]:
     async def clicked(event: Any) -> None:
-        if event.instance_index is not None:
-            picked(int(batch.bodies[event.instance_index]))
+        body = _body_of(bodies, event)
+        if body is not None:
+            picked(body)
 
     return clicked
 
 
-def _drag_handler(batch: InstanceBatch, dragged: DragCallback, placement: ScenePlacement) -> Callable[[Any], Any]:
+def _drag_handler(
+    bodies: NDArray[np.intp] | int, dragged: DragCallback, placement: ScenePlacement
+) -> Callable[[Any], Any]:
     # A coroutine, so that viser keeps the order of start, updates and end.
     async def moved(event: Any) -> None:
-        if event.instance_index is not None:
-            body = int(batch.bodies[event.instance_index])
+        body = _body_of(bodies, event)
+        if body is not None:
             point, pointer = (placement.in_world(np.array(at)) for at in (event.start_position, event.end_position))
             dragged(event.phase, body, point, pointer)
 
@@ -428,10 +495,7 @@ def _drag_handler(batch: InstanceBatch, dragged: DragCallback, placement: SceneP
 def _movable_instances(batch: InstanceBatch, render_scene: RenderScene) -> InstanceBatch | None:
     """The instances that belong to bodies that can move."""
     is_movable = ~render_scene.is_static[batch.bodies]
-    if not is_movable.any():
-        return None
-    bodies, local, scales, colors = (x[is_movable] for x in (batch.bodies, batch.local, batch.scales, batch.colors))
-    return InstanceBatch(batch.name, batch.role, batch.surface, bodies, local, scales, colors, batch.is_plane)
+    return batch.take(is_movable) if is_movable.any() else None
 
 
 def set_initial_camera(server: ViserServer, camera: Camera) -> None:

@@ -52,13 +52,17 @@ class Camera(Struct, frozen=True):
         right = spatial.unit(np.cross(self.up, back))
         return np.array([right, np.cross(back, right), back])
 
+    def coordinates(self, points: Array) -> Array:
+        """The coordinates of points relative to the camera: right, up and depth, m."""
+        seen: Array = (points - spatial.array(self.position)) @ (self.axes() * [[1.0], [1.0], [-1.0]]).T
+        return seen
+
     def project(self, points: Array, aspect: float) -> Array:
         """Project points to the image: x right and y up, both from -1 to 1; z is the depth, m."""
-        seen = (points - spatial.array(self.position)) @ self.axes().T
-        depth = -seen[..., 2]
+        right, up, depth = np.moveaxis(self.coordinates(points), -1, 0)
         half = np.tan(self.field_of_view / 2) * depth
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.stack([seen[..., 0] / (half * aspect), seen[..., 1] / half, depth], axis=-1)
+            return np.stack([right / (half * aspect), up / half, depth], axis=-1)
 
 
 def frame_of(up: Vector) -> Array:

@@ -14,8 +14,9 @@ from exoskel.view import html_text
 from exoskel.view.browser_scene import BrowserScene
 from exoskel.view.camera import frame_of
 from exoskel.view.player import Player
-from exoskel.view.render_scene import PoseRows, RenderScene
+from exoskel.view.render_scene import RenderScene
 from exoskel.view.scene_placement import ScenePlacement
+from exoskel.view.skins import PoseRows
 
 if TYPE_CHECKING:
     from viser import ViserServer

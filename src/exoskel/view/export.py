@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import webbrowser
 from collections.abc import Sequence
+from math import degrees
 from pathlib import Path
 
 from exoskel.diagnostics import ExoskelError
@@ -13,17 +15,34 @@ from exoskel.scene.world import Scene, SceneLike, as_scene, as_world
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.atomic_write import check_writable, write_atomically
 from exoskel.view.browser_scene import BrowserScene, set_initial_camera
-from exoskel.view.camera import corners_of, look_at
+from exoskel.view.camera import FIELD_OF_VIEW, look_at
 from exoskel.view.html_text import safe
 from exoskel.view.page import DEFAULT_PORT, Page
-from exoskel.view.render import motion_bounds, poses_to_draw
-from exoskel.view.render_scene import PoseRows, RenderScene
+from exoskel.view.render import poses_to_draw
+from exoskel.view.render_scene import RenderScene
+from exoskel.view.skins import PoseRows
 from exoskel.view.viewer import Viewer
 
 RATE = 30
 """Frames per second of an exported motion."""
 _PAUSE = 1.0
 """Seconds of pause before the motion repeats."""
+
+
+_PAGE_SCRIPT = """<script>
+const adapt = () => {
+  const page = window.__viserMutable, camera = page?.camera, scene = page?.scene;
+  const isReady = camera && scene && page.cameraControl && Math.abs(camera.fov - FIELD_OF_VIEW) < 0.1;
+  if (!isReady) return setTimeout(adapt, 20);
+  scene.onBeforeRender = () => {
+    scene.environment = null;
+    scene.traverse((one) => { if (one.isDirectionalLight && [1, 0.4].includes(one.intensity)) one.visible = false; });
+  };
+  if (camera.aspect < 1) page.cameraControl.dollyTo(page.cameraControl.distance / camera.aspect, false);
+};
+adapt();
+</script>"""
+"""Hides viser's own lights, which it restores for a moment when a recording repeats, and adapts to narrow windows."""
 
 
 def check_page(path: str | os.PathLike[str]) -> None:
@@ -50,20 +69,22 @@ def html_page(scene: SceneLike, *, motion: Trajectory | None = None, dark: bool 
     world = as_world(scene)
     render_scene = RenderScene(world)
     poses = poses_to_draw(render_scene, motion, is_moving=motion is not None, rate=RATE)
+    if motion is not None:
+        render_scene.include_motion(motion)
     page = Page(0, dark=dark)
     try:
         html = _record_page(page, render_scene, poses, dark)
     finally:
         page.close()
-    return re.sub(r"<title>.*?</title>", lambda _: f"<title>{safe(world.name)}</title>", html, count=1)
+    head = f"<title>{safe(world.name)}</title>" + _PAGE_SCRIPT.replace("FIELD_OF_VIEW", f"{degrees(FIELD_OF_VIEW):g}")
+    return re.sub(r"<title>.*?</title>", lambda _: head, html, count=1)
 
 
 def _record_page(page: Page, render_scene: RenderScene, poses: Sequence[PoseRows], dark: bool) -> str:
     server = page.server
     server.scene.set_up_direction(render_scene.up)
-    # viser restores its own lights whenever a recording repeats; other lights would flicker.
-    browser_scene = BrowserScene(server, render_scene, lights=False, dark=dark)
-    first = look_at(corners_of(*motion_bounds(render_scene, poses)), render_scene.up)
+    browser_scene = BrowserScene(server, render_scene, dark=dark)
+    first = look_at(render_scene.corners(), render_scene.up)
     set_initial_camera(server, browser_scene.placement.camera_on_page(first))
     recorder = server.get_scene_serializer()
     for pose in poses if len(poses) > 1 else ():
@@ -98,6 +119,7 @@ class ViewerHandle:
 
     def close(self) -> None:
         if self._viewer is not None:
+            atexit.unregister(self._viewer.close)
             self._viewer.close()
 
     def _repr_html_(self) -> str:
@@ -126,6 +148,7 @@ def show(
         return ViewerHandle(shown_scene, motion, None, dark)
     viewer = Viewer(lambda: shown_scene, port=port, engine=engine, dark=dark, watch=False, recorded=motion)
     viewer.start()
+    atexit.register(viewer.close)
     if browser:
         webbrowser.open(viewer.page.url)
     return ViewerHandle(shown_scene, motion, viewer, dark)

@@ -17,8 +17,9 @@ from exoskel.source.surface import Surface
 from exoskel.spatial import Array
 from exoskel.view.backdrop import GROUND_OFFSET
 from exoskel.view.camera import Camera
-from exoskel.view.lighting import FILL_DIRECTION, SUN_DIRECTION, Lighting
-from exoskel.view.render_scene import InstanceBatch, PoseRows, compose_poses, grid_cell
+from exoskel.view.lighting import FILL_DIRECTION, SUN_DIRECTION, Lighting, light_directions
+from exoskel.view.render_scene import InstanceBatch, compose_poses, grid_cell
+from exoskel.view.skins import PoseRows, SkinSurface
 
 _AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
 """Light intensities: a level surface in the sun appears in about its own colour."""
@@ -40,13 +41,14 @@ _KINDS = {"box": "mjGEOM_BOX", "sphere": "mjGEOM_ELLIPSOID", "cylinder": _CYLIND
 
 
 class RenderJob(Struct):
-    """Everything needed to render frames, except for the poses of its `bodies`.
+    """Everything needed to render frames, except for their poses; `rest` is the first of them.
 
     `frame` has forward, left and up as rows; `middle` and `size` describe the scene; `ground` is a height, m.
     """
 
     batches: list[InstanceBatch]
-    bodies: int
+    skins: list[SkinSurface]
+    rest: PoseRows
     frame: Array
     middle: Array
     size: float
@@ -68,17 +70,19 @@ class RenderJob(Struct):
 
 
 def compile_model(job: RenderJob) -> Any:
-    """Compile the model, with one mocap body for each body of the scene, in the same order."""
+    """Compile the model, with one mocap body for each body of the scene and each point of a skin, as in frames."""
     import mujoco
 
     spec = mujoco.MjSpec()
     _set_quality(spec, job)
     _add_backdrop(mujoco, spec, job)
-    _add_lights(mujoco, spec)
+    _add_lights(mujoco, spec, job)
     spec.add_material(name="plain", specular=_SHINE, shininess=_SHARPNESS)
-    bodies = [spec.worldbody.add_body(mocap=True) for _ in range(job.bodies)]
+    bodies = [spec.worldbody.add_body(name=_row_name(row), mocap=True) for row in range(len(job.rest))]
     for number, batch in enumerate(job.batches):
         _add_batch(mujoco, spec, bodies, job, batch, f"mesh_{number}")
+    for skin in job.skins:
+        _add_skin(spec, job, skin)
     return spec.compile()
 
 
@@ -106,8 +110,9 @@ def _fog(job: RenderJob) -> tuple[float, float]:
 # --- surroundings -------------------------------------------------------------------------------------
 
 
-def _add_lights(mujoco: Any, spec: Any) -> None:
-    for at, strength, shadow in ((SUN_DIRECTION, _SUN, True), (FILL_DIRECTION, _FILL, False)):
+def _add_lights(mujoco: Any, spec: Any, job: RenderJob) -> None:
+    sun, fill = light_directions(job.camera, job.frame)
+    for at, strength, shadow in ((sun, _SUN, True), (fill, _FILL, False)):
         toward = spatial.unit(np.array(at))
         spec.worldbody.add_light(
             type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
@@ -193,7 +198,7 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
             "material": "plain",
             "contype": 0,
             "conaffinity": 0,
-            "castshadow": bool(color[3] >= 1.0),
+            "castshadow": bool(color[3] >= 1.0) and not batch.is_ground,
         }
         if primitive is not None and scale.min() > 0.0:
             half = scale / 2 / job.size
@@ -210,6 +215,28 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
                 _add_mesh(mujoco, spec, mesh_names[key], batch.surface, scale / job.size, both_sides=both)
             options |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": mesh_names[key]}
         bodies[body].add_geom(**options)
+
+
+def _row_name(row: int) -> str:
+    """The name of the body of a row of a frame."""
+    return f"row_{row}"
+
+
+def _add_skin(spec: Any, job: RenderJob, skin: SkinSurface) -> None:
+    """Bind each vertex to the body of its point."""
+    rows, numbers = np.unique(skin.rows, return_inverse=True)
+    spec.add_skin(
+        name=skin.name,
+        rgba=_paint(spatial.array(skin.color)),
+        material="plain",
+        vert=job.to_model(spatial.array(job.rest[skin.rows, :3])).ravel().tolist(),
+        face=skin.triangles.ravel().tolist(),
+        bodyname=[_row_name(row) for row in rows.tolist()],
+        bindpos=job.to_model(spatial.array(job.rest[rows, :3])).ravel().tolist(),
+        bindquat=[1.0, 0.0, 0.0, 0.0] * len(rows),
+        vertid=[np.flatnonzero(numbers == bone).tolist() for bone in range(len(rows))],
+        vertweight=[[1.0] * int((numbers == bone).sum()) for bone in range(len(rows))],
+    )
 
 
 def _paint(color: Array) -> list[float]:
@@ -249,7 +276,7 @@ def _is_open(surface: Surface) -> bool:
 
 
 def place(job: RenderJob, data: Any, poses: PoseRows) -> None:
-    """Move the bodies to poses `(bodies, 7)` of the world."""
+    """Move the bodies to the poses of a frame."""
     inner = poses.astype(np.float64)
     outer = np.zeros_like(inner)
     outer[:, 3:] = spatial.quaternion(job.frame)

@@ -22,7 +22,8 @@ from exoskel.source.child_process import ChildFailedError, ChildProcess
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.gl_model import RenderJob, compile_model, place, set_camera
 from exoskel.view.lighting import LIGHT, Lighting
-from exoskel.view.render_scene import VISUAL, PoseRows, RenderScene
+from exoskel.view.render_scene import VISUAL, RenderScene
+from exoskel.view.skins import PoseRows
 from exoskel.view.software_renderer import Image
 
 VARIABLE = "MUJOCO_GL"
@@ -54,7 +55,8 @@ class GlRenderer:
         self.width, self.height = width, height
         job = RenderJob(
             batches=[batch for batch in render_scene.batches if batch.role == VISUAL],
-            bodies=len(render_scene.bodies),
+            skins=render_scene.skins.surfaces,
+            rest=render_scene.initial,
             frame=frame_of(render_scene.up),
             middle=(render_scene.low + render_scene.high) / 2,
             size=render_scene.size,
@@ -68,7 +70,7 @@ class GlRenderer:
         self._worker = _start_worker(pickle.dumps(job), pickle.dumps(render_scene.initial.astype(np.float32)))
 
     def draw(self, poses: PoseRows) -> Image:
-        """Render an image, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
+        """Render an image, `(height, width, 3)`, of a frame."""
         with self._lock:
             content = self._worker.request(pickle.dumps(poses))
         return np.frombuffer(content, dtype=np.uint8).reshape(self.height, self.width, 3)

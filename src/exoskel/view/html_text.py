@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Sequence
 from html import escape as _escape
-from itertools import islice
 from math import inf
+from urllib.parse import quote
 
 from exoskel.diagnostics import Diagnostic, Severity, count_by_severity, printable, sort_by_position
 from exoskel.scene.body import Body
+from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
-from exoskel.scene.world import Scene, World
-from exoskel.view.render_scene import MissingMesh, PoseRows
+from exoskel.scene.world import Scene
+from exoskel.view.render_scene import MissingMesh
+from exoskel.view.skins import PoseRows
 
+EDITOR_URL = "EXOSKEL_EDITOR_URL"
+"""The environment variable with the address of links to an editor; it contains {path}, {line} and {column}."""
+_VS_CODE = "vscode://file{path}:{line}:{column}"
 MAX_ROWS = 300
 """The most rows that a tree or a list of problems shows."""
 _MARKS = {
@@ -50,6 +56,26 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 # --- one body -----------------------------------------------------------------------------------------
 
 
+def describe_model(scene: Scene, model: Model) -> str:
+    """What a model consists of."""
+    rows = [
+        ("bodies", str(len(model.bodies))),
+        ("joints", str(len(model.joints))),
+        ("degrees of freedom", str(sum(joint.dof_count for joint in model.joints if not joint.loop))),
+        ("mass", f"{_number(sum(body.mass for body in model.bodies))} kg"),
+    ]
+    title = f"<b>model {safe(model.name)}</b>{_line(scene, model)}"
+    return f"<div id='exoskel-inspector' style='{_SMALL}'>{title}{_table(rows)}</div>"
+
+
+def describe_joint(scene: Scene, model: Model, joint: Joint, positions: Sequence[float]) -> str:
+    """The properties of a joint and its current positions, rad or m."""
+    now = [(f"{name} now", _number(value)) for name, value in zip(joint.dof_names, positions, strict=False)]
+    title = f"<div style='opacity:0.65'>{safe(model.name)} / {safe(joint.child.name if joint.child else '')}</div>"
+    text = f"{title}{_describe_joint(scene, joint)}{_table(now)}"
+    return f"<div id='exoskel-inspector' style='{_SMALL}'>{text}</div>"
+
+
 def describe_body(scene: Scene, model: Model, body: Body, pose: PoseRows) -> str:
     """The properties of a body and of its parent joint; `pose` is x y z qw qx qy qz in the world."""
     joint = next((one for one in model.joints if one.child is body and not one.loop), None)
@@ -73,56 +99,41 @@ def _describe_joint(scene: Scene, joint: Joint) -> str:
         limits = "no limits" if (low, high) == (-inf, inf) else f"{_number(low)} … {_number(high)}"
         more = "".join(
             f", {label} {_number(value)}"
-            for label, value in (("damping", dof.damping), ("friction", dof.friction), ("stiffness", dof.stiffness))
-            if value
+            for label in ("damping", "friction", "stiffness", "armature")
+            if (value := getattr(dof, label))
         )
         rows.append((name, limits + more))
     return f"<b>joint {safe(joint.name)}</b>{_line(scene, joint)}{_table(rows)}"
 
 
-def _line(scene: Scene, item: Body | Joint) -> str:
+def _line(scene: Scene, item: Item) -> str:
+    """The line of an item in its file, with a link that opens it in an editor."""
     place = scene.where(item)
-    return f" <span style='opacity:0.65'>line {place.line}</span>" if place else ""
+    if place is None:
+        return ""
+    location = getattr(scene.documents[item.document], "location", None)
+    path = "" if location is None or location.is_base else location.path
+    link = f" · {editor_link(path, place.line, place.column)}" if path else ""
+    return f" <span style='opacity:0.75'>line {place.line}{link}</span>"
+
+
+def editor_link(path: str, line: int, column: int = 1) -> str:
+    """A link that opens a file at a line: in VS Code, or as the environment variable says."""
+    template = os.environ.get(EDITOR_URL, "") or _VS_CODE
+    parts = {"{path}": quote(os.path.abspath(path)), "{line}": str(line), "{column}": str(column)}
+    for name, value in parts.items():
+        template = template.replace(name, value)
+    return f"<a href='{safe(template)}' style='color:#3b78a8'>open in editor</a>"
 
 
 def nothing_selected() -> str:
     return (
-        f"<div id='exoskel-inspector' style='{_SMALL};opacity:0.65'>Click a body or select one above. "
+        f"<div id='exoskel-inspector' style='{_SMALL};opacity:0.65'>Click a body or a row of the tree. "
         "Ctrl-drag a body to pull it while the motion plays.</div>"
     )
 
 
 # --- the whole scene ----------------------------------------------------------------------------------
-
-
-def tree(world: World) -> str:
-    """Models with their bodies, each below its parent body, with the kind of the joint."""
-    rows: list[str] = []
-    for model in world.models:
-        if len(rows) >= MAX_ROWS:
-            break
-        rows.append(f"<b>{safe(model.name)}</b>" + (" <i>static</i>" if model.static else ""))
-        for depth, body, joint in islice(_traverse_bodies(model), MAX_ROWS - len(rows)):
-            kind = f" <span style='opacity:0.6'>{safe(joint.kind)}</span>" if joint else ""
-            rows.append(f"<span style='padding-left:{min(depth, 12)}em'>{safe(body.name)}{kind}</span>")
-    total = sum(len(model.bodies) + 1 for model in world.models)
-    if total > len(rows):
-        rows.append(f"<i>and {total - len(rows)} more</i>")
-    return f"<div id='exoskel-tree' style='{_SMALL}'>{'<br>'.join(rows)}</div>"
-
-
-def _traverse_bodies(model: Model) -> Iterator[tuple[int, Body, Joint | None]]:
-    """Traverse the bodies depth first; yields each with its depth and its parent joint."""
-    parent_joint = {id(joint.child): joint for joint in model.joints if not joint.loop}
-    children: dict[int, list[Body]] = {}
-    for body in model.bodies:
-        joint = parent_joint.get(id(body))
-        children.setdefault(id(joint.parent) if joint else id(None), []).append(body)
-    stack = [(1, body) for body in reversed(children.get(id(None), []))]
-    while stack:
-        depth, body = stack.pop()
-        yield depth, body, parent_joint.get(id(body))
-        stack += [(depth + 1, child) for child in reversed(children.get(id(body), []))]
 
 
 def problems(diagnostics: Sequence[Diagnostic], missing_meshes: Sequence[MissingMesh] = ()) -> str:

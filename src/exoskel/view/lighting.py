@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Color
+from exoskel.spatial import Array
+from exoskel.view.camera import PRESETS, Camera, vector
 from exoskel.view.rasterizer import Floats
 
 MODELS: tuple[Color, ...] = (
@@ -47,7 +49,20 @@ def bytes_of(color: Color) -> tuple[int, int, int]:
 
 SUN_DIRECTION: Vector = (0.5, -0.9, 1.6)
 FILL_DIRECTION: Vector = (0.6, 1.0, 0.3)
-"""Directions towards the lights: forward, left, up."""
+"""Directions towards the lights for the default camera: forward, left, up."""
+
+
+def light_directions(camera: Camera, frame: Array) -> tuple[Vector, Vector]:
+    """The directions towards the sun and the fill light: forward, left, up.
+
+    They turn with the camera about the vertical, so that the sun shines from its right and shadows are visible.
+    """
+    forward, left, _ = frame @ (np.array(camera.position) - np.array(camera.target))
+    ahead, aside, _ = PRESETS["default"]
+    turn = np.arctan2(left, forward) - np.arctan2(aside, ahead)
+    c, s = np.cos(turn), np.sin(turn)
+    rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return vector(rotation @ SUN_DIRECTION), vector(rotation @ FILL_DIRECTION)
 
 
 class Lighting(Struct, frozen=True):

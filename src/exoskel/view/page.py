@@ -1,16 +1,28 @@
-"""A viser server for this machine only: no share button, no requests from other sites, nothing printed."""
+"""A viser server: for this machine only, or with a token; no share button, no requests from other sites.
+
+Nothing is printed.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import atexit
+import hmac
 import io
 import logging
+import os
+import secrets
+import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
+from ipaddress import ip_address
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 
@@ -20,25 +32,57 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8080
 _LAST_PORT = 65535
 BRAND = (59, 120, 168)
-_LOOPBACK = "127.0.0.1"
-_LOCAL_HOSTS = frozenset({_LOOPBACK, "localhost", "::1"})
+LOOPBACK = "127.0.0.1"
+_EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})
+_DOCUMENTATION_ADDRESS = ("192.0.2.1", 9)
+"""An address that no machine has (RFC 5737)."""
+_FIRST_USER, _LAST_USER = 1000, 59_999
+"""The numbers of the accounts of people on Linux; others belong to services."""
+_LOCAL_HOSTS = frozenset({LOOPBACK, "localhost", "::1"})
 _START_LOCK = Lock()
 _INVALID_DATA = 1007
 """The WebSocket code for messages that cannot be decoded."""
+
+_COLLAPSE_PANEL = """
+const collapse = (attempts) => {
+  const handle = document.querySelector('[style*="cursor: pointer"][style*="height: 3.5em"]');
+  if (handle) handle.click();
+  else if (attempts > 0) setTimeout(() => collapse(attempts - 1), 100);
+};
+if (!window.exoskelPanel && matchMedia("(max-width: 36em)").matches) collapse(20);
+window.exoskelPanel = true;
+"""
+"""In windows that narrow, viser shows the panel as a sheet above the scene.  It has no option to collapse it."""
 
 Handler = Callable[[Any], Coroutine[Any, Any, None]]
 
 
 class Page:
-    """A page in the browser: `server` is viser's server, `url` the address on this machine."""
+    """A page in the browser: `server` is viser's server, `url` the address to open, with the token if there is one.
 
-    def __init__(self, port: int = DEFAULT_PORT, *, title: str = "exoskel", dark: bool = False) -> None:
+    `host` is the address to listen on.  If it is not the loopback address, or if others use this machine, only
+    requests with a token are answered; `with_token` requires one anyway.
+    """
+
+    def __init__(
+        self,
+        port: int = DEFAULT_PORT,
+        *,
+        title: str = "exoskel",
+        dark: bool = False,
+        host: str = LOOPBACK,
+        with_token: bool = False,
+    ) -> None:
         viser = _import_viser()
+        self.host = _checked_host(host)
+        self.is_local = ip_address(self.host).is_loopback
+        needs_token = with_token or not self.is_local or is_shared_machine()
+        self.token = secrets.token_urlsafe(16) if needs_token else ""
         if not 0 <= port <= _LAST_PORT:
             raise ExoskelError(f"invalid port {port}: expected a number from 0 to {_LAST_PORT}")
         # viser prints its address; the command line prints its own message.
-        with _START_LOCK, _check_origins(), _silenced():
-            self.server: ViserServer = viser.ViserServer(host=_LOOPBACK, port=port, label=title, verbose=False)
+        with _START_LOCK, _check_requests(RequestCheck(self.token)), _silenced():
+            self.server: ViserServer = viser.ViserServer(host=self.host, port=port, label=title, verbose=False)
         self._disable_sharing()
         self.set_dark(dark)
         atexit.register(self.close)
@@ -49,18 +93,33 @@ class Page:
 
     @property
     def url(self) -> str:
-        return f"http://{_LOOPBACK}:{self.port}"
+        host = _outgoing_address() if self.host in _EVERY_ADDRESS else self.host
+        address = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return f"{address}/?token={self.token}" if self.token else address
 
     def set_dark(self, dark: bool) -> None:
         self.server.gui.configure_theme(
             dark_mode=dark, show_logo=False, show_share_button=False, control_width="large", brand_color=BRAND
         )
 
+    def collapse_panel_if_narrow(self) -> None:
+        """Collapse the panel when a page opens in a narrow window, such as on a phone: it would hide the scene."""
+        from viser import _messages
+
+        self.server._websock_server.queue_message(_messages.RunJavascriptMessage(_COLLAPSE_PANEL))
+
     def close(self) -> None:
         """Stop serving."""
         atexit.unregister(self.close)
         with _silenced(), suppress(RuntimeError, AssertionError):
+            self._finish_callbacks()
             self.server.stop()
+
+    def _finish_callbacks(self) -> None:
+        """Let callbacks that viser has scheduled begin: Python warns about those that never do."""
+        if self.server._event_loop.is_running():
+            with suppress(TimeoutError):
+                asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.server._event_loop).result(1.0)
 
     def _disable_sharing(self) -> None:
         """Remove the handlers of share requests: hiding the button does not stop a page from sending them."""
@@ -90,38 +149,124 @@ def _import_viser() -> Any:
     return viser
 
 
-# --- origin check -------------------------------------------------------------------------------------
+# --- addresses and users ------------------------------------------------------------------------------
+
+
+def _checked_host(host: str) -> str:
+    """The address that a name or address stands for on this machine."""
+    try:
+        if not host:
+            raise OSError
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        address = str(found[0][4][0])
+        with socket.socket(found[0][0], socket.SOCK_STREAM) as trial:
+            trial.bind((address, 0))
+    except (OSError, UnicodeError):
+        raise ExoskelError(f"cannot listen on {host!r}: it is not an address of this machine") from None
+    return address
+
+
+def _outgoing_address() -> str:
+    """The address of this machine in its network; nothing is sent to find it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
+        try:
+            trial.connect(_DOCUMENTATION_ADDRESS)
+            return str(trial.getsockname()[0])
+        except OSError:  # no network
+            return LOOPBACK
+
+
+def is_shared_machine(processes: Path = Path("/proc")) -> bool:
+    """Whether other users are logged in: on Linux, whether a process belongs to the account of another person.
+
+    Other systems do not say who owns a process without a further program; there, `--token` requires a token.
+    """
+    me = os.getuid() if hasattr(os, "getuid") else -1
+    with suppress(OSError):
+        for entry in os.scandir(processes):
+            with suppress(OSError):  # it has ended
+                if entry.name.isdecimal() and _is_other_person(_owner(entry), me):
+                    return True
+    return False
+
+
+def _owner(entry: os.DirEntry[str]) -> int:
+    return entry.stat().st_uid
+
+
+def _is_other_person(user: int, me: int) -> bool:
+    return user != me and _FIRST_USER <= user <= _LAST_USER
+
+
+# --- requests -----------------------------------------------------------------------------------------
 #
 # A page of any other site can open a WebSocket to a server on this machine, and DNS rebinding can make such a site
 # look local.  So the Host header of each request must name this machine, and each WebSocket must come from the
 # origin it connects to.  Any port is allowed: a tunnel (`ssh -L`) has its own.
+#
+# Where others can reach the server, each request needs the token: in the address when the page is opened, then in a
+# cookie, because viser's page opens its WebSocket without the parameters of its address.  The token also prevents DNS
+# rebinding, so then any host name is allowed: a server may have names that it does not know.
+
+
+class RequestCheck(Struct, frozen=True):
+    """The check of each request; without a token, requests must be to this machine."""
+
+    token: str = ""
+
+    def rejection_reason(self, headers: Mapping[str, str], path: str = "/") -> str:
+        """Why a request is rejected; an empty string if it is allowed.  Header names are case-insensitive."""
+        try:
+            host = headers.get("Host", "")
+            name = urlsplit(f"//{host}").hostname
+            if not self.token and name not in _LOCAL_HOSTS:
+                return "this server accepts only requests to localhost"
+            if self.token and not (self.has_token(path) or self._has_cookie(headers.get("Cookie", ""), host)):
+                return "open the whole address that exoskel printed, with its token"
+            if headers.get("Upgrade", "").lower() != "websocket":
+                return ""
+            origin = urlsplit(headers.get("Origin", ""))
+        except (ValueError, LookupError):  # an invalid address, or a repeated header
+            return "invalid request headers"
+        if origin.scheme not in ("http", "https") or origin.netloc.lower() != host.lower():
+            return "this server accepts WebSockets only from its own pages"
+        return ""
+
+    def has_token(self, path: str) -> bool:
+        """Whether the address of a request contains the token."""
+        return bool(self.token) and self._is_token(*parse_qs(urlsplit(path).query).get("token", [""]))
+
+    def _has_cookie(self, cookies: str, host: str) -> bool:
+        pairs = (one.strip().partition("=") for one in cookies.split(";"))
+        return any(self._is_token(value) for name, _, value in pairs if name == _cookie_name(host))
+
+    def _is_token(self, *given: str) -> bool:
+        return any(hmac.compare_digest(one.encode(), self.token.encode()) for one in given)
+
+    def cookie(self, host: str) -> str:
+        """The header that makes the browser send the token with later requests to `host`."""
+        return f"{_cookie_name(host)}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+
+
+def _cookie_name(host: str) -> str:
+    """Cookies are shared by all ports of a host, so the name contains the port."""
+    return f"exoskel_{urlsplit(f'//{host}').port or 80}"
 
 
 def rejection_reason(headers: Mapping[str, str]) -> str:
-    """Why a request is rejected; an empty string if it is allowed.  Header names are case-insensitive."""
-    try:
-        host = headers.get("Host", "")
-        if urlsplit(f"//{host}").hostname not in _LOCAL_HOSTS:
-            return "this server accepts only requests to localhost"
-        if headers.get("Upgrade", "").lower() != "websocket":
-            return ""
-        origin = urlsplit(headers.get("Origin", ""))
-    except (ValueError, LookupError):  # an invalid address, or a repeated header
-        return "invalid request headers"
-    if origin.scheme not in ("http", "https") or origin.netloc.lower() != host.lower():
-        return "this server accepts WebSockets only from its own pages"
-    return ""
+    """Why a request to a server without a token is rejected; an empty string if it is allowed."""
+    return RequestCheck().rejection_reason(headers)
 
 
 @contextmanager
-def _check_origins() -> Iterator[None]:
-    """Add the origin check to every server started inside the block; viser has no option for it."""
+def _check_requests(check: RequestCheck) -> Iterator[None]:
+    """Add the check to every server started inside the block; viser has no option for it."""
     import websockets.asyncio.server as websocket_server
 
     serve = websocket_server.serve
 
     def serve_with_check(handler: Handler, *arguments: Any, **options: Any) -> Any:
-        options["process_request"] = _with_origin_check(options.get("process_request"))
+        options["process_request"] = _with_check(check, options.get("process_request"))
         return serve(_closing_on_malformed_messages(handler), *arguments, **options)
 
     websocket_server.serve = serve_with_check  # type: ignore[assignment,misc]
@@ -131,14 +276,19 @@ def _check_origins() -> Iterator[None]:
         websocket_server.serve = serve  # type: ignore[misc]
 
 
-def _with_origin_check(handler: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
+def _with_check(check: RequestCheck, handler: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
     def process(connection: Any, request: Any) -> Any:
-        reason = rejection_reason(request.headers)
-        if reason:
-            return connection.respond(403, f"{reason}\n")
-        response = handler(connection, request) if handler is not None else None
+        reason = check.rejection_reason(request.headers, request.path)
+        response = (
+            connection.respond(403, f"{reason}\n")
+            if reason
+            else (handler(connection, request) if handler is not None else None)
+        )
         if response is not None:  # no other page may show this one in a frame
             response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+            response.headers["Referrer-Policy"] = "no-referrer"
+        if response is not None and not reason and check.has_token(request.path):
+            response.headers["Set-Cookie"] = check.cookie(request.headers.get("Host", ""))
         return response
 
     return process

@@ -7,26 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import floor, isfinite, log10
+from math import floor, log10
 from typing import TYPE_CHECKING, Any, Protocol
 
 from exoskel.diagnostics import Diagnostic, printable
 from exoskel.engines.registry import ENGINES
-from exoskel.scene.joint import Dof
 from exoskel.scene.world import World
 from exoskel.view import html_text
 from exoskel.view.browser_scene import LAYERS
 from exoskel.view.camera import PRESETS
+from exoskel.view.command_sliders import CommandSliders
 from exoskel.view.render_scene import MissingMesh
+from exoskel.view.scene_cameras import camera_names
+from exoskel.view.sliders import JointSliders, round_step
 
 if TYPE_CHECKING:
     from viser import ViserServer
 
 Job = Callable[[], None]
 NOTHING = "(none)"
-MAX_SLIDERS = 60
-MAX_NAMES = 3000
-_PI = 3.14
+_TIME_STEP, _TIME_STEPS = 0.001, 1000
+"""The step of the time slider in s, and the fewest steps that it has."""
+_NO_MOTION = 1.0
+"""The end of the time slider before anything has moved, s."""
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 _TITLES = {
     "visual": "Visual shapes",
@@ -40,11 +43,30 @@ _TITLES = {
 }
 
 
+_RECORDING = (
+    "<div class='exoskel-buttons'><button data-exoskel='picture'>Save picture</button>"
+    "<button data-exoskel='record'>Record video</button></div>"
+)
+VIEW_KEYS = {"default": "0"} | {
+    name: str(number + 1) for number, name in enumerate(name for name in PRESETS if name != "default")
+}
+_KEYS_HELP = (
+    "<div style='font-size:0.8em;padding:0 1em 0.5em;opacity:0.7'>Keys: space plays, arrows step, R resets, F follows, "
+    "1–6 look from front, back, left, right, top, bottom, 0 shows everything.</div>"
+)
+
+
 class Actions(Protocol):
     """The actions that the panel triggers."""
 
     def toggle(self) -> None: ...
     def step(self) -> None: ...
+    def step_back(self) -> None: ...
+    def search(self, text: str) -> None: ...
+    def set_follow(self, on: bool) -> None: ...
+    def toggle_follow(self) -> None: ...
+    def set_camera(self, number: int) -> None: ...
+    def set_keyframe(self, number: int) -> None: ...
     def reset(self) -> None: ...
     def seek(self, time: float) -> None: ...
     def set_speed(self, speed: float) -> None: ...
@@ -53,8 +75,8 @@ class Actions(Protocol):
     def set_layer(self, name: str, on: bool) -> None: ...
     def set_dark(self, dark: bool) -> None: ...
     def set_view(self, preset: str, client: int | None = None) -> None: ...
-    def select(self, number: int) -> None: ...
     def pose(self, dof: int, value: float) -> None: ...
+    def set_command(self, dof: int, value: float) -> None: ...
 
 
 class Panel:
@@ -65,8 +87,8 @@ class Panel:
     ):
         self.gui: Any = server.gui
         self.actions, self.submit = actions, submit
-        self._names: list[str] = []
-        self._sliders: list[tuple[int, Any]] = []
+        self._cameras: dict[str, int] = {}
+        self._keyframes: dict[str, int] = {}
         self._error_box: Any = None
         self.gui.main_panel.dock_right()
         self.gui.main_panel.set_width(350)
@@ -74,14 +96,19 @@ class Panel:
         with tabs.add_tab("Motion"):
             self._add_motion(engine)
         with tabs.add_tab("Scene"):
-            self._chosen = self._input(self.gui.add_dropdown("Body", (NOTHING,), hint="Or click a body"), self._choose)
+            self._search = self._input(self.gui.add_text("Search", ""), self.actions.search)
+            self._tree = self.gui.add_html("")
+            self._follow = self._input(
+                self.gui.add_checkbox("Follow", False, hint="Move the camera with the selected body (F)"),
+                self.actions.set_follow,
+            )
             self._about = self.gui.add_html(html_text.nothing_selected())
-            with self.gui.add_folder("Tree"):
-                self._tree = self.gui.add_html("")
+            self.commands = CommandSliders(self.gui, self._input, self.actions.set_command)
         with tabs.add_tab("Display"):
             self._add_layers(dark)
         with tabs.add_tab("Problems"):
             self._problems = self.gui.add_html("")
+        self._add_commands()
 
     # --- building -------------------------------------------------------------------------------------
 
@@ -91,22 +118,32 @@ class Panel:
         act = {"Play / pause": self.actions.toggle, "Step": self.actions.step, "Reset": self.actions.reset}
         buttons.on_click(self._callback(lambda event: self.submit(act[event.target.value])))
         self._state = gui.add_html("")
-        self._time = self._input(gui.add_slider("Time (s)", 0.0, 1.0, 0.001, 0.0), self.actions.seek)
+        self._time = self._input(gui.add_slider("Time (s)", 0.0, _NO_MOTION, _TIME_STEP, 0.0), self.actions.seek)
         self._speed = self._input(
             gui.add_dropdown("Speed", SPEEDS, initial_value="1"), lambda text: self.actions.set_speed(float(text))
         )
         found = [name for name, one in ENGINES.items() if one.version is not None or name == engine]
         self._input(gui.add_dropdown("Engine", found, initial_value=engine), self.actions.set_engine)
         self._gravity = self._input(gui.add_checkbox("Gravity", True), self.actions.set_gravity)
-        self._joints = gui.add_folder("Joints")
+        self._keyframe = self._input(
+            gui.add_dropdown("Keyframe", (NOTHING,), hint="Go to a state of the file"),
+            lambda name: self.actions.set_keyframe(self._keyframes.get(name, -1)),
+        )
+        self._sliders = JointSliders(gui, gui.add_folder("Joints"), self._input, self.actions.pose)
 
     def _add_layers(self, dark: bool) -> None:
         gui = self.gui
         for name, on in LAYERS.items():
             self._input(gui.add_checkbox(_TITLES[name], on), partial(self.actions.set_layer, name))
         self._input(gui.add_checkbox("Dark theme", dark), self.actions.set_dark)
-        views = gui.add_button_group("Camera", tuple(PRESETS))
+        views = gui.add_button_group("View", tuple(PRESETS))
         views.on_click(self._callback(lambda event: self._set_view(event.target.value, event.client_id)))
+        self._camera = self._input(
+            gui.add_dropdown("Camera", (NOTHING,), hint="A camera of the file"),
+            lambda name: self.actions.set_camera(self._cameras.get(name, -1)),
+        )
+        gui.add_html(_RECORDING)
+        gui.add_html(_KEYS_HELP)
 
     def _set_view(self, preset: str, client: int | None) -> None:
         self.submit(lambda: self.actions.set_view(preset, client))
@@ -130,41 +167,33 @@ class Panel:
 
         return handle
 
-    def _choose(self, name: str) -> None:
-        self.actions.select(self._names.index(name) if name in self._names else -1)
+    def _add_commands(self) -> None:
+        """Add keys; they are also commands of the page's palette (Ctrl-K)."""
+        actions = self.actions
+        jobs: list[tuple[str, str, Callable[[int | None], None]]] = [
+            ("Play or pause", "space", lambda _: actions.toggle()),
+            ("Step forward", "arrowright", lambda _: actions.step()),
+            ("Step back", "arrowleft", lambda _: actions.step_back()),
+            ("Reset", "R", lambda _: actions.reset()),
+            ("Follow the selected body", "F", lambda _: actions.toggle_follow()),
+        ]
+        jobs += [(f"View: {name}", key, partial(actions.set_view, name)) for name, key in VIEW_KEYS.items()]
+        for label, key, act in jobs:
+            command = self.gui.add_command(label, hotkey=key)
+            command.on_trigger(self._callback(partial(self._trigger, act)))
+
+    def _trigger(self, act: Callable[[int | None], None], event: Any) -> None:
+        self.submit(lambda: act(event.client_id))
 
     # --- a new scene ----------------------------------------------------------------------------------
 
-    def fill(self, world: World, names: Sequence[tuple[str, str]], size: float) -> None:
-        """List the bodies and joints of a world; `size` is the size of the scene in m."""
-        self._names = [printable(f"{model} / {body}") for model, body in names[:MAX_NAMES]]
-        self._chosen.options = (NOTHING, *dict.fromkeys(self._names))
-        self._chosen.value = NOTHING
-        self._tree.content = html_text.tree(world)
-        self._add_sliders(world, size)
-
-    def _add_sliders(self, world: World, size: float) -> None:
-        for _, slider in self._sliders:
-            slider.remove()
-        self._sliders = []
-        dofs = [
-            (joint.kind == "free", name, letter, dof)
-            for model in world.models
-            for joint in model.joints
-            if not joint.loop
-            for name, letter, dof in zip(joint.dof_names, joint.motion, joint.dofs, strict=True)
-        ]
-        # Free joints come last: users look for the hinges of a robot first.
-        order = sorted(range(len(dofs)), key=lambda number: dofs[number][0])[:MAX_SLIDERS]
-        with self._joints:
-            for number in order:
-                _, name, letter, dof = dofs[number]
-                low, high = _range(dof, _PI if letter == "r" else _rounded(size))
-                slider = self.gui.add_slider(
-                    printable(name), low, high, max((high - low) / 500, 1e-9), min(max(dof.position, low), high)
-                )
-                self._input(slider, partial(self.actions.pose, number))
-                self._sliders.append((number, slider))
+    def fill(self, world: World, size: float) -> None:
+        """List the joints, cameras and keyframes of a world; `size` is the size of the scene in m."""
+        cameras = [printable(name) for name in camera_names(list(world.cameras))]
+        self._cameras = _fill_choice(self._camera, cameras)
+        keyframes = [printable(one.name) or f"keyframe {number + 1}" for number, one in enumerate(world.keyframes)]
+        self._keyframes = _fill_choice(self._keyframe, keyframes)
+        self._sliders.fill(world, size)
 
     # --- updates --------------------------------------------------------------------------------------
 
@@ -173,11 +202,9 @@ class Panel:
             f" at {pace:.2g} times real time" if playing and pace else ""
         )
         self.show_state(state, time)
-        if last > self._time.max:
-            self._time.max = max(2.0 * self._time.max, last)
+        self.set_span(last)
         self._time.value = min(max(time, 0.0), float(self._time.max))
-        for number, slider in self._sliders:
-            slider.value = min(max(float(positions[number]), slider.min), slider.max)
+        self._sliders.show(positions)
 
     def show_state(self, state: str, time: float = 0.0) -> None:
         """Show one line about the state of the player, and its time in s."""
@@ -187,12 +214,33 @@ class Panel:
         )
 
     def set_span(self, last: float) -> None:
-        """Set the end of the time slider, s."""
-        self._time.max = max(last, 1.0)
+        """Set the end of the time slider, s: the last time of the motion, if anything has moved yet."""
+        step = min(round_step(last / _TIME_STEPS), _TIME_STEP) if last > 0.0 else _TIME_STEP
+        self._time.disabled = last <= 0.0
+        self._time.max = last if last > 0.0 else _NO_MOTION
+        self._time.step, self._time.precision = step, max(0, -floor(log10(step)))
 
-    def show_choice(self, number: int, about: str) -> None:
-        self._chosen.value = self._names[number] if 0 <= number < len(self._names) else NOTHING
+    @property
+    def search_text(self) -> str:
+        return str(self._search.value)
+
+    def show_about(self, about: str) -> None:
+        """Show HTML about the selected item."""
         self._about.content = about
+
+    def show_tree(self, tree: str) -> None:
+        """Show the tree of the scene, HTML."""
+        self._tree.content = tree
+
+    def show_follow(self, on: bool) -> None:
+        self._follow.value = on
+
+    def show_camera(self, number: int) -> None:
+        """Show which camera of the file is used; -1 for none."""
+        self._camera.value = next((name for name, one in self._cameras.items() if one == number), NOTHING)
+
+    def clear_keyframe(self) -> None:
+        self._keyframe.value = NOTHING
 
     def show_problems(self, diagnostics: Sequence[Diagnostic], missing_meshes: Sequence[MissingMesh]) -> None:
         self._problems.content = html_text.problems(diagnostics, missing_meshes)
@@ -215,14 +263,12 @@ class Panel:
         self._error_box = (box, inside)
 
 
-def _rounded(length: float) -> float:
-    """Round a length to two digits, for the label at the end of a slider."""
-    return round(length, 1 - floor(log10(length)))
-
-
-def _range(dof: Dof, reach: float) -> tuple[float, float]:
-    """The range of a slider: the limits, or `reach` to both sides where there is no limit."""
-    low, high = dof.position_limits
-    low = low if isfinite(low) else min(-reach, dof.position - reach if isfinite(dof.position) else -reach)
-    high = high if isfinite(high) else max(reach, dof.position + reach if isfinite(dof.position) else reach)
-    return (low, high) if high > low else (low, low + 1e-6)
+def _fill_choice(handle: Any, names: Sequence[str]) -> dict[str, int]:
+    """Offer names in a dropdown, which is hidden without names; returns their numbers."""
+    numbers: dict[str, int] = {}
+    for number, name in enumerate(names):
+        numbers[name if name not in numbers else f"{name} ({number + 1})"] = number
+    handle.options = (NOTHING, *numbers)
+    handle.value = NOTHING
+    handle.visible = bool(numbers)
+    return numbers

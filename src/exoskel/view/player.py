@@ -7,6 +7,7 @@ last one.  The engine is started when it is first needed.
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
@@ -15,7 +16,9 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
@@ -23,7 +26,8 @@ from exoskel.simulate.options import MAX_CHUNK, MAX_STEPS, step_chunks, step_cou
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
-from exoskel.view.render_scene import PoseRows, compact_poses
+from exoskel.view.render_scene import compact_poses
+from exoskel.view.skins import PoseRows, Skins
 
 MAX_NUMBERS = 40_000_000
 """Pose numbers recorded (160 MB in single precision) before the older half of the frames is thinned out."""
@@ -34,7 +38,7 @@ _STEPS_PER_PULL = 4
 
 
 class PlayerFrame(Struct):
-    """One recorded frame: time in s, poses of all bodies as x y z qw qx qy qz, joint coordinates."""
+    """One recorded frame: time in s, poses of bodies and points of skins as x y z qw qx qy qz, joint coordinates."""
 
     time: float
     poses: PoseRows
@@ -50,7 +54,7 @@ class PullHandle(Struct):
 
 
 class Player:
-    """Plays one world.  `poses` `(bodies, 7)`, `positions` and `time` are those of the current frame."""
+    """Plays one world.  `poses` `(bodies and points, 7)`, `positions` and `time` are those of the current frame."""
 
     def __init__(self, world: World, engine: str = "mujoco", *, recorded: Trajectory | None = None) -> None:
         self.world = world
@@ -63,12 +67,15 @@ class Player:
         self.active_pull: PullHandle | None = None
         self._simulation: Simulation | None = None
         self._kinematics = Kinematics(world.models)
+        self._skins = Skins(world)
         self._time_offset = 0.0
         """The recorded time at which the engine's time is zero."""
         self._time_debt = 0.0
         """Simulated time in s that the last tick had no time for."""
         self._pending_state: tuple[Array, Array] | None = None
         """The state for an engine that has not been started yet."""
+        self._commands: dict[int, float] = {}
+        """The commands of coordinates that were set; they act until the player is reset."""
         self.frames: list[PlayerFrame] = []
         if recorded is None:
             self._record_initial()
@@ -79,7 +86,7 @@ class Player:
 
     def _record_initial(self) -> None:
         q = self._kinematics.initial.copy()
-        self.frames = [PlayerFrame(0.0, _compact(self._kinematics.poses(q)), q)]
+        self.frames = [PlayerFrame(0.0, self._frame(self._kinematics.poses(q)), q)]
 
     def _load_recorded(self, recorded: Trajectory) -> None:
         if not len(recorded):
@@ -90,7 +97,8 @@ class Player:
             raise ExoskelError(
                 f"the motion belongs to another scene: it has {recorded_count} bodies, the scene {count}"
             )
-        rows = zip(recorded.time.tolist(), compact_poses(recorded.body_poses), recorded.positions, strict=True)
+        moved = compact_poses(self._skins.frames(recorded.body_poses, recorded.soft_points))
+        rows = zip(recorded.time.tolist(), moved, recorded.positions, strict=True)
         self.frames = [PlayerFrame(time, poses, positions) for time, poses, positions in rows]
 
     # --- the current frame ----------------------------------------------------------------------------
@@ -133,6 +141,18 @@ class Player:
             return []
         return self._simulation.contacts
 
+    def joint_force(self, joint: Joint) -> tuple[float, ...] | None:
+        """The force of the parent on the child through a joint, N; None unless an engine is at this frame."""
+        if self._simulation is None or not self.is_at_end or self._simulation.engine.controls is None:
+            return None
+        return tuple(self._simulation.joint_reaction(joint).force.tolist())
+
+    def contact_force(self, body: Body) -> tuple[float, ...] | None:
+        """The sum of the contact forces on a body, N; None unless an engine is at this frame."""
+        if self._simulation is None or not self.is_at_end:
+            return None
+        return tuple(self._simulation.contact_force(None, body).tolist())
+
     # --- playing --------------------------------------------------------------------------------------
 
     def play(self) -> None:
@@ -166,6 +186,11 @@ class Player:
             self._pull(simulation)
             self._advance(simulation, 1)
 
+    def step_back(self) -> None:
+        """Go back by one frame."""
+        self._show(self._current - 1)
+        self._replay_time = self.time
+
     def advance_to(self, time: float) -> None:
         """Go to a time in s: a recorded frame, or simulate until then, however long that takes."""
         if time <= self.span[1]:
@@ -190,6 +215,7 @@ class Player:
         self.is_playing = False
         self.error = ""
         self.release()
+        self._commands = {}
         if self.can_simulate:
             self._stop()
             self._record_initial()
@@ -228,17 +254,22 @@ class Player:
         self._record(simulation)
 
     def _record(self, simulation: Simulation) -> bool:
-        poses, positions = simulation.body_poses, simulation.positions
+        poses, positions = simulation.engine.body_poses, simulation.engine.positions
         error = simulation.engine.state_problem
         if error or not (np.isfinite(poses).all() and np.isfinite(positions).all()):
             self._fail(error or "the simulation diverged")
             return False
-        self.frames.append(PlayerFrame(self._time_offset + simulation.time, _compact(poses), positions))
-        if len(self.frames) * poses.shape[0] * 7 > MAX_NUMBERS and len(self.frames) > 4:
+        points = simulation.soft_points if simulation.engine.soft_points is not None else None
+        frame = self._frame(poses, points)
+        self.frames.append(PlayerFrame(self._time_offset + simulation.time, frame, positions))
+        if len(self.frames) * frame.size > MAX_NUMBERS and len(self.frames) > 4:
             older = len(self.frames) // 2
             self.frames = self.frames[:older:2] + self.frames[older:]
         self._show(len(self.frames) - 1)
         return True
+
+    def _frame(self, poses: Array, points: Mapping[str, Array] | None = None) -> PoseRows:
+        return compact_poses(self._skins.frames(spatial.pose7(poses), points))
 
     def _show(self, number: int) -> None:
         self._current = max(0, min(number, len(self.frames) - 1))
@@ -253,11 +284,33 @@ class Player:
         """Set one coordinate (rad or m) of the current frame; the simulation continues from there, at rest."""
         q = self.positions.copy()
         q[dof] = value
+        self.set_state(q, np.zeros_like(q))
+
+    def set_state(self, positions: Array, velocities: Array) -> None:
+        """Replace the current frame by a state; the simulation continues from there."""
         self.is_playing = False
-        time = self.time
-        self.frames = [*self.frames[: self._current], PlayerFrame(time, _compact(self._kinematics.poses(q)), q)]
+        time, poses = self.time, self._frame(self._kinematics.poses(positions))
+        self.frames = [*self.frames[: self._current], PlayerFrame(time, poses, positions)]
         self._show(len(self.frames) - 1)
-        self._restart(q, np.zeros_like(q), time)
+        self._restart(positions, velocities, time)
+
+    def command(self, dof: int) -> float:
+        """The command of a coordinate that was set; 0 if none was."""
+        return self._commands.get(dof, 0.0)
+
+    def set_command(self, dof: int, value: float) -> None:
+        """Set the command of a coordinate: a force, velocity or acceleration, by its actuator."""
+        if not self.can_simulate:
+            raise ExoskelError("a recorded motion takes no commands; they work only while simulating")
+        self._commands[dof] = value
+        if self._simulation is not None:
+            self._apply_commands(self._simulation)
+
+    def _apply_commands(self, simulation: Simulation) -> None:
+        if self._commands:
+            values = np.array(simulation.commands)
+            values[list(self._commands)] = list(self._commands.values())
+            simulation.commands = values
 
     def set_engine(self, engine: str) -> None:
         """Continue with another engine."""
@@ -298,6 +351,11 @@ class Player:
                     simulation.close()
                     raise ExoskelError(f"{error}; press Reset to start from the initial state") from None
                 self._pending_state = None
+            try:
+                self._apply_commands(simulation)
+            except ExoskelError:  # not every engine takes commands
+                simulation.close()
+                raise
             self._simulation = simulation
         return self._simulation
 
@@ -335,7 +393,3 @@ class Player:
     def close(self) -> None:
         """Close the engine and its process."""
         self._stop()
-
-
-def _compact(poses: Array) -> PoseRows:
-    return compact_poses(spatial.pose7(poses))

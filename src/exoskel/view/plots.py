@@ -200,7 +200,7 @@ def _title(label: str, count: int, total: int) -> str:
 
 
 def _up(one: Trajectory) -> int:
-    """The axis of gravity as recorded by the run; z if there is none."""
+    """The axis of gravity as recorded by the run; z if nothing was recorded."""
     gravity = one.meta.get("gravity", (0.0, 0.0, -9.81))
     strongest = int(np.argmax(np.abs(gravity)))
     return strongest if any(gravity) else 2

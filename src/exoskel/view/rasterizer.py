@@ -40,6 +40,52 @@ class Buffers(Struct):
     nearness: Floats
 
 
+class ClippedTriangles(Struct):
+    """Triangles after clipping.  New vertices follow the old ones; each divides the edge between two of them."""
+
+    triangles: Integers
+    starts: Integers
+    ends: Integers
+    fractions: Floats
+
+    def extend(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Add the values of the new vertices, interpolated between the ends of their edges."""
+        if not len(self.starts):
+            return values
+        share = self.fractions.reshape(-1, *[1] * (values.ndim - 1)).astype(values.dtype)
+        return np.concatenate([values, values[self.starts] * (1 - share) + values[self.ends] * share])
+
+
+def clip(triangles: NDArray[Any], inside: NDArray[Any]) -> ClippedTriangles:
+    """Cut off the parts of triangles where `inside`, a linear function with one value per vertex, is negative.
+
+    This is one step of the algorithm of Sutherland and Hodgman, for all triangles at once.
+    """
+    is_outside = ~(inside >= 0.0)  # also if it is not a number
+    nothing = np.empty(0, dtype=np.int64)
+    if not is_outside.any():
+        return ClippedTriangles(triangles, nothing, nothing, np.empty(0, dtype=np.float32))
+    outside = is_outside[triangles]
+    count = outside.sum(axis=1)
+    crossing = np.flatnonzero((count == 1) | (count == 2))
+    # Rotate each triangle so that the corner that is alone on its side of the plane comes first.
+    alone = np.where(count[crossing] == 1, outside[crossing].argmax(axis=1), outside[crossing].argmin(axis=1))
+    first, second, third = (triangles[crossing, (alone + i) % 3] for i in range(3))
+    starts, ends = np.concatenate([first, first]), np.concatenate([second, third])
+    with np.errstate(invalid="ignore", over="ignore"):
+        fractions = (inside[starts] / (inside[starts] - inside[ends])).astype(np.float32)
+    on_second = len(inside) + np.arange(len(crossing))
+    on_third = on_second + len(crossing)
+    tip = count[crossing] == 2
+    parts = [
+        triangles[count == 0],
+        np.stack([first, on_second, on_third], axis=1)[tip],
+        np.stack([on_second, second, third], axis=1)[~tip],
+        np.stack([on_second, third, on_third], axis=1)[~tip],
+    ]
+    return ClippedTriangles(np.concatenate(parts), starts, ends, fractions)
+
+
 def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, *, farthest: float = 0.0) -> Buffers:
     """Rasterize triangles whose `points` `(n, 3)` are x and y in pixels and nearness, which must be linear on screen.
 

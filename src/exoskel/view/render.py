@@ -9,20 +9,21 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import SceneLike, World, as_scene
-from exoskel.simulate.run import run
+from exoskel.simulate.simulation import run
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.view.camera import PRESETS, Camera, corners_of, look_at, vector
+from exoskel.view.camera import PRESETS, Camera, look_at, vector
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.lighting import DARK, LIGHT
-from exoskel.view.render_scene import VISUAL, PoseRows, RenderScene, compact_poses
+from exoskel.view.render_scene import RenderScene, compact_poses
 from exoskel.view.scene_placement import placement_for
+from exoskel.view.skins import PoseRows
 from exoskel.view.software_renderer import Image, SoftwareRenderer
 from exoskel.view.video import GIF_RATE, RATES, check_image_file, is_gif, is_video, write_image, write_video
 
@@ -31,10 +32,6 @@ VIDEO_SIZE = (960, 540)
 RATE = 30
 """Frames per second of a video."""
 _MIN_SIDE, _MAX_SIDE = 16, 8192
-_SAMPLED_POSES = 24
-"""The number of poses of a motion that the camera is fitted to."""
-_MAX_MOTION = 4.0
-"""The camera ignores bodies that move further away than this, in sizes of the scene."""
 Progress = Callable[[int, int], None]
 RendererName = Literal["auto", "mujoco", "software"]
 
@@ -82,9 +79,13 @@ def render(
     scene = as_scene(scene)
     if motion is None and (is_video(path) or time):
         motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
+        if motion.meta["summary"]["interrupted"]:
+            raise KeyboardInterrupt  # `run` returns what it has; a video of that was not asked for
     render_scene = RenderScene(scene.world)
     _check_copies(render_scene)
     poses = poses_to_draw(render_scene, motion, is_moving=is_video(path), rate=rate)
+    if motion is not None:
+        render_scene.include_motion(motion)
     width, height = _check_size(size or (VIDEO_SIZE if is_video(path) else IMAGE_SIZE))
     if is_video(path):
         width, height = (
@@ -92,7 +93,7 @@ def render(
             height + height % 2,
         )  # video codecs store colours for blocks of two by two pixels
     render_scene, poses, fitted_camera = _move_to_origin(
-        render_scene, poses, _choose_camera(render_scene, camera, poses, width / height)
+        render_scene, poses, _choose_camera(render_scene, camera, width / height)
     )
     lighting = DARK if dark else LIGHT
 
@@ -147,15 +148,15 @@ def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], 
     start = compact_poses(render_scene.initial)
     width, height = _check_size(size)
     software = SoftwareRenderer(
-        render_scene, _choose_camera(render_scene, "default", [start], width / height), width, height, lighting=LIGHT
+        render_scene, _choose_camera(render_scene, "default", width / height), width, height, lighting=LIGHT
     )
-    moving = ~render_scene.is_static
+    moving = np.flatnonzero(~render_scene.is_static)
     level = np.array(render_scene.up) == 0.0
-    middle = start[moving, :3].mean(axis=0) if moving.any() else np.zeros(3)
+    middle = start[moving, :3].mean(axis=0) if len(moving) else np.zeros(3)
 
     def draw(poses: PoseRows) -> Image:
-        now = compact_poses(poses)
-        shift = now[moving, :3].mean(axis=0) - middle if moving.any() else middle
+        now = compact_poses(render_scene.skins.frames(poses))
+        shift = now[moving, :3].mean(axis=0) - middle if len(moving) else middle
         return software.draw(np.concatenate([now[:, :3] - level * shift, now[:, 3:]], axis=1).astype(now.dtype))
 
     return draw
@@ -184,7 +185,7 @@ def _check_size(size: tuple[int, int]) -> tuple[int, int]:
 def poses_to_draw(
     render_scene: RenderScene, motion: Trajectory | None, *, is_moving: bool, rate: float
 ) -> list[PoseRows]:
-    """The poses to render: those of a motion, resampled to `rate` per second if it moves, or the initial ones."""
+    """The frames to render: those of a motion, resampled to `rate` per second if it moves, or the initial one."""
     if motion is None:
         return [compact_poses(render_scene.initial)]
     if not len(motion):
@@ -195,16 +196,15 @@ def poses_to_draw(
             f"the motion belongs to another scene: it has {count} bodies, the scene {len(render_scene.bodies)}"
         )
     chosen = motion.resample(1.0 / rate) if is_moving else motion
-    return list(compact_poses(chosen.body_poses))
+    return list(compact_poses(render_scene.skins.frames(chosen.body_poses, chosen.soft_points)))
 
 
-def _choose_camera(render_scene: RenderScene, camera: str | Camera, poses: Sequence[PoseRows], aspect: float) -> Camera:
+def _choose_camera(render_scene: RenderScene, camera: str | Camera, aspect: float) -> Camera:
     if isinstance(camera, Camera):
         return camera
     if camera not in PRESETS:
         raise ExoskelError(f"unknown camera {camera!r}; choose one of {', '.join(PRESETS)}")
-    low, high = motion_bounds(render_scene, poses)
-    return look_at(corners_of(low, high), render_scene.up, preset=camera, aspect=aspect, both_sides=True)
+    return look_at(render_scene.corners(), render_scene.up, preset=camera, aspect=aspect, both_sides=True)
 
 
 def _move_to_origin(
@@ -217,21 +217,6 @@ def _move_to_origin(
     position, target = (vector(np.array(point) - origin) for point in (camera.position, camera.target))
     moved = [np.concatenate([pose[:, :3] - origin, pose[:, 3:]], axis=1).astype(np.float32) for pose in poses]
     return render_scene.moved(origin), moved, structs.replace(camera, position=position, target=target)
-
-
-def motion_bounds(render_scene: RenderScene, poses: Sequence[PoseRows]) -> tuple[Any, Any]:
-    """The corners of the box around a scene and its motion; bodies that leave the scene are ignored."""
-    limit = _MAX_MOTION * render_scene.size
-    low, high = render_scene.low.copy(), render_scene.high.copy()
-    middle = (low + high) / 2
-    for number in np.unique(np.linspace(0, len(poses) - 1, _SAMPLED_POSES).astype(int)):
-        for batch in render_scene.of_role(VISUAL):
-            moving = ~render_scene.is_static[batch.bodies]
-            boxes = batch.boxes(poses[number])[moving].reshape(-1, 3)
-            near = boxes[(np.abs(boxes - middle) < limit).all(axis=1)]
-            if len(near):
-                low, high = np.minimum(low, near.min(axis=0)), np.maximum(high, near.max(axis=0))
-    return low, high
 
 
 def _render_frames(renderer: Renderer, poses: Sequence[PoseRows], progress: Progress | None) -> Iterator[Image]:

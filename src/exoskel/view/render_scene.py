@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from exoskel import spatial
@@ -21,19 +21,32 @@ from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray, Shape, kind_of
+from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import World
+from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.surface import SEGMENTS, Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of, size_of
+from exoskel.view.skins import PoseRows, Skins
 
 VISUAL, COLLISION = "visual", "collision"
 _MAX_COLORS = 12
 """A mesh file with more colours than this is drawn in their mean."""
 _WIDE = 4.0
-"""A static shape this many times larger than the moving bodies counts as ground; cameras ignore it."""
+"""A static shape this many times larger than the moving bodies is ground: it casts no shadow, and cameras ignore it."""
+_FLOOR_LENGTH, _FLOOR_WIDTH, _FLOOR_THICKNESS, _FLOOR_TOLERANCE = 0.8, 0.25, 0.2, 0.05
+"""Floors are ground too: static shapes that are wide, flat, below the moving bodies, and above nothing else.
+
+The smallest length and width, and the tolerance of heights, in sizes of the moving bodies; the largest thickness, in
+widths.
+"""
+_SAMPLED_POSES = 24
+"""The number of poses of a motion that the camera is fitted to."""
+_MAX_MOTION = 4.0
+"""The camera ignores bodies that move further away than this, in sizes of the scene."""
 _UNIT = (1.0, 1.0, 1.0)
 _EMPTY_HALF_SIZE = 0.5
 """Half the edge of the box that a camera shows of an empty world, m."""
@@ -42,8 +55,6 @@ _PLACEHOLDER_SHARE, _PLACEHOLDER_SIZE = 0.08, 0.1
 _MAX_COORDINATE = 1e30
 _FAR = 1e3
 """Bodies need double precision if they are this many times further from the origin than from each other."""
-PoseRows = NDArray[np.floating[Any]]
-"""Poses as x y z qw qx qy qz, in single precision unless they are far from the origin."""
 
 
 _SEGMENTS, _FEWEST_SEGMENTS = {2000: SEGMENTS, 8000: SEGMENTS // 2}, SEGMENTS // 4
@@ -65,11 +76,27 @@ class InstanceBatch(Struct):
     colors: Array
     is_plane: bool = False
     """Whether the surface is a piece of an infinite plane."""
+    is_ground: bool = False
+    """Whether the instances dwarf the scene: they receive shadows, but would cast blurred ones on themselves."""
 
     @property
     def is_transparent(self) -> bool:
         """Whether any instance is transparent."""
         return bool((self.colors[:, 3] < 1.0).any())
+
+    @property
+    def casts_shadow(self) -> bool:
+        return not (self.is_ground or self.is_plane or self.is_transparent)
+
+    @property
+    def triangle_count(self) -> int:
+        """The triangles of all instances."""
+        return len(self.bodies) * len(self.surface.triangles)
+
+    def take(self, chosen: NDArray[Any], **changes: Any) -> InstanceBatch:
+        """The chosen instances (a mask or numbers), with other fields replaced."""
+        parts = {name: getattr(self, name)[chosen] for name in ("bodies", "local", "scales", "colors")}
+        return structs.replace(self, **parts, **changes)
 
     def instance_poses(self, poses: PoseRows) -> tuple[PoseRows, PoseRows]:
         """Positions and quaternions in the world, given the poses `(bodies, 7)` of all bodies."""
@@ -95,8 +122,9 @@ class MissingMesh(Struct, frozen=True):
 class RenderScene:
     """The visible geometry of a world.
 
-    `batches` contain all shapes; `missing_meshes` are drawn as placeholders; `up` is the up axis; `ground` is
-    the height of the ground, m; `low` and `high` are the corners of the box that a camera should show.
+    `batches` contain all shapes, `skins` those of soft bodies; `missing_meshes` are drawn as placeholders; `up` is the
+    up axis; `ground` is the height of the ground, m; `low` and `high` are the corners of the box that a camera should
+    show.  `initial` is the first frame.
     """
 
     def __init__(self, world: World) -> None:
@@ -105,7 +133,9 @@ class RenderScene:
         self.up = nearest_up_axis(world)
         self.bodies = list(world.bodies())
         self.names = [(model.name, body.name) for model in world.models for body in model.bodies]
-        self.initial = _clip_poses(spatial.pose7(np.nan_to_num(Kinematics(world.models).poses())))
+        self.skins = Skins(world)
+        poses = _clip_poses(spatial.pose7(np.nan_to_num(Kinematics(world.models).poses())))
+        self.initial = self.skins.frames(poses)
         self.is_static = np.array([_is_static(model) for model in world.models for _ in model.bodies], dtype=bool)
         self.missing_meshes: list[MissingMesh] = []
         self.floor_heights: list[float] = []
@@ -115,6 +145,7 @@ class RenderScene:
             self._fill()
         self.batches = [copies.batch() for copies in self._builders.values()]
         self._size_placeholders()
+        self._separate_ground()
         self.is_empty = False
         self.low, self.high = self._bounds()
         self.ground = max(self.floor_heights, default=self._lowest())
@@ -135,7 +166,7 @@ class RenderScene:
                     self._add(VISUAL, number, body, shape, shape.color or default)
                 for shape in body.collisions:
                     self._add(COLLISION, number, body, shape, lighting.COLLISION)
-                if body.soft is not None and body.soft.geometry is not None:
+                if body.soft is not None and body.soft.geometry is not None and not has_surface(body.soft):
                     skin = Shape(geometry=body.soft.geometry, pose=body.soft.pose)
                     self._add(VISUAL, number, body, skin, lighting.SKIN)
                 number += 1
@@ -191,6 +222,7 @@ class RenderScene:
         for batch, placeholders in zip(self.batches, chosen, strict=True):
             if not batch.is_plane:
                 known.append(np.delete(batch.boxes(self.initial), placeholders, axis=0).reshape(-1, 3))
+        known += [skin.vertices(self.initial) for skin in self.skins.surfaces]
         points = np.concatenate(known)
         extent = float(np.linalg.norm(np.ptp(points[np.isfinite(points).all(axis=1)], axis=0)))
         for batch, placeholders in zip(self.batches, chosen, strict=True):
@@ -198,32 +230,75 @@ class RenderScene:
 
     # --- bounds ---------------------------------------------------------------------------------------
 
+    def _separate_ground(self) -> None:
+        """Move static shapes that dwarf the moving bodies, and floors, to batches of their own."""
+        moving = self._boxes(static=False)
+        if not len(moving):
+            return
+        batches: list[InstanceBatch] = []
+        for batch in self.batches:
+            is_static = self.is_static[batch.bodies]
+            if batch.role != VISUAL or batch.is_plane or not is_static.any():
+                batches.append(batch)
+                continue
+            is_ground = is_static & self._are_ground(batch.boxes(self.initial), moving)
+            if not is_ground.any():
+                batches.append(batch)
+                continue
+            batches += [batch.take(~is_ground)] if not is_ground.all() else []
+            batches.append(batch.take(is_ground, name=f"{batch.name}_ground", is_ground=True))
+        self.batches = batches
+
     def _bounds(self) -> tuple[Array, Array]:
-        """The box around moving bodies and static ones, except for ground that is much larger than the rest."""
-        moving, still = self._boxes(static=False), self._boxes(static=True)
-        if not len(moving):
-            moving, still = still, moving
-        if not len(moving):
+        """The box around moving bodies and static ones, except for the ground."""
+        everything = np.concatenate([self._boxes(static=False), self._boxes(static=True)])
+        if not len(everything):
             self.is_empty = True
             return np.full(3, -_EMPTY_HALF_SIZE), np.full(3, _EMPTY_HALF_SIZE)
-        low, high = moving.min(axis=(0, 1)), moving.max(axis=(0, 1))
-        limit = _WIDE * max(float(np.linalg.norm(high - low)), 1e-6)
-        is_included = np.ptp(still, axis=1).max(axis=1, initial=0.0) <= limit if len(still) else np.empty(0, dtype=bool)
-        everything = np.concatenate([moving, still[is_included]]) if is_included.any() else moving
         return everything.min(axis=(0, 1)), everything.max(axis=(0, 1))
 
-    def _boxes(self, *, static: bool) -> Array:
+    def _are_ground(self, boxes: Array, moving: Array) -> NDArray[np.bool_]:
+        """Which of the `boxes` of static shapes are ground for the `moving` ones, `(n, 8, 3)` each."""
+        axis, up, size = int(np.argmax(np.abs(self.up))), np.array(self.up), _extent(moving)
+        sides = np.ptp(boxes, axis=1)
+        (width, length), heights = np.sort(np.delete(sides, axis, axis=1), axis=1).T, boxes @ up
+        lowest = max(self.floor_heights, default=self._lowest())
+        is_floor = (
+            (length >= _FLOOR_LENGTH * size)
+            & (width >= _FLOOR_WIDTH * size)
+            & (sides[:, axis] <= _FLOOR_THICKNESS * width)
+            & (heights.max(axis=1) <= float((moving @ up).min()) + _FLOOR_TOLERANCE * size)
+            & (heights.min(axis=1) <= lowest + _FLOOR_TOLERANCE * size)
+        )
+        is_ground: NDArray[np.bool_] = is_floor | (sides.max(axis=1) > _WIDE * size)
+        return is_ground
+
+    def include_motion(self, motion: Trajectory) -> None:
+        """Enlarge the box that a camera should show by the motion of the bodies, except for those that leave."""
+        chosen = np.unique(np.linspace(0, len(motion) - 1, _SAMPLED_POSES).astype(int))
+        points = {name: found[chosen] for name, found in motion.soft_points.items()}
+        limit, middle = _MAX_MOTION * self.size, (self.low + self.high) / 2
+        for poses in compact_poses(self.skins.frames(motion.body_poses[chosen], points)):
+            boxes = self._boxes(static=False, poses=poses).reshape(-1, 3)
+            near = boxes[(np.abs(boxes - middle) < limit).all(axis=1)]
+            if len(near):
+                self.low, self.high = np.minimum(self.low, near.min(axis=0)), np.maximum(self.high, near.max(axis=0))
+
+    def _boxes(self, *, static: bool, ground: bool = False, poses: PoseRows | None = None) -> Array:
+        """The corners of the boxes around shapes, `(n, 8, 3)`, at the initial or at other poses; ground on request."""
+        poses = self.initial if poses is None else poses
         parts = [
-            batch.boxes(self.initial)[self.is_static[batch.bodies] == static]
+            batch.boxes(poses)[self.is_static[batch.bodies] == static]
             for batch in self.batches
-            if batch.role == VISUAL and not batch.is_plane
+            if batch.role == VISUAL and not batch.is_plane and (ground or not batch.is_ground)
         ]
+        parts += [skin.box(poses) for skin in self.skins.surfaces if self.is_static[skin.body] == static]
         found = np.concatenate(parts) if parts else np.empty((0, 8, 3))
         return found[np.isfinite(found).all(axis=(1, 2))]
 
     def _lowest(self) -> float:
         """The height of the lowest point."""
-        every = np.concatenate([self._boxes(static=False), self._boxes(static=True)])
+        every = np.concatenate([self._boxes(static=False), self._boxes(static=True, ground=True)])
         return float((every @ np.array(self.up)).min()) if len(every) else 0.0
 
     def moved(self, origin: Array) -> RenderScene:
@@ -272,6 +347,11 @@ class _BatchBuilder:
             np.array(self.colors, dtype=np.float64),
             self.is_plane,
         )
+
+
+def _extent(boxes: Array) -> float:
+    """The diagonal of the box around boxes `(n, 8, 3)`."""
+    return max(float(np.linalg.norm(boxes.max(axis=(0, 1)) - boxes.min(axis=(0, 1)))), 1e-6)
 
 
 def compose_poses(outer: PoseRows, inner: PoseRows) -> tuple[PoseRows, PoseRows]:

@@ -12,7 +12,8 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.view.render import RATE, poses_to_draw
-from exoskel.view.render_scene import COLLISION, InstanceBatch, PoseRows, RenderScene
+from exoskel.view.render_scene import COLLISION, VISUAL, InstanceBatch, RenderScene
+from exoskel.view.skins import PoseRows, SkinSurface
 
 TIMELINE = "time"
 _UP = {0: "X", 1: "Y", 2: "Z"}
@@ -42,6 +43,8 @@ def log(world: World, *, motion: Trajectory | None = None, prefix: str = "") -> 
         for path, batch, _ in parts:
             if number == 0 or not render_scene.is_static[batch.bodies].all():
                 rerun.log(path, _instance_poses(rerun, batch, pose))
+        for skin in render_scene.skins.surfaces:
+            rerun.log(f"{root}/{VISUAL}/{skin.name}", _skin_mesh(rerun, skin, pose))
 
 
 def _by_color(batch: InstanceBatch) -> Iterator[tuple[int, tuple[InstanceBatch, NDArray[Any]]]]:
@@ -49,9 +52,7 @@ def _by_color(batch: InstanceBatch) -> Iterator[tuple[int, tuple[InstanceBatch, 
     colors, number = np.unique(batch.colors.round(3), axis=0, return_inverse=True)
     for i, color in enumerate(colors):
         has_color = number.ravel() == i
-        bodies, local, scales, own = (x[has_color] for x in (batch.bodies, batch.local, batch.scales, batch.colors))
-        part = InstanceBatch(batch.name, batch.role, batch.surface, bodies, local, scales, own, batch.is_plane)
-        yield i, (part, color)
+        yield i, (batch.take(has_color), color)
 
 
 def _mesh(rerun: Any, batch: InstanceBatch, color: NDArray[Any]) -> Any:
@@ -61,6 +62,16 @@ def _mesh(rerun: Any, batch: InstanceBatch, color: NDArray[Any]) -> Any:
         vertex_normals=batch.surface.normals,
         triangle_indices=batch.surface.triangles,
         albedo_factor=[*np.round(255 * color[:3]).astype(int).tolist(), round(255 * share)],
+    )
+
+
+def _skin_mesh(rerun: Any, skin: SkinSurface, frame: PoseRows) -> Any:
+    vertices = skin.vertices(frame)
+    return rerun.Mesh3D(
+        vertex_positions=vertices,
+        vertex_normals=skin.normals(vertices),
+        triangle_indices=skin.triangles,
+        albedo_factor=np.round(255 * np.array(skin.color)).astype(int).tolist(),
     )
 
 

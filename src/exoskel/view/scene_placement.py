@@ -13,7 +13,8 @@ from exoskel import spatial
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 from exoskel.view.camera import Camera, size_of, vector
-from exoskel.view.render_scene import PoseRows, grid_cell
+from exoskel.view.render_scene import grid_cell
+from exoskel.view.skins import PoseRows
 
 _MIN_SIZE, _NORMAL_SIZE, _MAX_SIZE = 0.5, 4.0, 6.0
 """A scene smaller than the first or larger than the last, m, is scaled to the middle one."""

@@ -5,7 +5,7 @@ It computes in linear light and converts to sRGB at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,20 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.spatial import Array
 from exoskel.view.backdrop import Backdrop, ShadowMap, ShadowProjection
 from exoskel.view.camera import Camera, frame_of
-from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, linear_to_srgb, srgb_to_linear
-from exoskel.view.rasterizer import Buffers, Floats, rasterize
-from exoskel.view.render_scene import VISUAL, InstanceBatch, PoseRows, RenderScene
+from exoskel.view.lighting import LIGHT, Lighting, light_directions, linear_to_srgb, srgb_to_linear
+from exoskel.view.rasterizer import Buffers, ClippedTriangles, Floats, clip, rasterize
+from exoskel.view.render_scene import VISUAL, InstanceBatch, RenderScene
+from exoskel.view.skins import PoseRows, SkinSurface
 
 Image = NDArray[np.uint8]
 _SUN, _FILL, _SKY, _BOUNCE = 0.78, 0.12, 0.38, 0.20
 """Intensities: the sun, the fill light against it, the sky, and light reflected by the ground."""
 _SHINE, _SHARPNESS = 0.10, 40.0
+_MARGIN = 2.0
+"""Triangles are cut off at this many times the size of the image: single precision distorts larger ones."""
 
 
 class TriangleSoup(Struct):
@@ -33,6 +37,21 @@ class TriangleSoup(Struct):
     normals: Floats
     triangles: NDArray[np.int64]
     colors: Floats
+
+    def extended(self, clipped: ClippedTriangles) -> TriangleSoup:
+        """The clipped triangles."""
+        if clipped.triangles is self.triangles:
+            return self
+        vertices, normals, colors = (clipped.extend(values) for values in (self.vertices, self.normals, self.colors))
+        return TriangleSoup(vertices, normals, clipped.triangles, colors)
+
+
+class VisibleTriangles(Struct):
+    """The triangles in front of the camera, the nearest one of each pixel, and the nearness of each vertex."""
+
+    soup: TriangleSoup
+    pixels: Buffers
+    nearness: Floats
 
 
 class SoftwareRenderer:
@@ -53,36 +72,60 @@ class SoftwareRenderer:
         frame = frame_of(render_scene.up)
         self._up = frame[2].astype(np.float32)
         self._sun, self._fill = (
-            spatial.unit(np.array(at) @ frame).astype(np.float32) for at in (SUN_DIRECTION, FILL_DIRECTION)
+            spatial.unit(np.array(at) @ frame).astype(np.float32) for at in light_directions(camera, frame)
         )
         self._rays = self._pixel_rays()
         self._map = ShadowProjection(render_scene, self._sun.astype(np.float64), frame)
         self._backdrop = Backdrop(render_scene, camera, self._rays, frame, self._map, lighting, self.height)
-        self._batches = [batch for batch in render_scene.batches if batch.role == VISUAL]
+        visual = [batch for batch in render_scene.batches if batch.role == VISUAL]
+        casting = [batch for batch in visual if batch.casts_shadow]
+        self._solid = casting + [batch for batch in visual if batch.is_ground and not batch.is_transparent]
+        self._clear = [batch for batch in visual if batch.is_transparent]
+        self._casting = sum(batch.triangle_count for batch in casting)
+        self._skins = render_scene.skins.surfaces
 
     def draw(self, poses: PoseRows) -> Image:
-        """Render an image, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
-        solid, clear = (
-            _collect_triangles([b for b in self._batches if b.is_transparent == see], poses) for see in (False, True)
-        )
-        shadows = self._map.render(solid.vertices, solid.triangles)
+        """Render an image, `(height, width, 3)`, of a frame."""
+        solid = _collect_triangles(self._solid, poses)
+        clear = _collect_triangles(self._clear, poses, self._skins, eye=spatial.array(self.camera.position))
+        shadows = self._map.render(solid.vertices, solid.triangles[: self._casting])
         light = self._backdrop.render(shadows)
-        seen = self._project(solid)
+        front = self._project(solid)
+        seen = front.pixels
         seen.triangle[seen.nearness <= self._backdrop.nearness] = -1  # below the ground
-        self._shade_pixels(light, seen, solid, shadows)
+        self._shade_pixels(light, front, shadows)
         if len(clear.triangles):
             over = self._project(clear)
-            over.triangle[over.nearness <= np.maximum(seen.nearness, self._backdrop.nearness)] = -1
-            self._shade_pixels(light, over, clear, shadows)
+            hidden = over.pixels.nearness <= np.maximum(seen.nearness, self._backdrop.nearness)
+            over.pixels.triangle[hidden] = -1
+            self._shade_pixels(light, over, shadows)
         return _to_image(light.reshape(self.height, self.width, 3), self.supersampling)
 
-    def _project(self, soup: TriangleSoup) -> Buffers:
-        seen = self.camera.project(soup.vertices.astype(np.float64), self.width / self.height)
-        points = np.empty((len(seen), 3), dtype=np.float32)
-        points[:, 0] = (seen[:, 0] + 1.0) * (self.width / 2)
-        points[:, 1] = (1.0 - seen[:, 1]) * (self.height / 2)
-        points[:, 2] = 1.0 / np.where(seen[:, 2] > self.camera.near, seen[:, 2], np.nan)
-        return rasterize(points, soup.triangles, self.width, self.height)
+    def _project(self, soup: TriangleSoup) -> VisibleTriangles:
+        half = np.tan(self.camera.field_of_view / 2)
+        wide = half * self.width / self.height
+        soup, at = self._clip(soup, self.camera.coordinates(soup.vertices.astype(np.float64)), wide, half)
+        points = np.empty((len(at), 3), dtype=np.float32)
+        with np.errstate(divide="ignore", invalid="ignore"):  # no triangle uses the vertices behind the camera
+            points[:, 0] = (at[:, 0] / (wide * at[:, 2]) + 1.0) * (self.width / 2)
+            points[:, 1] = (1.0 - at[:, 1] / (half * at[:, 2])) * (self.height / 2)
+            points[:, 2] = 1.0 / at[:, 2]
+        return VisibleTriangles(soup, rasterize(points, soup.triangles, self.width, self.height), points[:, 2])
+
+    def _clip(self, soup: TriangleSoup, at: Array, wide: float, half: float) -> tuple[TriangleSoup, Array]:
+        """Clip triangles at the near plane and far outside the image; `at` are coordinates relative to the camera.
+
+        `wide` and `half` are half the width and half the height of the image at a depth of one m.
+        """
+        planes = ((0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
+        for right, up in planes:
+            if right or up:
+                inside = _MARGIN * (wide if right else half) * at[:, 2] - right * at[:, 0] - up * at[:, 1]
+            else:
+                inside = at[:, 2] - self.camera.near
+            clipped = clip(soup.triangles, inside)
+            soup, at = soup.extended(clipped), clipped.extend(at)
+        return soup, at
 
     def _pixel_rays(self) -> Floats:
         """The ray of each pixel, scaled to one m of depth."""
@@ -94,14 +137,17 @@ class SoftwareRenderer:
         flat: Floats = rays.reshape(-1, 3).astype(np.float32)
         return flat
 
-    def _shade_pixels(self, light: Floats, seen: Buffers, soup: TriangleSoup, shadows: ShadowMap) -> None:
+    def _shade_pixels(self, light: Floats, visible: VisibleTriangles, shadows: ShadowMap) -> None:
+        seen, soup = visible.pixels, visible.soup
         at = np.flatnonzero(seen.triangle >= 0)
         if not len(at):
             return
         corners = soup.triangles[seen.triangle[at]]
         depth = 1.0 / seen.nearness[at]
         places = self._rays[at] * depth[:, None] + np.array(self.camera.position, dtype=np.float32)
-        normals = self._normals(soup, corners, seen.weights[at])
+        # Linear on the screen are the weights over the depth.
+        weights = seen.weights[at] * visible.nearness[corners[:, :2]] * depth[:, None]
+        normals = self._normals(soup, corners, weights)
         toward = -_unit(self._rays[at])
         normals = np.where(np.sum(normals * toward, axis=1, keepdims=True) < 0.0, -normals, normals)
         colors = soup.colors[corners[:, 0]]
@@ -145,8 +191,13 @@ _VERTICES_AT_ONCE = 500_000
 """Vertices that are placed at once, to bound the memory."""
 
 
-def _collect_triangles(batches: list[InstanceBatch], poses: PoseRows) -> TriangleSoup:
-    """All triangles in the world.  Raises TooManyTrianglesError before it allocates memory for them."""
+def _collect_triangles(
+    batches: list[InstanceBatch], poses: PoseRows, skins: Sequence[SkinSurface] = (), *, eye: Array | None = None
+) -> TriangleSoup:
+    """All triangles in the world, except for planes seen from `eye` against their normals: walls hide nothing.
+
+    Raises TooManyTrianglesError before it allocates memory for them.
+    """
     total = sum(len(batch.bodies) * len(batch.surface.triangles) for batch in batches)
     if total > _MOST_TRIANGLES:
         raise TooManyTrianglesError(f"the scene has {total} triangles; an image can have at most {_MOST_TRIANGLES}")
@@ -156,6 +207,8 @@ def _collect_triangles(batches: list[InstanceBatch], poses: PoseRows) -> Triangl
     colors: list[Any] = [np.empty((0, 4), dtype=np.float32)]
     first = 0
     for batch in batches:
+        if batch.is_plane and eye is not None:
+            batch = batch.take(_faces(batch, poses, eye))  # noqa: PLW2901
         for places, directions in _placed(batch, poses):
             vertices.append(places)
             normals.append(directions)
@@ -163,10 +216,29 @@ def _collect_triangles(batches: list[InstanceBatch], poses: PoseRows) -> Triangl
         triangles.append(
             (batch.surface.triangles[None] + first + count * np.arange(copies)[:, None, None]).reshape(-1, 3)
         )
-        paint = np.concatenate([srgb_to_linear(batch.colors[:, :3]), batch.colors[:, 3:]], axis=1)
-        colors.append(np.repeat(paint.astype(np.float32), count, axis=0))
+        colors.append(np.repeat(_paint(batch.colors), count, axis=0))
         first += copies * count
+    for skin in skins:
+        vertices.append(skin.vertices(poses).astype(np.float32))
+        normals.append(skin.normals(skin.vertices(poses)).astype(np.float32))
+        triangles.append(skin.triangles + first)
+        colors.append(np.repeat(_paint(np.array([skin.color])), len(skin.rows), axis=0))
+        first += len(skin.rows)
     return TriangleSoup(*(np.concatenate(parts) for parts in (vertices, normals, triangles, colors)))
+
+
+def _faces(batch: InstanceBatch, poses: PoseRows, eye: Array) -> NDArray[np.bool_]:
+    """Which planes face a point."""
+    positions, quaternions = batch.instance_poses(poses)
+    rotations = spatial.quaternion_matrix(quaternions)
+    away = eye - positions - rotations @ batch.surface.vertices[0]
+    is_facing: NDArray[np.bool_] = np.sum(away * (rotations @ batch.surface.normals[0]), axis=1) > 0.0
+    return is_facing
+
+
+def _paint(colors: Array) -> Floats:
+    """Colours in linear light, with alpha."""
+    return np.concatenate([srgb_to_linear(colors[:, :3]), colors[:, 3:]], axis=1).astype(np.float32)
 
 
 def _placed(batch: InstanceBatch, poses: PoseRows) -> Iterator[tuple[Floats, Floats]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.diagnostics import Diagnostic, ExoskelError, printable
+from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
 from exoskel.engines.registry import engine_title
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Scene, World
@@ -24,6 +24,7 @@ from exoskel.view import html_text
 from exoskel.view.browser_scene import CONTACTS, BrowserScene, client_camera, set_client_camera, set_initial_camera
 from exoskel.view.camera import Camera, look_at
 from exoskel.view.comparison import GhostScene
+from exoskel.view.live_plot import PLOT_PANEL, LivePlot, Quantity
 from exoskel.view.live_reload import (
     INTERVAL,
     BrokenFileError,
@@ -32,11 +33,15 @@ from exoskel.view.live_reload import (
     scene_errors,
     watched_files,
 )
-from exoskel.view.page import DEFAULT_PORT, Page
+from exoskel.view.page import DEFAULT_PORT, LOOPBACK, Page
+from exoskel.view.page_script import FOLLOW_FRAME, PageScript
 from exoskel.view.panel import Job, Panel
 from exoskel.view.player import Player
 from exoskel.view.render_scene import RenderScene
+from exoskel.view.scene_cameras import placed_camera, preset_along
 from exoskel.view.scene_placement import ScenePlacement, placement_for
+from exoskel.view.scene_tree import ItemKind, TreeItem, parse_item
+from exoskel.view.selection import ItemSelection
 
 FRAMES_PER_SECOND = 30
 _PANEL_INTERVAL = 0.1
@@ -53,7 +58,8 @@ class Viewer:
 
     `load` reads the scene, and is called again whenever one of its files is saved.  `recorded` is a motion to play
     instead of simulating.  `world` selects one of several worlds.  `comparison` is shown as a ghost: the name of an
-    engine and None, or the name of another scene and a function that loads it.
+    engine and None, or the name of another scene and a function that loads it.  `host` and `with_token` are those of
+    `Page`.
     """
 
     def __init__(
@@ -61,6 +67,8 @@ class Viewer:
         load: Loader,
         *,
         port: int = DEFAULT_PORT,
+        host: str = LOOPBACK,
+        with_token: bool = False,
         engine: str = "mujoco",
         dark: bool = False,
         watch: bool = True,
@@ -71,19 +79,33 @@ class Viewer:
         self._load, self._world_name, self._recorded = load, world, recorded
         self.scene = load()
         self.world = self._world_of(self.scene)
-        self.page = Page(port, title="exoskel", dark=dark)
+        self.page = Page(port, title="exoskel", dark=dark, host=host, with_token=with_token)
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._next_file_check = self._next_panel = 0.0
         self._panel_is_current = False
         self._real_time_factor, self._was_empty = 0.0, False
-        self.selected = -1
+        self.following = False
+        self._follow_frame: Any = None
+        self._camera_number = -1
+        """The number of the camera of the file that all clients use; -1 for none."""
         self._up: Vector | None = None
         self.placement = ScenePlacement()
         self._dark = dark
         self._action_error = self._file_error = NO_ERROR
+        self._page_actions: dict[str, Callable[[int, str], None]] = {
+            "select": lambda _, value: self.select_item(parse_item(value)),
+            "fold": lambda _, value: self._fold(parse_item(value)),
+            "axis": self._look_along,
+            "csv": self._save_csv,
+            "panels": self._set_visible_panels,
+        }
+        self.page_script = PageScript(self.page.server, self._receive)
         self.panel = Panel(self.page.server, self, self.submit, engine=engine, dark=dark)
+        with self.panel.tabs.add_tab("Plot"):
+            self.plot = LivePlot(self.page.server.gui, lambda one: self.submit(lambda: self._set_quantity(one)))
+        self._pages_with_plot: set[int] = set()
         self.player = Player(self.world, engine, recorded=recorded)
         self.ghost: GhostScene | None = None
         self._comparison_loader: Loader | None = None
@@ -94,6 +116,7 @@ class Viewer:
         self._watch = FileWatch(self._files() if watch else ())
         self._update_file_errors()
         self.page.server.on_client_connect(self._adapt_camera)
+        self.page.collapse_panel_if_narrow()
 
     # --- scenes ---------------------------------------------------------------------------------------
 
@@ -113,6 +136,8 @@ class Viewer:
         """Put the scene on the page."""
         server = self.page.server
         self.render_scene = RenderScene(self.world)
+        if self._recorded is not None:
+            self.render_scene.include_motion(self._recorded)
         self._update_placement()
         self._set_initial_view()
         if self.render_scene.up != self._up:  # setting it again would reset every client's camera
@@ -121,7 +146,10 @@ class Viewer:
         self.browser_scene = BrowserScene(server, self.render_scene, placement=self.placement, dark=self._dark)
         self.browser_scene.on_pick(lambda number: self.submit(lambda: self.select(number)))
         self.browser_scene.on_drag(lambda *how: self.submit(lambda: self._drag(*how)))
-        self.panel.fill(self.world, self.render_scene.names, self.render_scene.size)
+        self.panel.fill(self.world, self.render_scene.size)
+        self.selection = ItemSelection(self.scene, self.world, self.render_scene)
+        self.selection.tree.search = self.panel.search_text
+        self._camera_number = -1
         self.panel.set_span(self.player.span[1])
         self.panel.show_problems(self.scene.diagnostics, self.render_scene.missing_meshes)
         if self.ghost is not None:
@@ -129,6 +157,7 @@ class Viewer:
         if self._was_empty:
             self.set_view("default")  # the clients had nothing to look at, so they have no view to preserve
         self._was_empty = self.render_scene.is_empty
+        self.select_item(None)
         self._show()
 
     def _update_placement(self) -> None:
@@ -205,7 +234,8 @@ class Viewer:
         self._replace(scene, world, player)
 
     def _keep_last_scene(self, diagnostics: list[Diagnostic], reason: str) -> None:
-        text = html_text.problems(diagnostics) if diagnostics else f"<br>{html_text.safe(reason)}"
+        serious = [one for one in diagnostics if one.severity is not Severity.INFO]
+        text = html_text.problems(serious) if serious else f"<br>{html_text.safe(reason)}"
         self._file_error = ("The file is broken. Showing the last valid scene.", text)
         self._show_errors()
         self.panel.show_problems(diagnostics, self.render_scene.missing_meshes)
@@ -236,7 +266,7 @@ class Viewer:
 
     def _replace(self, scene: Scene, world: World, player: Player) -> None:
         """Replace the scene; camera, selection and layers are preserved."""
-        chosen = self.render_scene.names[self.selected] if self.selected >= 0 else None
+        chosen = self.selection.names
         layers, was_playing, old = self.browser_scene.layers, self.player.is_playing, self.browser_scene
         player.speed, player.gravity = self.player.speed, self.player.gravity
         self.player.close()
@@ -250,7 +280,7 @@ class Viewer:
         self._action_error = NO_ERROR
         self._update_file_errors()
         self._watch.watch(self._files())
-        self.select(self.render_scene.names.index(chosen) if chosen in self.render_scene.names else -1)
+        self.select_item(self.selection.find(chosen))
         if was_playing:
             self.player.play()
 
@@ -330,6 +360,8 @@ class Viewer:
         self.browser_scene.show(self.player.poses, contacts)
         if self.ghost is not None:
             self.ghost.follow(self.player.time, self.player.poses)
+        self._move_cameras()
+        self.plot.measure(self.selection, self.player)
         self._panel_is_current = False
 
     def _show_numbers(self) -> None:
@@ -338,19 +370,11 @@ class Viewer:
         self.panel.show_time(
             player.time, player.span[1], player.is_playing, player.positions.tolist(), self._real_time_factor
         )
-        if self.selected >= 0:
-            self.panel.show_choice(self.selected, self._about(self.selected))
+        if self.selection.item is not None:
+            self.panel.show_about(self._about())
         if self.ghost is not None:
             self.ghost.show_numbers(player.poses)
-
-    def _about(self, number: int) -> str:
-        model, body = next(
-            (model, body)
-            for model in self.world.models
-            for body in model.bodies
-            if body is self.render_scene.bodies[number]
-        )
-        return html_text.describe_body(self.scene, model, body, self.player.poses[number])
+        self.plot.show(self.selection, player)
 
     def _adapt_camera(self, client: Any) -> None:
         """Move the camera of a new client further away if its window is tall."""
@@ -375,8 +399,16 @@ class Viewer:
         self.player.step()
         self._show()
 
+    def step_back(self) -> None:
+        self.player.pause()
+        self.player.step_back()
+        self._show()
+
     def reset(self) -> None:
         self.player.reset()
+        self.plot.clear()
+        self.panel.commands.reset()
+        self.panel.clear_keyframe()
         if self.ghost is not None:
             self.ghost.reset()
         self._clear_action_error()
@@ -418,20 +450,131 @@ class Viewer:
 
     def set_view(self, preset: str, client: int | None = None) -> None:
         """Apply a camera preset to one client, or to all."""
+        self._camera_number = -1
+        self.panel.show_camera(-1)
         for number, one in self.page.server.get_clients().items():
             if client in (None, number):
                 set_client_camera(one, self.placement.camera_on_page(self._camera(preset, one.camera.aspect)))
 
+    @property
+    def selected(self) -> int:
+        """The number of the highlighted body; -1 for none."""
+        return self.selection.body
+
+    def _about(self) -> str:
+        """HTML about the selected item."""
+        return self.selection.about(self.player.poses, self.player.positions)
+
     def select(self, number: int) -> None:
-        self.selected = number
-        self.browser_scene.select(number)
-        self.panel.show_choice(number, self._about(number) if number >= 0 else html_text.nothing_selected())
+        """Select a body; -1 for none."""
+        self.select_item(TreeItem(ItemKind.BODY, number) if number >= 0 else None)
+
+    def select_item(self, item: TreeItem | None) -> None:
+        """Select a model, body or joint, in the tree and in the scene; a joint stands for its child body there."""
+        self.selection.select(item)
+        self.browser_scene.select(self.selected)
+        self.panel.show_tree(self.selection.tree.html())
+        self.panel.show_about(self._about())
+        self.panel.commands.show(self.selection, self.player.command)
+        self.set_follow(self.following and self.selected >= 0)
+        self._panel_is_current = False
+
+    def search(self, text: str) -> None:
+        """Show the rows of the tree that contain a text."""
+        self.selection.tree.search = text
+        self.panel.show_tree(self.selection.tree.html())
+
+    def _fold(self, item: TreeItem | None) -> None:
+        if item is not None:
+            self.selection.tree.toggle(item)
+            self.panel.show_tree(self.selection.tree.html())
+
+    def _receive(self, client: int, action: str, value: str) -> None:
+        """Queue an action of the page script; unknown ones are ignored."""
+        if action in self._page_actions:
+            self.submit(lambda: self._page_actions[action](client, value))
+
+    # --- plot -----------------------------------------------------------------------------------------
+
+    def _set_visible_panels(self, client: int, panels: str) -> None:
+        """Draw the plot only while a page shows it."""
+        pages = self._pages_with_plot & set(self.page.server.get_clients())
+        self._pages_with_plot = pages | {client} if PLOT_PANEL in panels.split() else pages - {client}
+        self.plot.is_visible = bool(self._pages_with_plot)
+        self._panel_is_current = False
+
+    def _set_quantity(self, quantity: Quantity) -> None:
+        self.plot.set_quantity(quantity)
+        self._panel_is_current = False
+
+    def _save_csv(self, client: int, _: str) -> None:
+        """Send the plotted lines to a page as a file."""
+        content, page = self.plot.csv(), self.page.server.get_clients().get(client)
+        if page is not None:
+            page.send_file_download("exoskel-plot.csv", content, save_immediately=True)
+
+    # --- cameras --------------------------------------------------------------------------------------
+
+    def _look_along(self, client: int, axis: str) -> None:
+        """Look at the scene from an axis of the world, such as +x."""
+        preset = preset_along(axis, self.render_scene.up)
+        if preset:
+            self.set_view(preset, client)
+
+    def toggle_follow(self) -> None:
+        """Follow the selected body, or stop; without a selected body, show everything."""
+        if self.selected < 0:
+            self.set_view("default")
+        else:
+            self.set_follow(not self.following)
+
+    def set_follow(self, on: bool) -> None:
+        """Move the cameras with the selected body: the page script follows a frame at its position."""
+        self.following = on and self.selected >= 0
+        if self.following and self._follow_frame is None:
+            self._follow_frame = self.page.server.scene.add_frame(FOLLOW_FRAME, show_axes=False)
+        if not self.following and self._follow_frame is not None:
+            self._follow_frame.remove()
+            self._follow_frame = None
+        self.panel.show_follow(self.following)
+        self._move_cameras()
+        if on and not self.following:
+            raise ExoskelError("no body is selected; select the body to follow first")
+
+    def set_camera(self, number: int) -> None:
+        """Use a camera of the file; -1 for a free camera."""
+        self._camera_number = number if 0 <= number < len(self.world.cameras) else -1
+        self._move_cameras()
+
+    def _move_cameras(self) -> None:
+        """Move the cameras that follow a body or belong to one."""
+        if self._follow_frame is not None:
+            self._follow_frame.position = self.placement.on_page(self.player.poses[self.selected, :3])
+        if self._camera_number >= 0:
+            camera = placed_camera(self.world.cameras[self._camera_number], self.render_scene, self.player.poses)
+            for client in self.page.server.get_clients().values():
+                set_client_camera(client, self.placement.camera_on_page(camera))
+
+    def set_keyframe(self, number: int) -> None:
+        """Go to a keyframe of the file."""
+        if not 0 <= number < len(self.world.keyframes):
+            return
+        if not self.player.can_simulate:
+            raise ExoskelError("a recorded motion has no keyframes; they are available only while simulating")
+        chosen = self.world.keyframes[number]
+        self.player.set_state(
+            *(np.array(x) for x in (chosen.positions(self.world.models), chosen.velocities(self.world.models)))
+        )
+        self._show()
 
     def pose(self, dof: int, value: float) -> None:
         self.player.pose(dof, value)
         if self.ghost is not None:
             self.ghost.pose(dof, value)
         self._show()
+
+    def set_command(self, dof: int, value: float) -> None:
+        self.player.set_command(dof, value)
 
     def _drag(self, phase: str, body: int, point: Array, pointer: Array) -> None:
         """Pull a body at a point (world, m) towards the pointer; the point stays fixed in the body's frame."""

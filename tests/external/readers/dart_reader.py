@@ -56,6 +56,11 @@ def describe(request):
     loaded = load(request)
     if loaded is None:
         return {"failed": "nothing loaded"}
+    return describe_skeletons(loaded, request)
+
+
+def describe_skeletons(loaded, request):
+    """Describe skeletons, with the prefixes of their names."""
     bodies = {p + s.getBodyNode(i).getName(): s.getBodyNode(i) for p, s in loaded for i in range(s.getNumBodyNodes())}
     joints = {p + s.getJoint(i).getName(): s.getJoint(i) for p, s in loaded for i in range(s.getNumJoints())}
     poses, answer = [], {}

@@ -16,12 +16,16 @@ def load(request):
     # As in the file: do not merge welded bodies, and do not discard visual geoms.
     spec.compiler.fusestatic = False
     spec.compiler.discardvisual = False
-    spec.strippath = False
+    if hasattr(spec, "strippath"):
+        spec.strippath = False
     return spec.compile()
 
 
 def describe(request):
-    model = load(request)
+    return describe_model(load(request), request)
+
+
+def describe_model(model, request):
     model.dof_armature[:] = 0.0  # no mass of a body
     data = mujoco.MjData(model)
     joints = {model.joint(i).name: i for i in range(model.njnt)}
@@ -41,11 +45,19 @@ def describe(request):
         )
         if number == 0 and model.nv:
             mujoco.mj_comPos(model, data)
-            mujoco.mj_crb(model, data)
-            mujoco.mj_fullM(model, data, full)
+            full_inertia(model, data, full)
     bodies = [body(model, name, i) for name, i in names.items()]
     answer = {"mass_matrix": matrix(full, velocities(model), np.eye(model.nv)), "dofs": dofs(model, joints)}
     return answer | {"bodies": bodies, "poses": poses}
+
+
+def full_inertia(model, data, full):
+    if hasattr(data, "qM"):  # up to 3.16
+        mujoco.mj_makeM(model, data)
+        mujoco.mj_fullM(model, full, data.qM)
+    else:
+        mujoco.mj_crb(model, data)
+        mujoco.mj_fullM(model, data, full)
 
 
 def body(model, name, i):

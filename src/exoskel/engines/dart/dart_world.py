@@ -16,15 +16,15 @@ from exoskel.engines.interface import (
     Engine,
     EngineCapabilities,
     StepDynamics,
+    check_step_count,
     contacts_from_rows,
 )
-from exoskel.formats.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
-from exoskel.source.temporary_files import TemporaryFolder
+from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.spatial import Array
 
-_INSTALL = "pip install 'exoskel[dart]' (on macOS and Windows: Python 3.12 or later)"
+INSTALL = "pip install 'exoskel[dart]' (on macOS and Windows: Python 3.12 or later)"
 
 
 def available() -> bool:
@@ -49,13 +49,15 @@ class DartWorld:
         friction: float | None = None,
     ) -> None:
         if not available():
-            raise ExoskelError(f"DART is not installed: {_INSTALL}")
+            raise ExoskelError(f"DART is not installed: {INSTALL}")
         self.world = world
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         self.dof_names = [name for m in world.models for name in m.dof_names]
         self.time_step = step or world.time_step
         self._folder = TemporaryFolder()
         file = self._folder.path / "world.skel"
+        from exoskel.formats.write import write  # other engines do not need it
+
         file.write_bytes(write(Scene([world]), "skel", folder=file.parent).data)
         self._child = EngineProcess("DART", "exoskel.engines.dart.worker")
         enforced = {
@@ -81,14 +83,17 @@ class DartWorld:
         """Return to the initial state."""
         self._forces = self._commands = np.zeros(len(self.dof_names))
         self.wrenches = AppliedWrenches(len(self.bodies))
+        self.soft_points: list[Array] | None = None
+        self.soft_velocities: list[Array] | None = None
         self._pull: dict[str, Any] | None = None
         self._state = self._child.ask(self._load)
 
     def step(self, count: int = 1) -> None:
+        check_step_count(count)
         self._state = self._child.ask({"step": count, **self._actions()})
 
     def _actions(self) -> dict[str, Any]:
-        """What acts on bodies during steps."""
+        """The pull, forces and torques that act on bodies during steps."""
         return {"pull": self._pull, "wrenches": self.wrenches.rows()}
 
     def apply_wrench(self, body: int, wrench: AppliedWrench) -> None:
@@ -235,8 +240,8 @@ DART = Engine(
     "dart",
     "DART",
     package="dartpy",
-    install=_INSTALL,
-    cannot="screw, translational2d, hinge2 and amotor joints; loops; runs in its own process",
+    install=INSTALL,
+    limitations="screw, translational2d, hinge2 and amotor joints; loops; runs in its own process",
     capabilities=EngineCapabilities(
         unsupported_joints=frozenset({"screw", "translational2d", "hinge2", "amotor"}),
         loops=False,

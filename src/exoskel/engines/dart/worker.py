@@ -124,7 +124,8 @@ class _WorkerWorld:
         for skeleton in self._skeletons():
             count = skeleton.getNumDofs()
             commands, forces = (self.inputs.get(n, [])[first : first + count] for n in ("commands", "forces"))
-            combined = list(commands) or [0.0] * count
+            # Without commands, those that DART has act: initial ones, and velocities that were set.
+            combined = list(commands) or list(skeleton.getCommands())
             for index in range(skeleton.getNumJoints() if forces else 0):
                 joint = skeleton.getJoint(index)
                 if joint.getActuatorType() == self.dartpy.dynamics.ActuatorType.FORCE:
@@ -161,27 +162,32 @@ class _WorkerWorld:
 
     def _dynamics(self) -> dict[str, Any]:
         skeletons = self._skeletons()
-        return {
+        commands = [s.getCommands() for s in skeletons]
+        found = {
             "mass": [s.getMassMatrix().tolist() for s in skeletons],
             "bias": [float(f) for s in skeletons for f in s.getCoriolisAndGravityForces()],
             "gravity": [float(f) for s in skeletons for f in s.getGravityForces()],
         }
+        for skeleton, before in zip(skeletons, commands, strict=True):
+            self._restore_commands(skeleton, before)  # a mass matrix replaces those of acceleration actuators
+        return found
 
     def _trial(self) -> dict[str, Any]:
         """Take a step, measure what it did, and return to the state before it."""
         contacts = self._contacts() if self.known_contacts is None else self.known_contacts
         skeletons, bodies, time = self._skeletons(), self._bodies(), self.world.getTime()
-        before = [(s.getPositions(), s.getVelocities()) for s in skeletons]
+        before = [(s.getPositions(), s.getVelocities(), s.getCommands()) for s in skeletons]
         self._take_step()
         rates = [
             (s.getVelocities() - velocities) / self.world.getTimeStep()
-            for s, (_, velocities) in zip(skeletons, before, strict=True)
+            for s, (_, velocities, _) in zip(skeletons, before, strict=True)
         ]
         transmitted = [np.array(body.getBodyForce()) for body in bodies]
-        for skeleton, (positions, velocities), rate in zip(skeletons, before, rates, strict=True):
+        for skeleton, (positions, velocities, commands), rate in zip(skeletons, before, rates, strict=True):
             skeleton.setPositions(positions)
             skeleton.setVelocities(velocities)
             skeleton.setAccelerations(rate)
+            self._restore_commands(skeleton, commands)
         self.world.setTime(time)
         self.known_contacts = contacts
         turns = [body.getWorldTransform().rotation() for body in bodies]
@@ -190,6 +196,23 @@ class _WorkerWorld:
             "bodies": [[*b.getAngularAcceleration(), *b.getLinearAcceleration()] for b in bodies],
             "reactions": [[*(t @ f[:3]), *(t @ f[3:])] for t, f in zip(turns, transmitted, strict=True)],
         }
+
+    def _restore_commands(self, skeleton: Any, commands: Any) -> None:
+        """Set commands again, also initial ones beyond the limits, to which `setCommand` clips."""
+        kinds = self.dartpy.dynamics.ActuatorType
+        for joint in (skeleton.getJoint(index) for index in range(skeleton.getNumJoints())):
+            change = {
+                kinds.FORCE: joint.setForce,
+                kinds.ACCELERATION: joint.setAcceleration,
+                kinds.VELOCITY: joint.setVelocity,
+            }.get(joint.getActuatorType(), joint.setCommand)
+            for number in range(joint.getNumDofs()):
+                command = commands[joint.getIndexInSkeleton(number)]
+                if joint.getCommand(number) == command:
+                    continue
+                is_driven = change == joint.setVelocity and joint.getVelocity(number) != command
+                for value in (command + 1.0, command):  # DART does nothing if only the command differs
+                    (joint.setCommand if is_driven else change)(number, value)
 
     def _jacobian(self, number: int, point: list[float]) -> dict[str, Any]:
         body = self._bodies()[number]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from exoskel.engines.mujoco.impulse_step import ImpulseStep
+from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointInputs
 from exoskel.formats.mjcf.compile import CompiledWorld
-from exoskel.spatial import Array, Mask
+from exoskel.spatial import Array, Indices, Mask
 
 
-class CommandedWorlds:
+class CommandedWorlds(ABC):
     """One MuJoCo world, or many, with forces and commands that act until they are changed.
 
     Arrays have the leading shape `()` for one world and `(worlds,)` for many.  `qpos`, `qvel`, `_applied`
@@ -30,13 +33,18 @@ class CommandedWorlds:
         count = compiled.coordinates.count
         self._forces = np.zeros((*shape, count))
         self._commands = np.broadcast_to(compiled.actuation.initial, (*shape, count)).copy()
+        self._stated: Array | None = None
+        """Forces and accelerations that the file states, in the step in which they act."""
         self._is_first: Mask = np.ones(shape, dtype=bool)
         """Which worlds have made no step since they were reset."""
         self._is_coasting: Mask = np.ones(shape, dtype=bool)
         """Where velocities were set since the last step: those of prescribed joints hold for one step."""
         self._is_commanded: Mask = np.zeros(shape, dtype=bool)
-        self._forces_rotate = False
-        """Whether a force acts whose axes rotate relative to MuJoCo's: it has to be converted before each step."""
+        springs = compiled.skin_springs
+        self._edges = springs if springs is not None and springs.pushes and impulse_step is None else None
+        """The edges of soft skins, whose forces have to be applied before each step."""
+        self._forces_rotate = self._edges is not None
+        """Whether forces have to be applied before each step: of edges, or about axes that rotate in MuJoCo."""
         self._accelerates = bool(compiled.actuation.acceleration.any())
 
     # --- forces and commands --------------------------------------------------------------------------
@@ -64,15 +72,56 @@ class CommandedWorlds:
         self._is_coasting[...] = False
         self._update_forces_rotate()
         self._pull()
-        self._set_speeds(self.qpos, self.qvel, self._commands)
+        self._set_speeds(self.qpos, self.qvel, self.clipped_commands())
         self._apply()
+
+    def driver(self, numbers: Indices, lowest: Array, highest: Array) -> Callable[[Array], None]:
+        """A function that changes the commands of some coordinates to values, `(..., numbers)`, within bounds."""
+        actuation, coordinates = self.compiled.actuation, self.compiled.coordinates
+        dofs = dict(zip(coordinates.scene.tolist(), coordinates.qvel.tolist(), strict=True))
+        acts_alone = not (actuation.first_step_differs or len(self.compiled.first_wrenches) or self._edges is not None)
+        if not (acts_alone and actuation.force[numbers].all() and all(number in dofs for number in numbers.tolist())):
+            return partial(self._set_commands, numbers)
+        own = np.array([dofs[number] for number in numbers.tolist()], dtype=np.intp)
+        is_one = self._commands.ndim == 1
+        columns, dof_columns = (numbers, own) if is_one else (np.s_[:, numbers], np.s_[:, own])
+        low, high = (limits[numbers] for limits in actuation.command_limits)
+        is_limited = bool((lowest < low).any() or (highest > high).any())
+        return partial(self._set_commanded_forces, columns, dof_columns, (low, high) if is_limited else None)
+
+    def _set_commands(self, numbers: Indices, values: Array) -> None:
+        commands = self.commands
+        commands[..., numbers] = values
+        self.commands = commands
+
+    def _set_commanded_forces(self, numbers: Any, dofs: Any, limits: tuple[Array, Array] | None, values: Array) -> None:
+        """Set commands that are forces on joints with one degree of freedom, where nothing else depends on them."""
+        self._mark_changed()
+        self._commands[numbers] = values
+        clipped = values if limits is None else np.minimum(np.maximum(values, limits[0]), limits[1])
+        self._applied[dofs] = self._forces[numbers] + clipped
+
+    def clipped_commands(self, which: Any = ...) -> Array:
+        """The commands of some worlds within their limits; in the first step, with what the file states."""
+        clipped = self.compiled.actuation.clipped(self._commands[which])
+        return clipped if self._stated is None else clipped + self._stated[which]
+
+    @property
+    def _may_rotate(self) -> bool:
+        """Whether forces may act about axes that rotate in MuJoCo, in this step."""
+        return self._forces_rotate or self._stated is not None
+
+    def _joint_inputs(self) -> JointInputs:
+        """What acts on the joints of one world, for `impulse_step`."""
+        assert self.impulse_step is not None
+        return self.impulse_step.inputs(self._forces, self.clipped_commands())
 
     def _set_speeds(self, qpos: Array, qvel: Array, commands: Array) -> None:
         self.compiled.actuation.set_speeds(qpos, qvel, commands, velocities=self.impulse_step is None)
 
+    @abstractmethod
     def _checked(self, values: Any) -> Array:
         """Finite numbers of the right shape; raises ExoskelError for others."""
-        raise NotImplementedError
 
     def _possible(self, velocities: Array) -> Array:
         """Velocities without those of locked joints, which MuJoCo would keep."""
@@ -82,23 +131,34 @@ class CommandedWorlds:
         if self._forces_rotate or self._accelerates:
             self._pull()
         self._mark_changed()
-        self._applied[...] = self.compiled.actuation.applied_forces(self.qpos, self._forces, self._commands)
+        self._applied[...] = self.compiled.actuation.applied_forces(self.qpos, self._forces, self.clipped_commands())
+        if self._edges is not None:
+            self._applied += self._edges.edge_forces(self.qpos, self.qvel, float(self.compiled.model.opt.timestep))
 
     def _update_forces_rotate(self) -> None:
         rotating = self.compiled.rotating_coordinates
-        self._forces_rotate = bool(self._forces[..., rotating].any() or self._commands[..., rotating].any())
+        is_rotating = self._forces[..., rotating].any() or self._commands[..., rotating].any()
+        self._forces_rotate = self._edges is not None or bool(is_rotating)
+
+    def copy_inputs(self, worlds: CommandedWorlds, number: int) -> None:
+        """Take the forces and commands of one of many worlds, and what is due in its next step."""
+        self._forces[...], self._commands[...] = worlds._forces[number], worlds._commands[number]
+        self._applied[...], self._wrenches[...] = worlds._applied[number], worlds._wrenches[number]
+        self._is_first[...], self._is_coasting[...] = worlds._is_first[number], worlds._is_coasting[number]
+        self._is_commanded[...] = worlds._is_commanded[number]
+        self._update_forces_rotate()
 
     # --- where the states are stepped -----------------------------------------------------------------
 
-    def _pull(self) -> None:
+    def _pull(self) -> None:  # noqa: B027 - most have no device
         """Bring the states from the device that steps them, if it has its own memory."""
 
-    def _mark_changed(self) -> None:
+    def _mark_changed(self) -> None:  # noqa: B027 - most have no device
         """Note that a device that has its own memory needs the states and forces again."""
 
+    @abstractmethod
     def _advance(self, count: int) -> None:
         """Step with the forces that are applied now."""
-        raise NotImplementedError
 
     # --- the first step -------------------------------------------------------------------------------
 
@@ -108,13 +168,13 @@ class CommandedWorlds:
         Forces and accelerations that the file states act in the first step only, as in DART.  A joint with a
         velocity actuator and no command keeps its initial velocity for that step.
         """
-        actuation, commands = self.compiled.actuation, self._commands
+        actuation = self.compiled.actuation
         is_first, is_affected = self._is_first.copy(), self._is_first | self._is_coasting
         stated = actuation.first_forces + actuation.first_accelerations
         is_uncommanded = is_first & ~self._is_commanded
         if stated.any() and is_uncommanded.any():
-            self._commands = commands + np.where(is_uncommanded[..., None], stated, 0.0)
-        if self._commands.any() or self._forces_rotate:
+            self._stated = np.where(is_uncommanded[..., None], stated, 0.0)
+        if self._stated is not None or self._commands.any() or self._forces_rotate:
             self._apply()
         wrenches = self.compiled.first_wrenches
         has_wrenches = len(wrenches) > 0 and bool(is_first.any())
@@ -123,7 +183,7 @@ class CommandedWorlds:
             self._mark_changed()
             self._wrenches[is_first] = applied + wrenches
         self._advance(1)
-        self._commands = commands
+        self._stated = None
         if has_wrenches:
             self._wrenches[is_first] = applied
         self._return_to_commands(is_affected & ~(is_first & self._is_commanded))
@@ -134,11 +194,10 @@ class CommandedWorlds:
         """After the first step, apply the forces and commands alone."""
         if not which.any():
             return
-        actuation = self.compiled.actuation
         self._pull()
-        qpos, qvel = self.qpos[which], self.qvel[which]
-        self._applied[which] = actuation.applied_forces(qpos, self._forces[which], self._commands[which])
-        self._set_speeds(qpos, qvel, self._commands[which])
+        qpos, qvel, commands = self.qpos[which], self.qvel[which], self.clipped_commands(which)
+        self._applied[which] = self.compiled.actuation.applied_forces(qpos, self._forces[which], commands)
+        self._set_speeds(qpos, qvel, commands)
         self.qvel[which] = qvel
 
 
@@ -153,10 +212,13 @@ def mechanical_energy(
     masses: Array,
     inertias: Array,
     gravity: Array,
+    armature: Array,
+    qvel: Array,
 ) -> tuple[Array, Array]:
     """Kinetic and potential energy in J, from MuJoCo's potential and its arrays of one world or of many.
 
-    The kinetic energy is that of the bodies: MuJoCo's own includes the armature of prescribed joints.
+    The kinetic energy is that of the bodies and of the scene's `armature`: MuJoCo's own includes the armature of
+    prescribed joints.
     """
     spin = cvel[..., :3]
     arm = xipos - subtree_com[..., model.body_rootid, :]
@@ -164,6 +226,8 @@ def mechanical_energy(
     local_spin = np.einsum("...ji,...j->...i", ximat.reshape(*ximat.shape[:-1], 3, 3), spin)
     linear = _dot(masses, np.sum(speed**2, axis=-1))
     kinetic = 0.5 * (linear + np.sum(inertias * local_spin**2, axis=(-1, -2)))
+    if armature.any():
+        kinetic = kinetic + 0.5 * np.sum(armature * qvel**2, axis=-1)
     is_weightless = model.body_gravcomp > 0.0
     if is_weightless.any():  # MuJoCo counts the height of bodies on which gravity does not act
         weight = masses * _dot(xipos, gravity if gravity.ndim == 1 else gravity[..., None, :])

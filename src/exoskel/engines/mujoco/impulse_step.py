@@ -8,12 +8,22 @@ bodies with contacts or equality constraints, MuJoCo's solver replaces the secon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
+from exoskel.engines.mujoco.drive_rows import DriveRows, find_springs
+from exoskel.engines.mujoco.linear_systems import (
+    BoxedProblem,
+    Brake,
+    ConstraintBlocks,
+    InertiaPlaces,
+    braking_acceleration,
+    find_brakes,
+)
 from exoskel.engines.mujoco.step_model import CONSTRAINT_MIXING, StepModel
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
@@ -23,17 +33,12 @@ from exoskel.spatial import Array, Indices, Mask
 
 MAX_RETURN_SPEED = 10.0
 """The speed at which DART returns a joint beyond a limit into its range, m/s or rad/s."""
-BLOCK_SIZE = 32
-"""Trees are solved together up to this number of degrees of freedom."""
-ROUNDING = 1e-14
-"""The relative error up to which a number satisfies a bound."""
-PATIENCE = 10
-"""Iterations without progress after which `solve_boxed_lcp` changes one variable at a time."""
 
 
 _Rows = tuple[Indices, Array, Array, Array]
-"""Constraints: places in a block, wanted changes of velocity, lower and upper bounds of impulses."""
+"""Constraints: degrees of freedom, wanted changes of velocity, lower and upper bounds of impulses."""
 _NO_ROWS: _Rows = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
+_NO_COLUMNS = np.empty((0, 0))
 
 
 # --- the step ------------------------------------------------------------------------------------------
@@ -65,65 +70,45 @@ class JointInputs(Struct, frozen=True):
 
 
 class EnforcedLimits(Struct, frozen=True):
-    """Lower and upper limits of positions and velocities, `(2, nv)`; infinite where they are not enforced."""
+    """Lower and upper limits of positions and velocities, `(2, nv)`; infinite where they are not enforced.
+
+    `motor_stops` are degrees of freedom with a motor between stops, and these: steps that begin at one differ, too.
+    """
 
     positions: Array
     velocities: Array
+    motor_stops: list[tuple[int, float, float]]
 
 
-class _Block(Struct, frozen=True):
-    """Some trees: their degrees of freedom, where MuJoCo stores their inertia, and which of them are free.
+class _TurningJoints(Struct, frozen=True):
+    """Ball or free joints with forces, limits or actuators of their own, and where MuJoCo stores their inertia.
 
-    `own` are the free ones among all degrees of freedom.  `square`, `free_square` and `coupling` select the rows and
-    columns of matrices: of all degrees of freedom, of the free ones, and of the free ones with the prescribed ones.
+    `entries` has the places of the lower triangle for the joints `coupled`.  The inertia of the joints `alone` is
+    diagonal in MuJoCo: they are the only ones of their bodies, and the matrix has no place for anything else.
     """
 
-    dofs: Indices
-    rows: Indices
-    columns: Indices
+    group: RotationalJoints
+    is_placed: bool
+    has_springs: bool
+    coupled: Indices
+    alone: Indices
     entries: Indices
-    free: Indices
-    prescribed: Indices
-    own: Indices
-    square: tuple[Indices, ...]
-    free_square: tuple[Indices, ...]
-    coupling: tuple[Indices, ...]
-    is_rotational: bool
-    is_constrained: bool
-    has_limits: bool
-    has_servos: bool
-
-    def inertia(self, data: Any) -> Array:
-        """The joint-space inertia."""
-        out = np.zeros((len(self.dofs), len(self.dofs)))
-        out[self.rows, self.columns] = out[self.columns, self.rows] = data.M[self.entries]
-        return out
 
 
 class _State(Struct, frozen=True):
-    """What the accelerations of a step follow from, `(nv)`.
+    """What the accelerations of a step follow from: arrays of the scene's values, `(nv)`, and MuJoCo's data.
 
-    `prescribed` are the accelerations of prescribed joints, `felt` those that others react to: a locked joint stops
-    without a reaction.  `change` is the matrix from the scene's velocities to MuJoCo's; None for the identity.  The
-    friction, limits and servos of joints that are `solved` are computed by MuJoCo's solver.
+    `blocks` are the matrices from MuJoCo's velocities to the scene's for each `_TurningJoints`.  The friction, limits
+    and servos of joints that are `solved` are computed by MuJoCo's solver.
     """
 
     positions: Array
     velocities: Array
-    prescribed: Array
-    felt: Array
     commands: Array
     values: JointValues
-    change: Array | None
+    blocks: list[Array]
     solved: Mask
-    braking: list[_Brake]
-
-
-class _Brake(Struct, frozen=True):
-    """What changes below a body when a locked joint above it stops: the forces on these degrees of freedom, `(nv)`."""
-
-    below: Mask
-    forces: Array
+    data: Any
 
 
 class ImpulseStep:
@@ -144,6 +129,15 @@ class ImpulseStep:
         self._position_limits, self._velocity_limits, self._force_limits = (unlimited.copy() for _ in range(3))
         self._scene, self._addresses = self._find_addresses()
         self._read_joints(limits)
+        self._drives = DriveRows(compiled, limits)
+        values, springs = self.values, find_springs(compiled, self._addresses, self._drives.spring_dofs)
+        values.stiffness[springs.dofs], values.damping[springs.dofs] = springs.stiffness, springs.damping
+        values.rest[springs.dofs] = springs.rest
+        self._springs = springs
+        self._skin = compiled.skin_springs
+        if self._skin is not None:
+            points = self._skin.points
+            self.values.stiffness[points.dofs], self.values.damping[points.dofs] = points.stiffness, self._skin.damping
         self._velocity = self._to_mujoco(compiled.actuation.velocity)
         self._acceleration = self._to_mujoco(compiled.actuation.acceleration)
         self._rotational_servo = np.zeros(count, dtype=bool)
@@ -154,16 +148,20 @@ class ImpulseStep:
         self._prescribed = self._velocity | self._acceleration | self._locked
         self._servo_motors = self._find_servo_motors()
         self._has_velocity, self._has_locked = bool(self._velocity.any()), bool(self._locked.any())
-        self._rotational_groups: list[RotationalJoints] = []
-        self._placed: set[int] = set()
-        self._blocks: list[_Block] = []
-        self._set_blocks(self.values)
+        motors = self._position_limits[:, self._servo_motors[1]]
+        self._has_limited_motors = bool(np.isfinite(motors).any())
+        self._inertia = InertiaPlaces(compiled.model, self._prescribed)
+        self._set_layout(self.values)
 
     @property
     def enforced_limits(self) -> EnforcedLimits:
         unlimited = np.array([[-np.inf], [np.inf]])
-        chosen = (np.where(self._limited, one, unlimited) for one in (self._position_limits, self._velocity_limits))
-        return EnforcedLimits(*chosen)
+        positions, velocities = (
+            np.where(self._limited, one, unlimited) for one in (self._position_limits, self._velocity_limits)
+        )
+        for dof, *stops in self._drives.stops:
+            positions[:, dof] = stops
+        return EnforcedLimits(positions, velocities, self._drives.motor_stops)
 
     def _find_addresses(self) -> tuple[Indices, Indices]:
         """The numbers of the scene's coordinates that MuJoCo has, and of its degrees of freedom for them."""
@@ -194,63 +192,48 @@ class ImpulseStep:
         values = self.values
         values.damping[at], values.stiffness[at], values.rest[at] = dof.damping, dof.stiffness, dof.rest
         self._velocity_limits[:, at], self._force_limits[:, at] = dof.velocity_limits, dof.force_limits
-        self._position_limits[:, at] = dof.position_limits
         if joint.actuator not in PRESCRIBED_ACTUATORS:
             values.friction[at] = dof.friction
-            self._limited[at] = joint.limits_enforced if limits is None else limits
+        if joint.drives:  # ODE's stops
+            return
+        self._position_limits[:, at] = dof.position_limits
+        if joint.actuator not in PRESCRIBED_ACTUATORS:
+            bounds = (*dof.position_limits, *dof.velocity_limits)
+            self._limited[at] = (joint.limits_enforced if limits is None else limits) and any(map(isfinite, bounds))
 
-    def _set_blocks(self, values: JointValues) -> None:
-        """Group the trees in which something has to be computed here, and find the joints with axes of their own."""
-        model = self.compiled.model
-        concerned = self._prescribed | self._servo | self._limited
-        for one in (values.damping, values.stiffness, values.friction):
-            concerned |= _any_world(one)
-        self._rotational_groups = [
-            group for group in self.compiled.coordinates.rotational if concerned[group.qvel].any()
-        ]
-        depends = self._servo | self._limited | _any_world(values.stiffness)
-        self._placed = {id(group) for group in self._rotational_groups if depends[group.qvel].any()}
-        trees = np.asarray(model.dof_treeid)
-        blocks: list[list[int]] = []
-        for tree in np.unique(trees[concerned]).tolist():
-            dofs = np.flatnonzero(trees == tree).tolist()
-            if blocks and len(blocks[-1]) + len(dofs) <= BLOCK_SIZE:
-                blocks[-1] += dofs
-            else:
-                blocks.append(dofs)
-        constrained = self._servo | self._limited | _any_world(values.friction)
-        self._blocks = [self._build_block(np.array(dofs, dtype=np.intp), constrained) for dofs in blocks]
-
-    def _build_block(self, dofs: Indices, constrained: Mask) -> _Block:
-        model = self.compiled.model
-        place = {int(dof): i for i, dof in enumerate(dofs)}
-        rows: list[int] = []
-        columns: list[int] = []
-        entries: list[int] = []
-        for dof in dofs.tolist():
-            begin = int(model.M_rowadr[dof])
-            for entry in range(begin, begin + int(model.M_rownnz[dof])):
-                rows.append(place[dof])
-                columns.append(place[int(model.M_colind[entry])])
-                entries.append(entry)
-        prescribed = self._prescribed[dofs]
-        free, driven = np.flatnonzero(~prescribed), np.flatnonzero(prescribed)
-        return _Block(
-            dofs,
-            rows=np.array(rows, dtype=np.intp),
-            columns=np.array(columns, dtype=np.intp),
-            entries=np.array(entries, dtype=np.intp),
-            free=free,
-            prescribed=driven,
-            own=dofs[free],
-            square=np.ix_(dofs, dofs),
-            free_square=np.ix_(free, free),
-            coupling=np.ix_(free, driven),
-            is_rotational=any(bool(np.isin(group.qvel, dofs).any()) for group in self._rotational_groups),
-            is_constrained=bool(constrained[dofs].any()),
-            has_limits=bool(self._limited[dofs[free]].any()),
-            has_servos=bool(self._servo[dofs[free]].any()),
+    def _set_layout(self, values: JointValues) -> None:
+        """Find the trees in which something has to be computed here, and what that is."""
+        has_springs = _any_world(values.damping) | _any_world(values.stiffness)
+        has_friction = _any_world(values.friction)
+        constrained = self._servo | self._limited | has_friction
+        concerned = self._prescribed | constrained | has_springs
+        self._set_rotations(concerned, self._servo | self._limited | _any_world(values.stiffness), has_springs)
+        constrained, concerned = constrained | self._drives.dofs, concerned | self._drives.dofs
+        self._has_springs, self._has_prescribed = bool(has_springs.any()), bool(self._prescribed.any())
+        self._has_drives = bool(self._drives.axes)
+        self._friction_dofs, self._limited_dofs, self._servo_dofs = (
+            np.flatnonzero(which & ~self._prescribed) for which in (has_friction, self._limited, self._servo)
         )
+        self._has_joint_rows = any(map(len, (self._friction_dofs, self._limited_dofs, self._servo_dofs)))
+        trees = self._drives.joined_trees[self.compiled.model.dof_treeid]
+        acting = np.isin(trees, trees[concerned])
+        self._elsewhere = None if acting.all() else np.flatnonzero(~acting)
+        self._is_constrained = bool(constrained.any())
+        self._blocks = ConstraintBlocks(trees, constrained)
+
+    def _set_rotations(self, concerned: Mask, placed: Mask, has_springs: Mask) -> None:
+        """Find the ball and free joints with something to compute; those that are `placed` need their positions."""
+        self._rotations: list[_TurningJoints] = []
+        self._is_turning = np.zeros(len(concerned), dtype=bool)
+        for group in self.compiled.coordinates.rotational:
+            dofs = group.qvel
+            if concerned[dofs].any():
+                self._is_turning[dofs] = True
+                alone = np.array([self._inertia.is_diagonal(own) for own in dofs], dtype=bool)
+                coupled = np.flatnonzero(~alone)
+                entries = np.array([self._inertia.triangle(own) for own in dofs[coupled]], dtype=np.intp)
+                flags = bool(placed[dofs].any()), bool(has_springs[dofs].any())
+                self._rotations.append(_TurningJoints(group, *flags, coupled, np.flatnonzero(alone), entries))
 
     def varied_values(self, friction: Array, fields: Mapping[str, Array | None]) -> JointValues:
         """The values of many worlds, from their joint friction and their fields of MuJoCo's model that vary."""
@@ -270,14 +253,20 @@ class ImpulseStep:
             rest,
             _replace(own.friction, self.compiled.stated_friction, friction),
         )
-        self._set_blocks(out)
+        self._set_layout(out)
         return out
 
-    def spring_energy(self, positions: Array, values: JointValues | None = None) -> Array:
-        """The energy of the springs at the scene's positions, J; positions and values may be those of many worlds."""
+    def spring_energy(self, positions: Array, values: JointValues | None = None, qpos: Array | None = None) -> Array:
+        """The energy of the springs at the scene's positions, J; positions and values may be those of many worlds.
+
+        With MuJoCo's positions, that of soft skins is included.
+        """
         values = values or self.values
         stiffness, rest = (one[..., self._addresses] for one in (values.stiffness, values.rest))
-        return np.asarray(0.5 * np.sum(stiffness * (positions[..., self._scene] - rest) ** 2, axis=-1))
+        out = np.asarray(0.5 * np.sum(stiffness * (positions[..., self._scene] - rest) ** 2, axis=-1))
+        if self._springs.suspension_count and qpos is not None:
+            out = out + self._springs.suspension_energy(qpos)
+        return out if self._skin is None or qpos is None else out + self._skin.energy(qpos)
 
     # --- stepping -------------------------------------------------------------------------------------
 
@@ -286,15 +275,15 @@ class ImpulseStep:
         bounded = np.zeros(len(friction), dtype=bool)
         bounded[self.compiled.coordinates.qvel] = True
         bounded &= self._limited & np.isfinite(self._velocity_limits).any(axis=0)
-        return StepModel(model, friction, bounded)
+        return StepModel(model, friction, bounded, self._drives.joined_trees)
 
     def inputs(self, forces: Array, commands: Array) -> JointInputs:
-        """Forces and commands of the scene, for any number of steps."""
+        """Forces and clipped commands of the scene, for any number of steps."""
         actuation, coordinates = self.compiled.actuation, self.compiled.coordinates
         total = forces + actuation.commanded_forces(commands)
         rotates = bool(total[self.compiled.rotating_coordinates].any())
         applied = coordinates.forces(self.compiled.model.qpos0, total)
-        return JointInputs(applied, self._to_mujoco(actuation.clipped(commands)), total if rotates else None)
+        return JointInputs(applied, self._to_mujoco(commands), total if rotates else None)
 
     @np.errstate(all="ignore")  # a motion that diverges is reported by MuJoCo
     def step(
@@ -307,21 +296,23 @@ class ImpulseStep:
         mujoco, model = self._mujoco, step_model.model
         self._set_servo_speeds(data, inputs.commands)
         solved = step_model.begin(data)
-        braking: list[_Brake] = []
+        braking: list[Brake] = []
         if self._has_locked and data.qvel[self._locked].any():
             data.cdof_dot[self._locked] = 0.0
             mujoco.mj_rne(model, data, 0, data.qfrc_bias)
-            braking = self._brakes(model, data)
+            braking = find_brakes(model, data, self._locked)
         applied = inputs.applied
         if inputs.forces is not None:
             applied = self.compiled.coordinates.forces(data.qpos, inputs.forces)
         data.qfrc_applied[:] = applied
+        if self._skin is not None:
+            data.qfrc_applied += self._skin.edge_forces(data.qpos, data.qvel, self._step_size)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
-        state = self._state(data, inputs.commands, coasts, values or self.values, solved, braking)
-        smooth = data.qfrc_smooth.copy()
-        for block in self._blocks:
-            data.qfrc_applied[block.dofs] += self._force(block, data, smooth[block.dofs], state)
+        state = self._state(data, inputs.commands, values or self.values, solved)
+        force = self._force(model, state, coasts, braking)
+        if force is not None:
+            data.qfrc_applied += force
         if step_model.limits_velocities(data):
             step_model.limit_velocities(data, *self._velocity_bounds(state.positions, slice(None)), self._step_size)
         mujoco.mj_step2(model, data)
@@ -340,178 +331,249 @@ class ImpulseStep:
     def _set_servo_speeds(self, data: Any, commands: Array) -> None:
         """Let the motors of servos, which act in contact, aim at positions within the limits."""
         wheels, dofs, places = self._servo_motors
-        if len(wheels):
+        if self._has_limited_motors:
             allowed = (self._position_limits[:, dofs] - data.qpos[places]) / self._step_size
             data.qvel[wheels] = np.clip(commands[dofs], *allowed)
+        elif len(wheels):
+            data.qvel[wheels] = commands[dofs]
 
-    def _state(
-        self,
-        data: Any,
-        wanted: Array,
-        coasts: bool,
-        values: JointValues,
-        solved: Mask,
-        braking: list[_Brake],
-    ) -> _State:
-        positions, velocities, change = self._coordinates(data)
-        felt = np.where(self._acceleration, wanted, 0.0)
-        if self._has_velocity and not coasts:
-            felt = np.where(self._velocity, (wanted - velocities) / self._step_size, felt)
-        prescribed = np.where(self._locked, -velocities / self._step_size, felt) if self._has_locked else felt
-        return _State(positions, velocities, prescribed, felt, wanted, values, change, solved, braking)
+    def _state(self, data: Any, commands: Array, values: JointValues, solved: Mask) -> _State:
+        """The scene's positions and velocities, and what else a step depends on.
 
-    def _brakes(self, model: Any, data: Any) -> list[_Brake]:
-        """The effect of locked joints that stop in this step, one for each body that moves below them.
-
-        DART stops them between two passes of its algorithm: bodies below are accelerated by the Coriolis acceleration
-        of their parents without the locked joints, but their forces contain that of the moving ones.
-        """
-        twists = data.cdof * data.qvel[:, None]
-        found: list[_Brake] = []
-        stopped: dict[int, Array] = {0: np.zeros(6)}  # the velocity of each body that is due to locked joints
-        for body in range(1, model.nbody):
-            first, count = int(model.body_dofadr[body]), int(model.body_dofnum[body])
-            own = range(first, first + count)
-            above = stopped[int(model.body_parentid[body])]
-            is_locked = any(self._locked[dof] for dof in own)
-            stopped[body] = above + sum((twists[dof] for dof in own), np.zeros(6)) if is_locked else above
-            if count and above.any() and not is_locked:
-                lost = -_motion_cross(above, np.sum([twists[dof] for dof in own], axis=0))
-                found.append(self._brake(model, data, body, lost))
-        return found
-
-    def _brake(self, model: Any, data: Any, body: int, acceleration: Array) -> _Brake:
-        """The forces on all joints below a body that is accelerated."""
-        is_below = np.zeros(model.nbody, dtype=bool)
-        for other in range(body + 1, model.nbody):
-            parent = int(model.body_parentid[other])
-            is_below[other] = parent == body or is_below[parent]
-        below = is_below[model.dof_bodyid]
-        forces = np.zeros(model.nv)
-        for dof in np.flatnonzero(below):
-            forces[dof] = data.cdof[dof] @ _inertia_times(data.crb[model.dof_bodyid[dof]], acceleration)
-        return _Brake(below, forces)
-
-    def _coordinates(self, data: Any) -> tuple[Array, Array, Array | None]:
-        """The scene's positions and velocities, and the matrix from these velocities to MuJoCo's, `(nv, nv)`.
-
-        The matrix is None for the identity.  Joints without forces, limits or actuators keep MuJoCo's coordinates.
-        Ball and free joints have positions only if springs, limits or servos depend on them.
+        Joints without forces, limits or actuators keep MuJoCo's coordinates.  Ball and free joints have positions only
+        if springs, limits or servos depend on them.
         """
         coordinates, qpos, qvel = self.compiled.coordinates, data.qpos, data.qvel
         if len(qpos) == len(qvel):  # neither ball nor free joints
-            return qpos, qvel, None
+            return _State(qpos, qvel, commands, values, [], solved, data)
         positions = np.zeros(len(qvel))
         positions[coordinates.qvel] = qpos[coordinates.qpos]
-        if not self._rotational_groups:
-            return positions, qvel, None
-        velocities, change = qvel.copy(), np.eye(len(qvel))
-        own = np.zeros(coordinates.count)
-        for group in self._rotational_groups:
-            if id(group) in self._placed:
-                group.positions(qpos, own)
-                positions[group.qvel] = own[group.scene]
-            blocks = group.velocity_blocks(qpos)
-            velocities[group.qvel] = group.scene_velocities(blocks, qvel[group.qvel])
-            change[group.qvel[:, :, None], group.qvel[:, None, :]] = blocks
-        return positions, velocities, change
+        positions[self._springs.dofs] = qpos[self._springs.places]
+        if self._skin is not None:
+            positions[self._skin.points.dofs] = qpos[self._skin.points.qpos]
+        for rotation in self._rotations:
+            if rotation.is_placed:
+                own = np.zeros(coordinates.count)
+                rotation.group.positions(qpos, own)
+                positions[rotation.group.qvel] = own[rotation.group.scene]
+        groups = [rotation.group for rotation in self._rotations]
+        blocks = [group.inverse_blocks(group.velocity_blocks(qpos)) for group in groups]
+        return _State(positions, self._scene_velocities(qvel, blocks), commands, values, blocks, solved, data)
 
-    def _force(self, block: _Block, data: Any, smooth: Array, state: _State) -> Array:
-        """The forces to add to those of MuJoCo for the accelerations of DART."""
-        inertia = block.inertia(data)
+    def _scene_velocities(self, qvel: Array, blocks: Sequence[Array]) -> Array:
+        """The scene's velocities, or accelerations, for MuJoCo's."""
+        if not blocks:
+            return qvel
+        out = qvel.copy()
+        for rotation, own in zip(self._rotations, blocks, strict=True):
+            out[rotation.group.qvel] = (own @ qvel[rotation.group.qvel][..., None])[..., 0]
+        return out
+
+    def _mujoco_velocities(self, velocities: Array, blocks: Sequence[Array]) -> Array:
+        """The inverse of `_scene_velocities`."""
+        out = velocities.copy()
+        for rotation, own in zip(self._rotations, blocks, strict=True):
+            out[rotation.group.qvel] = np.linalg.solve(own, velocities[rotation.group.qvel][..., None])[..., 0]
+        return out
+
+    def _mujoco_forces(self, forces: Array, blocks: Sequence[Array]) -> Array:
+        """MuJoCo's forces for the scene's, `(..., nv)`."""
+        if not blocks:
+            return forces
+        out = forces.copy()
+        for rotation, own in zip(self._rotations, blocks, strict=True):
+            dofs = rotation.group.qvel
+            out[..., dofs] = (forces[..., dofs][..., None, :] @ own)[..., 0, :]
+        return out
+
+    def _prescribed_accelerations(self, state: _State, coasts: bool) -> tuple[Array, Array]:
+        """MuJoCo's accelerations of prescribed joints, and those that others react to.
+
+        A locked joint stops without a reaction.
+        """
+        felt = np.where(self._acceleration, state.commands, 0.0)
+        if self._has_velocity and not coasts:
+            felt = np.where(self._velocity, (state.commands - state.velocities) / self._step_size, felt)
+        exact = np.where(self._locked, -state.velocities / self._step_size, felt) if self._has_locked else felt
+        if not state.blocks:
+            return exact, felt
+        return self._mujoco_velocities(exact, state.blocks), self._mujoco_velocities(felt, state.blocks)
+
+    def _force(self, model: Any, state: _State, coasts: bool, braking: list[Brake]) -> Array | None:
+        """The forces that give MuJoCo the accelerations of DART; None means zero forces."""
+        data, h, has_own = state.data, self._step_size, self._has_springs or self._has_prescribed
+        plain = data.M.copy() if has_own else None
+        prescribed = self._prescribed_accelerations(state, coasts) if self._has_prescribed else None
         try:
-            if state.change is None or not block.is_rotational:
-                return inertia @ self._accelerations(block, inertia, smooth, state) - smooth
-            change = state.change[block.square]
-            wanted = self._accelerations(block, change.T @ inertia @ change, change.T @ smooth, state)
+            accelerations = self._smooth_accelerations(model, state, plain, prescribed, braking)
+            change = self._velocity_change(model, state, data.qvel + h * accelerations)
         except np.linalg.LinAlgError:
-            return np.full(len(block.dofs), np.nan)
-        return inertia @ (change @ wanted) - smooth
+            return np.full(len(data.qvel), np.nan)
+        if change is not None:
+            accelerations += change / h
+        elif not has_own:
+            return None
+        if plain is not None and prescribed is not None:
+            self._use_inertia(model, data, plain)
+            accelerations[self._prescribed] = prescribed[0][self._prescribed]
+        force = np.empty(len(accelerations))
+        self._mujoco.mj_mulM(model, data, force, accelerations)
+        force -= data.qfrc_smooth
+        if self._elsewhere is not None:
+            force[self._elsewhere] = 0.0
+        return force
 
-    def _accelerations(self, block: _Block, inertia: Array, smooth: Array, state: _State) -> Array:
-        """The accelerations of a block, in the scene's coordinates."""
-        h, values = self._step_size, state.values
-        out: Array = state.prescribed[block.dofs]
-        if not len(block.free):
-            return out
-        own = block.own
-        damping, stiffness = values.damping[own], values.stiffness[own]
-        positions, velocities = state.positions[own], state.velocities[own]
-        force = smooth[block.free] - stiffness * (positions + h * velocities - values.rest[own]) - damping * velocities
-        plain = inertia
-        if len(block.prescribed):
-            felt = state.felt[block.dofs[block.prescribed]]
-            force -= inertia[block.coupling] @ felt
-            plain = inertia[block.free_square]
-        implicit = plain.copy()
-        implicit.ravel()[:: len(own) + 1] += h * damping + h * h * stiffness
-        accelerations = np.linalg.solve(implicit, force)
-        for brake in state.braking:
-            accelerations += self._braking_acceleration(block, implicit, brake, state.change)
-        if block.is_constrained:
-            accelerations += self._velocity_change(block, plain, velocities + h * accelerations, state) / h
-        out[block.free] = accelerations
-        return out
+    def _use_inertia(self, model: Any, data: Any, inertia: Array) -> None:
+        data.M[:] = inertia
+        self._mujoco.mj_factorM(model, data)
 
-    def _braking_acceleration(self, block: _Block, implicit: Array, brake: _Brake, change: Array | None) -> Array:
-        out = np.zeros(len(block.own))
-        at = np.flatnonzero(brake.below[block.own])
-        if len(at):
-            forces = brake.forces if change is None else change.T @ brake.forces
-            out[at] = np.linalg.solve(implicit[np.ix_(at, at)], -forces[block.own[at]])
-        return out
+    def _smooth_accelerations(
+        self,
+        model: Any,
+        state: _State,
+        plain: Array | None,
+        prescribed: tuple[Array, Array] | None,
+        braking: list[Brake],
+    ) -> Array:
+        """MuJoCo's accelerations in the first stage.  Leaves the inertia of free joints without springs in the data."""
+        data, h, values = state.data, self._step_size, state.values
+        right, out = data.qfrc_smooth.copy()[None], np.empty((1, len(data.qvel)))
+        if plain is None:  # `qacc_smooth` need not be the solution
+            self._mujoco.mj_solveM(model, data, out, right)
+            return np.asarray(out[0])
+        if self._has_springs:
+            ahead = state.positions + h * state.velocities - values.rest
+            force = -values.stiffness * ahead - values.damping * state.velocities
+            right[0] += self._mujoco_forces(force, state.blocks)
+        if prescribed is not None:
+            self._mujoco.mj_mulM(model, data, out[0], prescribed[1])
+            right -= out
+            right[0, self._prescribed] = 0.0
+            plain = self._inertia.without_prescribed(plain)
+        implicit, turned = plain, []
+        if self._has_springs:
+            implicit = plain.copy()
+            turned = self._add_springs(state, implicit)
+        self._use_inertia(model, data, implicit)
+        self._mujoco.mj_solveM(model, data, out, right)
+        for dofs, own in turned:
+            out[0, dofs] = np.linalg.solve(own, right[0, dofs][..., None])[..., 0]
+        if braking:
+            full = np.empty((len(data.qvel), len(data.qvel)))
+            self._mujoco.mj_fullM(model, data, full)
+            for brake in braking:
+                out[0] += braking_acceleration(brake, ~self._prescribed, full)
+        if self._has_springs:
+            self._use_inertia(model, data, plain)
+        return np.asarray(out[0])
+
+    def _add_springs(self, state: _State, inertia: Array) -> list[tuple[Indices, Array]]:
+        """Add springs and dampers to the inertia; returns the inertia of joints for which it has no places."""
+        values, h, other = state.values, self._step_size, []
+        added, diagonal = h * values.damping + h * h * values.stiffness, self._inertia.diagonal
+        if not self._rotations:
+            inertia[diagonal] += added
+            return []
+        inertia[diagonal] += np.where(self._is_turning, 0.0, added)
+        for rotation, blocks in zip(self._rotations, state.blocks, strict=True):
+            if rotation.has_springs:
+                dofs = rotation.group.qvel
+                own = np.swapaxes(blocks, -1, -2) @ (added[dofs][..., None] * blocks)
+                if len(rotation.coupled):
+                    rows, columns = np.tril_indices(dofs.shape[1])
+                    inertia[rotation.entries] += own[rotation.coupled][:, rows, columns]
+                if len(rotation.alone):
+                    alone, dofs = own[rotation.alone], dofs[rotation.alone]
+                    np.einsum("nii->ni", alone)[...] += inertia[diagonal[dofs]]
+                    other.append((dofs, alone))
+        return other
 
     # --- impulses -------------------------------------------------------------------------------------
 
-    def _velocity_change(self, block: _Block, inertia: Array, velocities: Array, state: _State) -> Array:
-        """What friction, limits and servos do to velocities: impulses on the plain inertia."""
-        own = block.own
-        limits = self._limit_rows(own, velocities, state) if block.has_limits else _NO_ROWS
-        rows = [limits, self._friction_rows(own, velocities, state)]
-        if block.has_servos:
-            rows.append(self._servo_rows(own, velocities, state, limits[0]))
-        rows = [row for row in rows if len(row[0])]
-        if not rows:
-            return np.zeros(len(own))
-        at, wanted, low, high = rows[0]
-        if len(rows) > 1:
-            at = np.concatenate([row[0] for row in rows])
-            wanted, low, high = (np.concatenate([row[i] for row in rows]) for i in (1, 2, 3))
-        selected = np.zeros((len(own), len(at)))
-        selected[at, np.arange(len(at))] = 1.0
-        response: Array = np.asarray(np.linalg.solve(inertia, selected), dtype=np.float64)
-        matrix = response[at]
-        matrix.ravel()[:: len(at) + 1] *= 1.0 + CONSTRAINT_MIXING
-        change: Array = response @ solve_boxed_lcp(matrix, wanted, low, high)
-        return change
+    def _velocity_change(self, model: Any, state: _State, qvel: Array) -> Array | None:
+        """The change of MuJoCo's velocities by impulses, with the inertia in the data; None without impulses."""
+        dofs, wanted, low, high = _NO_ROWS
+        if self._has_joint_rows:
+            dofs, wanted, low, high = self._joint_rows(self._scene_velocities(qvel, state.blocks), state)
+        count = len(dofs)
+        joints = BoxedProblem(dofs, _NO_COLUMNS, wanted, low, high, np.full(count, CONSTRAINT_MIXING), np.zeros(count))
+        drives = self._drives.constraints(state) if self._has_drives else None
+        if drives is None:
+            return self._respond(model, state, joints) if count else None
+        columns = np.where(self._prescribed, 0.0, drives.columns) if self._has_prescribed else drives.columns
+        start: Array | None = None
+        if drives.forces is not None:
+            start = np.empty(len(qvel))
+            self._mujoco.mj_solveM(model, state.data, start[None], self._step_size * drives.forces[None])
+            qvel = qvel + start
+            if count:
+                wanted -= self._scene_velocities(start, state.blocks)[dofs]
+        own = drives.wanted - np.concatenate([qvel[drives.dofs], columns @ qvel])
+        rigid = np.zeros(len(own))
+        driven = BoxedProblem(drives.dofs, columns, own, drives.low, drives.high, rigid, drives.softness)
+        change = self._respond(model, state, driven.after(joints) if count else driven)
+        return change if start is None else change + start
 
-    def _friction_rows(self, own: Indices, velocities: Array, state: _State) -> _Rows:
+    def _respond(self, model: Any, state: _State, problem: BoxedProblem) -> Array:
+        """The change of MuJoCo's velocities by the impulses that solve a problem."""
+        ranks, members = self._blocks.divide(problem)
+        count = len(problem.dofs)
+        rows = np.zeros((int(ranks.max()) + 1, model.nv))
+        rows[ranks[:count], problem.dofs] = 1.0
+        if state.blocks and self._is_turning[problem.dofs].any():
+            rows = self._mujoco_forces(rows, state.blocks)
+        for rank, column in zip(ranks[count:].tolist(), problem.columns, strict=True):
+            rows[rank] += column
+        response = np.empty_like(rows)
+        self._mujoco.mj_solveM(model, state.data, response, rows)
+        return problem.solve(rows, response, members)
+
+    def _joint_rows(self, velocities: Array, state: _State) -> _Rows:
+        """The constraints of limits, friction and servos."""
+        limits = self._limit_rows(velocities, state) if len(self._limited_dofs) else _NO_ROWS
+        rows = [limits]
+        if len(self._friction_dofs):
+            rows.append(self._friction_rows(velocities, state))
+        if len(self._servo_dofs):
+            rows.append(self._servo_rows(velocities, state, limits[0]))
+        rows = [one for one in rows if len(one[0])]
+        if len(rows) < 2:
+            return rows[0] if rows else _NO_ROWS
+        dofs, wanted, low, high = (np.concatenate([one[i] for one in rows]) for i in range(4))
+        return dofs, wanted, low, high
+
+    def _friction_rows(self, velocities: Array, state: _State) -> _Rows:
         """Friction brakes what moves."""
-        friction = state.values.friction[own]
-        at = np.flatnonzero((friction != 0.0) & (velocities != 0.0) & ~state.solved[own])
+        own = self._friction_dofs
+        friction, speeds = state.values.friction[own], velocities[own]
+        at = (friction != 0.0) & (speeds != 0.0) & ~state.solved[own]
         bound = friction[at] * self._step_size
-        return at, -velocities[at], -bound, bound
+        return own[at], -speeds[at], -bound, bound
 
-    def _servo_rows(self, own: Indices, velocities: Array, state: _State, at_limits: Indices) -> _Rows:
+    def _servo_rows(self, velocities: Array, state: _State, at_limits: Indices) -> _Rows:
         """A servo aims at positions within the limits, enforced or not, and is off where a limit acts."""
+        own = self._servo_dofs
         allowed = (self._position_limits[:, own] - state.positions[own]) / self._step_size
-        wanted = np.clip(state.commands[own], *allowed) - velocities
-        is_active = np.where(state.solved, self._rotational_servo, self._servo)[own] & (wanted != 0.0)
-        is_active[at_limits] = False
-        at = np.flatnonzero(is_active)
-        low, high = self._force_limits[:, own[at]] * self._step_size
-        return at, wanted[at], low, high
+        wanted = np.clip(state.commands[own], *allowed) - velocities[own]
+        is_active = ~state.solved[own] | self._rotational_servo[own]
+        is_active &= wanted != 0.0
+        if len(at_limits):
+            is_active &= ~np.isin(own, at_limits)
+        low, high = self._force_limits[:, own[is_active]] * self._step_size
+        return own[is_active], wanted[is_active], low, high
 
-    def _limit_rows(self, own: Indices, velocities: Array, state: _State) -> _Rows:
+    def _limit_rows(self, velocities: Array, state: _State) -> _Rows:
         """The next position stays within the limits; one beyond them returns."""
+        own = self._limited_dofs
+        speeds = velocities[own]
         low, high = self._position_limits[:, own] - state.positions[own]
         lower, upper = self._velocity_bounds(state.positions, own)
-        is_low = (low > 0.0) | ((high >= 0.0) & (velocities < lower))
-        is_high = ~is_low & ((high < 0.0) | (velocities > upper))
-        at = np.flatnonzero(self._limited[own] & (is_low | is_high) & ~state.solved[own])
+        is_low = (low > 0.0) | ((high >= 0.0) & (speeds < lower))
+        is_high = ~is_low & ((high < 0.0) | (speeds > upper))
+        at = np.flatnonzero((is_low | is_high) & ~state.solved[own])
         pushes_up = is_low[at]
-        wanted = np.where(pushes_up, lower[at], upper[at]) - velocities[at]
-        return at, wanted, np.where(pushes_up, 0.0, -np.inf), np.where(pushes_up, np.inf, 0.0)
+        wanted = np.where(pushes_up, lower[at], upper[at]) - speeds[at]
+        return own[at], wanted, np.where(pushes_up, 0.0, -np.inf), np.where(pushes_up, np.inf, 0.0)
 
     def _velocity_bounds(self, positions: Array, own: Indices | slice) -> tuple[Array, Array]:
         """The velocities with which joints stay within their limits, or return to them."""
@@ -530,53 +592,3 @@ def _any_world(values: Array) -> Mask:
 def _replace(own: Array, before: Array, after: Array | None) -> Array:
     """The own values, except where others changed."""
     return own if after is None else np.where(after != before, after, own)
-
-
-def _motion_cross(velocity: Array, motion: Array) -> Array:
-    """The rate of change of a motion vector (rotation first) that is carried along with a spatial velocity."""
-    spin, speed = velocity[:3], velocity[3:]
-    return np.concatenate([np.cross(spin, motion[:3]), np.cross(spin, motion[3:]) + np.cross(speed, motion[:3])])
-
-
-def _inertia_times(inertia: Array, motion: Array) -> Array:
-    """MuJoCo's spatial inertia (six moments, mass times centre, mass) times a motion vector."""
-    xx, yy, zz, xy, xz, yz = inertia[:6]
-    moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    centre, mass = inertia[6:9], inertia[9]
-    spin, speed = motion[:3], motion[3:]
-    return np.concatenate([moments @ spin + np.cross(centre, speed), mass * speed - np.cross(centre, spin)])
-
-
-def solve_boxed_lcp(matrix: Array, wanted: Array, low: Array, high: Array) -> Array:
-    """The x within bounds for which `matrix @ x` is as wanted, or beyond it where a bound holds x back.
-
-    `matrix` is symmetric and positive definite, so that there is one solution.  Block principal pivoting: guess which x
-    are at their bounds, solve for the others, and correct the guess.
-    """
-    if len(wanted) == 1:
-        single: Array = np.clip(wanted / matrix[0], low, high)
-        return single
-    alone = wanted / matrix.diagonal()
-    side = (alone > high).astype(np.int8) - (alone < low)
-    fewest, patience = len(wanted) + 1, PATIENCE
-    out = np.zeros(len(wanted))
-    for _ in range(100 * len(wanted) + 100):
-        free = side == 0
-        out = np.where(side < 0, low, np.where(side > 0, high, 0.0))
-        if free.any():
-            out[free] = np.linalg.solve(matrix[np.ix_(free, free)], (wanted - matrix @ out)[free])
-        excess = matrix @ out - wanted
-        beyond = ROUNDING * np.abs(out).max()
-        is_outside = (out < low - beyond) | (out > high + beyond)
-        wrong = np.where(free, is_outside, side * excess > ROUNDING * np.abs(wanted).max())
-        count = int(wrong.sum())
-        if not count:
-            break
-        if count < fewest:
-            fewest, patience = count, PATIENCE
-        elif patience:
-            patience -= 1
-        else:
-            wrong[: np.flatnonzero(wrong)[-1]] = False
-        side = np.where(wrong, np.where(free, np.where(out < low, -1, 1), 0), side)
-    return np.clip(out, low, high)

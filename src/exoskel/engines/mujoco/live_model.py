@@ -11,11 +11,11 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.file_writer import KEY, write_document
+from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.names import shorten_names
 from exoskel.formats.mjcf.tree import to_text
-from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Scene, SceneLike, as_scene
+from exoskel.scene.validation import require_valid_world
+from exoskel.scene.world import Scene, SceneLike
 from exoskel.source.output_context import OutputContext
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class MujocoModel(Struct, frozen=True):
     """A world in MuJoCo: its specification, which can be edited and compiled again, and the compiled model.
 
     `names` are MuJoCo's names by kind (`"body"`, `"joint"`, `"geom"`, `"site"`, …) and by path in the scene, such as
-    `"model/body"`.  `losses` says what MuJoCo approximates or lacks.
+    `"model/body"`.  `losses` lists what MuJoCo approximates or lacks.
     """
 
     spec: mujoco.MjSpec
@@ -39,7 +39,7 @@ class MujocoModel(Struct, frozen=True):
         library = mujoco_import.load()
         data = library.MjData(self.model)
         if self.model.nkey:
-            library.mj_resetDataKeyframe(self.model, data, self.model.key(KEY).id)
+            library.mj_resetDataKeyframe(self.model, data, 0)
         library.mj_forward(self.model, data)
         return data
 
@@ -53,12 +53,8 @@ def to_mujoco(scene: SceneLike, *, limits: bool | None = None) -> MujocoModel:
     Meshes become part of the specification.  `limits` enforces the position limits of all joints, or of none; by
     default the scene says which are enforced.  Raises ExoskelError for scenes with errors or with several worlds.
     """
-    whole = as_scene(scene)
-    require_valid(whole)
-    if len(whole.worlds) != 1:
-        raise ExoskelError(f"the scene has {len(whole.worlds)} worlds; pass one of them, such as scene.worlds[0]")
     output = OutputContext(target="mujoco4")
-    document = write_document(whole.world, output, limits=limits)
+    document = write_document(require_valid_world(scene), output, limits=limits)
     names = shorten_names(document)
     library = mujoco_import.load()
 

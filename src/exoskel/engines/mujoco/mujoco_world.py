@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,22 @@ from exoskel.engines.interface import (
     EngineCapabilities,
     InvalidInertia,
     StepDynamics,
+    check_step_count,
 )
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
-from exoskel.engines.mujoco.impulse_step import ImpulseStep
+from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
 from exoskel.engines.mujoco.limit_guard import LimitGuard
-from exoskel.engines.mujoco.measurements import body_accelerations, body_twists, joint_reactions
-from exoskel.engines.mujoco.step_choice import has_only_limits, needs_impulse_step
-from exoskel.engines.mujoco.step_model import StepModel
+from exoskel.engines.mujoco.measurements import (
+    LoopConstraint,
+    body_accelerations,
+    body_twists,
+    find_loops,
+    joint_reactions,
+    loop_reactions,
+)
+from exoskel.engines.mujoco.step_model import StepModel, has_only_limits, needs_impulse_step
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.compile import CompiledWorld
+from exoskel.formats.mjcf.compile import CompiledWorld, compile_seconds
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
@@ -48,16 +56,21 @@ class MujocoWorld(CommandedWorlds):
         step: float | None = None,
         friction: float | None = None,
         layout: WorldLayout | None = None,
+        skins: bool = True,
     ) -> None:
         compiled = CompiledWorld(
-            world, limits=limits, integrator=integrator, step=step, friction=friction, layout=layout
+            world, limits=limits, integrator=integrator, step=step, friction=friction, layout=layout, skins=skins
         )
         super().__init__(compiled, (), None)
+        self._has_skins = skins
         self._limits, self._has_default_integrator = limits, integrator.lower() == "discrete"
         self._mujoco = mujoco = mujoco_import.load()
+        self._mj_step: Any = mujoco.mj_step
         self.world = world
         self.model: Any = compiled.model
         self._step_model: StepModel | None = None
+        self._joint_values: JointValues | None = None
+        """Springs, dampers and friction, if they are not those of the scene."""
         self.limit_guard: LimitGuard | None = None
         """Lets MuJoCo take the steps in which no limit is reached, if `impulse_step` is needed for limits alone."""
         self.use_impulse_steps(world)
@@ -83,7 +96,28 @@ class MujocoWorld(CommandedWorlds):
         if self.impulse_step is None:
             self.impulse_step = ImpulseStep(self.compiled, self._limits)
             self._step_model = self.impulse_step.prepare(self.model, self.compiled.stated_friction)
-        self.limit_guard = LimitGuard(self.impulse_step) if has_only_limits(world, self._limits) else None
+        self._edges = None  # they are part of its steps
+        springs = self.compiled.skin_springs
+        can_guard = has_only_limits(world, self._limits) and not (springs is not None and springs.pushes)
+        self.limit_guard = LimitGuard(self.impulse_step) if can_guard else None
+
+    def copy(self) -> MujocoWorld:
+        """Another world in the same state, whose state and parameters change on their own."""
+        out = copy.copy(self)
+        out._use(copy.copy(self.data))
+        for name in ("_forces", "_commands", "_is_first", "_is_coasting", "_is_commanded"):
+            setattr(out, name, getattr(self, name).copy())
+        out.wrenches = AppliedWrenches(len(self.bodies))
+        return out
+
+    def use_model(self, model: Any, step_model: StepModel | None, values: JointValues | None) -> None:
+        """Continue with another model of the same world, with other parameters."""
+        self.model, self._step_model, self._joint_values = model, step_model, values
+
+    def copy_inputs(self, worlds: CommandedWorlds, number: int) -> None:
+        super().copy_inputs(worlds, number)
+        self._update_takes_first_step()
+        self._is_stale = True
 
     @property
     def controls(self) -> MujocoWorld:
@@ -93,16 +127,19 @@ class MujocoWorld(CommandedWorlds):
 
     def reset(self) -> None:
         """Return to the initial state."""
+        positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
+        self.restart(positions, np.array([v for j in self._joints for v in j.velocities], dtype=float))
+        self._forward()
+
+    def restart(self, positions: Array, velocities: Array) -> None:
+        """Begin again in a state, without computing what depends on it."""
         self._mujoco.mj_resetData(self.model, self.data)
         self._forces[:], self._commands[:] = 0.0, self.actuation.initial
-        self._is_commanded[...] = False
+        self._is_commanded[...], self._forces_rotate = False, self._edges is not None
         self._is_first[...] = self._is_coasting[...] = self._takes_first_step = True
-        self._forces_rotate = False
         self.wrenches.clear()
-        self.positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
-        self.velocities = np.array([v for j in self._joints for v in j.velocities], dtype=float)
-        self.actuation.set_speeds(self.qpos, self.qvel, self._commands, velocities=False)
-        self._forward()
+        self.positions, self.velocities = positions, velocities
+        self.actuation.set_speeds(self.qpos, self.qvel, self.clipped_commands(), velocities=False)
 
     @property
     def time(self) -> float:
@@ -118,7 +155,10 @@ class MujocoWorld(CommandedWorlds):
 
     @positions.setter
     def positions(self, values: Array) -> None:
-        self.coordinates.set_positions(self._checked(values), self.qpos)
+        checked, velocities = self._checked(values), self.velocities
+        self.coordinates.set_positions(checked, self.qpos)
+        # Those of MuJoCo are about axes of the child, and differ at other positions.
+        self.coordinates.set_free_velocities(velocities, self.qpos, self.qvel)
         self._is_stale = True
 
     @property
@@ -127,9 +167,12 @@ class MujocoWorld(CommandedWorlds):
 
     @velocities.setter
     def velocities(self, values: Array) -> None:
-        # A prescribed velocity holds for one step.
         self.coordinates.set_velocities(self._possible(self._checked(values)), self.qpos, self.qvel)
-        self._is_coasting[...] = self._takes_first_step = True
+        # Without a command, a prescribed velocity holds for one step.
+        self._is_coasting[...] = not self._is_commanded
+        if self._is_commanded:
+            self._set_speeds(self.qpos, self.qvel, self.clipped_commands())
+        self._update_takes_first_step()
 
     def _checked(self, values: Any) -> Array:
         array = spatial.array(values)
@@ -170,17 +213,21 @@ class MujocoWorld(CommandedWorlds):
 
     def step(self, count: int = 1) -> None:
         try:
+            if count == 1 and not (self._takes_first_step or self._forces_rotate or self.impulse_step):
+                self._mj_step(self.model, self.data)  # calls of methods matter: a step of a pendulum takes 5 µs
+                return
             self._step(count)
         except self._mujoco.FatalError as error:
-            raise _stopped(error) from None
+            raise mujoco_import.explain_stop(error) from None
 
     def _forward(self) -> None:
         try:
             self._mujoco.mj_forward(self.model, self.data)
         except self._mujoco.FatalError as error:
-            raise _stopped(error) from None
+            raise mujoco_import.explain_stop(error) from None
 
     def _step(self, count: int) -> None:
+        check_step_count(count)
         if count > 0 and self._takes_first_step:
             if self.wrenches.acting:
                 self._push(count)
@@ -188,30 +235,28 @@ class MujocoWorld(CommandedWorlds):
             self._take_first_step()
             self._takes_first_step = False
             count -= 1
-        if count > 0:
-            if self.impulse_step is not None:
-                self._advance(count)
-            elif self._forces_rotate:
-                for _ in range(count):
-                    self._apply()
-                    self._simulate(1)
-            else:
-                self._simulate(count)
+        if self._forces_rotate and self.impulse_step is None:
+            for _ in range(count):
+                self._apply()
+                self._simulate(1)
+        elif count > 0:
+            self._advance(count)
 
     def _simulate(self, count: int) -> None:
         """Make steps of the engine itself."""
-        self._mujoco.mj_step(self.model, self.data, count)
+        self._mj_step(self.model, self.data, count)
 
     def _advance(self, count: int) -> None:
         if self.impulse_step is None or self._step_model is None:
             self._simulate(count)
             return
-        inputs, coasts = self.impulse_step.inputs(self._forces, self._commands), bool(self._is_coasting)
-        if self.limit_guard is not None and inputs.forces is None:
-            self.limit_guard.advance((self.model, self._step_model), self.data, inputs, count)
+        if self.limit_guard is not None and not (self._may_rotate and self._joint_inputs().forces is not None):
+            models = (self.model, self._step_model)
+            self.limit_guard.advance(models, self.data, self._joint_inputs, count, self._joint_values)
             return
+        inputs, coasts = self._joint_inputs(), bool(self._is_coasting)
         for _ in range(count):
-            self.impulse_step.step(self._step_model, self.data, inputs, coasts)
+            self.impulse_step.step(self._step_model, self.data, inputs, coasts, self._joint_values)
 
     def refresh(self) -> None:
         """Recompute everything that depends on the state."""
@@ -234,6 +279,33 @@ class MujocoWorld(CommandedWorlds):
         return spatial.transform(self.data.xmat[self.body_ids].reshape(-1, 3, 3), self.data.xpos[self.body_ids])
 
     @property
+    def soft_points(self) -> list[Array] | None:
+        """World positions of the points of each soft body, in state order; None if skins are not simulated."""
+        if not self.compiled.skins:
+            return [] if self._has_skins else None
+        self._mujoco.mj_kinematics(self.model, self.data)
+        found = []
+        for skin, ids in zip(self.compiled.skins, self.compiled.point_ids, strict=True):
+            number = int(self.body_ids[self._numbers[id(skin.body)]])
+            at_rest = skin.skin.points @ self.data.xmat[number].reshape(3, 3).T + self.data.xpos[number]
+            found.append(self.data.xpos[ids] if skin.moves else at_rest)
+        return found
+
+    @property
+    def soft_velocities(self) -> list[Array] | None:
+        """World velocities of the points of each soft body, in state order; None if skins are not simulated."""
+        if not self.compiled.skins:
+            return [] if self._has_skins else None
+        twists = self._all_velocities()
+        found = []
+        for skin, ids in zip(self.compiled.skins, self.compiled.point_ids, strict=True):
+            number = int(self.body_ids[self._numbers[id(skin.body)]])
+            arms = skin.skin.points @ self.data.xmat[number].reshape(3, 3).T
+            at_rest = twists[number, 3:] + np.cross(twists[number, :3], arms)
+            found.append(twists[ids, 3:] if skin.moves else at_rest)
+        return found
+
+    @property
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy in J, springs included."""
         model, data = self._step_model.model if self._step_model else self.model, self.data
@@ -245,16 +317,16 @@ class MujocoWorld(CommandedWorlds):
         kinetic, potential = mechanical_energy(
             model,
             data.energy[0],
-            cvel=data.cvel,
-            xipos=data.xipos,
-            ximat=data.ximat,
-            subtree_com=data.subtree_com,
+            **{name: getattr(data, name) for name in ("cvel", "xipos", "ximat", "subtree_com", "qvel")},
             masses=model.body_mass,
             inertias=model.body_inertia,
             gravity=model.opt.gravity,
+            armature=self.compiled.stated_armature,
         )
         if self.impulse_step is not None:
-            potential = potential + self.impulse_step.spring_energy(self.positions)
+            potential = potential + self.impulse_step.spring_energy(self.positions, qpos=self.qpos)
+        elif self._edges is not None:
+            potential = potential + self._edges.edge_energy(self.qpos)
         return float(kinetic), float(potential)
 
     @property
@@ -270,11 +342,22 @@ class MujocoWorld(CommandedWorlds):
         found: list[Contact] = []
         wrench = np.zeros(6)
         for i, one in enumerate(self.data.contact[: self.data.ncon]):
-            names = tuple(self.model.body(self.model.geom_bodyid[g]).name for g in (one.geom1, one.geom2))
+            names = tuple(self._colliding_body(self.model.geom_bodyid[g]) for g in (one.geom1, one.geom2))
             self._mujoco.mj_contactForce(self.model, self.data, i, wrench)
             force = wrench[:3] @ one.frame.reshape(3, 3)
             found.append(Contact((names[0], names[1]), one.pos.copy(), one.frame[:3].copy(), -float(one.dist), force))
         return found
+
+    def _colliding_body(self, number: int) -> str:
+        """The name of one of MuJoCo's bodies, or that of the body whose skin it is a point of."""
+        if number in self._points:
+            number = int(self.model.body_parentid[number])
+        return str(self.model.body(number).name)
+
+    @cached_property
+    def _points(self) -> set[int]:
+        """MuJoCo's bodies that are points of skins."""
+        return {int(number) for ids in self.compiled.point_ids for number in ids}
 
     @property
     def contact_count(self) -> int:
@@ -286,10 +369,14 @@ class MujocoWorld(CommandedWorlds):
     @property
     def body_velocities(self) -> Array:
         """The angular velocity and that of the origin of each body, `(bodies, 6)`, in world axes."""
+        return self._all_velocities()[self.body_ids]
+
+    def _all_velocities(self) -> Array:
+        """The velocities of all of MuJoCo's bodies."""
         self._mujoco.mj_kinematics(self.model, self.data)
         self._mujoco.mj_comPos(self.model, self.data)
         self._mujoco.mj_comVel(self.model, self.data)
-        return body_twists(self.model, self.data)[self.body_ids]
+        return body_twists(self.model, self.data)
 
     # --- forces on bodies -----------------------------------------------------------------------------
 
@@ -361,14 +448,10 @@ class MujocoWorld(CommandedWorlds):
         """The mass matrix in the scene's coordinates, `(dofs, dofs)`."""
         with self._scene_dynamics():
             change = self.coordinates.velocity_matrix(self.data.qpos)
-            out: Array = change.T @ self._mujoco_mass_matrix() @ change
+            full = np.zeros((self.model.nv, self.model.nv))
+            self._mujoco.mj_fullM(self.model, self.data, full)
+            out: Array = change.T @ full @ change
             return out
-
-    def _mujoco_mass_matrix(self) -> Array:
-        """MuJoCo's own mass matrix."""
-        full = np.zeros((self.model.nv, self.model.nv))
-        self._mujoco.mj_fullM(self.model, self.data, full)
-        return full
 
     @contextmanager
     def _scene_dynamics(self) -> Iterator[None]:
@@ -379,9 +462,10 @@ class MujocoWorld(CommandedWorlds):
             yield
             return
         masses, inertias, inertia = model.body_mass.copy(), model.body_inertia.copy(), model.dof_M0.copy()
+        armature = self.compiled.stated_armature
         # MuJoCo takes the inertia of bodies that move alone from the compiled model.
-        model.dof_M0[:] = (inertia - model.dof_armature) * factors[model.dof_bodyid]
-        model.dof_armature[:] = 0.0
+        model.dof_M0[:] = (inertia - model.dof_armature) * factors[model.dof_bodyid] + armature
+        model.dof_armature[:] = armature
         model.body_mass[:] *= factors
         model.body_inertia[:] *= factors[:, None]
         self._use(copy.copy(own))
@@ -429,11 +513,17 @@ class MujocoWorld(CommandedWorlds):
             if self.model.opt.integrator == self._mujoco.mjtIntegrator.mjINT_RK4:  # it ends at another state
                 self._mujoco.mj_forward(self.model, data)
             data.qacc[:] = rates
-            reactions = joint_reactions(self.model, data)[self.body_ids]
+            reactions = joint_reactions(self.model, data)
+            loops = loop_reactions(self.model, data, reactions, self._loops)
             bodies = body_accelerations(self.model, data)[self.body_ids]
         accelerations = self.coordinates.velocities(positions, rates)
         accelerations[[index for index, _, _ in self.coordinates.static]] = 0.0
-        return StepDynamics(accelerations, bodies, reactions)
+        return StepDynamics(accelerations, bodies, reactions[self.body_ids], loops)
+
+    @cached_property
+    def _loops(self) -> list[LoopConstraint]:
+        numbers = {one: int(number) for one, number in zip(self._numbers, self.body_ids, strict=True)}
+        return find_loops(self.model, self.world, numbers)
 
     @contextmanager
     def _trial_step(self) -> Iterator[Any]:
@@ -473,16 +563,21 @@ MUJOCO = Engine(
     "MuJoCo",
     package="mujoco",
     install="pip install mujoco",
-    cannot="soft skins; stops of amotors; limits of single axes of a ball joint in contact",
+    limitations="contacts of soft skins between their points; stops of amotors and limits of single axes of a ball "
+    "joint in contact",
     capabilities=EngineCapabilities(
         mimic_joints=True,
+        soft_bodies=True,
+        point_contacts=True,
         ball_servos=False,
         angular_motor_stops=False,
         max_depth=1000,  # a little less than what the stack of its compiler allows
+        compile_seconds=compile_seconds,
         invalid_inertia=InvalidInertia.REPAIRED,
         needs_triangle_inequality=True,
         convex_meshes=True,
         isotropic_balls=True,
+        armature=True,
         joint_forces_in_one_stage=True,
         impulse_steps=True,
         stiff_constraints=True,
@@ -490,8 +585,3 @@ MUJOCO = Engine(
     start=MujocoWorld,
     start_from_layout=MujocoWorld,
 )
-
-
-def _stopped(error: Exception) -> ExoskelError:
-    """What MuJoCo says when it cannot continue: that it lacks memory for contacts, for example."""
-    return ExoskelError(f"MuJoCo stopped: {str(error).partition(chr(10))[0]}")

@@ -271,13 +271,16 @@ class WarpWorld(MujocoWorld):
         friction: float | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(world, limits=limits, step=step, friction=friction)
+        super().__init__(world, limits=limits, step=step, friction=friction, skins=False)
         capacities = measure_capacities(self.model, {}, _rows(self.data), device)
         self._device = Device(self.model, 1, name=device, capacities=capacities)
         self._device.set_initial_state(_rows(self.data))
 
     def use_impulse_steps(self, world: World) -> None:
         """Warp makes its own steps; preflight reports where they differ from DART's."""
+
+    def step(self, count: int = 1) -> None:
+        self._step(count)
 
     def _simulate(self, count: int) -> None:
         device, data = self._device, self.data
@@ -305,7 +308,9 @@ WARP = Engine(
     "MuJoCo Warp",
     package="mujoco-warp",
     install="pip install 'exoskel[gpu]'",
-    cannot="what mujoco does not support; single precision; see `exoskel rollout --backend gpu` for many worlds",
-    capabilities=structs.replace(MUJOCO.capabilities, impulse_steps=False),  # the same model, stepped on a GPU
+    limitations="what mujoco does not support; soft skins; single precision; see `exoskel rollout --backend gpu` for "
+    "many worlds",
+    # The same model, stepped on a GPU.
+    capabilities=structs.replace(MUJOCO.capabilities, impulse_steps=False, soft_bodies=False),
     start=WarpWorld,
 )

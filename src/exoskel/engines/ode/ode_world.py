@@ -21,11 +21,11 @@ from exoskel.engines.interface import (
     Engine,
     EngineCapabilities,
     InvalidInertia,
+    check_step_count,
     contacts_from_rows,
 )
 from exoskel.engines.inverse_kinematics import InverseKinematics
-from exoskel.engines.ode.bodies import STATIC, OdeBodies
-from exoskel.engines.ode.joints import OdeJoints, connected_numbers
+from exoskel.engines.ode.model import STATIC, OdeBodies, OdeJoints, connected_numbers
 from exoskel.scene.body import Body
 from exoskel.scene.shape import (
     Box,
@@ -180,10 +180,13 @@ class OdeWorld:
         """What makes the state invalid; the last valid one is preserved."""
         self._pull: dict[str, Any] | None = None
         self.wrenches = AppliedWrenches(len(self.bodies))
+        self.soft_points: list[Array] | None = None
+        self.soft_velocities: list[Array] | None = None
         self._child = EngineProcess("ODE", "exoskel.engines.ode.worker")
         self._update(self._child.ask({"load": load}))
 
     def step(self, count: int = 1) -> None:
+        check_step_count(count)
         self._update(self._child.ask({"step": count, "pull": self._pull, "wrenches": self._moving_wrenches()}))
 
     def apply_wrench(self, body: int, wrench: AppliedWrench) -> None:
@@ -290,8 +293,9 @@ ODE = Engine(
     "ODE",
     package="panda3d",
     install="pip install 'exoskel[ode]'",
-    cannot="screw, euler, planar and translational joints; hinge2 joints to static bodies; springs on ball and free "
-    "joints; stops beyond half a turn; capsule-cylinder contacts; soft skins; single precision, in its own process",
+    limitations="screw, euler, planar and translational joints; hinge2 joints to static bodies; springs on ball and "
+    "free joints; stops beyond half a revolution; capsule-cylinder contacts; soft skins; single precision, in its own "
+    "process",
     capabilities=EngineCapabilities(
         unsupported_joints=frozenset({"screw", "euler", "translational", "translational2d", "planar"}),
         sleeping_bodies=True,

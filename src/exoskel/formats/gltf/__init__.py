@@ -1,1 +1,1 @@
-"""Binary glTF 2.0 (`.glb`): still scenes and animations.  Written, not read."""
+"""glTF 2.0: still scenes and animations, written as `.glb`; text and binary files, read as static bodies."""

@@ -1,4 +1,4 @@
-"""GL101 to GL307: the diagnostics of the glTF writer.
+"""GL101 to GL307: the diagnostics of the glTF reader and writer.
 
 GL1nn are errors, GL2nn parts that are written approximately, GL3nn parts that are not written.
 """
@@ -33,8 +33,29 @@ _ERRORS = (
         error("GL103", "the motion has {found} bodies, but the world has {wanted}"),
         error("GL103.names", "the motion belongs to another scene: it has body '{found}' instead of '{wanted}'"),
         error("GL103.shape", "poses must have the shape (times, bodies, 7) or (times, bodies, 4, 4), not {shape}"),
-        error("GL103.times", "times must increase from zero or later: {reason}"),
+        error("GL103.times", "times must increase and must not be negative: {reason}"),
         error("GL103.worlds", "a motion belongs to one world, but the scene has {count}"),
+    ),
+)
+
+_READ = (
+    Topic(
+        "GL104",
+        "Malformed file",
+        "A glTF file is JSON with buffers of numbers, in one binary file or in several files.",
+        error("GL104", "the glTF file cannot be read: {reason}"),
+    ),
+    Topic(
+        "GL105",
+        "Skins, animations and textures",
+        "A scene has rigid shapes with one colour, and no animation.",
+        warning("GL105", "{kind} are not read"),
+    ),
+    Topic(
+        "GL106",
+        "Primitives of meshes",
+        "Lines, points, compressed triangles and morph targets are not supported.",
+        warning("GL106", "mesh {mesh} has lines, points, compressed triangles or morph targets, which are not read"),
     ),
 )
 
@@ -126,7 +147,7 @@ _DROPPED = (
     ),
 )
 
-CATALOGUE = Catalogue("glTF", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
+CATALOGUE = Catalogue("glTF", (*_ERRORS, *_READ, *_APPROXIMATED, *_DROPPED))
 
 
 def catalogue_error(key: str, **details: object) -> GltfError:

@@ -11,7 +11,7 @@ each shape: here 10,000 boxes share one mesh.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, sqrt
+from math import floor, inf, isfinite, log10, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from exoskel import spatial
 from exoskel.fates import Fate
-from exoskel.formats.gltf.binary import INDICES, VERTICES, Buffer, single
+from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, single
 from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
@@ -517,13 +517,25 @@ def _joint(joint: Joint) -> dict[str, Any]:
 
 def _transform(pose: Sequence[float]) -> GltfNode:
     """The translation and rotation of a node, if they are not the identity."""
-    x, y, z, qw, qx, qy, qz = pose
+    qw, qx, qy, qz = _round(pose[3:])
     made: GltfNode = {}
-    if x or y or z:
-        made["translation"] = [x, y, z]
+    if any(pose[:3]):
+        made["translation"] = _round(pose[:3])
     if qx or qy or qz:
         made["rotation"] = [qx, qy, qz, qw]
     return made
+
+
+def _round(vector: Sequence[float]) -> list[float]:
+    """A vector without digits that differ between processors: the 13th of the largest component is the last one."""
+    size = max(map(abs, vector))
+    if not _LEAST < size < inf:
+        return list(vector)
+    decimals = spatial.COMPUTED_DIGITS - 1 - floor(log10(size))
+    return [round(value, decimals) + 0.0 for value in vector]
+
+
+_LEAST = 1e-280
 
 
 def _set_children(node: GltfNode, children: list[int]) -> None:

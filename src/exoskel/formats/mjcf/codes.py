@@ -5,8 +5,8 @@ MJ5nn are parts that are written approximately, MJ6nn parts that are not written
 
 from __future__ import annotations
 
-from exoskel.diagnostics import LIMIT_HINT, Catalogue, Topic, error, info, warning
-from exoskel.source.convexity import MAX_SLABS
+from exoskel.diagnostics import LIMIT_HINT, Catalogue, Fix, Topic, error, info, warning
+from exoskel.source.surface import MAX_SLABS
 
 _DOCUMENT = (
     Topic(
@@ -54,6 +54,17 @@ _DOCUMENT = (
         "Exoskel reads MJCF with MuJoCo's compiler. A document that MuJoCo cannot compile cannot be read.",
         error("MJ106", "MuJoCo cannot compile the document: {reason}"),
         error(
+            "MJ106.element",
+            "MuJoCo cannot compile the document: unknown element <{element}> in <{parent}>",
+            "{suggestion}",
+        ),
+        error(
+            "MJ106.attribute",
+            "MuJoCo cannot compile the document: unknown attribute '{name}' on <{element}>",
+            "{suggestion}",
+        ),
+        error("MJ106.word", "MuJoCo cannot compile the document: {reason}", "{suggestion}"),
+        error(
             "MJ106.limit",
             "MuJoCo cannot compile the document: it needs more than {limit}",
             "simplify the document, or raise the limit: --max-seconds (limits=Limits(seconds=...))",
@@ -74,12 +85,19 @@ _DOCUMENT = (
     Topic(
         "MJ108",
         "Flags",
-        "What a flag disables is not read. Collision between a body and its parent is not supported.",
+        "Features that a flag disables are not read. Collision between a body and its parent is not supported.",
         info("MJ108", "{name} is disabled: {meaning}"),
         warning(
             "MJ108.filterparent",
             "filterparent is disabled: collision between bodies and their parents is not supported",
         ),
+    ),
+    Topic(
+        "MJ109",
+        "Invalid value",
+        "MuJoCo compiles numbers that are not finite, computes them from very large ones, and accepts some negative "
+        "ones. A scene with them cannot be converted or simulated.",
+        error("MJ109", "the {field} of {item} {verb} {found}: expected {expected}"),
     ),
 )
 
@@ -112,12 +130,6 @@ _PARTS = (
         "If no single joint of a scene is equivalent to the joints of a body, they become a chain of joints with "
         "massless bodies between them.",
         info("MJ301", "the {count} joints of body '{body}' become a chain: {kinds}"),
-    ),
-    Topic(
-        "MJ302",
-        "Armature",
-        "Joints of a scene have no inertia.",
-        warning("MJ302", "the armature {value} of joint '{joint}' is not supported; it is ignored"),
     ),
     Topic(
         "MJ303",
@@ -167,6 +179,12 @@ _SURFACES = (
         "Shapes of a scene have only sliding friction.",
         warning("MJ309", "condim {condim} is read as sliding friction only{repeats}"),
     ),
+    Topic(
+        "MJ310",
+        "Many keyframes",
+        "A file may state many keyframes in few characters. At most a million numbers are read.",
+        warning("MJ310", "{count} keyframes have more than a million numbers; the first {most} are read"),
+    ),
 )
 
 _ACTUATORS_AND_CONSTRAINTS = (
@@ -176,7 +194,7 @@ _ACTUATORS_AND_CONSTRAINTS = (
         "A scene has no position or velocity feedback. The actuator is read with its control fixed at the initial "
         "value.",
         warning("MJ401", "the actuator{actuator} is read as {what}, with its control fixed at {control}"),
-        warning("MJ401.bounds", "the bounds of the actuator{actuator} are ignored: a spring and damper has none"),
+        warning("MJ401.bounds", "the bounds of the actuator{actuator} are ignored: springs and dampers have no bounds"),
     ),
     Topic(
         "MJ402",
@@ -185,13 +203,13 @@ _ACTUATORS_AND_CONSTRAINTS = (
         warning("MJ402", "the actuator{actuator} is ignored: {reason}"),
         warning(
             "MJ402.boundless",
-            "the motor{actuator} is ignored: it has no force limits, so the joint accepts any force without it",
+            "the motor{actuator} is ignored: it has no force limits, and a joint accepts any force without a motor",
         ),
     ),
     Topic(
         "MJ403",
         "Unsupported constraint",
-        "Supported are welds, balls and hinges between bodies, and linear relations between joints of one kind.",
+        "Welds, balls and hinges between bodies, and linear relations between joints of one kind are supported.",
         warning("MJ403", "the {kind} constraint{name} is ignored: {reason}"),
     ),
 )
@@ -207,8 +225,8 @@ _APPROXIMATED = (
     Topic(
         "MJ502",
         "Axes of springs, dampers and friction",
-        "In a scene, those of a free joint act along the axes of its parent, and friction of a ball joint about the "
-        "axes of the joint. In MuJoCo they act along the axes of the body.",
+        "In a scene, springs, dampers and friction of a free joint act along the axes of its parent, and friction of a "
+        "ball joint acts about the axes of the joint. In MuJoCo, all of them act along the axes of the body.",
         warning(
             "MJ502", "springs, dampers and friction of the free joint act along the axes of the body, not of its parent"
         ),
@@ -218,7 +236,9 @@ _APPROXIMATED = (
         "MJ503",
         "Ball joint",
         "A ball joint in MuJoCo has one damping, stiffness, friction and limit instead of three.",
-        warning("MJ503", "a ball joint has one damping, stiffness and friction for all axes: the mean is written"),
+        warning(
+            "MJ503", "a ball joint has one damping, stiffness, friction and armature for all axes: the mean is written"
+        ),
         warning("MJ503.limits", "a ball joint's limits become one angle: the widest is written"),
     ),
     Topic(
@@ -246,7 +266,7 @@ _APPROXIMATED = (
     Topic(
         "MJ507",
         "Mass properties",
-        "MuJoCo rejects bodies without mass, and moments of inertia that no solid has.",
+        "MuJoCo rejects bodies without mass, and moments of inertia that no solid has. DART ignores all moments.",
         warning(
             "MJ507.massless",
             "MuJoCo rejects these mass properties: the body gets the smallest mass that MuJoCo accepts",
@@ -260,6 +280,11 @@ _APPROXIMATED = (
             "MJ507.triangle",
             "MuJoCo rejects these mass properties: the smaller principal moments are raised until their sum equals "
             "the largest",
+        ),
+        warning(
+            "MJ507.dart",
+            "DART's MJCF reader ignores moments of inertia: every body gets 1 kg·m²",
+            "convert to SDF with --for dart",
         ),
     ),
     Topic(
@@ -294,6 +319,7 @@ _NOT_WRITTEN = (
         warning("MJ601.velocity", "velocity limits are not written"),
         warning("MJ601.acceleration", "acceleration limits are not written"),
         warning("MJ601.force", "force limits without a motor are not written"),
+        warning("MJ601.large", "position limits of 1e10 or more are written as no limit"),
         warning("MJ601.infinite", "equal limits at infinity are not written"),
     ),
     Topic(
@@ -311,14 +337,18 @@ _NOT_WRITTEN = (
     ),
     Topic(
         "MJ604",
-        "Collapse of a universal joint",
-        "DART 6 does not normalise the axes of a universal joint. If they are very short, its child collapses.",
-        warning("MJ604", "the collapse of a universal joint in DART is not written"),
+        "Universal joint with axes that are not unit vectors",
+        "DART 6 does not normalise the axes of a universal joint. If the axes do not give a rotation, DART places the "
+        "child at its parent's frame.",
+        warning(
+            "MJ604", "the axes of the universal joint are normalised; DART would place its child at its parent's frame"
+        ),
     ),
     Topic(
         "MJ605",
         "Soft skin",
-        "Only the rigid core of a soft body is written.",
+        "The points of a soft skin are written as bodies on slides, its edges as tendons. A skin of a static body, or "
+        "without mass or points, is not written.",
         warning("MJ605", "the soft skin is not written"),
     ),
     Topic(
@@ -326,6 +356,8 @@ _NOT_WRITTEN = (
         "Unsupported shapes",
         "MuJoCo has planes only on bodies that do not move, and no rays. Meshes need their file.",
         warning("MJ606.mesh", "the mesh was not found and is not written"),
+        warning("MJ606.unreadable", "the mesh cannot be read and is not written"),
+        warning("MJ606.small", "the mesh has fewer than four vertices, or no triangles, and is not written"),
         warning("MJ606.ray", "the ray is not written"),
         warning("MJ606.plane", "a plane on a moving body is not written"),
     ),
@@ -337,12 +369,10 @@ _NOT_WRITTEN = (
     ),
     Topic(
         "MJ608",
-        "Motors of ball and free joints",
-        "Motors are written for hinges and slides, one for each axis.",
-        warning("MJ608", "MuJoCo has no motor for ball and free joints: the servo is not written"),
-        warning(
-            "MJ608.rotation", "MuJoCo has no motor for rotations about three axes: that of the free joint is not driven"
-        ),
+        "Servos of ball and free joints",
+        "MuJoCo has no constraint that keeps a speed about three axes. Feedback of the speed needs a few time steps.",
+        warning("MJ608", "the servo is written as velocity actuators, which reach their speed within a few time steps"),
+        warning("MJ608.loop", "MuJoCo has no free joint that closes a loop: its servo is not written"),
     ),
 )
 
@@ -352,4 +382,9 @@ CATALOGUE = Catalogue(
         *(*_DOCUMENT, *_UNSUPPORTED, *_PARTS, *_SURFACES, *_ACTUATORS_AND_CONSTRAINTS),
         *(*_APPROXIMATED, *_NOT_WRITTEN),
     ),
+    {
+        "MJ106.element": Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False),
+        "MJ106.attribute": Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False),
+        "MJ106.word": Fix("replace", "use '{nearest}'", text="{nearest}", preserves_meaning=False),
+    },
 )

@@ -5,14 +5,14 @@ The reader converts bits to the rules of a scene, which cannot express all of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import combinations_with_replacement
 
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionKind, CollisionRules, Pair, connected_pairs, fixed_bodies
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Shape, Sphere
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 
@@ -21,6 +21,10 @@ _ANY = 1 << (_BITS - 1)
 _NUMBERS = _ANY - 1
 CollisionGroup = tuple[int, frozenset[int]]
 """Shapes that collide with the same others: the number of their model (0: irrelevant), and their exempt groups."""
+
+
+SKIN = Shape(geometry=Sphere(0.0))
+"""Stands for any soft skin among the shapes of a body."""
 
 
 class ContactBits:
@@ -33,13 +37,17 @@ class ContactBits:
     bodies of further groups are excluded pair by pair.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, skins: Collection[int] = ()) -> None:
+        """`skins` are the ids of bodies whose soft skins collide, though not with themselves."""
         self.world = world
-        self._models = {id(m): n + 1 for n, m in enumerate(world.models) if len(m.bodies) > 1}
+        several = [len(m.bodies) > 1 or (bool(skins) and any(id(b) in skins for b in m.bodies)) for m in world.models]
+        self._models = {
+            id(m): n + 1 for n, (m, is_group) in enumerate(zip(world.models, several, strict=True)) if is_group
+        }
         self._groups: dict[CollisionGroup, int] = {}
         for model in world.models:
             for body in model.bodies:
-                for shape in body.collisions:
+                for shape in [*body.collisions, SKIN] if id(body) in skins else body.collisions:
                     self._groups.setdefault(self._group(model, body, shape), len(self._groups))
         self._numbered = len(self._groups) >= _BITS and not world.collision_exempt_groups
         groups = list(self._groups) if not self._numbered else []

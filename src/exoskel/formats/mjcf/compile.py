@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,8 @@ from exoskel.formats.mjcf.model.actuation import Actuation, ModelFields, is_pres
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name, simulation_layout
+from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin, SkinSprings, body_skins
+from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.formats.mjcf.tree import to_spec
 from exoskel.formats.mjcf.write import write
 from exoskel.scene.item import qualified_name
@@ -41,11 +44,18 @@ class CompiledWorld:
         step: float | None = None,
         friction: float | None = None,
         layout: WorldLayout | None = None,
+        skins: bool = True,
     ) -> None:
         self.world = world
         self.layout = layout or simulation_layout(world)
-        self.model: Any = _compile(self.layout, limits, _integrator(integrator), step, friction)
-        self.coordinates = Coordinates(self.layout, addresses(self.model))
+        self.skins = body_skins(world) if skins else []
+        """The soft skins that it contains."""
+        self.model: Any = _compile(self.layout, limits, _integrator(integrator), step, friction, self.skins)
+        places = addresses(self.model)
+        self.coordinates = Coordinates(self.layout, places)
+        has_tendons = _integrator(integrator) != EXPLICIT_EDGES
+        self.skin_springs = SkinSprings(self.skins, places.by_name, has_tendons) if self.skins else None
+        """The springs of soft skins; None without soft skins."""
         self._set_axis_values()
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
         self.actuation = Actuation(self.layout, self.model, self.coordinates)
@@ -53,6 +63,11 @@ class CompiledWorld:
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         numbers = {name: number for number, name in enumerate(_names(self.model, self.model.name_bodyadr))}
         self.body_ids = np.array([numbers[qualified_name(*names)] for names in self.bodies], dtype=np.intp)
+        self.point_ids = [
+            np.array([numbers[skin.point_name(i)] for i in range(len(skin.skin))] if skin.moves else [], dtype=np.intp)
+            for skin in self.skins
+        ]
+        """MuJoCo's numbers of the points of each skin; none if they do not move."""
 
     # --- values that depend on the whole model --------------------------------------------------------
 
@@ -151,14 +166,44 @@ class CompiledWorld:
         """Which of MuJoCo's degrees of freedom move regardless of forces."""
         return is_prescribed(self.actuation.armature)
 
+    @cached_property
+    def stated_armature(self) -> Array:
+        """The scene's armature by MuJoCo's degrees of freedom, without that of prescribed joints and flywheels."""
+        return np.where(self.prescribed_dofs, 0.0, self.actuation.armature)
+
+
+def compile_seconds(world: World) -> float:
+    """The least processor time in s that MuJoCo needs to compile a world."""
+    bodies = dofs = entries = 0.0
+    for model in world.models:
+        bodies += len(model.bodies)
+        above: dict[int, int] = {}
+        """The number of coordinates between the world and each body."""
+        for joint in model.joints if not model.static else ():  # parents precede children
+            if not joint.loop:
+                own, before = joint.dof_count, above.get(id(joint.parent), 0)
+                above[id(joint.child)] = before + own
+                dofs += own
+                entries += own * (before + (own + 1) / 2)
+                points = joint.child.soft.point_count if joint.child.soft is not None else 0
+                bodies, dofs = bodies + points, dofs + 3 * points
+                entries += 3 * points * (before + own + 2)
+    return Workload(bodies, bodies, dofs, entries).seconds
+
 
 def _compile(
-    layout: WorldLayout, limits: bool | None, integrator: str, step: float | None, friction: float | None
+    layout: WorldLayout,
+    limits: bool | None,
+    integrator: str,
+    step: float | None,
+    friction: float | None,
+    skins: Sequence[BodySkin],
 ) -> Any:
     mujoco = mujoco_import.load()
     # MuJoCo would write its warnings to a file in the working directory; they are counted in its data anyway.
     mujoco.set_mju_user_warning(_ignore)
-    tree = write(layout.world, limits=limits, integrator=integrator, friction=friction, time_step=step, layout=layout)
+    options: dict[str, Any] = {"limits": limits, "integrator": integrator, "friction": friction, "time_step": step}
+    tree = write(layout.world, **options, layout=layout, skins=skins)
     try:
         model = mujoco_import.run_in_thread(to_spec(tree).compile)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
@@ -184,6 +229,11 @@ def addresses(model: Any) -> Addresses:
     names = _names(model, model.name_jntadr)
     pairs = zip(model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
     return Addresses(int(model.nq), int(model.nv), dict(zip(names, pairs, strict=True)))
+
+
+def actuator_numbers(model: Any) -> dict[str, int]:
+    """The numbers of all actuators by name."""
+    return {name: number for number, name in enumerate(_names(model, model.name_actuatoradr))}
 
 
 def _names(model: Any, offsets: Any) -> list[str]:

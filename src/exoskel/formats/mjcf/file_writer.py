@@ -1,8 +1,8 @@
 """Writes a world as an MJCF file for other programs: the document that the engine runs, and more.
 
 In addition it has visual shapes (group 2), whole meshes with their triangles or references to their files, markers as
-sites, the masses of static bodies, motors where forces have limits, the initial state as a keyframe, and a sky, a
-light and a camera.
+sites, the masses of static bodies, motors where forces have limits, cameras, lights, the initial state and other
+keyframes, a sky, and a light and a camera if the scene has none.
 """
 
 from __future__ import annotations
@@ -18,26 +18,31 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.force_comparison import compare_forces
-from exoskel.formats.mjcf.geoms import GeomWriter, is_flat
+from exoskel.formats.mjcf.geoms import GeomWriter, is_flat, vertex_values
 from exoskel.formats.mjcf.losses import losses
+from exoskel.formats.mjcf.model.actuation import add_servo
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.motors import add_force_motor, has_force_motor
-from exoskel.formats.mjcf.names import GENERATED, shorten_names
+from exoskel.formats.mjcf.model.soft_bodies import body_skins
+from exoskel.formats.mjcf.names import GENERATED, SKIN_TEXT, shorten_names
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body, Marker
+from exoskel.scene.cameras import SceneCamera, SceneLight
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.json_codec import encode_json
+from exoskel.scene.keyframe import Keyframe
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Color, Geometry, Mesh, Plane, Ray, Shape
 from exoskel.scene.world import Scene, World
-from exoskel.source.convexity import has_hollows
 from exoskel.source.file_access import open_referenced
 from exoskel.source.markup import Markup
 from exoskel.source.meshes import SINGLE_PRECISION, MeshError, Triangles
 from exoskel.source.output_context import OutputContext, Target
+from exoskel.source.surface import has_hollows
 from exoskel.spatial import Array
 
 MIN_VERTICES = 4
@@ -127,10 +132,12 @@ class MeshAssetWriter(GeomWriter):
     def _mesh(self, shape: Shape, name: str) -> MjcfElement | None:
         found = self.triangles(shape)
         if found is None:
+            self._note_unreadable(shape)
             return super()._mesh(shape, name)
         if len(found[0]) >= MIN_VERTICES and self._is_flat(shape.geometry, found[0]):
             return super()._mesh(shape, name)
         if len(found[0]) < MIN_VERTICES or not len(found[1]):
+            self.output.add_loss(shape, CATALOGUE["MJ606.small"], is_dropped=True, changes_effect=True)
             return None
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
         if reference:
@@ -138,6 +145,15 @@ class MeshAssetWriter(GeomWriter):
         else:
             (called,) = self._once(self._inlined, shape, name)
         return MjcfElement("geom", {"type": "mesh", "mesh": called})
+
+    def _note_unreadable(self, shape: Shape) -> None:
+        """Record the loss of a mesh whose file exists; others are in `losses`."""
+        geometry = shape.geometry
+        if isinstance(geometry, Mesh) and geometry.path is not None:
+            try:
+                self._meshes.colored_triangles(geometry)
+            except MeshError:
+                self.output.add_loss(shape, CATALOGUE["MJ606.unreadable"], is_dropped=True, changes_effect=True)
 
     def _is_flat(self, geometry: Geometry, vertices: Array) -> bool:
         if not isinstance(geometry, Mesh) or geometry.path is None:
@@ -153,7 +169,7 @@ class MeshAssetWriter(GeomWriter):
         vertices, triangles = found
         self._names.add(name)
         given: dict[str, Value] = {"name": name, **_inertia_rule(vertices, triangles)}
-        given |= {"vertex": vertices.ravel().tolist(), "face": triangles.ravel().tolist()}
+        given |= {"vertex": vertex_values(vertices), "face": triangles.ravel().tolist()}
         self.assets.append(MjcfElement("mesh", given))
         return [name]
 
@@ -234,7 +250,10 @@ _MIN_RADIUS, _FARTHEST = 0.1, 1e6
 
 
 def add_scenery(root: MjcfElement, layout: WorldLayout, moving: set[int]) -> None:
-    """Add a sky, a light and a camera that see all moving bodies, upright with respect to gravity."""
+    """Add a sky, a light and a camera that see all moving bodies, upright with respect to gravity.
+
+    A world with lights or cameras keeps its own.
+    """
     right, front, up = _axes(np.array(layout.world.gravity, dtype=float))
     centre, radius = _bounding_sphere(layout, moving)
     sky = root.child("asset").add("texture", name=SKY, type="skybox", builtin="gradient", rgb1=_ZENITH, rgb2=_HORIZON)
@@ -249,7 +268,10 @@ def add_scenery(root: MjcfElement, layout: WorldLayout, moving: set[int]) -> Non
     position = centre + _DISTANCE * radius * to_camera
     axes = (*_rounded(across), *_rounded(np.cross(to_camera, across)))
     camera = MjcfElement("camera", {"name": CAMERA, "pos": _rounded(position), "xyaxes": axes})
-    worldbody.children[:0] = [light, camera]
+    worldbody.children[:0] = [
+        *([light] if not layout.world.lights else []),
+        *([camera] if not layout.world.cameras else []),
+    ]
 
 
 def _axes(gravity: Array) -> tuple[Array, Array, Array]:
@@ -294,6 +316,57 @@ def _rounded(values: Array) -> tuple[float, ...]:
     return tuple(round(value, 3) + 0.0 for value in values.tolist())
 
 
+# --- cameras and lights of the scene -------------------------------------------------------------------
+
+
+def _camera_element(camera: SceneCamera) -> MjcfElement:
+    given: dict[str, Value] = {"name": camera.name} if camera.name else {}
+    given |= {"pos": camera.pose.position, "quat": camera.pose.quaternion, "fovy": camera.field_of_view}
+    if camera.orthographic:
+        given["projection"] = "orthographic"
+    if camera.resolution != (1, 1):
+        given["resolution"] = camera.resolution
+    return MjcfElement("camera", given | _tracking(camera))
+
+
+def _light_element(light: SceneLight) -> MjcfElement:
+    default, given = SceneLight(), dict[str, Value]({"name": light.name} if light.name else {})
+    if light.kind == "directional":
+        given["directional"] = True  # all versions of MuJoCo know it
+    elif light.kind != default.kind:
+        given["type"] = light.kind
+    given |= {"pos": light.position, "dir": light.direction}
+    for attribute, field in _LIGHT_ATTRIBUTES.items():
+        if getattr(light, field) != getattr(default, field):
+            given[attribute] = getattr(light, field)
+    return MjcfElement("light", given | _tracking(light))
+
+
+_LIGHT_ATTRIBUTES = {
+    **{name: name for name in ("active", "diffuse", "ambient", "specular", "attenuation", "cutoff", "exponent")},
+    "castshadow": "casts_shadows",
+}
+
+
+def _tracking(view: SceneCamera | SceneLight) -> dict[str, Value]:
+    """How a camera or light follows bodies."""
+    given: dict[str, Value] = {} if view.mode == "fixed" else {"mode": view.mode}
+    target = view.target or ("world" if view.mode.startswith("target") else "")
+    return given | ({"target": target} if target else {})
+
+
+def _view_elements(world: World) -> dict[str, list[MjcfElement]]:
+    """The cameras and lights by the path of their body."""
+    bodies = {"", *(qualified_name(model.name, body.name) for model in world.models for body in model.bodies)}
+    found: dict[str, list[MjcfElement]] = {}
+    views: list[SceneCamera | SceneLight] = [*world.cameras, *world.lights]
+    for view in views:
+        if view.body in bodies and view.target in bodies:
+            made = _camera_element(view) if isinstance(view, SceneCamera) else _light_element(view)
+            found.setdefault(view.body, []).append(made)
+    return found
+
+
 # --- the document --------------------------------------------------------------------------------------
 
 
@@ -301,8 +374,8 @@ VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """The groups of visual shapes, and of collision shapes of bodies with visual ones: viewers hide groups from 3 on."""
 RESTING_ACTUATORS = frozenset({"locked", "velocity"})
 """Actuators whose joints start at rest: in DART a velocity without a command holds for the first step only."""
-KEY = "initial"
-"""The name of the keyframe."""
+KEY, OTHER_KEY = "initial", f"{GENERATED}initial"
+"""The name of the keyframe of the initial state, and that if the scene has a keyframe of this name."""
 
 
 INTEGRATORS: dict[Target, str | None] = {
@@ -333,6 +406,9 @@ def write_document(world: World, output: OutputContext | None = None, *, limits:
     if output.target in _OTHER_SOLVERS:
         program = _OTHER_SOLVERS[output.target]
         output.add_loss(world, CATALOGUE["MJ508.solver"], "time_step", changes_effect=True, program=program)
+    if output.target == "dart":
+        for body in (body for model in world.models if not model.static for body in model.bodies):
+            output.add_loss(body, CATALOGUE["MJ507.dart"], "moment", "products", changes_effect=True)
     return FileWriter(world, output, limits).document()
 
 
@@ -348,7 +424,9 @@ class FileWriter(WorldWriter):
 
     def __init__(self, world: World, output: OutputContext, limits: bool | None = None) -> None:
         self.output = output
-        super().__init__(world, limits, INTEGRATORS.get(output.target))
+        self.views = _view_elements(world)
+        super().__init__(world, limits, INTEGRATORS.get(output.target), skins=body_skins(world))
+        self._has_tendons = True
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> MeshAssetWriter:
         shapes = [shape for body in bodies for shape in body.shapes]
@@ -356,7 +434,11 @@ class FileWriter(WorldWriter):
 
     def document(self) -> MjcfElement:
         root = super().document()
-        self._keyframe(root)
+        self._keyframes(root)
+        for skin in self.skins.values():
+            root.child("custom").add("text", name=SKIN_TEXT + skin.name, data=encode_json(skin.soft))
+        if "" in self.views:
+            root.child("worldbody").children += self.views[""]
         add_scenery(root, self.layout, self.moving)
         return root
 
@@ -367,6 +449,7 @@ class FileWriter(WorldWriter):
             for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
                 if has_force_motor(joint, dof):
                     add_force_motor(dof, name, self.root)
+        add_servo(self.layout, model, joint, self.step, self.root)
 
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         element = super()._body(model, joint, parent_element, fixed)
@@ -385,24 +468,53 @@ class FileWriter(WorldWriter):
                 geom.attributes["group"] = VISUAL_GROUP
         for marker in body.markers:
             site = element.add("site", name=qualified_name(model.name, body.name, marker.name), pos=marker.offset)
+            site.attributes |= _site_attributes(marker)
             site.item = marker
+        element.children += self.views.get(qualified_name(model.name, body.name), ())
         return element
 
     # --- the initial state ----------------------------------------------------------------------------
 
-    def _keyframe(self, root: MjcfElement) -> None:
+    def _keyframes(self, root: MjcfElement) -> None:
+        """Add the initial state as the first keyframe, and then those of the scene."""
         found = document_addresses(root)
-        if not found.nv:
+        if not found.nv:  # nothing has a state
+            for keyframe in self.world.keyframes:
+                root.child("keyframe").add("key", **_key_attributes(keyframe))
             return
         coordinates = Coordinates(self.layout, found)
         qpos, qvel = _zero_positions(root, found), np.zeros(found.nv)
         joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
+        zero = qpos.copy()
         coordinates.set_positions(np.array([q for _, j in joints for q in j.positions]), qpos)
         moving = [0.0 if j.actuator in RESTING_ACTUATORS else v for _, j in joints for v in j.velocities]
         coordinates.set_velocities(np.array(moving), qpos, qvel)
         for name, speed in self.speeds.items():
             qvel[found.by_name[name][1]] = speed
-        root.add("keyframe").add("key", name=KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
+        section = root.add("keyframe")
+        is_taken = any(keyframe.name == KEY for keyframe in self.world.keyframes)
+        section.add("key", name=OTHER_KEY if is_taken else KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
+        for keyframe in self.world.keyframes:
+            qpos, qvel = zero.copy(), np.zeros(found.nv)
+            coordinates.set_positions(np.array(keyframe.positions(self.world.models)), qpos)
+            coordinates.set_velocities(np.array(keyframe.velocities(self.world.models)), qpos, qvel)
+            section.add("key", **_key_attributes(keyframe), qpos=qpos.tolist(), qvel=qvel.tolist())
+
+
+def _site_attributes(marker: Marker) -> dict[str, Value]:
+    """What differs from MuJoCo's defaults."""
+    default = Marker("")
+    given: dict[str, Value] = {"type": marker.kind} if marker.kind != default.kind else {}
+    if marker.size != default.size:
+        given["size"] = marker.size
+    if marker.quaternion != default.quaternion and any(marker.quaternion):
+        given["quat"] = marker.quaternion
+    return given | ({"rgba": marker.color} if marker.color is not None else {})
+
+
+def _key_attributes(keyframe: Keyframe) -> dict[str, Value]:
+    given: dict[str, Value] = {"name": keyframe.name} if keyframe.name else {}
+    return given | ({"time": keyframe.time} if keyframe.time else {})
 
 
 def _zero_positions(root: MjcfElement, found: Addresses) -> Array:
@@ -425,11 +537,14 @@ CAPABILITIES = WriterCapabilities(
     write=write,
     fields=item_fields(
         {
-            World: ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
+            World: (
+                *("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
+                *("cameras", "lights", "keyframes"),
+            ),
             Model: ("name", "pose", "static"),
-            Body: ("name", "pose", "inertia", "gravity"),
+            Body: ("name", "pose", "inertia", "gravity", "soft"),
             Shape: ("geometry", "pose", "color", "collidable", "friction"),
-            Marker: ("name", "offset"),
+            Marker: ("name", "offset", "quaternion", "kind", "size", "color"),
             Joint: (
                 *("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic"),
                 *("swapped", "loop", "collide_connected", "actuator", "drives"),
@@ -437,9 +552,11 @@ CAPABILITIES = WriterCapabilities(
         }
     ),
     dof_fields={
-        **dict.fromkeys(("position", "velocity", "damping", "friction", "stiffness", "rest"), _JOINTS - {"amotor"}),
+        **dict.fromkeys(
+            ("position", "velocity", "damping", "friction", "stiffness", "rest", "armature"), _JOINTS - {"amotor"}
+        ),
         "position_limits": _JOINTS - {"amotor", "free"},
-        "force_limits": _JOINTS - {"amotor", "free", "ball"},
+        "force_limits": _JOINTS - {"amotor"},
     },
     drive_fields={
         **dict.fromkeys(("low_stop", "high_stop"), "as a range"),
@@ -453,6 +570,7 @@ CAPABILITIES = WriterCapabilities(
         (Model, "pose"): "in the poses of its bodies",
         (Model, "static"): "its bodies have no joints",
         (Body, "pose"): "in the frame of its parent body",
+        (Body, "soft"): "as a body on three slides for each point, and tendons for edges",
         (Joint, "pose"): "in the frame of the body",
         (Joint, "axes"): "as axes of one or more joints, in the frame of the body",
         (Joint, "order"): "as axes of several joints",

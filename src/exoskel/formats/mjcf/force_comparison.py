@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.compile import addresses
-from exoskel.formats.mjcf.model.actuation import joints_with_motors
+from exoskel.formats.mjcf.compile import actuator_numbers, addresses
+from exoskel.formats.mjcf.model.actuation import SERVO, is_servo_link, joints_with_motors
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.motors import (
@@ -23,14 +23,20 @@ from exoskel.formats.mjcf.model.motors import (
     motor_force_range,
     motors_of,
 )
+from exoskel.formats.mjcf.reader.combined_model import CombinedModel
 from exoskel.scene.joint import DOF_DYNAMICS, PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Mask
 
 _STATES = 4
+_AT_JOINT = (0, 1)
+"""MuJoCo's numbers for actuators that act on a joint, about axes of the child or of the parent."""
 _RANGE = 1.0
 """Random positions and velocities are up to this, rad or m, and rad/s or m/s."""
+
+_MAX_CONTROL = 1e9
+"""MuJoCo ignores all controls if one is above 1e10."""
 
 
 def compare_forces(world: World, model: object, lost_fields: Mapping[int, frozenset[str]]) -> tuple[float, int]:
@@ -62,6 +68,53 @@ class _SpeedMotor(Struct, frozen=True):
     high: float
 
 
+class _DrivenAxis(Struct, frozen=True):
+    """An actuator with a speed as control, and the coordinate of the scene that it drives."""
+
+    number: int
+    coordinate: int
+    low: float
+    high: float
+
+
+class _ForceState:
+    """A state of a model, or of all its parts, and the forces that MuJoCo applies there.
+
+    `passive` are the forces of springs and dampers, `active` those of actuators of joints, both `(nv)`; angular motors,
+    which act at sites, are omitted.
+    """
+
+    def __init__(self, model: Any) -> None:
+        mujoco = mujoco_import.load()
+        if isinstance(model, CombinedModel):
+            self.parts = [(mujoco.MjData(one), one, *numbers) for one, *numbers in model.parts()]
+        else:
+            self.parts = [(mujoco.MjData(model), model, slice(None), slice(None), slice(None))]
+        self.qpos, self.qvel, self.ctrl = model.qpos0.copy(), np.zeros(model.nv), np.zeros(model.nu)
+        self.passive, self.active = np.zeros((2, model.nv))
+
+    def compute(self) -> None:
+        mujoco = mujoco_import.load()
+        for data, model, qpos, dofs, actuators in self.parts:
+            data.qpos, data.qvel, data.ctrl = self.qpos[qpos], self.qvel[dofs], self.ctrl[actuators]
+            for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_transmission):
+                stage(model, data)
+            mujoco.mj_fwdVelocity(model, data)
+            mujoco.mj_fwdActuation(model, data)
+            self.passive[dofs] = data.qfrc_spring + data.qfrc_damper
+            self.active[dofs] = _actuator_forces(model, data)
+
+
+def _actuator_forces(model: Any, data: Any) -> Array:
+    """The forces of actuators of joints, `(nv)`."""
+    out = np.zeros(model.nv)
+    for number in np.flatnonzero(np.isin(model.actuator_trntype, _AT_JOINT)).tolist():
+        first = int(data.moment_rowadr[number])
+        row = slice(first, first + int(data.moment_rownnz[number]))
+        out[data.moment_colind[row]] += data.actuator_moment[row] * data.actuator_force[number]
+    return out
+
+
 class _ForceComparison:
     """One world and its MuJoCo model."""
 
@@ -69,13 +122,16 @@ class _ForceComparison:
         self.model = model
         self.lost_fields = lost_fields
         self.layout = WorldLayout(world)
-        self.coordinates = Coordinates(self.layout, addresses(model))
+        self.addresses = addresses(model)
+        self.coordinates = Coordinates(self.layout, self.addresses)
+        self.actuators = actuator_numbers(model)
         count = self.coordinates.count
         self.damping, self.friction, self.stiffness, self.rest = np.zeros((4, count))
         self.is_compared: Mask = np.zeros(count, dtype=bool)
         self.left_out = 0
         self.force_motors: list[_ForceMotor] = []
         self.speed_motors: list[_SpeedMotor] = []
+        self.servo_axes: list[_DrivenAxis] = []
         first = 0
         for one in world.models:
             for joint in one.joints:
@@ -89,8 +145,6 @@ class _ForceComparison:
         """Whether the document has what the joint's forces follow from."""
         if joint.loop or joint.kind == "amotor" or any(drive.stop_cfm for drive in joint.drives):
             return False
-        if joint.kind in ("ball", "free") and joint.actuator == "servo":
-            return False
         lost = self.lost_fields.get(id(joint), frozenset())
         return "" not in lost and "kind" not in lost
 
@@ -101,44 +155,54 @@ class _ForceComparison:
         for name, link in zip(*reversed(self.layout.chain(model, joint)), strict=True):
             for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
                 if has_force_motor(joint, dof):
-                    number = int(self.model.actuator(force_motor_name(name)).id)
+                    number = self.actuators[force_motor_name(name)]
                     self.force_motors.append(_ForceMotor(number, self._address(name), *dof.force_limits))
         for name, motor in joints_with_motors(self.layout, model, joint):
             wheel = self._address(flywheel_name(name))
             self.speed_motors.append(_SpeedMotor(wheel, self._address(name), *motor_force_range(motor)))
+        for link, name in zip(*self.layout.chain(model, joint), strict=True):
+            for motor in motors_of(joint) if is_servo_link(joint, link) else ():
+                if motor.coordinate in link.coordinates:
+                    number = self.actuators[f"{name}{SERVO}{motor.coordinate}"]
+                    self.servo_axes.append(_DrivenAxis(number, own.start + motor.coordinate, *motor.force))
 
     def _address(self, joint_name: str) -> int:
-        return int(self.model.joint(joint_name).dofadr[0])
+        return self.addresses.by_name[joint_name][1]
 
     # --- at random states -----------------------------------------------------------------------------
 
     def difference(self) -> float:
         acts = self.damping.any() or self.stiffness.any() or self.friction.any()
-        if not (acts or self.force_motors or self.speed_motors):
+        if not (acts or self.force_motors or self.speed_motors or self.servo_axes):
             return 0.0
-        data = mujoco_import.load().MjData(self.model)
+        data = _ForceState(self.model)
         rng = np.random.default_rng(0)
-        return max(self._difference_at_random_state(data, rng) for _ in range(_STATES))
+        return max(self._difference_at_random_state(data, number, rng) for number in range(_STATES))
 
-    def _difference_at_random_state(self, data: Any, rng: np.random.Generator) -> float:
+    def _difference_at_random_state(self, data: _ForceState, number: int, rng: np.random.Generator) -> float:
         positions, velocities = rng.uniform(-_RANGE, _RANGE, (2, self.coordinates.count))
         self.coordinates.set_positions(positions, data.qpos)
         self.coordinates.set_velocities(velocities, data.qpos, data.qvel)
-        driving = self._set_motors(data, rng)
-        self._compute(data)
+        driving = self._set_motors(data, number, rng) + self._set_servos(data, velocities, rng)
+        data.compute()
         forces = -self.stiffness * (positions - self.rest) - self.damping * velocities
         wanted = self.coordinates.forces(data.qpos, forces - self.friction * np.sign(velocities))
         self._set_approximations(data, wanted)
-        passive = data.qfrc_spring + data.qfrc_damper - self.model.dof_frictionloss * np.sign(data.qvel)
-        active = self._actuator_forces(data) + self._motor_friction(data)
+        passive = data.passive - self.model.dof_frictionloss * np.sign(data.qvel)
+        active = data.active + self._motor_friction(data)
         chosen = self._compared_dofs()
         return max(_largest_difference(passive, wanted, chosen), _largest_difference(active, driving, chosen))
 
-    def _set_motors(self, data: Any, rng: np.random.Generator) -> Array:
-        """Set random controls of motors; returns the forces that they have to exert, `(nv)`."""
+    def _set_motors(self, data: _ForceState, number: int, rng: np.random.Generator) -> Array:
+        """Set random controls of motors; returns the forces that they have to exert, `(nv)`.
+
+        In the first two states, the controls are beyond the lower and the upper limits.
+        """
         out = np.zeros(self.model.nv)
         for force_motor in self.force_motors:
-            command = rng.uniform(-_RANGE, _RANGE) * force_motor.high * 2.0
+            share = (-1.0, 2.0, *rng.uniform(0.0, 1.0, _STATES))[number]
+            low, high = max(force_motor.low, -_MAX_CONTROL), min(force_motor.high, _MAX_CONTROL)
+            command = low + share * (high - low)
             data.ctrl[force_motor.number] = command
             out[force_motor.dof] += min(max(command, force_motor.low), force_motor.high)
         for motor in self.speed_motors:
@@ -146,23 +210,17 @@ class _ForceComparison:
             out[motor.dof] += motor.high if speed > data.qvel[motor.dof] else motor.low
         return out
 
-    def _compute(self, data: Any) -> None:
-        """Let MuJoCo compute what it applies at the state."""
-        mujoco = mujoco_import.load()
-        for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_transmission):
-            stage(self.model, data)
-        mujoco.mj_fwdVelocity(self.model, data)
-        mujoco.mj_fwdActuation(self.model, data)
+    def _set_servos(self, data: _ForceState, velocities: Array, rng: np.random.Generator) -> Array:
+        """Set random target speeds of ball and free joints; returns the forces that their servos have to exert."""
+        forces = np.zeros(self.coordinates.count)
+        for axis in self.servo_axes:
+            speed = data.ctrl[axis.number] = rng.uniform(-_RANGE, _RANGE)
+            gain = float(self.model.actuator_gainprm[axis.number, 0])
+            force = gain * (speed - float(velocities[axis.coordinate]))
+            forces[axis.coordinate] = min(max(force, axis.low), axis.high)
+        return self.coordinates.forces(data.qpos, forces)
 
-    def _actuator_forces(self, data: Any) -> Array:
-        """The forces of actuators of joints, `(nv)`; angular motors, which act at sites, are omitted."""
-        model, out = self.model, np.zeros(self.model.nv)
-        at_joints = np.flatnonzero(model.actuator_trntype == mujoco_import.load().mjtTrn.mjTRN_JOINT)
-        dofs = model.jnt_dofadr[model.actuator_trnid[at_joints, 0]]
-        np.add.at(out, dofs, model.actuator_gear[at_joints, 0] * data.actuator_force[at_joints])
-        return out
-
-    def _motor_friction(self, data: Any) -> Array:
+    def _motor_friction(self, data: _ForceState) -> Array:
         """The dry friction between joints and flywheels, `(nv)`."""
         model, out = self.model, np.zeros(self.model.nv)
         for tendon in range(model.ntendon):
@@ -172,7 +230,7 @@ class _ForceComparison:
             out[dofs] -= model.tendon_frictionloss[tendon] * np.sign(speed) * shares
         return out
 
-    def _set_approximations(self, data: Any, wanted: Array) -> None:
+    def _set_approximations(self, data: _ForceState, wanted: Array) -> None:
         """Replace the forces of ball and free joints that the document has along other axes."""
         for group in self.coordinates.rotational:
             for number, member in enumerate(group.members):

@@ -23,9 +23,9 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
 )
-from exoskel.source import convexity
-from exoskel.source.convexity import faces_with_area, is_convex
+from exoskel.source import surface
 from exoskel.source.meshes import MeshFiles, Triangles
+from exoskel.source.surface import faces_with_area, is_convex
 from exoskel.spatial import Array
 
 _AssetMaker = Callable[[Shape, str], list[str]]
@@ -77,6 +77,12 @@ _IDENTITY: tuple[Array, list[float], list[float]] = (np.eye(4), [], [])
 """The pose of a shape without an offset from its body."""
 _SIDES = 32
 """The number of sides of a round surface."""
+
+
+def vertex_values(vertices: Array) -> list[float]:
+    """The coordinates of all vertices without rounding errors, for the attribute `vertex`."""
+    values: list[float] = spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)).ravel().tolist()
+    return values
 
 
 class GeomWriter:
@@ -146,7 +152,7 @@ class GeomWriter:
 
     def _slab_assets(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
-        if found is None or len(found[1]) > convexity.MAX_SLABS or is_convex(*found):
+        if found is None or len(found[1]) > surface.MAX_SLABS or is_convex(*found):
             return []
         return [self.asset(f"{name}/{number}", corners) for number, corners in enumerate(slabs(*found))]
 
@@ -162,7 +168,7 @@ class GeomWriter:
 
     def asset(self, name: str, vertices: Array) -> str:
         """Add the convex hull of points as a mesh asset; returns its name."""
-        self.assets.append(MjcfElement("mesh", {"name": name, "vertex": vertices.ravel().tolist()}))
+        self.assets.append(MjcfElement("mesh", {"name": name, "vertex": vertex_values(vertices)}))
         return name
 
     def triangles(self, shape: Shape) -> tuple[Array, Triangles] | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.inertials import Inertials
-from exoskel.formats.mjcf.model.joints import joint_chain, motors_of_chain
+from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, joint_chain, motors_of_chain
 from exoskel.formats.mjcf.model.motors import has_force_motor
+from exoskel.formats.mjcf.model.soft_bodies import BodySkin
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
 from exoskel.scene.model import Model
@@ -30,8 +31,8 @@ def _found(world: World) -> Iterator[Loss]:
             yield loss(model, CATALOGUE["MJ510"], "joints")
         for joint in model.joints if not model.static else ():
             yield from (loss(joint, CATALOGUE[key], *fields) for key, fields, applies in _JOINTS if applies(joint))
-            if joint.actuator == "servo" and not _has_flywheel(joint) and joint.motion:
-                yield loss(joint, CATALOGUE["MJ608"], "actuator", "force_limits", is_dropped=True)
+            if joint.actuator == "servo" and joint.kind == "free" and joint.loop:
+                yield loss(joint, CATALOGUE["MJ608.loop"], "actuator", "force_limits", is_dropped=True)
             if _has_rotated_axes(model, joint):
                 yield loss(joint, CATALOGUE["MJ502"], *DOF_DYNAMICS, changes_effect=True)
             if _has_rotated_friction(joint):
@@ -47,6 +48,8 @@ def _found(world: World) -> Iterator[Loss]:
                 if id(body) in floating and isinstance(s.geometry, Plane)
             )
             yield from (loss(body, CATALOGUE[key], *fields) for key, fields, applies in _BODIES if applies(body))
+            if body.soft is not None and not BodySkin(model, body, body.soft).moves:
+                yield loss(body, CATALOGUE["MJ605"], "soft")
             yield from (
                 loss(s, CATALOGUE[key], "geometry")
                 for s in body.shapes
@@ -79,7 +82,7 @@ def _limited(name: str) -> Callable[[Joint], bool]:
 
 
 def _uneven(joint: Joint) -> bool:
-    rows = [(dof.damping, dof.stiffness, dof.friction) for dof in (joint._dofs or ())[:3]]
+    rows = [(dof.damping, dof.stiffness, dof.friction, dof.armature) for dof in (joint._dofs or ())[:3]]
     return joint.kind in ("ball", "free") and len(set(rows)) > 1
 
 
@@ -144,11 +147,11 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
         lambda j: j.kind == "amotor" and any(d.max_force for d in j.drives),
     ),
     (
-        "MJ608.rotation",
+        "MJ608",
         ("actuator", "force_limits"),
-        lambda j: j.kind == "free" and j.actuator == "servo" and _has_flywheel(j),
+        lambda j: j.actuator == "servo" and (j.kind == "ball" or (j.kind == "free" and not j.loop)),
     ),
-    ("MJ503", DOF_DYNAMICS, _uneven),
+    ("MJ503", (*DOF_DYNAMICS, "armature"), _uneven),
     (
         "MJ602",
         ("rest",),
@@ -158,6 +161,11 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
         "MJ503.limits",
         ("position_limits",),
         lambda j: j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits),
+    ),
+    (
+        "MJ601.large",
+        ("position_limits",),
+        lambda j: any(UNLIMITED_RANGE <= abs(b) < inf for dof in j._dofs or () for b in dof.position_limits),
     ),
     (
         "MJ601.infinite",
@@ -178,7 +186,6 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
 )
 """Losses of joints: the key of the message, the fields that it concerns, and the condition."""
 _BODIES: tuple[tuple[str, tuple[str, ...], Callable[[Body], bool]], ...] = (
-    ("MJ605", ("soft",), lambda body: body.soft is not None),
     (
         "MJ603.body",
         ("state",),

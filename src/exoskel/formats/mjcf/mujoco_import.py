@@ -8,6 +8,8 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Any, TypeVar
 
+from exoskel.diagnostics import ExoskelError
+
 _VARIABLE = "MUJOCO_GL"
 T = TypeVar("T")
 
@@ -29,6 +31,23 @@ def load() -> Any:
         return importlib.import_module("mujoco")
     finally:
         os.environ[_VARIABLE] = named
+
+
+def load_batch() -> Any:
+    """The module `mujoco.batch`, which steps many worlds; MuJoCo has it since version 4.0."""
+    try:
+        return importlib.import_module("mujoco.batch")
+    except ImportError:
+        installed = load().__version__
+        raise ExoskelError(
+            f"stepping many worlds at once needs MuJoCo 4.0 or newer, and {installed} is installed: "
+            "pip install 'mujoco>=4'"
+        ) from None
+
+
+def explain_stop(error: Exception) -> ExoskelError:
+    """What MuJoCo says when it cannot continue: that it lacks memory for contacts, for example."""
+    return ExoskelError(f"MuJoCo stopped: {str(error).partition(chr(10))[0]}")
 
 
 def run_in_thread(work: Callable[[], T]) -> T:

@@ -24,6 +24,8 @@ NameTable = Mapping[Kind, Mapping[str, str]]
 GENERATED = "exoskel_"
 """The first part of the names of elements that are written for other programs and are not part of the scene."""
 _TABLE = f"{GENERATED}names_"
+SKIN_TEXT = f"{GENERATED}skin_"
+"""The first part of the name of a text that describes the skin of a soft body, followed by the name of the body."""
 _WORLD = "world"
 """MuJoCo's own body."""
 
@@ -48,6 +50,7 @@ _REFERENCES: dict[str, Kind] = {
     **dict.fromkeys(("tendon", "tendon1", "tendon2"), "tendon"),
     **dict.fromkeys(("geom", "geom1", "geom2"), "geom"),
     "mesh": "mesh",
+    "target": "body",
 }
 """Attributes that refer to other elements by name."""
 
@@ -119,15 +122,35 @@ def _rename(root: NamedElement, names: NameTable) -> None:
         found = names.get(kind, {}).get(_name(kind, element))
         if found is not None:
             element.attributes[attribute] = found
+    for text in _skin_texts(root):
+        text.attributes["name"] = SKIN_TEXT + names.get("body", {}).get(_skin_body(text), _skin_body(text))
     for element in _inside(root):
         for attribute in _REFERENCES.keys() & element.attributes.keys():
             known = names.get(_REFERENCES[attribute], {})
             element.attributes[attribute] = known.get(str(element.attributes[attribute]), element.attributes[attribute])
 
 
+def _skin_texts(root: NamedElement) -> list[NamedElement]:
+    texts = [text for custom in root.children if custom.tag == "custom" for text in custom.children]
+    return [text for text in texts if str(text.attributes.get("name", "")).startswith(SKIN_TEXT)]
+
+
+def _skin_body(text: NamedElement) -> str:
+    """The name of the body whose skin a text describes."""
+    return str(text.attributes["name"]).removeprefix(SKIN_TEXT)
+
+
+def stated_skins(root: NamedElement) -> dict[str, str]:
+    """The descriptions of the skins of soft bodies, by the names of the bodies."""
+    return {_skin_body(text): str(text.attributes.get("data", "")) for text in _skin_texts(root)}
+
+
 # --- from names in a file to qualified names -----------------------------------------------------------
 
 
+_POINT = re.compile(r"(\d+)_point")
+_SKIN_PART = re.compile(r"(?:\d+_point|edge\d+)(?:_|$)")
+_EDGE = re.compile(r"(.*)_(edge\d+)_([xyz])")
 _PART = re.compile(r"(?:visual|collision)\d+(?:_\d+)?")
 NameRule = Callable[[Kind, str, str | None], str | None]
 """The qualified name of an element, from its kind, its name in the file, and the name that follows from the tree."""
@@ -143,9 +166,19 @@ def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str,
             found[kind][name] = qualified
 
     add("world", _name("world", root), _name("world", root))
+    skins = stated_skins(root).keys()
     for place in _places(root):
-        above = found["body"].get(place.parent, "").partition("/")[0]
-        add("body", place.name, f"{above}/{qualified_name(place.name)}" if above else None)
+        above = found["body"].get(place.parent, "")
+        model = above.partition("/")[0]
+        point = _POINT.fullmatch(place.name.removeprefix(f"{place.parent}_")) if place.parent in skins else None
+        if point is not None:
+            add("body", place.name, f"{above}/{point[1]}/point")
+            own = found["body"].get(place.name, "")
+            for kind in ("joint", "geom"):
+                for name in place.parts[kind]:
+                    add(kind, name, own + name.removeprefix(place.name).replace("_", "/"))
+            continue
+        add("body", place.name, f"{model}/{qualified_name(place.name)}" if model else None)
         own = found["body"].get(place.name, "")
         model = own.partition("/")[0]
         for name, joint in zip(place.parts["joint"], _joint_paths(place.parts["joint"]), strict=True):
@@ -156,8 +189,12 @@ def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str,
         for name in place.parts["site"]:
             add("site", name, f"{own}/{qualified_name(name)}" if own else None)
     for kind, element in _named_elements(root):
-        if kind in ("tendon", "actuator", "equality"):
-            add(kind, _name(kind, element), _path_after_joint(_name(kind, element), found["joint"]))
+        name = _name(kind, element)
+        edge = _EDGE.fullmatch(name) if kind == "tendon" else None
+        if edge is not None and edge[1] in skins:
+            add(kind, name, f"{found['body'].get(edge[1], '')}/{edge[2]}/{edge[3]}")
+        elif kind in ("tendon", "actuator", "equality"):
+            add(kind, name, _path_after_joint(name, found["joint"]))
     return found
 
 
@@ -252,6 +289,8 @@ def _short_names(root: NamedElement) -> dict[Kind, dict[str, str]]:
 
 def _follows(kind: Kind, path: Sequence[str]) -> bool:
     """Whether an element is named after a joint, and not after a body."""
+    if _SKIN_PART.match("_".join(path[2:])):
+        return False
     if kind == "body":  # flywheels of motors, and duplicates
         return len(path) > 2
     return kind in ("joint", "tendon", "actuator", "equality") or (kind == "site" and len(path) > 3)

@@ -1,31 +1,40 @@
-"""Read an MJCF document into a scene."""
+"""Read an MJCF document into a scene, with its cameras, lights and keyframes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
+from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.file_writer import KEY, OTHER_KEY
 from exoskel.formats.mjcf.model.coordinates import Coordinates
+from exoskel.formats.mjcf.names import GENERATED
 from exoskel.formats.mjcf.reader.actuators import ActuatorReader
-from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags
+from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags, transforms
 from exoskel.formats.mjcf.reader.contact_groups import read_collision_filter
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.joint_chains import vector
-from exoskel.formats.mjcf.reader.model_groups import group_bodies
-from exoskel.formats.mjcf.reader.models import DOCUMENT, ModelReader
+from exoskel.formats.mjcf.reader.models import DOCUMENT, ModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.shapes import ShapeReader
-from exoskel.scene.pose import ZERO
+from exoskel.scene.cameras import LightKind, SceneCamera, SceneLight, TrackingMode
+from exoskel.scene.item import qualified_name
+from exoskel.scene.keyframe import Keyframe, KeyframeJoint
+from exoskel.scene.pose import ZERO, Pose, Vector
+from exoskel.scene.validation import mark_invalid, world_problems
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.well_formedness import MalformedError
+from exoskel.spatial import Array
 
 _ROOT_CODES = RootCodes(malformed="MJ101", root="MJ102", declarations="MJ103")
 
@@ -85,6 +94,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     world.models += [reader.model(one) for one in group_bodies(compiled, generated)]
     out.reader, out.coordinates = reader, reader.coordinates(world)
     reader.set_state(world, out.coordinates)
+    ViewReader(compiled, reader, world, report).read(out.coordinates)
     ActuatorReader(compiled, generated, reader.found, report).read()
     EqualityReader(compiled, generated, reader.found, report).read()
     if "contact" in disabled:
@@ -94,8 +104,26 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         read_collision_filter(world, compiled, reader.found, report)
         shapes.report_friction()
     out.scene.worlds.append(world)
+    if not _has_plain_numbers(compiled):
+        _report_invalid_values(world, report)
     owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
     out.scene.source_info = SourceInfo("mjcf", generated=generated_nodes(compiled, generated, owners))
+
+
+def _has_plain_numbers(compiled: Compiled) -> bool:
+    """Whether all numbers are finite and those of joints and contacts are not negative, as in most documents."""
+    model = compiled.model
+    arrays = (getattr(model, name) for name in dir(model) if not name.startswith("_"))
+    are_finite = all(np.isfinite(one).all() for one in arrays if isinstance(one, np.ndarray) and one.dtype.kind == "f")
+    not_negative = (model.dof_armature, model.dof_frictionloss, model.dof_damping, model.geom_friction)
+    return are_finite and all(one.min(initial=0.0) >= 0.0 for one in not_negative)
+
+
+def _report_invalid_values(world: World, report: Callable[..., None]) -> None:
+    for problem in world_problems(world):
+        if problem.key == "SC101":
+            mark_invalid(world)
+            report("MJ109", max(problem.item.node, 0), **problem.details)
 
 
 def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:
@@ -105,3 +133,106 @@ def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:
         return step
     report("MJ107", 0, "option", step=step, default=DEFAULT_TIME_STEP)
     return DEFAULT_TIME_STEP
+
+
+_MODES: tuple[TrackingMode, ...] = ("fixed", "track", "trackcom", "targetbody", "targetbodycom")
+_LIGHTS: tuple[LightKind, ...] = ("spot", "directional", "point", "spot")
+"""Of mjtCamLight and mjtLightType; an image is read as a spot."""
+_MOST_NUMBERS = 1_000_000
+"""The most positions and velocities of all keyframes."""
+
+
+class ViewReader:
+    """Sets the cameras, lights and keyframes of a world; those that Exoskel has generated for viewers are skipped."""
+
+    def __init__(self, compiled: Compiled, reader: ModelReader, world: World, report: Callable[..., None]) -> None:
+        self.compiled = compiled
+        self.model: Any = compiled.model
+        self.reader = reader
+        self.world = world
+        self.report = report
+
+    def read(self, coordinates: Coordinates) -> None:
+        model, world = self.model, self.world
+        world.cameras += [self._camera(i) for i in range(model.ncam) if self._is_stated(self.compiled.cameras.name(i))]
+        world.lights += [self._light(i) for i in range(model.nlight) if self._is_stated(self.compiled.lights.name(i))]
+        world.keyframes += self._keyframes(coordinates)
+
+    def _is_stated(self, name: str) -> bool:
+        return not name.startswith(GENERATED)
+
+    def _path(self, body: int) -> str:
+        """The path of a body in the scene; empty for the world."""
+        if body <= 0 or body not in self.reader.found.bodies:
+            return ""
+        return qualified_name(self.reader.found.models[body].name, self.reader.found.bodies[body].name)
+
+    def _camera(self, number: int) -> SceneCamera:
+        model = self.model
+        width, height = model.cam_resolution[number].tolist()
+        return SceneCamera(
+            name=self.compiled.cameras.name(number),
+            body=self._path(int(model.cam_bodyid[number])),
+            pose=Pose.from_matrix(transforms(model.cam_pos[number], model.cam_quat[number])),
+            field_of_view=float(model.cam_fovy[number]),
+            orthographic=bool(_orthographic(model)[number]),
+            resolution=(int(width), int(height)),
+            mode=_MODES[int(model.cam_mode[number])],
+            target=self._path(int(model.cam_targetbodyid[number])),
+        )
+
+    def _light(self, number: int) -> SceneLight:
+        model = self.model
+        return SceneLight(
+            name=self.compiled.lights.name(number),
+            body=self._path(int(model.light_bodyid[number])),
+            position=vector(model.light_pos[number]),
+            direction=vector(model.light_dir[number]),
+            kind=_LIGHTS[int(model.light_type[number])],
+            active=bool(model.light_active[number]),
+            casts_shadows=bool(model.light_castshadow[number]),
+            diffuse=_shortest(model.light_diffuse[number]),
+            ambient=_shortest(model.light_ambient[number]),
+            specular=_shortest(model.light_specular[number]),
+            attenuation=_shortest(model.light_attenuation[number]),
+            cutoff=float(str(model.light_cutoff[number])),
+            exponent=float(str(model.light_exponent[number])),
+            mode=_MODES[int(model.light_mode[number])],
+            target=self._path(int(model.light_targetbodyid[number])),
+        )
+
+    # --- keyframes ------------------------------------------------------------------------------------
+
+    def _keyframes(self, coordinates: Coordinates) -> list[Keyframe]:
+        """All keyframes, without the one that Exoskel has generated for the initial state."""
+        model, keys = self.model, self.compiled.keys
+        first = 1 if model.nkey and keys.name(0) in (KEY, OTHER_KEY) else 0
+        most = max(1, _MOST_NUMBERS // max(1, 2 * coordinates.count))
+        if model.nkey - first > most:
+            self.report("MJ310", keys.node(first), count=model.nkey - first, most=most)
+        return [self._keyframe(number, coordinates) for number in range(first, min(model.nkey, first + most))]
+
+    def _keyframe(self, number: int, coordinates: Coordinates) -> Keyframe:
+        shifted = self.reader.relative(self.model.key_qpos[number])
+        positions = coordinates.positions(shifted)
+        velocities = coordinates.velocities(shifted, self.model.key_qvel[number])
+        states: list[KeyframeJoint] = []
+        first = 0
+        for owner, joint in ((model, joint) for model in self.world.models for joint in model.joints):
+            own = slice(first, first + joint.dof_count)
+            if joint.dof_count and not owner.static:
+                path = qualified_name(owner.name, joint.name)
+                states.append(KeyframeJoint(path, tuple(positions[own].tolist()), tuple(velocities[own].tolist())))
+            first += joint.dof_count
+        return Keyframe(self.compiled.keys.name(number), float(self.model.key_time[number]), tuple(states))
+
+
+def _orthographic(model: Any) -> Array:
+    """Whether cameras are orthographic: MuJoCo 4 has the kind of projection, earlier versions a flag."""
+    return np.asarray(model.cam_projection if hasattr(model, "cam_projection") else model.cam_orthographic)
+
+
+def _shortest(values: Any) -> Vector:
+    """Numbers in single precision as the shortest ones that round to them: those of the file."""
+    x, y, z = (float(str(value)) for value in spatial.array(values).astype(np.float32))
+    return (x, y, z)

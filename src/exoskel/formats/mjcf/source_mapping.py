@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from exoskel.fates import Fate, Verdict, no_effect
+from exoskel.fates import Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.mjcf.reader.compiled import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.preprocessor import IGNORED_ATTRIBUTES
@@ -48,7 +48,7 @@ _JOINT: dict[str, SceneField | str] = {
     "@actuatorfrcrange": dof_field("force_limits"),
     "@actuatorfrclimited": dof_field("force_limits"),
     "@ref": dof_field("position", "rest", "position_limits"),
-    "@armature": unused("a scene has no joint inertia"),
+    "@armature": dof_field("armature"),
     "@class": STRUCTURE,
     **_ignored_attributes("joint"),
 }
@@ -112,6 +112,13 @@ _ASSETS: dict[str, SceneField | str] = {
     "material/@rgba": SceneField("color", owner="shapes"),
     "material/**": _SHOWN,
 }
+_VIEWS: dict[str, SceneField | str] = {
+    "camera/**": SceneField("cameras", owner="world"),
+    **{f"camera/@{name}": _SHOWN for name in ("ipd", "user", "output")},
+    "light/**": SceneField("lights", owner="world"),
+    **{f"light/@{name}": _SHOWN for name in ("texture", "bulbradius", "intensity", "range", "softness")},
+}
+"""Cameras and lights, in the world, in a body or in defaults."""
 ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
     None: {"": STRUCTURE},
     World: {
@@ -130,10 +137,9 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         **{f"option/{path}": row for path, row in _ignored_attributes("option").items()},
         "size/**": unused("memory settings of the engine"),
         "custom": STRUCTURE,
-        "custom/**": SceneField(elsewhere="in the names of models, bodies and joints"),
+        "custom/**": SceneField(elsewhere="in the names of models, bodies and joints, and in soft skins"),
         "visual/**": _SHOWN,
-        "worldbody/light/**": _SHOWN,
-        "worldbody/camera/**": _SHOWN,
+        **{f"worldbody/{path}": row for path, row in _VIEWS.items()},
         "statistic/**": _SHOWN,
         "worldbody": STRUCTURE,
         "worldbody/geom/**": FLATTENED,
@@ -152,10 +158,10 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "actuator/**": unused("a scene has no such actuators", affects_motion=True),
         "keyframe": STRUCTURE,
         "keyframe/key": STRUCTURE,
-        "keyframe/key/@name": _LABEL,
-        "keyframe/key/@time": _LABEL,
-        "keyframe/key/@qpos": dof_field("position", owner="joints"),
-        "keyframe/key/@qvel": dof_field("velocity", owner="joints"),
+        "keyframe/key/@name": "keyframes",
+        "keyframe/key/@time": "keyframes",
+        "keyframe/key/@qpos": SceneField("dofs", ("position",), "joints", later="keyframes"),
+        "keyframe/key/@qvel": SceneField("dofs", ("velocity",), "joints", later="keyframes"),
         "keyframe/key/@ctrl": SceneField(elsewhere="in the initial targets of actuators"),
         "keyframe/key/**": unused("a scene has no such state", affects_motion=True),
         "default": STRUCTURE,
@@ -180,6 +186,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
             f"geom/{path}": row if isinstance(row, SceneField) and row.unused else FLATTENED
             for path, row in _GEOM.items()
         },
+        **_VIEWS,
         **_FRAME,
     },
     Shape: {"": STRUCTURE, **_GEOM},
@@ -188,10 +195,14 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "@name": "name",
         "@pos": "offset",
         "@fromto": "offset",
+        **{f"@{name}": "quaternion" for name in _ROTATION_ATTRIBUTES},
+        "@type": "kind",
+        "@size": "size",
+        "@rgba": "color",
         "@class": STRUCTURE,
         "@group": _SHOWN,
         "@material": _SHOWN,
-        **_ignored_attributes("site"),
+        "@user": _LABEL,
     },
     Joint: {
         "": STRUCTURE,
@@ -214,6 +225,7 @@ for _depth in range(4):  # classes within classes
     ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _actuators("joints").items()}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _ASSETS.items()}
+    ROWS[World] |= {f"{_above}/{path}": row for path, row in _VIEWS.items()}
     ROWS[World] |= {f"{_above}/site/**": SceneField(elsewhere="in the sites that use it")}
 
 
@@ -222,7 +234,6 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     outline = document.outline
     found: dict[NodeKey, Verdict] = {}
     given = {name for node in range(len(outline.tags)) for name in _classes_of(document, node)}
-    seen_key = False
     colours = _used_colours(document)
     off = _disabled_flags(document)
     for node, tag in enumerate(outline.tags):
@@ -230,11 +241,7 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             found |= {
                 (node, name): no_effect(f"disabled by the flag '{flag}'") for name in _DISABLED_BY_FLAG[tag][flag]
             }
-        if tag == "key":
-            if seen_key:
-                found[node, ""] = Verdict(Fate.DROPPED, "the first keyframe is the initial state")
-            seen_key = True
-        elif tag == "geom" and document.attribute_text(node, "type") == "plane":
+        if tag == "geom" and document.attribute_text(node, "type") == "plane":
             found[node, "size"] = no_effect("size of the drawn part of a plane")
         elif tag == "material" and document.attribute_text(node, "name") not in colours:
             found[node, "rgba"] = no_effect("no geom uses its colour")
@@ -290,7 +297,7 @@ SOURCE_MAPPING = SourceMapping(
     SceneFieldTable(ROWS),
     DiagnosticEffects(
         ignored=("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent"),
-        used=("MJ105", "MJ107", "MJ307.hfield"),
+        used=("MJ105", "MJ107", "MJ109", "MJ307.hfield"),
         lossless=("MJ106.warning",),
         attributes={
             "MJ308": ("contype", "conaffinity"),

@@ -1,4 +1,4 @@
-"""A neutral MJCF document, elements with typed values, and its two outputs: text, and MuJoCo's `MjSpec`.
+"""An MJCF document as elements with typed values, and its two outputs: text, and MuJoCo's `MjSpec`.
 
 An `MjSpec` compiles without a parser.  Both result in the same compiled model, field by field.
 """
@@ -98,7 +98,12 @@ BATCH = 100
 """Bodies that are added at a time: MuJoCo traverses all bodies for each one that is added."""
 MAX_UNBATCHED = 400
 """The number of bodies up to which batches take longer."""
-_SPEC_NAMES = {"solreffriction": "solref_friction", "solreflimit": "solref_limit", "solimplimit": "solimp_limit"}
+_SPEC_NAMES = {
+    "solreffriction": "solref_friction",
+    "solimpfriction": "solimp_friction",
+    "solreflimit": "solref_limit",
+    "solimplimit": "solimp_limit",
+}
 """Attributes with different names in `MjSpec` and MJCF."""
 
 
@@ -121,6 +126,8 @@ class _Emitter:
             "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
             "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
             "cone": _enum(mujoco.mjtCone, "mjCONE_"),
+            "jacobian": _enum(mujoco.mjtJacobian, "mjJAC_"),
+            "solver": _enum(mujoco.mjtSolver, "mjSOL_"),
             "equality": _enum(mujoco.mjtEq, "mjEQ_"),
             "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
             "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
@@ -256,7 +263,10 @@ class _Emitter:
         self._set(made, given)
 
     def _site(self, body: Any, element: MjcfElement) -> None:
-        self._set(body.add_site(), element.attributes)
+        given: dict[str, Any] = dict(element.attributes)
+        if "type" in given:
+            given["type"] = self.enums["geom"][given["type"]]
+        self._set(body.add_site(), given)
 
     def _geom(self, body: Any, element: MjcfElement) -> None:
         given: dict[str, Any] = element.attributes | {"type": self.enums["geom"][str(element.attributes["type"])]}
@@ -273,9 +283,7 @@ class _Emitter:
 
     def _tendon(self, spec: Any, element: MjcfElement) -> None:
         for tendon in element.children:
-            given = dict(tendon.attributes)
-            given["solref_friction"] = given.pop("solreffriction")
-            made = spec.add_tendon(**given)
+            made = spec.add_tendon(**{_SPEC_NAMES.get(name, name): value for name, value in tendon.attributes.items()})
             for end in tendon.children:
                 made.wrap_joint(end.attributes["joint"], end.attributes["coef"])
 

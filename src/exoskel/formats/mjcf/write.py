@@ -1,4 +1,4 @@
-"""Writes a world as a neutral MJCF document for MuJoCo, with the names and frames of the scene.
+"""Writes a world as an MJCF document for MuJoCo, a tree of typed elements, with the names and frames of the scene.
 
 Bodies are at zero joint positions, as in the scene; the engine sets the initial state.
 """
@@ -6,18 +6,20 @@ Bodies are at zero joint positions, as in the scene; the engine sets the initial
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import atan2, exp, inf, isfinite, pi, sqrt
+from math import atan2, exp, pi, sqrt
 
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.collision_filter import ContactBits
+from exoskel.formats.mjcf.collision_filter import SKIN, ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.model import joints, motors
-from exoskel.formats.mjcf.model.joints import MujocoJoint, stop_spring, suspension
+from exoskel.formats.mjcf.model.coordinates import SIZES
+from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, MujocoJoint, mean_armature, stop_spring, suspension
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
-from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
+from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, STIFF, STIFF_STEPS
+from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
@@ -37,6 +39,10 @@ MAX_BOUNCE = 0.98
 """More would take too long to swing back."""
 NO_BOUNCE_DAMPING = 4.0
 """Damping ratio of stops that do not bounce: a few hundredths of the speed remain."""
+SPARSE = 60
+"""The number of coordinates from which MuJoCo uses sparse matrices by default."""
+MAX_DENSE = 500
+"""The largest number of coordinates for dense matrices: their factorization takes milliseconds."""
 IMPEDANCE_RATIO = 10.0
 """Ratio of the impedances of friction and normal force: with MuJoCo's default, sticking bodies creep."""
 
@@ -59,13 +65,14 @@ def write(
     friction: float | None = None,
     time_step: float | None = None,
     layout: WorldLayout | None = None,
+    skins: Sequence[BodySkin] = (),
 ) -> MjcfElement:
     """The document.  `limits` switches position limits on or off; by default each joint decides.
 
     `friction` is the coefficient of all contacts (default: that of each shape, else 1 as in DART), `time_step` in s
-    replaces the world's own.  `layout` is that of the world, if already known.
+    replaces the world's own.  `layout` is that of the world, if already known.  `skins` are the soft skins to write.
     """
-    return WorldWriter(world, limits, integrator, friction, time_step, layout).document()
+    return WorldWriter(world, limits, integrator, friction, time_step, layout, skins).document()
 
 
 class WorldWriter:
@@ -79,6 +86,7 @@ class WorldWriter:
         friction: float | None = None,
         time_step: float | None = None,
         layout: WorldLayout | None = None,
+        skins: Sequence[BodySkin] = (),
     ) -> None:
         self.world = world
         self.layout = layout or WorldLayout(world)
@@ -88,13 +96,18 @@ class WorldWriter:
         self.frames = self._frames()
         self.inertials = self.layout.inertials
         self.shares = {body: 1.0 / (count + 1) for body, count in joints.duplicate_counts(world).items()}
-        self.filter = ContactBits(world)
+        self.skins = {id(skin.body): skin for skin in skins if skin.moves}
+        """The soft skins to write, by the id of the body."""
+        self.filter = ContactBits(world, self.skins)
         self.root = MjcfElement("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """The speeds of the flywheels of motors, rad/s, by name."""
-        self.stiff = (joints.STIFF_STEPS * self.step, 1.0)
+        self._has_tendons = integrator != EXPLICIT_EDGES
+        """Whether the edges of skins are tendons, and not forces that are computed before each step."""
+        self.stiff = (STIFF_STEPS * self.step, 1.0)
+        self.joint_friction = motors.friction_parameters(integrator, self.step)
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> GeomWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
@@ -122,8 +135,23 @@ class WorldWriter:
             self._model(model)
         self.filter.exclude(root.child("contact"), qualified_name)
         root.child("asset").children = self.geoms.assets
+        root.child("option").attributes |= self._solver()
         root.children = [c for c in root.children if c.children or c.attributes]
         return root
+
+    def _solver(self) -> dict[str, Value]:
+        """Options of the solver.
+
+        With many coordinates, MuJoCo 4.0 uses sparse matrices, and then its Newton solver does not converge if tendons
+        between trees have friction, as motors do.
+        """
+        if not any("frictionloss" in tendon.attributes for tendon in self.root.child("tendon").children):
+            return {}
+        joints = [one for one in self.root.child("worldbody").iter() if one.tag == "joint"]
+        count = sum(SIZES[str(one.attributes["type"])][1] for one in joints)
+        if count < SPARSE:
+            return {}
+        return {"jacobian": "dense"} if count <= MAX_DENSE else {"solver": "CG"}
 
     # --- bodies ---------------------------------------------------------------------------------------
 
@@ -182,6 +210,11 @@ class WorldWriter:
                 continue
             name = qualified_name(model.name, body.name, f"collision{number}")
             self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
+        skin = self.skins.get(id(body))
+        if skin is not None:
+            skin.add_points(element, self.filter.bits(model, body, SKIN))
+            if self._has_tendons:
+                skin.add_edges(self.root.child("tendon"))
         return element
 
     def _is_moving_plane(self, body: Body, shape: Shape) -> bool:
@@ -202,7 +235,7 @@ class WorldWriter:
         for name, link, motor in zip(names, chain, joints.motors_of_chain(joint, chain), strict=True):
             self._link(name, joint, link, element)
             if motor is not None:
-                motors.add_motor(motor, name, self.root, self.root.child("worldbody"))
+                motors.add_motor(motor, name, self.root, self.joint_friction)
                 self.speeds[motors.flywheel_name(name)] = motor.velocity
         if joint.kind == "screw":
             self._couple(self.root.child("equality"), names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
@@ -223,7 +256,7 @@ class WorldWriter:
             joint2=leader,
             polycoef=(offset, factor, 0.0, 0.0, 0.0),
             solref=self.stiff,
-            solimp=joints.STIFF,
+            solimp=STIFF,
         )
 
     def _link(self, name: str, joint: Joint, link: MujocoJoint, element: MjcfElement) -> None:
@@ -231,6 +264,8 @@ class WorldWriter:
         created.item = joint
         if joint.actuator in PRESCRIBED_ACTUATORS:
             created.attributes["armature"] = PRESCRIBED_ARMATURE
+        elif armature := mean_armature(joint, link):
+            created.attributes["armature"] = armature
         if link.type == "free":
             return
         created.attributes["pos"] = (0.0, 0.0, 0.0) if link.at_origin else joint.pose.position
@@ -259,7 +294,7 @@ class WorldWriter:
             return  # limits and friction do not apply to prescribed motion
         if friction:
             attributes["frictionloss"] = friction
-            attributes["solreffriction"] = STIFF_FRICTION
+            attributes |= self.joint_friction
         if joint.limits_enforced if self.limits is None else self.limits:
             self._limit(attributes, joint, rows)
 
@@ -275,7 +310,7 @@ class WorldWriter:
         if low < high:
             attributes |= {"limited": True, "range": (_bound(low), _bound(high))}
             attributes["solreflimit"] = self._stop(joint, rows[0])
-            attributes["solimplimit"] = joints.STIFF
+            attributes["solimplimit"] = STIFF
         elif (soft := stop_spring(joint, self._dof_index(joint, rows[0]))) and not rows[0].stiffness:
             stiffness, damping = spring_from_erp_cfm(*soft, self.step)  # two stops at one point are a spring and damper
             attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
@@ -287,7 +322,7 @@ class WorldWriter:
                 joint1=str(attributes["name"]),
                 polycoef=fixed,
                 solref=self.stiff,
-                solimp=joints.STIFF,
+                solimp=STIFF,
             )
 
     @staticmethod
@@ -300,7 +335,7 @@ class WorldWriter:
         bounce = (joint.drives[index].bounce or 0.0) if index < len(joint.drives) else 0.0
         bounce = min(bounce, MAX_BOUNCE)
         if not bounce > 0.0:
-            return (joints.STIFF_STEPS * self.step, NO_BOUNCE_DAMPING)
+            return (STIFF_STEPS * self.step, NO_BOUNCE_DAMPING)
         ratio = _damping_ratio(bounce)
         return (BOUNCE_STEPS * self.step / ratio, ratio)
 
@@ -335,7 +370,7 @@ class WorldWriter:
             self._constrain("weld", name=name, body1=child, body2=name)
 
     def _constrain(self, tag: str, **attributes: str | tuple[float, ...]) -> MjcfElement:
-        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=joints.STIFF)
+        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=STIFF)
 
 
 def _memory(world: World) -> int | None:
@@ -362,4 +397,4 @@ def _damping_ratio(bounce: float) -> float:
 
 
 def _bound(value: float) -> float:
-    return value if isfinite(value) else (1e10 if value == inf else -1e10)
+    return min(max(value, -UNLIMITED_RANGE), UNLIMITED_RANGE)

@@ -240,7 +240,7 @@ class DocumentEditor:
         return -1
 
     def _sibling_before(self, node: int, new: Markup, parent: Markup, rule: Element | None) -> int:
-        """The child that a new one is inserted behind: that of its nearest sibling, or by the vocabulary's order."""
+        """The child that a new one is inserted after: that of its nearest sibling, or by the vocabulary's order."""
         index = next(i for i, child in enumerate(parent.children) if child is new)
         for sibling in reversed(parent.children[:index]):
             source = self.changes.sources.get(id(sibling.item))
@@ -272,7 +272,7 @@ class DocumentEditor:
                 self.patch.remove(other)
 
     def _predecessor(self, node: int, tag: str, rule: Element | None, removed: Iterable[int] = ()) -> int:
-        """The child of the document that a new one of some tag is inserted behind, by the vocabulary's order."""
+        """The child of the document that a new one of some tag is inserted after, by the vocabulary's order."""
         order = {name: index for index, name in enumerate(rule.children)} if rule is not None else {}
         index = order.get(tag, len(order))
         children = [child for child in self.elements.children(node) if child not in removed]
@@ -338,7 +338,7 @@ class DocumentEditor:
 
 
 def _part(model: Model, wanted: set[int]) -> Model:
-    """A model with only those bodies and joints that are wanted, or contain what is."""
+    """A model with only the wanted bodies and joints, and those that contain wanted items."""
     joints = [joint for joint in model.joints if id(joint) in wanted]
     connected = {id(body) for joint in joints for body in (joint.child, joint.parent)}
     bodies = [

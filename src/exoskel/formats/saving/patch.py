@@ -52,7 +52,7 @@ _EMBEDDABLE_LISTS = ("visuals", "collisions", "markers", "joints")
 
 
 class EmbeddedDataEditor:
-    """Embeds in a document what was not read back from it.
+    """Embeds in a document the values that were not read back from it.
 
     `native` is the scene read from the document without its embedded data.
     """
@@ -416,7 +416,7 @@ class _Patcher:
         return self._verify(data, changes, unsupported)
 
     def _embed(self, edited: VerifiedDocument) -> bytes | None:
-        """The document with what was not read back embedded; None if that is not possible."""
+        """The document with embedded data for all values that were not read back; None if that is not possible."""
         try:
             native = self.read(edited.data, native=True)
             document = self._document(edited.data)

@@ -189,7 +189,7 @@ _MODELS = (
     Topic(
         "SD034",
         "Depth of nested models",
-        "Models may contain models, also by including files, up to a limit.",
+        "Models may be nested, also by including files, up to a limit.",
         error("SD034", "model '{name}' is nested deeper than {most} levels, the limit; it is ignored"),
     ),
     Topic(
@@ -337,17 +337,25 @@ _LINKS = (
     ),
     Topic(
         "SD083",
-        "Anisotropic friction",
-        "A shape has one coefficient of friction for all directions.",
+        "Friction",
+        "A shape has one coefficient of friction for all directions. It is not negative.",
         warning("SD083", "mu2 is {mu2} and mu is {mu}; mu is used for both directions"),
+        error("SD083.negative", "mu is {mu}, but must not be negative; 1 is used"),
     ),
 )
 
 _APPROXIMATED = (
     Topic(
+        "SD084",
+        "Soft skin",
+        "DART's element for a soft skin has a mass of at least 0 and whole numbers of points.",
+        error("SD084.mass", "<total_mass> is {found}, but must not be negative; the skin is ignored"),
+        error("SD084.count", "<{element}> must be whole numbers from {least} to {most}; the skin is ignored"),
+    ),
+    Topic(
         "SD101",
         "Floating link",
-        "A link without a joint floats. SDF has no joint that could have a frame, springs or dampers.",
+        "A link without a joint floats. Without a joint, it has no joint frame, springs or dampers.",
         warning("SD101", "a floating link has no joint in SDF: its coordinates refer to the link frame"),
         warning("SD101.dynamics", "a floating link has no joint in SDF: springs and dampers are not written"),
     ),
@@ -384,15 +392,15 @@ _APPROXIMATED = (
     Topic(
         "SD107",
         "Shapes in files for DART",
-        "DART's SDF reader has boxes, spheres, cylinders, planes and meshes.",
-        warning("SD107", "DART's SDF reader has no {kind}: as a mesh of its surface"),
-        warning("SD107.capsule", "DART's SDF reader has no capsule: as a cylinder and two spheres"),
+        "DART's SDF reader supports boxes, spheres, cylinders, planes and meshes.",
+        warning("SD107", "DART's SDF reader has no {kind}: written as a mesh of its surface"),
+        warning("SD107.capsule", "DART's SDF reader has no capsule: written as a cylinder and two spheres"),
     ),
     Topic(
         "SD108",
         "Soft skin in files for DART",
-        "DART's SDF reader has an element of its own for soft bodies. Others ignore it.",
-        warning("SD108", "as <soft_shape>, which DART reads"),
+        "DART's SDF reader has its own element for soft bodies. Other readers ignore it.",
+        warning("SD108", "written as <soft_shape>, which only DART reads"),
     ),
 )
 
@@ -444,6 +452,7 @@ _NOT_WRITTEN = (
         "SDF limits position, velocity and effort of axes, and readers enforce every limit.",
         warning("SD208.acceleration", "SDF has no acceleration limits"),
         warning("SD208.unenforced", "limits that are not enforced are not written"),
+        warning("SD208.large", "limits of 1e16 or more mean no limit in SDF"),
         warning("SD208.axes", "SDF has no limits and dynamics for joints without axes"),
     ),
     Topic(
@@ -452,11 +461,21 @@ _NOT_WRITTEN = (
         "SDF has no counterpart of the shape.",
         warning("SD209", "SDF does not support this geometry: the shape is not written"),
     ),
+    Topic(
+        "SD210",
+        "World of a model",
+        "With `--split`, a file is one model. Gravity, time step and collision detector belong to a world.",
+        warning("SD210", "the file is a model without a world: gravity, time step and engine settings are not written"),
+    ),
 )
 
 _FIXES = {
     "SD010": Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False),
     "SD011": Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False),
+    "SD024": Fix("replace", "use '{nearest}'", text="{nearest}", preserves_meaning=False),
+    "SD050.unknown": Fix("replace", "use '{nearest}'", text="{nearest}", preserves_meaning=False),
+    "SD060.unknown": Fix("replace", "use '{nearest}'", text="{nearest}", preserves_meaning=False),
+    "SD065.unknown": Fix("replace", "use '{nearest}'", text="{nearest}", preserves_meaning=False),
 }
 """The automatic fixes, by the key of the diagnostic, for `exoskel check --fix` and editors."""
 

@@ -40,6 +40,8 @@ class NamedFrame(Struct, eq=False):
     attached: str = ""
     fixed: bool = False
     """The frame is attached to the world."""
+    attribute: str = ""
+    """The attribute that names the frame it is attached to, if it has one."""
     pose_in_scope: Array | None = None
 
 
@@ -116,7 +118,18 @@ class Scope:
 
     def _report_unknown(self, frame: NamedFrame, name: str, instead: str) -> None:
         suggestion = frame.source.collector.suggestions.among(self.frames).did_you_mean(name)
-        frame.source.report("SD050.unknown", frame.node, name=name, instead=instead, suggestion=suggestion)
+        is_base = name == frame.stated.relative_to
+        path, attribute = ("pose", "relative_to") if is_base else ("", frame.attribute)
+        frame.source.report(
+            "SD050.unknown", frame.node, path, attribute=attribute, name=name, instead=instead, suggestion=suggestion
+        )
+
+    def check(self, frame: NamedFrame) -> None:
+        """Report unknown frames that a frame refers to, even if nothing refers to it."""
+        self.place(frame)
+        has_base = bool(frame.stated.relative_to) and self._step_to(frame.stated.relative_to) is not None
+        if has_base and frame.attached and self._step_to(frame.attached) is None:
+            self._report_unknown(frame, frame.attached, "it belongs to no link")
 
     def _step_to(self, name: str) -> _FrameStep | None:
         found = self._find(name)

@@ -74,7 +74,7 @@ def name_attribute(of: str, field: str | None = "name") -> Attribute:
     return Attribute("name", NAME, f"Name of the {of}.", required=True, field=field)
 
 
-def pose_element(meaning: str, field: str | None = "pose") -> Element:
+def pose_element(meaning: str, field: FieldReference = "pose") -> Element:
     return Element(
         "pose",
         "?",
@@ -162,6 +162,63 @@ _GEOMETRY = Element(
     field=STRUCTURE,
     content="geometry",
     states=("geometry",),
+)
+
+
+def _soft(part: str) -> SceneField:
+    return SceneField("soft", parts=(part,))
+
+
+def _counts(*names: str) -> list[Element]:
+    meaning = "Number of {} of the skin."
+    cut = _soft("tessellation")
+    return [real_element(f"num_{name}", meaning.format(name), card="1", field=cut) for name in names]
+
+
+SOFT_GEOMETRIES = ("sphere", "box", "ellipsoid", "cylinder")
+SOFT_ELEMENT = Element(
+    "soft_shape",
+    "?",
+    "A deformable skin of point masses around the link. Only DART reads it; its files may have it.",
+    real_element(
+        "total_mass", "Mass of the skin, besides that of the link.", unit="kg", card="1", field=_soft("total_mass")
+    ),
+    pose_element("Pose of the skin in the link; used only for a box.", _soft("pose")),
+    Element(
+        "geometry",
+        "1",
+        "Shape of the skin: one child.",
+        Element("sphere", "?", "A sphere.", _RADIUS, *_counts("slices", "stacks")),
+        Element(
+            "box",
+            "?",
+            "A box.",
+            leaf("size", VECTOR, "Edge lengths along x, y, z.", card="1", unit="m"),
+            leaf("frags", VECTOR, "Number of points along the edges.", default="3 3 3", field=_soft("tessellation")),
+        ),
+        Element(
+            "ellipsoid",
+            "?",
+            "An ellipsoid.",
+            leaf("size", VECTOR, "Diameters along x, y, z.", card="1", unit="m"),
+            *_counts("slices", "stacks"),
+        ),
+        Element(
+            "cylinder",
+            "?",
+            "A cylinder along z, centred.",
+            _RADIUS,
+            real_element("height", "Length along z.", unit="m", card="1"),
+            *_counts("slices", "stacks", "rings"),
+        ),
+        field=_soft("geometry"),
+    ),
+    real_element(
+        "kv", "Stiffness that pulls each point to its rest position.", "1", "N/m", field=_soft("vertex_stiffness")
+    ),
+    real_element("ke", "Stiffness of the edges between points.", "1", "N/m", field=_soft("edge_stiffness")),
+    real_element("damp", "Damping of the points.", "0.01", "N·s/m", field=_soft("damping")),
+    field="soft",
 )
 
 _SURFACE = Element(

@@ -101,7 +101,9 @@ def _ends(pending: PendingJoint) -> tuple[Body | str, Body | str] | None:
         if body is None:
             known = source.collector.suggestions.among(pending.scope.frames)
             suggestion = known.did_you_mean(name)
-            source.report("SD060.unknown", node.number, end, joint=pending.name, name=name, suggestion=suggestion)
+            source.report(
+                "SD060.unknown", node.number, end, token=name, joint=pending.name, name=name, suggestion=suggestion
+            )
             return None
         found.append(body)
     if found[0] is found[1]:
@@ -239,14 +241,18 @@ def check_mimics(pending: list[PendingJoint], joints: list[Joint]) -> None:
     """Remove mimics of unknown joints and of joints with more or less than one axis."""
     known = {joint.name: joint for joint in joints}
     source_of = {one.name: one.source for one in pending}
+    prefix_of = {one.name: one.prefix for one in pending}
     for joint in joints:
         if joint.mimic is None:
             continue
         leader = known.get(joint.mimic.joint)
         report = source_of[joint.name].report
         if leader is None or leader is joint:
-            suggestion = source_of[joint.name].collector.suggestions.among(known).did_you_mean(joint.mimic.joint)
-            report("SD065.unknown", joint.node, name=joint.mimic.joint, suggestion=suggestion)
+            prefix = prefix_of[joint.name]
+            near = [name.removeprefix(prefix) for name in known if name.startswith(prefix)]
+            name = joint.mimic.joint.removeprefix(prefix)
+            suggestion = source_of[joint.name].collector.suggestions.among(near).did_you_mean(name)
+            report("SD065.unknown", joint.node, "axis/mimic", attribute="joint", name=name, suggestion=suggestion)
             joint.mimic = None
         elif len(leader.motion) != 1:
             report("SD065.axis", joint.node)

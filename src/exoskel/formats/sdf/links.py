@@ -11,12 +11,14 @@ from exoskel import spatial
 from exoskel.formats.sdf.context import Context, StatedPose
 from exoskel.formats.sdf.geometry_elements import (
     GEOMETRIES,
+    SOFT_ELEMENT,
+    SOFT_GEOMETRIES,
     UNSUPPORTED_GEOMETRIES,
 )
 from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMENT
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, SoftBody, SoftGeometry, Tessellation
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
-from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -44,14 +46,13 @@ def read_shape(source: Context, node: Node, element: str) -> tuple[Shape, Stated
     stated, rule = source.pose(node), LINK_ELEMENT.children[element]
     surface: Node | None = node.fields.get("surface")
     contact: Node | None = surface.fields.get("contact") if surface else None
-    _report_anisotropic_friction(source, node, surface)
     shape = Shape(
         geometry=geometry,
         pose=stated.pose,
         name=node.fields.get("@name", ""),
         color=_color(node),
         collidable=contact is None or contact.fields.get("collide_bitmask", 1) != 0,
-        friction=_nested_number(surface, "friction", "ode", "mu"),
+        friction=_friction(source, node, surface),
         restitution=_nested_number(surface, "bounce", "restitution_coefficient"),
         document=source.number,
         node=node.number,
@@ -61,11 +62,15 @@ def read_shape(source: Context, node: Node, element: str) -> tuple[Shape, Stated
     return shape, stated
 
 
-def _report_anisotropic_friction(source: Context, node: Node, surface: Node | None) -> None:
-    """Report friction that differs in the two directions."""
+def _friction(source: Context, node: Node, surface: Node | None) -> float | None:
+    """The coefficient of friction; one that is negative, or differs in the two directions, is reported."""
     one, other = (_nested_number(surface, "friction", "ode", name) for name in ("mu", "mu2"))
+    if one is not None and one < 0.0:
+        source.report("SD083.negative", node.number, "surface/friction/ode/mu", mu=one)
+        return None
     if other is not None and other != (1.0 if one is None else one):
         source.report("SD083", node.number, "surface/friction/ode/mu2", mu=1.0 if one is None else one, mu2=other)
+    return one
 
 
 def _nested_number(node: Node | None, *names: str) -> float | None:
@@ -296,6 +301,8 @@ def read_link(source: Context, node: Node, name: str, *, static: bool) -> tuple[
         repaired=invalid_fields((node, LINK_ELEMENT), (inertial, INERTIAL_ELEMENT)),
     )
     _report_unsupported_motion(source, node)
+    if (soft := node.fields.get("soft_shape")) is not None:
+        body.soft = _soft_body(source, soft)
     solids: list[WeighedShape] = []
     is_auto = inertial is not None and inertial.fields.get("@auto", False)
     displaced: list[DisplacedShape] = []
@@ -325,6 +332,74 @@ def _report_unsupported_motion(source: Context, node: Node) -> None:
         lost.append("velocity_decay")
     for name in lost:
         source.report("SD012.physics", node.number, name, element=name)
+
+
+# --- soft skins ----------------------------------------------------------------------------------------
+
+
+def _soft_body(source: Context, node: Node) -> SoftBody | None:
+    """DART's soft skin; None if it is invalid, which is reported."""
+    inner: Node | None = node.fields.get("geometry")
+    mass: float | None = node.fields.get("total_mass")
+    found = [kind for kind in SOFT_GEOMETRIES if inner is not None and kind in inner.fields]
+    if inner is None or mass is None:
+        return None
+    if mass < 0.0:
+        source.report("SD084.mass", node.number, "total_mass", found=mass)
+        return None
+    geometry: SoftGeometry | None = None
+    cut: Tessellation | None = Tessellation()
+    if found:
+        kind: Node = inner.fields[found[0]]
+        geometry, cut = _soft_geometry(source, kind, found[0]), _tessellation(source, kind)
+        if geometry is None or cut is None:
+            return None
+    return SoftBody(
+        total_mass=mass,
+        geometry=geometry,
+        tessellation=cut or Tessellation(),
+        pose=source.pose(node).pose if found and found[0] == "box" else IDENTITY,
+        vertex_stiffness=node.fields.get("kv", 1.0),
+        edge_stiffness=node.fields.get("ke", 1.0),
+        damping=node.fields.get("damp", 0.01),
+        document=source.number,
+        node=node.number,
+        given=stated_fields((node, SOFT_ELEMENT)),
+        repaired=invalid_fields((node, SOFT_ELEMENT)),
+    )
+
+
+def _soft_geometry(source: Context, node: Node, kind: str) -> SoftGeometry | None:
+    sizes = _sizes(source, node, *_SOFT_SIZES[kind])
+    if sizes is None:
+        return None
+    match kind:
+        case "sphere":
+            return Sphere(sizes[0])
+        case "cylinder":
+            return Cylinder(sizes[0], sizes[1])
+    size = (sizes[0], sizes[1], sizes[2])
+    return Box(size) if kind == "box" else Ellipsoid(size)
+
+
+_SOFT_SIZES = {"sphere": ("radius",), "box": ("size",), "ellipsoid": ("size",), "cylinder": ("radius", "height")}
+
+
+def _tessellation(source: Context, node: Node) -> Tessellation | None:
+    """The resolution of a skin; None if a number is not whole or out of range, which is reported."""
+    given: dict[str, tuple[float, ...]] = {"frags": node.fields.get("frags", (3.0, 3.0, 3.0))}
+    given |= {name: (node.fields.get(f"num_{name}", 0.0),) for name in ("slices", "stacks", "rings")}
+    for name, values in given.items():
+        tag, least = (name, 3) if name == "frags" else (f"num_{name}", 1)
+        if tag in node.fields and not all(least <= one <= _MOST_FRAGMENTS and one == int(one) for one in values):
+            source.report("SD084.count", node.number, tag, element=tag, least=least, most=_MOST_FRAGMENTS)
+            return None
+    x, y, z = (int(one) for one in given["frags"])
+    slices, stacks, rings = (int(given[name][0]) for name in ("slices", "stacks", "rings"))
+    return Tessellation((x, y, z), slices, stacks, rings)
+
+
+_MOST_FRAGMENTS = 10_000
 
 
 def _inertia(source: Context, link: Node, name: str, *, static: bool) -> Inertia:

@@ -147,6 +147,7 @@ class ModelReader:
         self.included = included
         self.bodies: list[Body] = []
         self.links: list[tuple[NamedFrame, Scope, NestedModel]] = []
+        self.frames: list[tuple[NamedFrame, Scope]] = []
         self.displaced: dict[int, list[DisplacedShape]] = {}
         self.pending: list[PendingJoint] = []
         self.fixed: set[int] = set()
@@ -161,6 +162,8 @@ class ModelReader:
         joints = [joint for one in self.pending if (joint := build_joint(one)) is not None]
         couple_gearboxes(self.pending, joints)
         check_mimics(self.pending, joints)
+        for frame, own_scope in self.frames:
+            own_scope.check(frame)
         source_of = {one.name: one.source for one in self.pending}
         tree = JointTree(self.bodies, joints, lambda j: source_of[j.name].report("SD063", j.node, joint=j.name))
         tree.add_root_joints(lambda body: id(body) in self.fixed)
@@ -193,9 +196,10 @@ class ModelReader:
         for one in node.nodes("frame"):
             name = _unique(source, one, "frame", names)
             attached = one.fields.get("@attached_to", "")
-            scope.frames[name] = NamedFrame(
-                name, source, one.number, source.pose(one), default_frame=attached, attached=attached
-            )
+            frame = NamedFrame(name, source, one.number, source.pose(one), default_frame=attached, attached=attached)
+            frame.attribute = "attached_to"
+            scope.frames[name] = frame
+            self.frames.append((frame, scope))
         for one in node.nodes("joint"):
             self._add_joint(source, one, _unique(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)

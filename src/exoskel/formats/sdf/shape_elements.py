@@ -51,7 +51,7 @@ def _angles(pose: Pose) -> tuple[float, float, float]:
     if isinstance(rotation, Euler) and rotation.order == "xyz" and rotation.angles.count(0.0) > 1:
         return rotation.in_radians  # for a single axis the order does not matter
     # R = Rz(yaw) Ry(pitch) Rx(roll) means that its inverse is Rx(-roll) Ry(-pitch) Rz(-yaw).
-    roll, pitch, yaw = spatial.settled(-spatial.euler_xyz(rotation.matrix().T), 1.0).tolist()
+    roll, pitch, yaw = spatial.round_vectors(-spatial.euler_xyz(rotation.matrix().T), 1.0).tolist()
     return (roll, pitch, yaw)
 
 
@@ -190,7 +190,7 @@ def _place(shape: Shape) -> Pose:
 def _moved(pose: Pose, offset: Vector) -> Pose:
     """A pose translated along its own axes."""
     moved = spatial.array(pose.position) + pose.rotation.matrix() @ offset
-    x, y, z = spatial.settled(moved, max(map(abs, offset))).tolist()
+    x, y, z = spatial.round_vectors(moved, max(map(abs, offset))).tolist()
     return Pose((x, y, z), pose.rotation)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from exoskel.diagnostics import did_you_mean
 from exoskel.scene.joint import JointKind
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Outcome, ValueType
+from exoskel.source.vocabulary import ABSENT, Finding, Outcome, Text, ValueType
 
 _SPACE = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]+")
@@ -92,10 +92,10 @@ class Boolean(ValueType):
         return Outcome(ABSENT, (Finding("SD023", text.strip(_SPACE)),))
 
 
-class OptionalText(ValueType):
+class OptionalText(Text):
     """A text without surrounding spaces, for example a reference; an empty one counts as absent."""
 
-    def parse_valid(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str:
         return text.strip(_SPACE)
 
 

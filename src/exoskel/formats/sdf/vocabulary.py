@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exoskel.formats.sdf.geometry_elements import (
     COLLISION_ELEMENT,
+    SOFT_ELEMENT,
     UNSUPPORTED_PHYSICS,
     VISUAL_ELEMENT,
     ignored_elements,
@@ -107,6 +108,7 @@ LINK_ELEMENT = Element(
     INERTIAL_ELEMENT,
     COLLISION_ELEMENT,
     VISUAL_ELEMENT,
+    SOFT_ELEMENT,
     _flag("gravity", "Whether gravity acts on it.", "gravity", default="true"),
     _flag("self_collide", "Whether it collides with other links of its model.", SELF_COLLISION),
     _flag("kinematic", "Whether it moves only by commands; not supported.", _NO_KINEMATIC),
@@ -121,7 +123,7 @@ LINK_ELEMENT = Element(
     ),
     *ignored_elements(
         "sensor", "light", "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
-        "must_be_base_link", "soft_shape",
+        "must_be_base_link",
     ),
     attributes=(name_attribute("link"),),
     item=Body,

@@ -19,7 +19,7 @@ from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.collision_filter import add_self_collision, read_collision_rules, record_filter_losses
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, soft_shape
-from exoskel.formats.sdf.values import JOINT_KINDS
+from exoskel.formats.sdf.values import JOINT_KINDS, UNBOUNDED
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
@@ -40,6 +40,7 @@ from exoskel.spatial import inverse
 MIN_MASS = 1e-12
 """The mass of a moving link without mass, kg: otherwise readers assume 1 kg or reject the file."""
 _FREE = frozenset({"free", "amotor"})
+_WORLD_FIELDS = ("name", "gravity", "time_step", "erp", "cfm", "collision_detector")
 
 
 def write(scene: Scene, output: OutputContext) -> Markup:
@@ -51,11 +52,13 @@ def write(scene: Scene, output: OutputContext) -> Markup:
         name = _unique("" if world.name == "world" else world.name, "default", names)
         before, kept = len(output.losses), len(output.kept)
         element = _world(simple, name, output)
+        if output.is_bare:
+            output.add_loss(simple, CATALOGUE["SD210"], *_WORLD_FIELDS, is_dropped=True)
         for one in element.iter():
             one.item = original(one.item)
         for losses, first in ((output.losses, before), (output.kept, kept)):
             losses[first:] = with_owners(losses[first:], owner)
-        root.children.append(element)
+        root.children += [one for one in element.children if one.tag == "model"] if output.is_bare else [element]
     if output.target != DART:  # DART ignores elements of newer versions, but refuses the versions
         root.attributes["version"] = version_text(
             max((REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST)
@@ -118,7 +121,9 @@ def _model(model: Model, rows: Sequence[Sequence[float]], world: World, output: 
     places = _places(model)
     for body, place, moment in zip(model.bodies, places, rows, strict=True):
         element.children.append(_link(body, names[id(body)], place, moment, output, static=model.static))
-    written = [joint for joint in model.joints if _is_written(joint, model, output)]
+    # Of several joints with the same child, the first one is read as its parent joint.
+    in_order = sorted(model.joints, key=lambda joint: joint.loop)
+    written = [joint for joint in in_order if _is_written(joint, model, output)]
     joint_names = [_unique(joint.name, "joint", taken) for joint in written]
     known = {joint.name: name for joint, name in zip(written, joint_names, strict=True)}
     writer = JointWriter(names, known, output)
@@ -335,6 +340,9 @@ class JointWriter:
             self.output.add_loss(joint, CATALOGUE["SD208.acceleration"], "acceleration_limits")
         if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
             self.output.add_loss(joint, CATALOGUE["SD208.unenforced"], "position_limits")
+        for field in ("position_limits", *SYMMETRIC_LIMITS.values()):
+            if any(isfinite(bound) and abs(bound) >= UNBOUNDED for dof in rows for bound in getattr(dof, field)):
+                self.output.add_loss(joint, CATALOGUE["SD208.large"], field)
         if not with_axes and any(_has_dynamics(dof) for dof in rows):
             self.output.add_loss(joint, CATALOGUE["SD208.axes"], *_DOF_FIELDS)
 
@@ -344,7 +352,7 @@ def _unit(axis: Vector) -> Vector:
     length = float(spatial.array(axis) @ spatial.array(axis)) ** 0.5
     if spatial.unit_divisor(length) == 1.0:
         return axis
-    x, y, z = spatial.settled(spatial.unit(axis)).tolist()
+    x, y, z = spatial.round_vectors(spatial.unit(axis)).tolist()
     return (x, y, z)
 
 
@@ -371,7 +379,7 @@ CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
     # The order of the axes expresses `swapped`, and a second joint of the same child `loop`.
-    fields=SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")},
+    fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")}) - {(Body, "soft")},  # only for DART
     dof_fields=dict.fromkeys(
         SDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"})
     ),

@@ -213,7 +213,8 @@ class DofReader:
         dofs = joint.dofs
         limited = [kind for kind, has in _LIMITS.items() if has(joint, node)]
         if limited and joint.kind not in NOT_IN_DART:
-            self.report("SK089", joint.node, joint=joint.name, kinds=" and ".join(limited))
+            key = "SK089.servo" if joint.actuator == "servo" else "SK089"
+            self.report(key, joint.node, joint=joint.name, kinds=" and ".join(limited))
         if "position" in limited:
             self._check_initial_positions(joint)
         if joint.kind in ("ball", "free") and any(dof.stiffness for dof in dofs):

@@ -7,7 +7,7 @@ from math import isfinite
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.interface import ReadOptions
+from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.formats.skel import checks
 from exoskel.formats.skel.bodies import BodyReader
 from exoskel.formats.skel.codes import CATALOGUE, EMBEDDED_DATA
@@ -28,7 +28,7 @@ from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import Element
+from exoskel.source.vocabulary import Element, SceneFieldTable
 from exoskel.source.well_formedness import MalformedError
 
 ROOT_NAME = "root"
@@ -354,3 +354,72 @@ class _Reader:
                         self.report(
                             "SK041.repeated", joint.node, element="degree of freedom", name=name, renamed=renamed
                         )
+
+
+SOURCE_MAPPING = SourceMapping(
+    SceneFieldTable(SKEL.scene_fields()),
+    DiagnosticEffects(
+        ignored=(
+            "SK005.world",
+            "SK005.kept",
+            "SK010",
+            "SK011",
+            "SK012",
+            "SK013",
+            "SK014",
+            "SK040.repeated",
+            "SK084",
+            "SK088.stiffness",
+            "SK088.spring_damping",
+            "SK098",
+        ),
+        used=(
+            "SK013.collidable_zero",
+            "SK013.geometry_color",
+            "SK013.self_collide",
+            "SK013.soft_marker",
+            "SK014.split",
+            "SK051",
+            "SK052",
+            "SK053",
+            "SK061",
+            "SK063",
+            "SK077.missing",
+            "SK077.no_xyz",
+            "SK079.axis",
+            "SK090",
+            "SK020",
+            "SK050",
+        ),
+        lossless=(
+            "SK005",
+            "SK007",
+            "SK008",
+            "SK013",
+            "SK014",
+            "SK02",
+            "SK033",
+            "SK040",
+            "SK041",
+            "SK042",
+            "SK043",
+            "SK050",
+            "SK051",
+            "SK052",
+            "SK053",
+            "SK055",
+            "SK063",
+            "SK064",
+            "SK065",
+            "SK067.range",
+            "SK068.missing",
+            "SK069",
+            "SK07",
+            "SK081",
+            "SK087",
+            "SK088",
+            "SK090",
+            "SK094",
+        ),
+    ),
+)

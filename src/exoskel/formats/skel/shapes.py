@@ -276,6 +276,8 @@ class ShapeReader:
         mass: float | None = fields.get("total_mass")
         if geometry_node is None or mass is None:
             return None
+        if mass < 0.0:
+            self.report("SK050.soft", node.number, "total_mass", found=mass)
         kind = self._choose_soft_geometry(geometry_node)
         geometry: SoftGeometry | None = None
         tessellation = Tessellation()
@@ -298,7 +300,7 @@ class ShapeReader:
         if "transformation" in fields and kind not in ("", "box"):
             self.report("SK013.soft_transformation", node.number, "transformation", kind=kind)
         return SoftBody(
-            total_mass=mass,
+            total_mass=max(mass, 0.0),
             geometry=geometry,
             tessellation=tessellation,
             pose=fields.get("transformation", IDENTITY) if kind == "box" else IDENTITY,

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from exoskel.diagnostics import did_you_mean
 from exoskel.scene.joint import PLANES, TRAITS, Actuator
 from exoskel.scene.pose import Euler, Pose
+from exoskel.scene.world import COLLISION_DETECTORS
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Outcome, Text, ValueType
 
@@ -393,7 +394,7 @@ VERSION = Text("version", "`1.0`")
 INDEX = Text("index", "an integer, counted from 0")
 COUNT = Count()
 FRAGMENTS = Fragments()
-DETECTOR = Keyword("detector", ("fcl", "fcl_mesh", "dart", "bullet", "ode"), "SK032", literal="fcl", keep=True)
+DETECTOR = Keyword("detector", COLLISION_DETECTORS, "SK032", literal="fcl", keep=True)
 JOINT_KINDS = tuple(kind for kind in TRAITS if kind not in ("hinge2", "amotor"))
 """SKEL's joint types have the names of the kinds of the scene; those of ODE are missing."""
 JOINT_TYPE = Keyword("joint type", JOINT_KINDS, "SK070.unknown")

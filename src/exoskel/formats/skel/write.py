@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from math import isfinite, pi, sqrt
 
 import numpy as np
+from msgspec import structs
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.interface import FormatEditor, WriterCapabilities, item_fields
 from exoskel.formats.skel.values import JOINT_KINDS
 from exoskel.formats.skel.vocabulary import DYNAMICS, INITIAL, MOMENT_ENTRIES
 from exoskel.scene.body import Body, SoftBody
-from exoskel.scene.inertia import UNIT_MOMENT
-from exoskel.scene.item import Names, unique_name
+from exoskel.scene.inertia import UNIT_MOMENT, derive_moments
+from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import DOF_LIMITS, DOF_STATES, UNLIMITED, Dof, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Euler, Pose, Vector
@@ -40,6 +41,7 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
+from exoskel.source.vocabulary import Element
 
 NATIVE_KIND = {"hinge2": "universal", "amotor": "free"}
 """The SKEL kinds for joints that SKEL does not support: the nearest with the same motion."""
@@ -238,7 +240,7 @@ def joint_element(joint: Joint, name: str, names: dict[int, str]) -> Markup:
         element.attributes["actuator"] = joint.actuator
     element.add("parent", "world" if joint.parent is None else names[id(joint.parent)])
     element.add("child", names[id(joint.child)])
-    order, frame = _supported_order(joint) if kind == "euler" else ("", joint.pose)
+    order, frame = supported_order(joint) if kind == "euler" else ("", joint.pose)
     _add_pose(element, frame)
     dofs: Sequence[Dof] = joint._dofs or ()
     axes = joint.axes
@@ -260,7 +262,7 @@ def joint_element(joint: Joint, name: str, names: dict[int, str]) -> Markup:
     return element
 
 
-def _supported_order(joint: Joint) -> tuple[str, Pose]:
+def supported_order(joint: Joint) -> tuple[str, Pose]:
     """An order that SKEL supports, and the frame in which the joint rotates about the same axes by the same angles."""
     if joint.order in EULER_ORDERS:
         return joint.order, joint.pose
@@ -370,7 +372,7 @@ def euler_angles(pose: Pose) -> tuple[float, float, float]:
         a, b, c = rotation.in_radians
         if -pi < a <= pi and -pi / 2 <= b <= pi / 2 and -pi < c <= pi:
             return (a, b, c)
-    a, b, c = (float(angle) for angle in spatial.euler_xyz(rotation.matrix()))
+    a, b, c = spatial.without_noise(spatial.euler_xyz(rotation.matrix()), 1.0).tolist()
     return (pi if a == -pi else a, b, pi if c == -pi else c)
 
 
@@ -401,3 +403,54 @@ CAPABILITIES = WriterCapabilities(
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "pyramid", "plane", "multi_sphere", "mesh"}),
     euler_orders=EULER_ORDERS,
 )
+
+
+class SkelEditor(FormatEditor):
+    """Adapts edits to the form of a SKEL document."""
+
+    def has_element(self, item: Item) -> bool:
+        return item.node >= 0 and not (isinstance(item, Joint) and item.implicit)
+
+    def adapt_edited(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+        old, new = self.adapt_added(source, old), self.adapt_added(item, new)
+        if isinstance(source, Body) and isinstance(item, Body) and source.com == item.com:
+            return _without_offset(old), _without_offset(new)
+        return old, new
+
+    def adapt_added(self, item: Item, element: Markup) -> Markup:
+        """Remove a moment of inertia that DART derives too: the file does not state what the scene does not state."""
+        if isinstance(item, Body) and item.inertia.moment is None and _dart_derives_moment(item):
+            children = [c.without("moment_of_inertia") if c.tag == "inertia" else c for c in element.children]
+            return Markup(element.tag, element.attributes, element.text, children, element.item)
+        if element.tag == "skeleton":
+            children = [self.adapt_added(c.item, c) if isinstance(c.item, Body) else c for c in element.children]
+            return Markup(element.tag, element.attributes, element.text, children, element.item)
+        return element
+
+    def find_child(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
+        if wanted.tag == "dof":  # identified by its index, not by its position in the file
+            for child in self.elements.children(node):
+                if self.elements.tag(child) == "dof":
+                    index = (self.elements.attribute(child, "local_index") or "").strip()
+                    if index == wanted.attributes["local_index"]:
+                        return child
+            return -1
+        return super().find_child(node, wanted, ordinal, rule)
+
+
+def _without_offset(element: Markup) -> Markup:
+    """A body element without its centre of mass, which has not changed."""
+    children = [child.without("offset") if child.tag == "inertia" else child for child in element.children]
+    return Markup(element.tag, element.attributes, element.text, children, element.item)
+
+
+def _dart_derives_moment(body: Body) -> bool:
+    """Whether DART derives the same moment of inertia from the shapes, up to rounding."""
+    if body.inertia.rule != "solid":
+        return True
+    stated = structs.replace(body.inertia, com=body.com)
+    found = derive_moments([(stated, body.shapes)], "all_shapes").moments[0]
+    return bool(np.abs(found - body.moment).max() <= _ROUNDING * np.abs(found).max())
+
+
+_ROUNDING = 1e-13

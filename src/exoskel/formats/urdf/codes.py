@@ -61,6 +61,7 @@ _STRUCTURE = (
         "Unknown element",
         "The element is not part of URDF. It is ignored with all its content, as in other readers.",
         info("UR101", "unknown element <{element}> in <{parent}>", "{suggestion}"),
+        warning("UR101.misspelt", "unknown element <{element}> in <{parent}>", "{suggestion}"),
         info("UR101.prefixed", "<{element}> is in another namespace; it is ignored"),
     ),
     Topic(
@@ -68,6 +69,7 @@ _STRUCTURE = (
         "Unknown attribute",
         "The attribute is not part of URDF. It is ignored.",
         info("UR102", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
+        warning("UR102.misspelt", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
         info("UR102.prefixed", "attribute '{name}' on <{element}> is in another namespace; it is ignored"),
     ),
     Topic(
@@ -128,7 +130,7 @@ _VALUES = (
         "UR204",
         "Invalid choice",
         "The attribute takes one of a few values. A joint of unknown type is read as fixed.",
-        error("UR204", "'{value}' is not one of {choices}"),
+        error("UR204", "'{value}' is not one of {choices}", "{suggestion}"),
     ),
     Topic("UR205", "Empty name", "A name must not be empty.", error("UR205", "'{name}' is empty")),
 )
@@ -146,7 +148,7 @@ _TREE = (
         "UR302",
         "Unknown link",
         "A joint refers to a link that does not exist. The joint is ignored.",
-        error("UR302", "unknown {end} link '{link}'; joint '{joint}' is ignored", "{hint}"),
+        error("UR302", "unknown {end} link '{link}'; joint '{joint}' is ignored", "{suggestion}"),
         error("UR302.ends", "joint '{joint}' lacks a parent or child; it is ignored"),
     ),
     Topic(
@@ -196,7 +198,7 @@ _LINKS = (
     Topic(
         "UR404",
         "Size out of range",
-        "Lengths are positive, and no scale is zero. The shape is ignored.",
+        "Lengths must be positive, and scales must not be zero. Otherwise the shape is ignored.",
         error("UR404", "'{name}' of <{element}> is {value}; the shape is ignored"),
     ),
     Topic(
@@ -210,7 +212,7 @@ _LINKS = (
         "UR406",
         "Unknown material",
         "A visual refers to a material that the robot does not define. The shape has no colour.",
-        warning("UR406", "unknown material '{name}'", "{hint}"),
+        warning("UR406", "unknown material '{name}'", "{suggestion}"),
     ),
     Topic(
         "UR407",
@@ -246,7 +248,7 @@ _JOINTS = (
         "Mimic",
         "A joint can mimic another joint of the robot with the same number of degrees of freedom. Otherwise the "
         "element is ignored.",
-        error("UR503", "joint '{joint}' mimics the unknown joint '{other}'", "{hint}"),
+        error("UR503", "joint '{joint}' mimics the unknown joint '{other}'", "{suggestion}"),
         error("UR503.self", "joint '{joint}' mimics itself through '{other}'"),
         warning(
             "UR503.unlike", "joint '{joint}' cannot mimic '{other}': they have {own} and {theirs} degrees of freedom"
@@ -275,29 +277,36 @@ _APPROXIMATED = (
         "URDF has fixed, revolute, continuous, prismatic, planar and floating joints. Others become chains of them.",
         warning(
             "UR601.screw",
-            "as a prismatic joint that mimics a revolute joint; readers that ignore mimic lose the coupling",
+            "written as a prismatic joint that mimics a revolute joint; readers that ignore mimic lose the coupling",
         ),
-        warning("UR601.ball", "as three revolute joints about x, y, z, with gimbal lock at 90 degrees about y"),
-        warning("UR601.hinge2", "as two revolute joints: URDF has no suspension"),
-        warning("UR601.amotor", "as a floating joint: URDF has no motors"),
+        warning("UR601.ball", "written as three revolute joints about x, y, z, with gimbal lock at 90 degrees about y"),
+        warning("UR601.hinge2", "written as two revolute joints: URDF has no suspension"),
+        warning("UR601.amotor", "written as a floating joint: URDF has no motors"),
         warning(
             "UR601.free",
-            "as three prismatic and three revolute joints: URDF readers support floating joints only at the world",
+            "written as three prismatic and three revolute joints: URDF readers support floating joints only at the "
+            "world",
         ),
     ),
     Topic(
         "UR602",
         "Shape written as other shapes",
         "URDF has boxes, cylinders, spheres, and meshes in files. Other shapes become boxes or spheres.",
-        warning("UR602", "as its bounding box: URDF does not support this geometry"),
-        warning("UR602.plane", "as a box of {size} m by {size} m below it: URDF has no planes"),
-        warning("UR602.spheres", "as its spheres only, without their convex hull"),
+        warning("UR602", "written as its bounding box: URDF does not support this geometry"),
+        warning("UR602.plane", "written as a box of {size} m by {size} m below the plane: URDF has no planes"),
+        warning("UR602.spheres", "written as its spheres, without their convex hull"),
     ),
     Topic(
         "UR603",
         "One limit for both directions",
         "URDF has one number for both directions of a velocity or force limit.",
         warning("UR603", "its {limits} differ in the two directions: the larger is written"),
+    ),
+    Topic(
+        "UR604",
+        "Negative damping or friction",
+        "Readers of URDF ignore damping and friction that are negative.",
+        warning("UR604", "its {field} is negative: not supported by URDF"),
     ),
 )
 
@@ -317,11 +326,21 @@ _NOT_WRITTEN = (
     ),
 )
 
+_ELEMENT = Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False)
+_ATTRIBUTE = Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False)
+_WORD = Fix("replace", "use '{nearest}'", text="{nearest}", preserves_meaning=False)
 _FIXES = {
-    "UR101": Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False),
-    "UR102": Fix("rename_attribute", "use '{nearest}'", name="{nearest}", preserves_meaning=False),
+    "UR101": _ELEMENT,
+    "UR101.misspelt": _ELEMENT,
+    "UR102": _ATTRIBUTE,
+    "UR102.misspelt": _ATTRIBUTE,
+    "UR204": _WORD,
+    "UR302": _WORD,
+    "UR406": _WORD,
+    "UR503": _WORD,
 }
-"""The automatic fixes, by the key of the diagnostic, for editors: any program may add elements to URDF."""
+"""The automatic fixes, by the key of the diagnostic.  Any program may add elements to URDF: only names that differ from
+a single known one by a typo are fixed without asking."""
 
 CATALOGUE = Catalogue(
     "URDF readers",

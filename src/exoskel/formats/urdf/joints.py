@@ -142,8 +142,16 @@ class JointReader:
                 continue
             other = by_name.get(mimic.joint)
             if other is None:
-                hint = did_you_mean(mimic.joint, by_name)
-                self.report("UR503", joint.node, "mimic", joint=joint.name, other=mimic.joint, hint=hint)
+                suggestion = did_you_mean(mimic.joint, by_name)
+                self.report(
+                    "UR503",
+                    joint.node,
+                    "mimic",
+                    attribute="joint",
+                    joint=joint.name,
+                    other=mimic.joint,
+                    suggestion=suggestion,
+                )
             elif _mimics_itself(joint, by_name):
                 self.report("UR503.self", joint.node, "mimic", joint=joint.name, other=mimic.joint)
             elif len(TRAITS[other.kind].motion) != len(joint.motion):

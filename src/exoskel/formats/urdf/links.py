@@ -86,8 +86,8 @@ class ShapeReader:
             if name in self.colors or name in self._inline:
                 shape.color = self.colors.get(name) or self._inline.get(name)
             else:
-                hint = did_you_mean(name, [*self.colors, *self._inline])
-                self.report("UR406", number, attribute="name", name=name, hint=hint)
+                suggestion = did_you_mean(name, [*self.colors, *self._inline])
+                self.report("UR406", number, attribute="name", name=name, suggestion=suggestion)
 
     # --- geometry -------------------------------------------------------------------------------------
 

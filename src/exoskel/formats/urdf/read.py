@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from exoskel.diagnostics import Collector, did_you_mean, printable
-from exoskel.formats.interface import ReadOptions
+from exoskel.fates import Verdict, no_effect
+from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
 from exoskel.formats.urdf import xacro
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, Context
 from exoskel.formats.urdf.joints import JointReader, JointSpec
 from exoskel.formats.urdf.links import LinkReader
-from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF
+from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
@@ -28,7 +29,7 @@ from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.flat_tree import Node
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import Element
+from exoskel.source.vocabulary import STRUCTURE, Element, SceneField, SceneFieldTable
 from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
@@ -45,8 +46,16 @@ def find_parent_joints(context: Context, links: Mapping[str, int], specs: list[J
         missing = next(((end, name) for end, name in ends if name not in links), None)
         if missing is not None:
             end, name = missing
-            hint = did_you_mean(name, links)
-            context.report("UR302", spec.number, end, joint=spec.name, end=end, link=name, hint=hint)
+            context.report(
+                "UR302",
+                spec.number,
+                end,
+                attribute="link",
+                joint=spec.name,
+                end=end,
+                link=name,
+                suggestion=did_you_mean(name, links),
+            )
         elif spec.child in parent_joints:
             context.report("UR303", spec.number, link=spec.child, first=parent_joints[spec.child].name, joint=spec.name)
         else:
@@ -236,3 +245,50 @@ class _Reader:
             document=DOCUMENT,
             node=body.node,
         )
+
+
+_WORLD_LINK: dict[str, SceneField | str] = {"link": STRUCTURE, "link/@name": STRUCTURE}
+"""A link named `world` without mass and shapes is not a body."""
+
+
+def _scene_fields() -> SceneFieldTable:
+    rows = URDF.scene_fields()
+    return SceneFieldTable({**rows, None: {"": STRUCTURE, "@version": VERSION}, Model: {**rows[Model], **_WORLD_LINK}})
+
+
+_WITHOUT_AXIS = ("fixed", "floating")
+
+
+def find_unused(document: Document) -> dict[NodeKey, Verdict]:
+    """Find what has no effect because of what the document states elsewhere."""
+    outline = document.outline
+    found: dict[NodeKey, Verdict] = {}
+    named: set[str] = set()
+    for node, tag in enumerate(outline.tags):
+        above = outline.tags[outline.parents[node]] if outline.parents[node] >= 0 else ""
+        if tag == "material" and above == "visual":
+            named.add(document.attribute_text(node, "name"))
+        elif above == "joint" and tag in ("axis", "limit", "dynamics"):
+            kind = document.attribute_text(outline.parents[node], "type")
+            if kind in _WITHOUT_AXIS or (kind == "planar" and tag != "axis"):
+                found[node, ""] = no_effect(f"a {kind} joint has no <{tag}>")
+            elif kind == "continuous" and tag == "limit":
+                found |= {
+                    (node, name): no_effect("a continuous joint has no position limits") for name in ("lower", "upper")
+                }
+    for node, tag in enumerate(outline.tags):
+        is_shared = tag == "material" and outline.parents[node] == 0
+        if is_shared and document.attribute_text(node, "name") not in named:
+            found[node, ""] = no_effect("no visual uses it")
+    return found
+
+
+SOURCE_MAPPING = SourceMapping(
+    _scene_fields(),
+    DiagnosticEffects(
+        ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503"),
+        used=("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502"),
+        lossless=("UR106", "UR402", "UR405"),
+    ),
+    find_unused,
+)

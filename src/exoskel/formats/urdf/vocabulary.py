@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from exoskel.diagnostics import did_you_mean
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint, JointKind
 from exoskel.scene.model import Model
@@ -75,7 +76,8 @@ class Choice(ValueType):
 
     def examine(self, text: str, literal: bool) -> Outcome:
         token = text.strip(_SPACE)
-        return Outcome(ABSENT, (_finding("UR204", token, choices=", ".join(self.choices)),))
+        suggestion = did_you_mean(token, self.choices)
+        return Outcome(ABSENT, (_finding("UR204", token, choices=", ".join(self.choices), suggestion=suggestion),))
 
 
 class Name(ValueType):

@@ -4,8 +4,9 @@ A link's frame in URDF is at its joint.  So a link gets the frame of the body's 
 frame), and mass properties and shapes are expressed in it.  Roots are connected to a link named `world`, which readers
 know: without it, MuJoCo would weld a root to the world and DART would let it float.
 
-Joints that URDF lacks are lowered to chains (`exoskel.scene.lowering.joint_passes`).  Initial positions, springs,
-actuators and gravity are not supported by URDF and are not written.
+Joints that URDF lacks are lowered to chains (`exoskel.scene.lowering.joint_passes`).  Springs, actuators and gravity
+are not supported by URDF and are not written.  The initial state is in files beside it: see
+`exoskel.formats.initial_state`.
 """
 
 from __future__ import annotations
@@ -282,7 +283,7 @@ def _choose_model(scene: Scene, name: str) -> Model:
         return world.models[0]
     names = ", ".join(repr(one.name) for one in world.models) or "none"
     raise ExoskelError(
-        f"URDF files contain one model, but the world has {len(world.models)} ({names}); choose one with model=NAME"
+        f"URDF files contain one model, but the world has {len(world.models)} ({names}); choose one of world.models"
     )
 
 
@@ -339,11 +340,7 @@ class _Writer:
             return element
         element.add("axis", xyz=format_numbers(_direction(joint.axes[0])))
         self._add_limit(element, link, joint, kind)
-        dof = joint.dofs[0]
-        values = {attribute[1:]: getattr(dof, field) for attribute, field in DYNAMICS.items()}
-        dynamics = {name: format_number(value) for name, value in values.items() if value}
-        if dynamics:
-            element.children.append(Markup("dynamics", dynamics))
+        self._add_dynamics(element, link, joint.dofs[0])
         self._add_mimic(element, joint, joint_names)
         return element
 
@@ -364,6 +361,15 @@ class _Writer:
             return
         attributes |= {name[1:]: self._larger_bound(dof, link, field) for name, field in SYMMETRIC_LIMITS.items()}
         element.children.append(Markup("limit", attributes))
+
+    def _add_dynamics(self, element: Markup, link: RobotLink, dof: Dof) -> None:
+        values = {attribute[1:]: getattr(dof, field) for attribute, field in DYNAMICS.items()}
+        for field in DYNAMICS.values():
+            if getattr(dof, field) < 0.0 and link.joint_item is not None:
+                self.output.add_loss(link.joint_item, CATALOGUE["UR604"], field, field=field)
+        dynamics = {name: format_number(value) for name, value in values.items() if value > 0.0}
+        if dynamics:
+            element.children.append(Markup("dynamics", dynamics))
 
     def _larger_bound(self, dof: Dof, link: RobotLink, field: str) -> str:
         """The larger bound of a limit, because URDF has one number for both directions."""

@@ -7,12 +7,13 @@ evaluated as Python.  A request is a document with its arguments; an answer is t
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import IO
+from typing import IO, TextIO
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +27,7 @@ from exoskel.source.child_process import (
     limit_processor_time,
 )
 from exoskel.source.document import Document
+from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths, find_package, lower_first
 from exoskel.source.limits import Limits
 
@@ -116,10 +118,20 @@ def _expand(request: _Request) -> str:
     import xacro
 
     _answer_find(Location(path=request.path, uri=request.uri), SearchPaths(packages=request.packages))
+    vars(xacro)["open"] = _open_include
     xacro.init_stacks(request.path or None)
     tree = xacro.parse(request.text)
     xacro.process_doc(tree, mappings=request.arguments)
     return str(tree.toprettyxml(indent="  "))
+
+
+def _open_include(path: str) -> TextIO:
+    """Open a file for the package: an include or a YAML file.  The package would wait for a pipe."""
+    try:
+        return io.TextIOWrapper(io.BytesIO(read_referenced(path, _MEMORY)))
+    except OSError as error:
+        error.filename = error.filename or path
+        raise
 
 
 def _answer_find(location: Location, paths: SearchPaths) -> None:
@@ -128,7 +140,7 @@ def _answer_find(location: Location, paths: SearchPaths) -> None:
     def get_package_share_directory(name: str) -> str:
         folder = find_package(name, location, paths)
         if folder is None:
-            raise LookupError(f"package '{name}' is not found")
+            raise LookupError(f"package '{name}' was not found")
         return str(folder)
 
     parent, module = ModuleType("ament_index_python"), ModuleType("ament_index_python.packages")

@@ -1,1 +1,1 @@
-"""USD, the scene format of Pixar, with UsdPhysics: written, and read back for certificates."""
+"""USD, the scene format of Pixar, with UsdPhysics, as text and binary files."""

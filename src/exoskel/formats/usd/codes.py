@@ -1,11 +1,12 @@
-"""US001 to US313: the diagnostics of the USD writer.
+"""US001 to US313: the diagnostics of the USD reader and writer.
 
-US0nn are errors, US2nn parts that are written approximately, US3nn parts that are not written.
+US0nn are errors, US1nn problems of a file that is read, US2nn parts that are written approximately, US3nn parts that
+are not written.
 """
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, format_detail, warning
+from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, format_detail, info, warning
 from exoskel.fates import Fate
 
 
@@ -17,16 +18,123 @@ _ERRORS = (
     Topic(
         "US001",
         "usd-core is missing",
-        "Exoskel reads back every USD file that it writes, to verify it. This, and the binary form (`.usdc`), need "
-        "Pixar's package usd-core.",
+        "Pixar's package usd-core reads USD files. It is also needed to write them: Exoskel reads back every file that "
+        "it writes, to verify it.",
         error("US001", "{what} needs the package usd-core", "run: pip install 'exoskel[usd]'"),
     ),
     Topic(
         "US002",
-        "Not a USD file of Exoskel",
-        "USD is read only to certify files that Exoskel has written. Files of other programs are not supported.",
+        "Not a USD file",
+        "usd-core cannot open the file. A file that Exoskel has just written is read back to verify it.",
         error("US002", "not a USD file: {reason}"),
         error("US002.other_program", "this USD file was not written by Exoskel: {reason}"),
+    ),
+    Topic(
+        "US003",
+        "Limit exceeded",
+        "usd-core runs in a process of its own, with limits on time and memory that grow with the size of the files.",
+        error("US003", "the USD file needs more than {limit}", "remove references that repeat many times"),
+    ),
+)
+
+_READ = (
+    Topic(
+        "US004",
+        "Invalid value",
+        "A value is not a number, or is outside the range that a scene allows.",
+        error("US004", "'{name}' is not a number; its default is used"),
+        error("US004.place", "the pose of '{name}' is not finite; the origin is used"),
+        error("US004.scene", "{problem}; nothing is read", "correct the value"),
+    ),
+    Topic(
+        "US101",
+        "File not found",
+        "A layer refers to other files: sublayers, references and payloads. Their content is missing in the scene.",
+        error("US101", "the file '{path}' was not found or is not USD", "put it where the reference points"),
+    ),
+    Topic(
+        "US102",
+        "Composition",
+        "usd-core reports a part of the stage that it cannot compose.",
+        warning("US102", "usd-core cannot compose a part of the stage: {problem}"),
+    ),
+    Topic(
+        "US103",
+        "Units and scenes",
+        "USD measures in centimetres unless a file states metersPerUnit. Without a PhysicsScene, gravity is 9.81 m/s², "
+        "opposite to the up axis.",
+        info("US103", "metersPerUnit is not stated; 0.01 is assumed, as in USD", "state metersPerUnit = 1 for metres"),
+        info("US103.scene", "the file has no PhysicsScene; gravity is 9.81 m/s², opposite to the up axis"),
+        warning("US103.several", "only the first PhysicsScene is read"),
+    ),
+    Topic(
+        "US104",
+        "Scaled shapes",
+        "A scene has no sheared shapes, and no round shapes with different scales across their axis.",
+        warning("US104", "the {kind} is sheared; its scale along its axes is used"),
+        warning("US104.uneven", "the {kind} has different scales across its axis; their mean is used"),
+        warning("US104.body", "body '{name}' is sheared; the shear is applied only to its shapes"),
+    ),
+    Topic(
+        "US105",
+        "Meshes",
+        "The face counts and indices of a mesh must match its points. USD may approximate a mesh that collides.",
+        error("US105.mesh", "mesh '{name}' has no faces that match its points; it is not read"),
+        warning("US105.approximation", "the mesh collides as '{name}' in USD; its triangles are read"),
+    ),
+    Topic(
+        "US106",
+        "Joints",
+        "A joint connects two rigid bodies, or a body and the world. Not every combination of free axes is supported.",
+        info("US106.disabled", "joint '{name}' is disabled and not read"),
+        warning("US106.distance", "distance joints are not supported; joint '{name}' is not read"),
+        error("US106.body", "joint '{name}' refers to '{path}', which does not exist", "name an existing prim"),
+        error("US106.same", "joint '{name}' connects a body with itself, or the world with itself"),
+        warning("US106.axes", "joint '{name}' with the free axes {axes} is not supported; its translations are locked"),
+        warning("US106.reversed", "body0 of joint '{name}' is the child; the order of its rotations is reversed"),
+        warning("US106.apart", "the pose of body '{name}' contradicts its joint; the joint is used"),
+    ),
+    Topic(
+        "US107",
+        "Drives",
+        "A scene has springs, dampers, and motors that reach a velocity with a bounded force.",
+        warning("US107.acceleration", "the drive of joint '{name}' sets accelerations; its gains are read as forces"),
+        warning("US107.damper", "the drive of joint '{name}' is read as a motor that reaches its target velocity"),
+        warning("US107.velocity", "the target velocity of the drive of joint '{name}' is not read"),
+        warning("US107.force", "the maximum force of the drive of joint '{name}' is not read"),
+    ),
+    Topic(
+        "US108",
+        "Mass from shapes",
+        "A body without a mass has that of its colliders, by their densities or 1000 kg/m³.",
+        info("US108", "body '{name}' states no mass; the mass of its colliders is {mass} kg"),
+    ),
+    Topic(
+        "US109",
+        "Collision filter",
+        "A scene exempts shapes from collision by parts of their names.",
+        warning("US109", "bodies '{one}' and '{other}' do not collide in USD; a scene cannot express this"),
+        warning("US109.pairs", "{count} more filtered pairs are not read"),
+    ),
+    Topic(
+        "US111",
+        "Animation",
+        "A scene has an initial state and no animation. The first time sample of a property is its value.",
+        warning("US111", "time samples are not read; the first one is used{repeats}"),
+    ),
+    Topic(
+        "US112",
+        "Kinematic body",
+        "A kinematic body moves only by animation. It is read as fixed.",
+        warning("US112", "body '{name}' is kinematic; it is read as fixed to the world"),
+    ),
+    Topic(
+        "US113",
+        "Unsupported prims",
+        "Curves, points, skins, soft bodies, and prims of other schemas have no counterpart in a scene.",
+        warning("US113", "prims of type {kind} are not supported; not read"),
+        warning("US113.skin", "the mesh shows the soft skin of body '{name}' at rest; it is not read"),
+        info("US113.hidden", "a shape that neither collides nor is visible is not read{repeats}"),
     ),
 )
 
@@ -104,13 +212,29 @@ _APPROXIMATED = (
         "Newton's schema takes an integer number of steps per second.",
         warning("US212", "Newton takes an integer number of steps per second: {steps} instead of {found}"),
     ),
+    Topic(
+        "US213",
+        "Numbers out of range",
+        "UsdPhysics has most of its numbers in single precision, up to 3.4e38.",
+        warning(
+            "US213",
+            "the number {number} is out of the range of single precision; the largest number in this range is written",
+        ),
+    ),
+    Topic(
+        "US214",
+        "Soft skin as a mesh",
+        "UsdPhysics describes rigid bodies only. The skin of a soft body is written as a mesh at rest, without mass.",
+        warning("US214", "UsdPhysics has no soft skins; the skin is written as a rigid mesh without mass"),
+    ),
 )
 
 _DROPPED = (
     Topic(
         "US301",
         "Soft skin",
-        "UsdPhysics describes rigid bodies only. The rigid core of a soft body is written.",
+        "UsdPhysics describes rigid bodies only. If the skin of a soft body has no surface, only its rigid "
+        "core is written.",
         warning("US301", "soft skins are not supported by UsdPhysics; the skin and its mass are not written"),
     ),
     Topic(
@@ -135,7 +259,7 @@ _DROPPED = (
     Topic(
         "US305",
         "Unsupported limits",
-        "A drive in UsdPhysics has one largest force per axis. There are no limits of acceleration.",
+        "A drive in UsdPhysics has one maximum force per axis. There are no acceleration limits.",
         warning("US305", "acceleration limits are not supported by UsdPhysics"),
         warning("US305.force", "force limits are written only for joints with one axis and two finite bounds"),
     ),
@@ -187,7 +311,7 @@ _DROPPED = (
     ),
 )
 
-CATALOGUE = Catalogue("USD", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
+CATALOGUE = Catalogue("USD", (*_ERRORS, *_READ, *_APPROXIMATED, *_DROPPED))
 
 
 def catalogue_error(key: str, **details: object) -> UsdError:

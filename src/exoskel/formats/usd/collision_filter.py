@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from exoskel.formats.usd.reader.prim_values import targets, value_of
+from exoskel.formats.usd.reader.prim_index import targets, value_of
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import (

@@ -19,8 +19,8 @@ from exoskel.formats.usd.collision_filter import read_collision_rules
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.reader.bodies import BodyReader, ShapeReader
 from exoskel.formats.usd.reader.joints import JointReader, sort_joints
-from exoskel.formats.usd.reader.prim_values import apis, name_of, values
-from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
+from exoskel.formats.usd.reader.prim_index import apis, custom_data, name_of, values
+from exoskel.formats.usd.tree import BINARY, SIGNATURE, TEXT, open_layer, to_bytes, unpack
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.formats.usd.writer.joint_axes import fits
 from exoskel.scene.body import Body
@@ -50,7 +50,7 @@ class ReadBack(Scene, eq=False):
 
 def read_back(data: bytes) -> ReadBack:
     """The scene in a file that Exoskel wrote.  Raises UsdError."""
-    layer = _layer(data)
+    layer = _layer(next(iter(unpack(data).values())) if data.startswith(SIGNATURE) else data)
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
         raise catalogue_error("US002.other_program", reason="the creator is missing")
     made = ReadBack(source_info=SourceInfo("usd"))
@@ -110,7 +110,7 @@ def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeRead
     made = joints.read(prim.nameChildren.get("joints"))
     with_joint = {id(joint.child) for joint in made if not joint.loop}
     free = [one for one, body in zip(prims, model.bodies, strict=True) if id(body) not in with_joint]
-    made += [joints.floating_joint(one, static=model.static) for one in free]
+    made += [joints.floating_joint(str(one.path), custom_data(one), static=model.static) for one in free]
     model.joints = sort_joints(model, made)
     return model
 
@@ -164,7 +164,6 @@ _WITH_AXES = NATIVE_JOINTS - {"ball", "weld"}
 _RENAMED = "renamed to an identifier; the name is the display name"
 _IN_FRAME = "as the frame of the joint"
 _GROUPS = Verdict(Fate.LOWERED, "as collision groups")
-_NO_MATERIALS = Verdict(Fate.DROPPED, "physics materials are not written")
 
 
 def lower_joints(world: World) -> LoweredWorld | None:
@@ -185,15 +184,15 @@ CAPABILITIES = WriterCapabilities(
         {
             World: ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
             Model: ("name", "pose", "static"),
-            Body: ("name", "pose", "inertia", "gravity"),
-            Shape: ("geometry", "name", "pose", "color", "collidable"),
+            Body: ("name", "pose", "inertia", "gravity", "soft"),
+            Shape: ("geometry", "name", "pose", "color", "collidable", "friction", "restitution"),
             Joint: ("name", "kind", "parent", "child", "mimic", "loop", "collide_connected"),
         }
     ),
     reads_mesh_textures=False,
     dof_fields={
         **dict.fromkeys(("position_limits", "stiffness", "rest"), _WITH_AXES),
-        **dict.fromkeys(("damping", "friction", "velocity_limits"), _WITH_AXES | {"ball"}),
+        **dict.fromkeys(("damping", "friction", "armature", "velocity_limits"), _WITH_AXES | {"ball"}),
         "force_limits": frozenset({"revolute", "prismatic"}),
         **dict.fromkeys(("position", "velocity"), NATIVE_JOINTS),
     },
@@ -226,8 +225,6 @@ CAPABILITIES = WriterCapabilities(
     field_fates={
         (World, "collision_exempt_groups"): _GROUPS,
         (World, "self_collision"): _GROUPS,
-        (Shape, "friction"): _NO_MATERIALS,
-        (Shape, "restitution"): _NO_MATERIALS,
     },
     shape_fates={
         kind: Verdict(

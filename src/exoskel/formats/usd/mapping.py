@@ -13,6 +13,8 @@ class PrimMapping(Struct, frozen=True):
     codes: tuple[str, ...] = ()
 
 
+SKIN = "exoskelSkin"
+"""The custom data of a mesh that shows the skin of a soft body, and is not a shape of the scene."""
 JOINTS: dict[str, PrimMapping] = {
     "weld": PrimMapping("PhysicsFixedJoint", "exact"),
     "revolute": PrimMapping("PhysicsRevoluteJoint", "exact", ("US312",)),

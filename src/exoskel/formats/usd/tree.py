@@ -1,4 +1,4 @@
-"""A neutral USD layer, prims with typed properties and valid names, and how it is written to a file.
+"""A USD layer as prims with typed properties and valid names, and how it is written to a file or a package.
 
 Text has the shortest exact numbers; the binary form is written through usd-core.  Most properties of UsdPhysics are in
 single precision: their numbers have the digits that it holds.
@@ -6,19 +6,24 @@ single precision: their numbers have the digits that it holds.
 
 from __future__ import annotations
 
+import io
 import re
+import struct
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 
 from exoskel.formats.usd.codes import catalogue_error
+from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.markup import UnwritableError
-from exoskel.source.settled_numbers import GivenNumbers, settle_number
-from exoskel.source.temporary_files import TemporaryFolder
+from exoskel.source.numbers import GivenNumbers, round_computed
+from exoskel.spatial import Array
 
 _INVALID = re.compile(r"[^A-Za-z0-9_]")
 
@@ -123,7 +128,7 @@ class Layer(Struct, eq=False):
 
 TEXT, BINARY = ".usda", ".usdc"
 _INDENT = "    "
-_MAX_SINGLE = 3.4e38
+MAX_SINGLE = 3.4e38
 """The limit of single precision, in which UsdPhysics has most of its numbers."""
 
 
@@ -170,7 +175,10 @@ def open_layer(data: bytes, extension: str, sdf: Any) -> Any:
 
 def to_bytes(layer: Layer, extension: str, given: GivenNumbers | None = None) -> bytes:
     """The layer in the form for a file extension; `.usd` allows both forms and gets the binary one."""
-    return to_text(layer, given).encode() if extension.lower() == TEXT else to_binary(layer, given)
+    if extension.lower() == TEXT:
+        return to_text(layer, given).encode()
+    data = to_binary(layer, given)
+    return pack(data) if extension.lower() == EXTENSION else data
 
 
 def _append_prim(prim: Prim, margin: str, lines: list[str], given: GivenNumbers | None) -> None:
@@ -201,7 +209,7 @@ def _property(declaration: str, value: Any, given: GivenNumbers | None) -> str:
         return declaration
     if _is_single(declaration):
         return f"{declaration} = {_value(value, number=_single)}"
-    return f"{declaration} = {_value(value if given is None else _settled(value, given))}"
+    return f"{declaration} = {_value(value if given is None else _rounded(value, given))}"
 
 
 _SINGLE = re.compile(r"(?:^| )(?:float|quatf|[a-z]+[A-Za-z]*[234]f)[234]?(?:\[\])? ")
@@ -213,13 +221,13 @@ def _is_single(declaration: str) -> bool:
     return _SINGLE.search(declaration) is not None
 
 
-def _settled(value: Any, given: GivenNumbers) -> Any:
+def _rounded(value: Any, given: GivenNumbers) -> Any:
     """A value of a property without the rounding errors of its numbers."""
     if isinstance(value, float):
-        return settle_number(value, given)
+        return round_computed(value, given)
     if isinstance(value, tuple):
-        return tuple(_settled(one, given) for one in value)
-    return [_settled(one, given) for one in value] if isinstance(value, list) else value
+        return tuple(_rounded(one, given) for one in value)
+    return [_rounded(one, given) for one in value] if isinstance(value, list) else value
 
 
 def _value(value: Any, margin: str = "", number: Callable[[float], str] | None = None) -> str:
@@ -250,14 +258,41 @@ def _value(value: Any, margin: str = "", number: Callable[[float], str] | None =
 
 def _single(value: float) -> str:
     """The shortest text that reads back to the same number in single precision."""
-    return str(np.float32(value)).removesuffix(".0") if value and -_MAX_SINGLE < value < _MAX_SINGLE else _double(value)
+    return str(np.float32(value)).removesuffix(".0") if value and -MAX_SINGLE <= value <= MAX_SINGLE else _double(value)
+
+
+def clip_to_single(prim: Prim) -> Iterator[tuple[str, float]]:
+    """Clip the properties of a prim that are in single precision to its range.
+
+    Yields the declarations of those beyond it, each with a number.
+    """
+    for declaration, value in prim.properties.items():
+        numbers = value.values if isinstance(value, Varying) else value
+        if not _is_single(declaration) or not isinstance(numbers, float | tuple | list | np.ndarray):
+            continue
+        if type(numbers) is float and abs(numbers) <= MAX_SINGLE:
+            continue
+        found = np.asarray(numbers, dtype=np.float64)
+        beyond = np.isfinite(found) & (np.abs(found) > MAX_SINGLE)
+        if beyond.any():
+            yield declaration, float(found[beyond].flat[0])
+            prim.properties[declaration] = _like(np.where(beyond, np.copysign(MAX_SINGLE, found), found), value)
+
+
+def _like(numbers: Array, value: Any) -> Any:
+    """Numbers in the same form as the value of a property."""
+    if isinstance(value, Varying):
+        return Varying(numbers)
+    if isinstance(value, np.ndarray):
+        return numbers
+    return float(numbers) if isinstance(value, float) else type(value)(numbers.tolist())
 
 
 def _double(value: float) -> str:
     """The shortest text that reads back to the same number."""
     if not value:
         return "0"
-    if -_MAX_SINGLE < value < _MAX_SINGLE:
+    if isfinite(value):
         return repr(value).removesuffix(".0")
     if value in (inf, -inf):
         return "inf" if value > 0.0 else "-inf"
@@ -275,3 +310,49 @@ def quote(text: str) -> str:
     if text.isidentifier():  # most are
         return f'"{text}"'
     return f'"{text.translate(_ESCAPES)}"'
+
+
+SIGNATURE = b"PK\x03\x04"
+EXTENSION = ".usdz"
+_ALIGNMENT = 64
+"""The content of each file begins at a multiple of this."""
+_LAYER = b"scene.usdc"
+_LOCAL, _CENTRAL, _END = "<4s5H3I2H", "<4s6H3I5H2I", "<4s4H2IH"
+_VERSION, _FIRST_DATE = 20, 0x21
+"""ZIP 2.0, and the first day that it knows: archives of the same scene are the same."""
+_PADDING = 0x1986
+"""The kind of the extra field that the specification of USDZ uses for padding."""
+
+
+class PackageError(Exception):
+    """An archive is no USDZ; the message is the reason."""
+
+
+def pack(layer: bytes) -> bytes:
+    """An archive with one binary layer."""
+    head = struct.calcsize(_LOCAL) + len(_LAYER)
+    padding = -(head + 4) % _ALIGNMENT
+    extra = struct.pack("<2H", _PADDING, padding) + bytes(padding)
+    sums = (zlib.crc32(layer), len(layer), len(layer))
+    local = struct.pack(_LOCAL, SIGNATURE, _VERSION, 0, 0, 0, _FIRST_DATE, *sums, len(_LAYER), len(extra))
+    content = local + _LAYER + extra + layer
+    made = (b"PK\x01\x02", _VERSION, _VERSION, 0, 0, 0, _FIRST_DATE, *sums, len(_LAYER), 0, 0, 0, 0, 0, 0)
+    central = struct.pack(_CENTRAL, *made) + _LAYER
+    return content + central + struct.pack(_END, b"PK\x05\x06", 0, 0, 1, 1, len(central), len(content), 0)
+
+
+def unpack(data: bytes) -> dict[str, bytes]:
+    """The files of an archive by name, in order; the first is the layer to open.  Raises PackageError."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = [one for one in archive.infolist() if not one.is_dir()]
+            if any(one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 1 for one in members):
+                raise PackageError("its files are compressed or encrypted")
+            if sum(one.file_size for one in members) > len(data):
+                raise PackageError("the files of the archive overlap")
+            files = {one.filename: archive.read(one) for one in members}
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, struct.error, OSError) as problem:
+        raise PackageError(f"the archive is damaged: {problem}") from None
+    if not files:
+        raise PackageError("the archive is empty")
+    return files

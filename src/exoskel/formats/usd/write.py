@@ -1,4 +1,4 @@
-"""Write a scene as USD with UsdPhysics, as a neutral layer that `tree` converts to text or the binary form.
+"""Write a scene as USD with UsdPhysics, as a layer of prims that `tree` converts to text or the binary form.
 
 Bodies have their initial poses, because UsdPhysics starts from the transforms of bodies.  Joint frames do not depend on
 them: the two frames of a joint coincide at position zero, which preserves the numbers of limits and springs.  Values
@@ -19,17 +19,19 @@ from exoskel.fates import Fate
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS, CollisionGroups
 from exoskel.formats.usd.collision_filter import SCOPE as GROUPS
-from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, display_name
+from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, clip_to_single, display_name
 from exoskel.formats.usd.writer.joint_axes import fits
 from exoskel.formats.usd.writer.joints import JointWriter
 from exoskel.formats.usd.writer.shapes import MESHES, MaterialWriter, ShapeWriter
 from exoskel.formats.usd.writer.shapes import SCOPE as LOOKS
 from exoskel.scene.body import Body
-from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
-from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics, Twist, initial_twists, stated_twists
 from exoskel.scene.lowering.joint_passes import lower_with_origins
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
+from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import OutputContext, with_owners
@@ -37,6 +39,8 @@ from exoskel.spatial import Array
 from exoskel.version import __version__
 
 XFORM_OPS = ["xformOp:translate", "xformOp:orient"]
+_CHAIN_ERRORS = 4.0
+"""How much larger the rounding errors of a chain of poses are than those of one."""
 _MARKER_RADIUS = 0.005
 """The radius of the sphere that shows a marker, m."""
 
@@ -49,7 +53,8 @@ class BodyWriter:
         bodies = list(world.bodies())
         self.number = {id(body): i for i, body in enumerate(bodies)}
         poses = kinematics.poses()
-        self.positions: list[list[float]] = spatial.without_noise(poses[:, :3, 3]).tolist()
+        lengths, _ = kinematics.chains()
+        self.positions: list[list[float]] = spatial.without_noise(poses[:, :3, 3], _CHAIN_ERRORS * lengths).tolist()
         self.quaternions: list[list[float]] = spatial.quaternion(poses[:, :3, :3]).tolist() if bodies else []
         self.rows = moments(bodies)
         principal, axes = principal_axes(self.rows)
@@ -99,7 +104,7 @@ class BodyWriter:
 
     def _record_losses(self, body: Body) -> None:
         if body.soft is not None:
-            self.output.add_loss(body, CATALOGUE["US301"], "soft")
+            self.output.add_loss(body, CATALOGUE["US214" if has_surface(body.soft) else "US301"], "soft")
         if body.state is not None and any((*body.state.force, *body.state.torque)):
             self.output.add_loss(body, CATALOGUE["US307"], "state")
         if body.state is not None and body.state.finite_rotation.mode:
@@ -128,7 +133,7 @@ def principal_axes(rows: Array) -> tuple[Array, Array]:
     if rotated.size:
         found, vectors = np.linalg.eigh(tensors[rotated])
         vectors[:, :, 2] *= np.sign(np.linalg.det(vectors))[:, None]
-        values[rotated] = found
+        values[rotated] = spatial.without_noise(found)
         axes[rotated] = spatial.quaternion(vectors)
     return values, axes
 
@@ -145,8 +150,9 @@ def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Tw
         i, body = number[key]
         rotation = poses[i][:3, :3]
         at_centre = spatial.array(speed) + np.cross(spin, rotation @ body.com)
-        a, b, c = (rotation.T @ at_centre).tolist()
-        x, y, z = (rotation.T @ spatial.array(spin)).tolist()
+        size = np.abs(speed).max() + np.abs(spin).max() * np.abs(body.com).max()
+        a, b, c = spatial.without_noise(rotation.T @ at_centre, size).tolist()
+        x, y, z = spatial.without_noise(rotation.T @ spatial.array(spin)).tolist()
         made[key] = (a, b, c), (degrees(x), degrees(y), degrees(z))
     moving = {id(body) for model in models for body in model.bodies}
     return {key: twist for key, twist in made.items() if key in moving}
@@ -174,6 +180,7 @@ def write(scene: Scene, output: OutputContext) -> Layer:
     for world, original, owner in simple:
         name = names.unique(world.name, "world")
         prim = _WorldWriter(world, name, shapes, own, is_one_of_several=len(simple) > 1).prim()
+        _clip_numbers(prim, world, own)
         for one in prim.iter():
             one.item = original(one.item)
         output.losses += [
@@ -186,6 +193,47 @@ def write(scene: Scene, output: OutputContext) -> Layer:
     layer.prims += [meshes] if meshes is not None else []
     layer.metadata |= _metadata(scene, layer)
     return layer
+
+
+def _clip_numbers(prim: Prim, item: Item, output: OutputContext) -> None:
+    """Clip numbers beyond single precision, and record the loss of the item that a prim or its ancestor represents."""
+    waiting = [(prim, item)]
+    while waiting:
+        one, above = waiting.pop()
+        own = above if one.item is None else one.item
+        for declaration, number in clip_to_single(one):
+            output.add_loss(own, CATALOGUE["US213"], *_fields_of(own, declaration), number=number)
+        waiting += [(child, own) for child in one.children]
+
+
+_SINGLE_PRECISION_FIELDS: tuple[tuple[type[Item], str, str], ...] = (
+    (Joint, "localPos", "pose"),
+    (Joint, "state:", "velocity"),
+    (Joint, "velocityLimit", "velocity_limits"),
+    (Joint, "newton:limit", "drives"),
+    (Joint, "imit", "position_limits"),
+    (Joint, "maxForce", "force_limits"),
+    (Joint, "stiffness", "stiffness"),
+    (Joint, "damping", "damping"),
+    (Joint, "friction", "friction"),
+    (Joint, "armature", "armature"),
+    (Joint, "mimic", "mimic"),
+    (Joint, "target", "rest"),
+    (Body, "elocity", "state"),
+    (Body, "gravcomp", "gravity"),
+    (Body, "physics:", "inertia"),
+    (Shape, "riction", "friction"),
+    (Shape, "restitution", "restitution"),
+    (Shape, "olor", "color"),
+    (Shape, "", "geometry"),
+    (World, "gravity", "gravity"),
+)
+"""The field that a property in single precision states, by the first part that its declaration contains."""
+
+
+def _fields_of(item: Item, declaration: str) -> list[str]:
+    rows = [field for kind, part, field in _SINGLE_PRECISION_FIELDS if isinstance(item, kind) and part in declaration]
+    return rows[:1]
 
 
 def _metadata(scene: Scene, layer: Layer) -> dict[str, object]:
@@ -324,8 +372,12 @@ class _WorldWriter:
             made.children += self._named(self.shapes.visual(shape, own, self.looks), shape)
         for number, shape in enumerate(body.collisions, 1):
             own = names.unique(shape.name or f"collision_{number}", "collision")
-            made.children += self._named(self.shapes.collider(shape, own, is_hidden=bool(body.visuals)), shape)
+            made.children += self._named(
+                self.shapes.collider(shape, own, self.looks, is_hidden=bool(body.visuals)), shape
+            )
             self.groups.add_shape(body, shape, PrimPath(f"{path}/{own}"))
+        if body.soft is not None and has_surface(body.soft):
+            made.children.append(self.shapes.skin(body.soft, names.unique("skin", "skin"), self.looks))
         for marker in body.markers:
             own = names.unique(marker.name, "marker")
             site = Prim("Sphere", own, apis=["NewtonSiteAPI"], properties=marker_properties(marker.offset), item=marker)

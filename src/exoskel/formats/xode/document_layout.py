@@ -80,7 +80,7 @@ class DocumentLayout:
         for number, world in enumerate(self.worlds):
             frame = self._add_frame(world, "world", 0)
             for space in world.nodes("space"):
-                self._visit(space, "space", frame, _Surroundings(world=number))
+                self._visit(space, "space", frame, _Ancestors(world=number))
         self.bodies.sort(key=_by_number)
         self.geoms.sort(key=_by_number)
         self.joints.sort(key=_by_number)
@@ -96,28 +96,24 @@ class DocumentLayout:
         for extension in node.nodes(EXTENSION.tag):
             self.extensions.append(ExtensionEntry(extension, node, kind))
 
-    def _visit(self, node: Node, kind: str, parent: int, surroundings: _Surroundings) -> None:
+    def _visit(self, node: Node, kind: str, parent: int, ancestors: _Ancestors) -> None:
         if kind == "body":
-            surroundings = _Surroundings(surroundings.world, len(self.bodies), surroundings.space, surroundings.group)
-        frame = self._add_frame(node, kind, parent, surroundings.body)
+            ancestors = _Ancestors(ancestors.world, len(self.bodies), ancestors.space, ancestors.group)
+        frame = self._add_frame(node, kind, parent, ancestors.body)
         if kind == "body":
-            self.bodies.append(BodyEntry(node, frame, surroundings.world))
+            self.bodies.append(BodyEntry(node, frame, ancestors.world))
             for mass in node.nodes("mass"):
                 self._add_mass_extensions(mass)
         elif kind == "geom":
-            self.geoms.append(GeomEntry(node, frame, surroundings.world, surroundings.body, surroundings.space))
+            self.geoms.append(GeomEntry(node, frame, ancestors.world, ancestors.body, ancestors.space))
         elif kind == "space":
-            surroundings = _Surroundings(
-                surroundings.world, surroundings.body, node.get("@name", ""), surroundings.group
-            )
+            ancestors = _Ancestors(ancestors.world, ancestors.body, node.get("@name", ""), ancestors.group)
         elif kind == "jointgroup":
-            surroundings = _Surroundings(
-                surroundings.world, surroundings.body, surroundings.space, node.get("@name", "")
-            )
+            ancestors = _Ancestors(ancestors.world, ancestors.body, ancestors.space, node.get("@name", ""))
         for child_kind, child in _children(node):
-            self._visit(child, child_kind, frame, surroundings)
+            self._visit(child, child_kind, frame, ancestors)
         for joint in node.nodes("joint"):
-            self.joints.append(JointEntry(joint, frame, surroundings.world, surroundings.body, surroundings.group))
+            self.joints.append(JointEntry(joint, frame, ancestors.world, ancestors.body, ancestors.group))
             self._add_extensions(joint, "joint")
             self._add_inner_extensions(joint)
         if kind == "geom":
@@ -148,7 +144,7 @@ class DocumentLayout:
                     entry.body = final[entry.body]
 
 
-class _Surroundings(Struct, frozen=True):
+class _Ancestors(Struct, frozen=True):
     """The enclosing world, body, space and joint group of an element."""
 
     world: int

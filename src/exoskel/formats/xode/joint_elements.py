@@ -7,25 +7,38 @@ from math import inf
 
 import numpy as np
 
+from exoskel.diagnostics import printable
 from exoskel.formats.xode.codes import CATALOGUE
+from exoskel.formats.xode.joints import are_parallel
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
-from exoskel.source.markup import Markup, format_number
+from exoskel.source.markup import Markup, UnwritableError, format_number
 from exoskel.source.output_context import OutputContext, loss
 from exoskel.spatial import Array, unit, without_noise
 
 NATIVE: dict[str, str] = {"euler": "ball", **{kind: type for type, kind in JOINT_KINDS.items()}}
-"""The XODE joint types by joint kind.  All other kinds are written as an amotor without power, which constrains nothing
-but connects the bodies, so that they stay in one model."""
+"""The XODE joint types by joint kind.  All other kinds are written as an amotor without force.  It constrains nothing
+and connects the bodies, so that they stay in one model."""
 
 _AMOTOR_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _TWO_AXES = ("universal", "hinge2")
+_CHAIN_ERRORS = 16.0
+"""How much larger the rounding errors of a chain of poses are than those of one."""
 _NUDGE = 1e-12
 """In rad: far below the tolerance of a certificate."""
+
+
+def _require_two_directions(joint: Joint, axes: Sequence[Vector]) -> None:
+    """Raise UnwritableError for a hinge2 that readers of XODE ignore."""
+    if are_parallel(*axes):
+        raise UnwritableError(
+            f"the axes of the hinge2 joint '{printable(joint.name)}' are parallel, which ODE does not allow: "
+            "give them different directions, or use a universal joint"
+        )
 
 
 class JointWriter:
@@ -63,9 +76,11 @@ class JointWriter:
                 element.add(tag, body=self.names[id(body)])
         inner = element.add(kind)
         if kind in ANCHORED:
-            x, y, z = without_noise(self._frame(joint)[:3, 3]).tolist()
+            x, y, z = without_noise(self._frame(joint)[:3, 3], self._error_scale(joint)).tolist()
             inner.add("anchor", x=format_number(x), y=format_number(y), z=format_number(z), absolute="true")
         axes, drives = self._axes(joint, kind, parent_first)
+        if kind == "hinge2":
+            _require_two_directions(joint, axes)
         if kind == "hinge2" and self.output.target == "pyode":
             self._adapt_hinge2(joint, axes, joint.child if parent_first else joint.parent)
         for axis, drive in zip(axes, drives, strict=True):
@@ -98,6 +113,11 @@ class JointWriter:
         known: Array | None = self.frames.get(id(joint))
         frame: Array = self.places[id(joint.child)] @ joint.pose.matrix() if known is None else known
         return frame
+
+    def _error_scale(self, joint: Joint) -> float:
+        """The size of the numbers that the position of a joint is computed from; their errors add up along chains."""
+        places = np.array([self.places[id(joint.child)][:3, 3], joint.pose.position])
+        return _CHAIN_ERRORS * float(np.linalg.norm(places, axis=1).sum())
 
     def _parent_frame(self, joint: Joint) -> Array:
         if joint.loop or id(joint) not in self.from_parent:

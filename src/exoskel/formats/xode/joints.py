@@ -41,7 +41,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
 }
 _STOPS = ("LowStop", "LoStop", "HiStop")
 _IGNORED_BY_ODE = ("FMax", "FudgeFactor")
-"""What ODE ignores out of range; it uses any value of the others."""
+"""The parameters that ODE ignores out of range; it uses any value of others."""
 
 
 class OdeJoint(Struct):
@@ -154,11 +154,11 @@ class OdeJointReader:
         elif name in self.non_bodies:
             self.report("X402", inner.number, kind=self.non_bodies[name], **place)
         else:
-            self.report("X401", inner.number, suggestion=self._lexicon.did_you_mean(name), **place)
+            self.report("X401", inner.number, suggestion=self._known_bodies.did_you_mean(name), **place)
         return "wrong"
 
     @cached_property
-    def _lexicon(self) -> KnownNames:
+    def _known_bodies(self) -> KnownNames:
         return self.context.suggestions.among(self.bodies)
 
     def _check_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:
@@ -264,9 +264,8 @@ class OdeJointReader:
     def _check_angles(self, kind: str, inner: Node, axes: list[Vector]) -> bool:
         if kind not in ("hinge2", "universal"):
             return True
-        first, second = spatial.unit(axes)
-        cosine = float(np.clip(first @ second, -1.0, 1.0))
-        if kind == "hinge2" and 1.0 - abs(cosine) < _PARALLEL:
+        cosine = _cosine(*axes)
+        if kind == "hinge2" and are_parallel(*axes):
             self.report("X812", inner.number)
             return False
         if kind == "universal" and abs(cosine) > _PERPENDICULAR:
@@ -331,6 +330,16 @@ def _names_of_non_bodies(layout: DocumentLayout) -> dict[str, str]:
             kinds.setdefault(frame.node.get("@name", ""), f"a {frame.kind}")
     kinds.pop("", None)
     return kinds
+
+
+def are_parallel(first: Vector, second: Vector) -> bool:
+    """Whether two axes are so close to parallel that ODE does not accept them in a hinge2."""
+    return 1.0 - abs(_cosine(first, second)) < _PARALLEL
+
+
+def _cosine(first: Vector, second: Vector) -> float:
+    one, other = spatial.unit((first, second))
+    return float(np.clip(one @ other, -1.0, 1.0))
 
 
 def _transform_point(frame: Array, local: Vector) -> Vector:

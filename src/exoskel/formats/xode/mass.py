@@ -116,6 +116,10 @@ _SOLIDS: dict[str, tuple[tuple[str, ...], Callable[..., VolumeAndInertia]]] = {
 }
 
 
+_MATRIX = tuple(tuple(f"@m{row}{column}" for column in range(3)) for row in range(3))
+_SMALL = 1e-300
+
+
 class MassReader:
     """Reads the `mass` elements of the bodies of one document."""
 
@@ -139,7 +143,7 @@ class MassReader:
         for extra in nodes[1:]:
             self.report("X204.mass", extra.number, line=self.context.line(nodes[0].number))
         node = nodes[-1]
-        single = self._single_shape(node)
+        single = self._single_shape(node) or self._single_struct(node)
         if single is not None:
             return single
         mass = self._evaluate(node, geoms)
@@ -169,6 +173,23 @@ class MassReader:
         # Zero and infinite values are left to the general case, which reports them.
         is_regular = min(moment[:3]) > 0.0 and max(mass, *moment) < inf
         return Inertia(mass, ZERO, moment, scales=True) if is_regular else None
+
+    def _single_struct(self, node: Node) -> Inertia | None:
+        """The inertia of a mass with a single struct centred at the origin, without arrays: what we write ourselves."""
+        structs = node.fields.get("mass_struct")
+        if structs is None or len(structs) != 1 or not node.fields.keys() <= {"mass_struct", "@name"}:
+            return None
+        fields = structs[0].fields
+        total, centre, matrix = fields.get("@total"), fields.get("centerGravity"), fields.get("imatrix")
+        if total is None or centre is None or matrix is None or "@density" in fields or vector(centre) != ZERO:
+            return None
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (map(matrix.fields.get, row) for row in _MATRIX)
+        if None in (xx, yy, zz) or None in (xy, xz, yz) or (xy, xz, yz) != (yx, zx, zy):
+            return None
+        moment: Moment = (xx, yy, zz, xy / 2 + yx / 2, xz / 2 + zx / 2, yz / 2 + zy / 2)
+        # What is invalid is left to the general case, which reports it.  So are numbers that lose digits if halved.
+        is_regular = 0.0 < total < inf and all(entry == 0.0 or abs(entry) > _SMALL for entry in moment)
+        return Inertia(total, ZERO, moment) if is_regular and is_clearly_valid(moment) else None
 
     # --- the operations, in document order ------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.interface import ReadOptions
+from exoskel.fates import Verdict, no_effect
+from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
 from exoskel.formats.xode.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.formats.xode.context import (
     DOCUMENT,
@@ -29,7 +30,7 @@ from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder, assemble
 from exoskel.formats.xode.transforms import vector
 from exoskel.formats.xode.values import FLOAT, POSITIVE, VERSION_PATTERN
-from exoskel.formats.xode.vocabulary import BODY_ELEMENT, WORLD_ELEMENT, XODE
+from exoskel.formats.xode.vocabulary import BODY_ELEMENT, GROUPS, WORLD_ELEMENT, XODE
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
@@ -40,9 +41,10 @@ from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import EXTENSION, might_contain_embedded_data
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshFinder
+from exoskel.source.numbers import parse_decimal
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import Element, ValueType
+from exoskel.source.vocabulary import Element, SceneField, SceneFieldTable, ValueType
 from exoskel.source.well_formedness import MalformedError
 
 
@@ -397,3 +399,78 @@ def _by_world(entries: Sequence[BodyEntry | OdeJoint], values: Iterable[_T]) -> 
 def _read_vector(node: Node, name: str) -> Vector:
     inner: Node | None = node.fields.get(name)
     return ZERO if inner is None else vector(inner) or ZERO
+
+
+_WORLD_EXTENSIONS: dict[str, SceneField | str] = {
+    f"{EXTENSION.tag}/{tag}/**": field for tag, field in EXTENSION.world_parameters.items()
+}
+"""Parameters of a world that PyODE reads from an extension, which is opaque to the vocabulary."""
+
+
+def _scene_fields() -> SceneFieldTable:
+    rows = XODE.scene_fields(GROUPS)
+    return SceneFieldTable({**rows, World: {**rows[World], **_WORLD_EXTENSIONS}})
+
+
+def find_unused(document: Document) -> dict[NodeKey, Verdict]:
+    """Find attributes without effect because of what the document states elsewhere."""
+    verdicts: dict[NodeKey, Verdict] = {}
+    for node, tag in enumerate(document.outline.tags):
+        if tag in ("matrix4f", "matrix"):
+            spans = document.scan.attributes(node)
+            row = [
+                document.text[spans[name].start : spans[name].end] for name in ("m30", "m31", "m32") if name in spans
+            ]
+            if any(parse_decimal(entry.decode("ascii", "replace").strip()) for entry in row):
+                verdicts |= {
+                    (node, name): no_effect("the translation is in the last row") for name in ("m03", "m13", "m23")
+                }
+        elif tag == "adjust" and "total" in document.scan.attributes(node):
+            verdicts |= {
+                (solid, name): no_effect("the mass is adjusted")
+                for solid in _adjusted(document, node)
+                for name in _AMOUNT
+            }
+    return verdicts
+
+
+_AMOUNT = ("density", "total")
+
+
+def _adjusted(document: Document, adjust: int) -> list[int]:
+    """The mass shape whose density or total an `adjust` overrides: the only one in the mass."""
+    outline = document.outline
+    mass = outline.parents[adjust]
+    inside = [n for n in range(mass + 1, outline.ends[mass]) if outline.parents[n] == mass]
+    parts = [n for n in inside if outline.tags[n] in ("mass", "mass_shape", "mass_struct")]
+    return parts if len(parts) == 1 and outline.tags[parts[0]] == "mass_shape" else []
+
+
+SOURCE_MAPPING = SourceMapping(
+    _scene_fields(),
+    DiagnosticEffects(
+        ignored=("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910"),
+        used=("X204.mass", "X810.kept"),
+        lossless=(
+            "X10",
+            "X204",
+            "X205",
+            "X208",
+            "X210",
+            "X30",
+            "X50",
+            "X51",
+            "X604",
+            "X607",
+            "X608",
+            "X610",
+            "X70",
+            "X80",
+            "X81",
+            "X902",
+            "X903",
+        ),
+    ),
+    find_unused,
+    transparent=GROUPS,
+)

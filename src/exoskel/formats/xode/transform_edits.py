@@ -18,8 +18,7 @@ from exoskel.formats.xode.transform_elements import ROTATIONS
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference
-from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
-from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.kinematics import Kinematics, bodies_moved_by_initial_positions
 from exoskel.scene.model import Model
 from exoskel.scene.pose import (
     NO_ROTATION,

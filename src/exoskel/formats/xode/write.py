@@ -20,10 +20,9 @@ from exoskel.formats.xode.models import ENVIRONMENT_NAME
 from exoskel.formats.xode.vocabulary import GROUPS, XODE
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Moment, is_clearly_valid
-from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions, initial_twists, stated_twists
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
-from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.kinematics import Kinematics, bodies_moved_by_initial_positions, initial_twists, stated_twists
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Pose, Quaternion, poses_from_matrices
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, Shape, Sphere, TriMesh
@@ -33,6 +32,7 @@ from exoskel.source import meshes
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.meshes import MeshError
+from exoskel.source.numbers import GivenNumbers, round_value
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
@@ -49,7 +49,7 @@ def add_transform(element: Markup, pose: Pose, output: OutputContext) -> None:
         pass
     elif output.target == "pyode":
         # PyODE does not read quaternions, and rotates Euler angles in the opposite direction.
-        angles = spatial.euler_xyz(pose.rotation.matrix()).tolist()
+        angles = spatial.without_noise(spatial.euler_xyz(pose.rotation.matrix()), 1.0).tolist()
         if any(angles):
             angles_text = {n: format_number(-degrees(v)) for n, v in zip("xyz", angles, strict=True)}
             rotation.add("euler", **angles_text, aformat="degrees")
@@ -153,11 +153,15 @@ def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | 
         assert inner is not None
         made.children.append(inner)
         return mass
-    tensor = spatial.moment_matrix(moment)
-    if not is_clearly_valid(moment) and (not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor)[0] <= 0.0):
+    if not (is_clearly_valid(moment) or _is_positive(moment)):
         return None
-    _add_mass_struct(mass, body, tensor)
+    _add_mass_struct(mass, body, moment, output.given_numbers)
     return mass
+
+
+def _is_positive(moment: Moment) -> bool:
+    tensor = spatial.moment_matrix(moment)
+    return bool(np.isfinite(tensor).all() and np.linalg.eigvalsh(tensor)[0] > 0.0)
 
 
 def _density(body: Body, shape: Shape) -> float:
@@ -165,7 +169,7 @@ def _density(body: Body, shape: Shape) -> float:
     assert weight is not None
     volume = weight[0]
     density = body.mass / volume
-    short = float(spatial.settled([density])[0])
+    short = float(spatial.round_vectors([density])[0])
     return short if short * volume == body.mass else density
 
 
@@ -194,14 +198,29 @@ def _equivalent_box(body: Body, moment: Moment) -> tuple[Shape, bool]:
     return Shape(geometry=Box((x, y, z))), min(squares) >= least
 
 
-def _add_mass_struct(mass: Markup, body: Body, moment: Array) -> None:
-    """Add mass, centre of mass, and inertia about the body origin as in ODE."""
-    about_origin = moment + body.mass * spatial.point_moment(body.com)
-    struct = mass.add("mass_struct", total=format_number(body.mass))
-    struct.add("centerGravity", **{n: format_number(v) for n, v in zip("xyz", body.com, strict=True)})
-    rows = about_origin.tolist()
-    entries = {f"m{r}{c}": format_number(rows[r][c]) for r in range(3) for c in range(3)}
-    struct.children.append(Markup("imatrix", entries))
+_DISTANT = 1e3
+
+
+def _add_mass_struct(mass: Markup, body: Body, moment: Moment, given: GivenNumbers | None) -> None:
+    """Add mass, centre of mass, and inertia about the body origin as in ODE.
+
+    With a distant centre, readers get the moment about it as the difference of large numbers.  These are computed from
+    the numbers as they are written, and keep all digits.
+    """
+    total, centre = body.mass, body.com
+    struct = mass.add("mass_struct", total=format_number(total))
+    struct.add("centerGravity", **_components(centre))
+    is_distant = False
+    if centre != ZERO:
+        if given is not None:
+            total, centre, moment = round_value((total, tuple(centre), tuple(moment)), given)
+        x, y, z = centre
+        point = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z)
+        is_distant = total * max(point) > _DISTANT * max(moment[:3])
+        moment = tuple(own + total * shift for own, shift in zip(moment, point, strict=True))  # type: ignore[assignment]
+    xx, yy, zz, xy, xz, yz = map(format_number, moment)
+    matrix = struct.add("imatrix", m00=xx, m01=xy, m02=xz, m10=xy, m11=yy, m12=yz, m20=xz, m21=yz, m22=zz)
+    matrix.is_rounded = is_distant
 
 
 # --- the document --------------------------------------------------------------------------------------

@@ -23,13 +23,12 @@ from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.scene.body import Body
-from exoskel.scene.copies import copy_world
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.initial_velocities import free_twist
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Dof, Joint, JointKind, Mimic
-from exoskel.scene.kinematics import Kinematics, plane_frames
+from exoskel.scene.kinematics import Kinematics, free_twist, plane_frames
+from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import World

@@ -10,14 +10,16 @@ from math import pi
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import BodyState
-from exoskel.scene.copies import copy_world
+from exoskel.scene.cameras import SceneLight
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
+from exoskel.scene.keyframe import KeyframeJoint, joint_paths
+from exoskel.scene.merge import copy_world
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import Plane
 from exoskel.scene.world import World
@@ -98,9 +100,9 @@ def rotate_up_axis(world: World, up: Up, now: str) -> RotatedWorld | None:
     if now == wanted and not stated:
         return None
     if (now or stated, wanted) not in _ANGLES or (stated and now not in ("", stated)):
-        found = (
-            f"{now} points up" if now else "neither gravity nor a plane says which axis is up; use 'y-to-z' or 'z-to-y'"
-        )
+        found = f"{now} points up{' already' if now == wanted else f', not {stated}' if stated else ''}"
+        if not now:
+            found = "neither gravity nor a plane states the up axis; use 'y-to-z' or 'z-to-y'"
         raise ExoskelError(f"cannot rotate world {world.name!r} so that {wanted} points up: {found}")
     with no_edits():  # creating another world does not edit this one
         return _rotate(copy_world(world), Pose(rotation=Euler(_ANGLES[now or stated, wanted], "xyz")))
@@ -120,14 +122,42 @@ def _rotate(world: World, pose: Pose) -> RotatedWorld:
         for body in model.bodies:
             if body.state is not None:
                 _rotate_state(body.state, rotation)
+    _rotate_views(world, rotation)
     return RotatedWorld(world, rotation)
 
 
+def _rotate_views(world: World, rotation: Array) -> None:
+    """Rotate what is in the frame of the world: cameras, lights, and velocities of free bodies in keyframes."""
+    turn = Pose.from_matrix(spatial.transform(rotation, np.zeros(3)))
+    world.cameras = [one if one.body else structs.replace(one, pose=turn @ one.pose) for one in world.cameras]
+    world.lights = [one if one.body else _rotated_light(one, rotation) for one in world.lights]
+    free = {path: joint for path, joint in joint_paths(world.models) if joint.parent is None and _floats(joint)}
+    for number, keyframe in enumerate(world.keyframes):
+        joints = tuple(_rotated_state(one, free.get(one.joint), rotation) for one in keyframe.joints)
+        world.keyframes[number] = structs.replace(keyframe, joints=joints)
+
+
+def _rotated_state(state: KeyframeJoint, free: Joint | None, rotation: Array) -> KeyframeJoint:
+    if free is None or not any(state.velocities):
+        return state
+    velocities = _velocity_change(free, rotation) @ np.array(state.velocities)
+    return structs.replace(state, velocities=tuple(velocities.tolist()))
+
+
+def _rotated_light(light: SceneLight, rotation: Array) -> SceneLight:
+    position, direction = (_vector(rotation @ np.array(values)) for values in (light.position, light.direction))
+    return structs.replace(light, position=position, direction=direction)
+
+
+def _floats(joint: Joint) -> bool:
+    return joint.kind in ("free", "amotor") and not joint.loop
+
+
 def _is_free_body(joint: Joint) -> bool:
-    return joint.parent is None and joint.kind in ("free", "amotor") and not joint.loop and joint._dofs is not None
+    return joint.parent is None and _floats(joint) and joint._dofs is not None
 
 
-_RESISTANCE_FIELDS = ("damping", "friction", "velocity_limits", "force_limits")
+_RESISTANCE_FIELDS = ("damping", "friction", "armature", "velocity_limits", "force_limits")
 """Fields that resist or limit each velocity of a joint separately."""
 
 
@@ -156,20 +186,25 @@ def _rotate_state(state: BodyState, rotation: Array) -> None:
 
 
 def _rotate_velocities(joint: Joint, rotation: Array) -> None:
-    """Rotate velocities, which are in world axes; the joint's frame converts them to those of the child's origin."""
-    frame = joint.pose.matrix()
-    own = np.zeros((6, 6))
-    own[:3, :3] = own[3:, 3:] = frame[:3, :3]
-    own[3:, :3] = spatial.cross_matrix(frame[:3, 3]) @ frame[:3, :3]
-    both = np.zeros((6, 6))
-    both[:3, :3] = both[3:, 3:] = rotation
-    change = np.linalg.solve(own, both @ own) if not joint.pose.is_identity else both
+    """Rotate velocities, which are in world axes."""
+    change = _velocity_change(joint, rotation)
     # Forces are dual to velocities.
     for field, factor in (("velocity", change), ("acceleration", change), ("force", np.linalg.inv(change).T)):
         values = np.array([getattr(dof, field) for dof in joint.dofs])
         if len(values) == 6 and values.any():
             for dof, value in zip(joint.dofs, (factor @ values).tolist(), strict=True):
                 setattr(dof, field, value)
+
+
+def _velocity_change(joint: Joint, rotation: Array) -> Array:
+    """What rotates the velocities of a free joint: its frame converts them to those of the child's origin."""
+    frame = joint.pose.matrix()
+    own = np.zeros((6, 6))
+    own[:3, :3] = own[3:, 3:] = frame[:3, :3]
+    own[3:, :3] = spatial.cross_matrix(frame[:3, 3]) @ frame[:3, :3]
+    both = np.zeros((6, 6))
+    both[:3, :3] = both[3:, 3:] = rotation
+    return both if joint.pose.is_identity else spatial.array(np.linalg.solve(own, both @ own))
 
 
 def _vector(array: Array) -> Vector:

@@ -17,7 +17,8 @@ from exoskel.engines.mujoco import warp_state
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.warp import STATE, Capacities, Device, DeviceRecorder, PendingSteps, measure_capacities
 from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_convert
-from exoskel.simulate.batch.state_conversion import ConvertedStates, MujocoStates, Samples
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.simulate.batch.recorder import ConvertedStates, MujocoStates, Samples
 from exoskel.simulate.batch.worlds import Chunk, Worlds
 from exoskel.spatial import Array, Mask
 
@@ -94,9 +95,7 @@ class WarpWorlds(Worlds):
 
     def _fields(self) -> dict[str, Array]:
         """The fields of the model in which worlds differ."""
-        from mujoco.batch import MODEL_FIELDS
-
-        found = {name: self.batch.expanded(name) for name in MODEL_FIELDS}
+        found = {name: self.batch.expanded(name) for name in mujoco_import.load_batch().MODEL_FIELDS}
         return {name: array for name, array in found.items() if array is not None and array.dtype.kind == "f"}
 
     @property

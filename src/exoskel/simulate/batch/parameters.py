@@ -22,10 +22,12 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.formats.mjcf.model.motors import STIFF_FRICTION
-from exoskel.scene.copies import copy_world
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.model.motors import friction_parameters
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Joint
+from exoskel.scene.merge import copy_world
+from exoskel.scene.model import Model
 from exoskel.scene.world import World
 from exoskel.simulate.batch.worlds import Worlds
 from exoskel.spatial import Array, Indices
@@ -306,7 +308,9 @@ def _joint_friction(at: _WorldFields, target: ParameterTarget, values: Array) ->
     at.friction = np.broadcast_to(at.friction, (at.worlds.count, at.model.nv)).copy()
     at.friction[:, addresses] = values
     at.field("dof_frictionloss")[:, addresses] = values
-    at.field("dof_solref")[:, addresses] = STIFF_FRICTION
+    integrator = mujoco_import.load().mjtIntegrator(at.model.opt.integrator).name.removeprefix("mjINT_")
+    for name, solver in friction_parameters(integrator, at.model.opt.timestep).items():
+        at.field(f"dof_{name.removesuffix('friction')}")[:, addresses] = solver
     at.changes_dynamics = True
 
 
@@ -316,6 +320,15 @@ def _rest(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
     if not all(dof in addresses for dof in target.dofs):
         raise ExoskelError(f"{target.key!r} cannot vary: MuJoCo's springs of ball and free joints rest at zero")
     at.field("qpos_spring")[:, [addresses[dof] for dof in target.dofs]] = values
+
+
+def _armature(at: _WorldFields, target: ParameterTarget, values: Array) -> None:
+    _at_least_zero(target, values)
+    addresses = _addresses(at, target)
+    if at.engine.compiled.prescribed_dofs[addresses].any():
+        raise ExoskelError(f"{target.key!r} cannot vary: the motion of the joint is prescribed")
+    at.field("dof_armature")[:, addresses] = values
+    at.changes_masses = True
 
 
 _SETTERS: dict[tuple[str, str], Callable[[_WorldFields, ParameterTarget, Array], None]] = {
@@ -328,6 +341,7 @@ _SETTERS: dict[tuple[str, str], Callable[[_WorldFields, ParameterTarget, Array],
     ("joint", "stiffness"): _stiffness,
     ("joint", "friction"): _joint_friction,
     ("joint", "rest"): _rest,
+    ("joint", "armature"): _armature,
 }
 _FIELDS = {
     "body": tuple(field for what, field in _SETTERS if what == "body"),
@@ -394,7 +408,7 @@ def _joint_target(engine: MujocoWorld, key: str, what: str, name: str, field: st
     return ParameterTarget(key, "joint", field, number, dofs)
 
 
-def _check_variable(key: str, field: str, model: Any, joint: Joint) -> None:
+def _check_variable(key: str, field: str, model: Model, joint: Joint) -> None:
     if not joint.dof_count:
         raise ExoskelError(f"{key!r} cannot vary: the joint has no coordinates")
     if model.static:

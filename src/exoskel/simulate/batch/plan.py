@@ -12,18 +12,26 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.scene.world import World
 from exoskel.simulate.batch.parameters import Variation
+from exoskel.simulate.measured_world import MeasuredWorld
 from exoskel.simulate.options import numbers
+from exoskel.simulate.records import RECORD_KINDS
 from exoskel.spatial import Array
 
 Policy = Callable[[Any], Any]
 RECORDS = ("positions", "velocities", "body_poses", "energy")
-"""What can be recorded."""
+"""The records of a motion."""
+MEASURED_RECORDS = tuple(RECORD_KINDS)
+"""Other values that can be recorded, as in `run`."""
+STEP_RECORDS = ("accelerations", "body_accelerations", "reactions")
+"""The records that depend on how the next step is computed."""
 STATE_RECORDS = frozenset({"positions", "velocities"})
 """The records that follow from MuJoCo's states alone."""
+WORLD_RECORDS = frozenset({"body_poses", "energy", "forces", "commands"})
+"""The records that are computed for all worlds together."""
 
 
 class RolloutPlan(Struct):
-    """Worlds `first` to `first + count`, for so many steps, with a sample after every `stride` of them.
+    """Worlds `first` to `first + count`, for `steps` steps, with a sample after every `stride` of them.
 
     `positions` and `velocities` are the initial ones, `(worlds, dofs)` or None; `forces` and `commands` are
     `(worlds or 1, steps or 1, dofs)`.  The policy is called every `hold` steps.  `options` are the engine's.
@@ -74,13 +82,23 @@ class RolloutPlan(Struct):
 
     def shapes(self, engine: MujocoWorld) -> dict[str, tuple[int, ...]]:
         """The shapes of the recorded arrays, by name."""
-        whole = {
+        whole: dict[str, tuple[int, ...]] = {
             "positions": (engine.coordinates.count,),
             "velocities": (engine.coordinates.count,),
             "body_poses": (len(engine.bodies), 7),
             "energy": (2,),
         }
+        measured = [name for name in self.record if name in RECORD_KINDS]
+        if measured:
+            simulation = MeasuredWorld.around(engine.world, engine, "mujoco")
+            whole |= {name: RECORD_KINDS[name].shape(simulation) for name in measured}
         return {name: (self.count, self.samples, *whole[name]) for name in self.record}
+
+    def columns(self, engine: MujocoWorld) -> dict[str, list[str]]:
+        """The names of the columns of the records that are measured."""
+        measured = [name for name in self.record if name in RECORD_KINDS]
+        simulation = MeasuredWorld.around(engine.world, engine, "mujoco")
+        return {name: RECORD_KINDS[name].columns(simulation) for name in measured}
 
     def compile(self) -> MujocoWorld:
         return MujocoWorld(self.world, **self.options)

@@ -16,11 +16,20 @@ from exoskel.scene.item import qualified_name
 from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.batch import threads as on_threads
 from exoskel.simulate.batch.parameters import Variation
-from exoskel.simulate.batch.plan import RECORDS, STATE_RECORDS, Policy, RolloutPlan, broadcastable
+from exoskel.simulate.batch.plan import (
+    MEASURED_RECORDS,
+    RECORDS,
+    STATE_RECORDS,
+    STEP_RECORDS,
+    Policy,
+    RolloutPlan,
+    broadcastable,
+)
 from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, LazySamples, RawStates, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
 from exoskel.simulate.motion_recorder import FRAMES_A_SECOND
 from exoskel.simulate.options import MAX_THREADS, check_positive, sample_stride, whole_number
+from exoskel.simulate.records import CONTACTS, POINTS
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.version import __version__
@@ -73,13 +82,15 @@ def rollout(
     values are `(worlds, dofs)`; it may set their commands or return forces.  `vary` states what differs between
     worlds: see `exoskel.simulate.batch.parameters` for the keys, and `distributions` for the values.  The values of a
     world depend only on `seed` and its number.  `record` names what is recorded: `positions`, `velocities`,
-    `body_poses`, `energy`, or `all`.
+    `body_poses`, `energy`, or `all` for these four; and, as in `run`, `forces`, `commands`, `accelerations`,
+    `body_velocities`, `body_accelerations`, `reactions`, `com`, `momentum`, and the `soft_points` of soft bodies, which
+    do not deform on a GPU.  Contacts cannot be recorded, because their number differs between samples.
 
     `backend` is `threads`, on this machine; or `gpu`, on Warp's `device` in single precision, with `capacities` for
     contacts and constraint rows per world (a short run measures them by default); or `ray`, on a cluster at `address`
-    (by default a local one with so many `workers`), in shards of `shard` worlds.  Samples beyond `memory` bytes are
+    (by default a local cluster with `workers` workers), in shards of `shard` worlds.  Samples beyond `memory` bytes are
     stored in files in `folder` as long as the result exists.  An interrupt (Ctrl-C) ends the rollout and returns the
-    samples so far.  What the engine does differently from the scene is in `meta["diagnostics"]`; with `warn`, an
+    samples so far.  `meta["diagnostics"]` lists what the engine does differently from the scene; with `warn`, an
     EngineWarning reports it, too.
     """
     scene = as_scene(world)
@@ -102,11 +113,12 @@ def rollout(
         warn_about(diagnostics, name)
     notes = {"diagnostics": engine_notes(diagnostics)}
     options = {"step": step, "limits": limits, "friction": friction, "integrator": integrator or "discrete"}
+    options["skins"] = backend != "gpu"
     plan = RolloutPlan(scene.world, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
     plan.vary, plan.options = _variations(vary), options
     engine = plan.compile()
     plan.stride = stride or sample_stride(1.0 / FRAMES_A_SECOND, engine.time_step)
-    plan.record = _records(record)
+    plan.record = _records(record, backend)
     dofs = engine.coordinates.count
     plan.forces = broadcastable("forces", forces, (worlds, steps, dofs))
     plan.commands = broadcastable("commands", commands, (worlds, steps, dofs))
@@ -206,6 +218,7 @@ def _result(
         "seed": plan.seed,
         "steps": int(cuts[-1]),
         **({} if recorder.present.all() else {"numbers": numbers.tolist()}),
+        **({"record_columns": columns} if (columns := plan.columns(engine)) else {}),
         "bodies": [list(pair) for pair in engine.bodies],
         "dof_pairs": [[m.name, name] for m in plan.world.models for name in m.dof_names],
     }
@@ -263,15 +276,22 @@ def _variations(stated: Any) -> dict[str, Any]:
     return dict(stated)
 
 
-def _records(stated: Any) -> tuple[str, ...]:
-    if isinstance(stated, str):
-        return RECORDS if stated == "all" else _records((stated,))
-    names = tuple(stated) if isinstance(stated, Iterable) else (stated,)
-    unknown = [name for name in names if name not in RECORDS]
+def _records(stated: Any, backend: str) -> tuple[str, ...]:
+    names = (stated,) if isinstance(stated, str) else tuple(stated) if isinstance(stated, Iterable) else (stated,)
+    names = tuple(dict.fromkeys(name for one in names for name in (RECORDS if one == "all" else (one,))))
+    known = [*RECORDS, *MEASURED_RECORDS]
+    if backend == "gpu":
+        known = [name for name in known if name not in (*STEP_RECORDS, POINTS)]
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
         name = (unknown[0] if unknown else "") or "nothing"
-        raise ExoskelError(f"cannot record {name}; choose from {', '.join(RECORDS)}")
+        reason = _REASONS.get(str(name), "") or (" on a GPU" if name in (*STEP_RECORDS, POINTS) else "")
+        raise ExoskelError(f"cannot record {name}{reason}; choose from {', '.join(known)}")
     return names
+
+
+_REASONS = {CONTACTS: ", whose number changes, for many worlds (`run` records those of one)"}
+"""Why rollouts cannot record what `run` can."""
 
 
 def _initial(stated: Any, engine: MujocoWorld, worlds: int) -> tuple[Array | None, Array | None]:

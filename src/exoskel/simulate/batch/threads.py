@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch.parameters import Variation
-from exoskel.simulate.batch.plan import STATE_RECORDS, RolloutPlan
+from exoskel.simulate.batch.plan import STATE_RECORDS, WORLD_RECORDS, RolloutPlan
 from exoskel.simulate.batch.recorder import Recorder
 from exoskel.simulate.batch.worlds import Chunk, Worlds
+from exoskel.simulate.measured_world import MeasuredWorld
+from exoskel.simulate.records import RECORD_KINDS, Measurements, RecordKind
 from exoskel.spatial import Array
 
 Progress = Callable[[int], None]
@@ -125,8 +128,16 @@ class _Runner:
 
     def _sample(self) -> None:
         worlds = self.worlds
-        others = {name: getattr(worlds, name) for name in self.plan.record if name not in STATE_RECORDS}
+        others = {name: getattr(worlds, name) for name in self.plan.record if name in WORLD_RECORDS}
+        measured = [name for name in self.plan.record if name not in STATE_RECORDS | WORLD_RECORDS]
+        if measured:
+            rows = self.measured_worlds.measure_all([RECORD_KINDS[name] for name in measured])
+            others |= dict(zip(measured, rows, strict=True))
         self.recorder.record(worlds.sample, others)
+
+    @cached_property
+    def measured_worlds(self) -> _MeasuredWorlds:
+        return _MeasuredWorlds(self.worlds)
 
     # --- many steps at a time -------------------------------------------------------------------------
 
@@ -174,6 +185,42 @@ class _Runner:
         plan, worlds = self.plan, self.worlds
         if plan.forces is None or not self._changes(plan.forces):
             return None
-        constant = worlds.engine.actuation.commanded_forces(worlds.commands)[:, None]
+        constant = worlds.engine.actuation.commanded_forces(worlds.clipped_commands())[:, None]
         any_position = np.zeros((1, worlds.engine.coordinates.nq))
         return worlds.engine.coordinates.forces(any_position, plan.forces[:, begin:end] + constant)
+
+
+class _MeasuredWorlds:
+    """Measures worlds with a copy of their engine, which takes the state and the parameters of one after the other."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self._worlds = worlds
+        self._engine = worlds.engine.copy()
+        self._measured = MeasuredWorld.around(self._engine.world, self._engine, "mujoco")
+        self._masses, self._moments = self._measured.body_masses, self._measured.body_moments
+
+    def measure_all(self, kinds: Sequence[RecordKind]) -> list[Array]:
+        """The records of all worlds, `(worlds, …)`; zeros for worlds whose motion diverged."""
+        out = [np.zeros((self._worlds.count, *kind.shape(self._measured))) for kind in kinds]
+        for number in np.flatnonzero(self._worlds.alive).tolist():
+            self._worlds.copy_to(self._engine, number)
+            self._update_masses()
+            sample = Measurements(self._measured)
+            for kind, rows in zip(kinds, out, strict=True):
+                rows[number] = np.asarray(kind.measure(sample), dtype=np.float64).reshape(rows.shape[1:])
+        return out
+
+    def _update_masses(self) -> None:
+        """Take the masses of the world that is measured; a moment varies by the same factor for all axes."""
+        own, ids = self._worlds.engine.compiled.model, self._engine.body_ids
+        varied = self._engine.model
+        if varied is self._worlds.engine.model:
+            return
+        factors = _ratio(varied.body_mass[ids], own.body_mass[ids])
+        moments = _ratio(varied.body_inertia[ids].max(axis=1), own.body_inertia[ids].max(axis=1))
+        self._measured.body_masses = self._masses * factors
+        self._measured.body_moments = self._moments * moments[:, None]
+
+
+def _ratio(values: Array, by: Array) -> Array:
+    return np.divide(values, by, out=np.ones_like(by), where=by > 0.0)

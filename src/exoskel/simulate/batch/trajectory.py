@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.scene.item import qualified_name
-from exoskel.simulate.batch.plan import RECORDS
+from exoskel.simulate.batch.plan import MEASURED_RECORDS, RECORDS
+from exoskel.simulate.coordinate_array import SoftPoints
+from exoskel.simulate.records import POINTS, RECORD_KINDS
 from exoskel.simulate.trajectory import (
     MAX_BYTES,
+    SOFT_POINTS,
     UNITS,
+    Record,
     Trajectory,
     check_target,
     column_names,
@@ -56,6 +60,8 @@ class BatchColumns(Struct):
     arrays: Mapping[str, Array]
     column_names: list[str]
     """Unique names of the degrees of freedom."""
+    record_columns: Mapping[str, list[str]]
+    """The names of the columns of the records that were measured."""
 
 
 def _write_parquet(content: BatchColumns, file: BinaryIO, metadata: dict[str, Any]) -> None:
@@ -86,14 +92,16 @@ def _tables(content: BatchColumns) -> Iterator[pyarrow.Table]:
         for number, name in enumerate(content.parameter_names):
             rows[name] = np.repeat(content.parameters[part, number], samples)
         for name, array in content.arrays.items():
-            labels = _labels(name, content.body_names, content.column_names)
+            labels = _labels(name, content.body_names, content.column_names, content.record_columns)
             flat = array[part].reshape(len(rows["world"]), len(labels))
             rows |= {label: flat[:, number] for number, label in enumerate(labels)}
         yield pyarrow.table(rows)
 
 
-def _labels(name: str, bodies: list[str], dofs: list[str]) -> list[str]:
+def _labels(name: str, bodies: list[str], dofs: list[str], columns: Mapping[str, list[str]]) -> list[str]:
     """The column names of a record."""
+    if name in columns:
+        return [f"{name}:{column}" for column in columns[name]]
     if name == "body_poses":
         return [f"{body}:{part}" for body in bodies for part in _POSE]
     return list(_ENERGY) if name == "energy" else [f"{_PREFIXES[name]}:{dof}" for dof in dofs]
@@ -126,11 +134,28 @@ def _read_parquet(file: str) -> dict[str, Any]:
         "parameters": _stack(columns, names, len(columns["world"]))[::samples],
     }
     for name in records:
-        labels = _labels(name, bodies, column_names(dofs, meta))
-        shape = (len(bodies), 7) if name == "body_poses" else (len(labels),)
+        labels = _labels(name, bodies, column_names(dofs, meta), _record_columns(meta))
+        shape = _shape(name, len(labels))
         out[name] = _stack(columns, labels, len(columns["world"])).reshape(worlds, samples, *shape)
     rest = {key: value for key, value in meta.items() if key not in ("units", "dofs", "records", "parameter_names")}
     return {**out, "meta": np.array(json.dumps(rest))}
+
+
+def _shape(name: str, columns: int) -> tuple[int, ...]:
+    """The shape of a sample of a record, by its number of columns."""
+    kind = RECORD_KINDS.get(name)
+    parts = len(_POSE) if name == "body_poses" else len(kind.parts) if kind is not None else 0
+    return (columns // parts, parts) if parts else (columns,)
+
+
+def _record_columns(meta: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The names of the columns of the records that were measured.  Raises ValueError if they are not names."""
+    found = meta.get("record_columns", {})
+    if not isinstance(found, dict) or not set(found) <= set(MEASURED_RECORDS):
+        raise ValueError("'record_columns' in its metadata are not records")
+    if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in found.values()):
+        raise ValueError("'record_columns' in its metadata are not names")
+    return found
 
 
 def _is_number(kind: pyarrow.DataType) -> bool:
@@ -163,7 +188,8 @@ class BatchTrajectory:
     """Samples of the motions of many worlds.
 
     `time (T)` in s; `positions` and `velocities (W, T, D)` in the scene's coordinates, `body_poses (W, T, B, 7)` in
-    the world, `energy (W, T, 2)` in J; None for what was not recorded.  `parameters` are the values of `vary`, by key.
+    the world, `energy (W, T, 2)` in J; None for what was not recorded.  `batch["reactions"]` and similar are the other
+    records, `(W, T, …)`.  `parameters` are the values of `vary`, by key.
     `valid_samples (W)` is the number of valid samples of each world: one that diverged repeats its last valid sample.
     """
 
@@ -196,6 +222,13 @@ class BatchTrajectory:
         worlds, dofs = pluralize(len(self), "world"), pluralize(len(self.dof_names), "dof")
         return f"BatchTrajectory({worlds}, {span}, {dofs}, {', '.join(self.arrays)})"
 
+    def __getitem__(self, name: str) -> Array:
+        """The values of a record, `(W, T, …)`."""
+        if name in self.arrays:
+            return self.arrays[name]
+        known = ", ".join(self.arrays) or "nothing"
+        raise ExoskelError(f"{name!r} was not recorded, but {known}; use rollout(..., record=[{name!r}])")
+
     @property
     def positions(self) -> Array | None:
         return self.arrays.get("positions")
@@ -213,13 +246,26 @@ class BatchTrajectory:
         return self.arrays.get("energy")
 
     @property
+    def soft_points(self) -> SoftPoints:
+        """The points of soft bodies, `(W, T, points, 3)`, m, by the name of the body; they have to be recorded."""
+        pairs = {qualified_name(*pair): (str(pair[0]), str(pair[1])) for pair in self.meta.get("bodies", [])}
+        values, rows = self[POINTS], self._skin_rows()
+        bodies = [pairs.get(path, (path, path)) for path in rows]
+        return SoftPoints(bodies, [values[:, :, own] for own in rows.values()])
+
+    def _skin_rows(self) -> dict[str, slice]:
+        """The rows of each soft body among the recorded points."""
+        paths = [column.rpartition("/")[0] for column in self._measured.get(POINTS, [])[::3]]
+        return {path: slice(paths.index(path), paths.index(path) + paths.count(path)) for path in dict.fromkeys(paths)}
+
+    @property
     def numbers(self) -> NDArray[np.intp]:
         """The numbers of the worlds: from zero, unless a rollout on a cluster was stopped before all had finished."""
         return np.array(self.meta.get("numbers", range(len(self))), dtype=np.intp)
 
     @property
     def diverged(self) -> NDArray[np.intp]:
-        """The rows of worlds whose motion diverged (see `numbers`)."""
+        """The rows of the worlds whose motion diverged; `numbers` has the numbers of these worlds."""
         return np.flatnonzero(self.valid_samples < len(self.time))
 
     def world(self, number: int) -> Trajectory:
@@ -231,7 +277,8 @@ class BatchTrajectory:
         end = int(self.valid_samples[row])
         rows = {name: np.array(self.arrays[name][row, :end]) for name in RECORDS}
         drawn = {key: values[row].tolist() for key, values in self.parameters.items()}
-        meta = {**self.meta, "world_number": int(self.numbers[row]), "parameters": drawn}
+        meta = {key: value for key, value in self.meta.items() if key != "record_columns"}
+        meta |= {"world_number": int(self.numbers[row]), "parameters": drawn}
         return Trajectory(
             self.time[:end],
             self.body_names,
@@ -241,7 +288,22 @@ class BatchTrajectory:
             rows["velocities"],
             rows["energy"],
             meta,
+            self._world_records(row, end),
         )
+
+    def _world_records(self, row: int, end: int) -> dict[str, Record]:
+        """The records of one world; a trajectory has the points of each soft body in a record of its own."""
+        values = {name: np.array(self.arrays[name][row, :end]) for name in self._measured}
+        points = values.pop(POINTS, np.empty(0))
+        out = {name: Record(one, self._measured[name]) for name, one in values.items()}
+        for path, own in self._skin_rows().items():
+            columns = [f"{number}:{axis}" for number in range(own.stop - own.start) for axis in "xyz"]
+            out[SOFT_POINTS + path] = Record(points[:, own], columns)
+        return out
+
+    @property
+    def _measured(self) -> dict[str, list[str]]:
+        return _record_columns(self.meta)
 
     def _row(self, number: Any) -> int:
         """The row of a world by its number; negative numbers count from the end."""
@@ -291,6 +353,7 @@ class BatchTrajectory:
             self.dof_names,
             self.arrays,
             column_names(self.dof_names, self.meta),
+            self._measured,
         )
 
     def parameter_columns(self) -> tuple[list[str], Array]:
@@ -314,7 +377,8 @@ class BatchTrajectory:
             if Path(path).suffix.lower() == ".parquet":
                 content = _read_parquet(name)
             else:
-                content = read_npz(path, (*_KEYS, *RECORDS), max_bytes or max(MAX_BYTES, os.path.getsize(path)))
+                most = max_bytes or max(MAX_BYTES, os.path.getsize(path))
+                content = read_npz(path, (*_KEYS, *RECORDS, *MEASURED_RECORDS), most)
             return cls._from(content)
         except ExoskelError as error:
             raise ExoskelError(f"{name!r} is not a rollout: {error}") from None
@@ -334,7 +398,7 @@ class BatchTrajectory:
         vectors = meta.pop("vectors", [])
         names = {key: [str(one) for one in content[key]] for key in _KEYS if key.endswith("_names")}
         parameters = _join_vectors(dict(zip(names["parameter_names"], content["parameters"].T, strict=True)), vectors)
-        arrays = {key: content[key] for key in RECORDS if key in content}
+        arrays = {key: content[key] for key in (*RECORDS, *_record_columns(meta)) if key in content}
         valid_samples = content["valid_samples"].astype(np.intp)
         found = cls(content["time"], names["body_names"], names["dof_names"], arrays, valid_samples, parameters, meta)
         if found.numbers.shape != valid_samples.shape:
@@ -363,6 +427,8 @@ def _check_shapes(content: Mapping[str, Any]) -> None:
         "body_poses": (*rows, len(np.atleast_1d(content["body_names"])), 7),
         "energy": (*rows, 2),
     }
+    columns = _record_columns(parse_metadata(str(content["meta"])))
+    wanted |= {name: (*rows, *_shape(name, len(names))) for name, names in columns.items()}
     kinds = {"valid_samples": "iu"}
     for key, shape in wanted.items():
         if key in content and (content[key].shape != shape or content[key].dtype.kind not in kinds.get(key, "f")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
 from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.step_model import StepModel
-from exoskel.simulate.batch.state_conversion import MujocoStates, Samples, StateConverter
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.simulate.batch.recorder import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
 from exoskel.spatial import Array, Mask
 
@@ -45,7 +46,7 @@ class Worlds(CommandedWorlds):
     buffer_bytes = 1 << 24
     """Bytes of MuJoCo's states that are recorded before they are converted to the scene's coordinates."""
     min_chunks = 1
-    """The number of chunks that a motion is divided into, if it has so many samples."""
+    """A motion is divided into at least this number of chunks, if it has that many samples."""
     max_thread_steps = 1 << 15
     """Steps of a thread after which progress is reported and interrupts are handled."""
     chunk_may_start_at_zero = False
@@ -54,11 +55,9 @@ class Worlds(CommandedWorlds):
     """Whether the worlds are stepped as in DART where MuJoCo's own steps differ."""
 
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
-        import mujoco
-        from mujoco.batch import Batch
-
+        self._mujoco = mujoco = mujoco_import.load()
+        batch = mujoco_import.load_batch()
         super().__init__(engine.compiled, (count,), engine.impulse_step if self.takes_impulse_steps else None)
-        self._mujoco = mujoco
         self._records_energy = energy
         self.engine = engine
         self._guard = engine.limit_guard if self.takes_impulse_steps else None
@@ -69,7 +68,7 @@ class Worlds(CommandedWorlds):
             self.model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
             if self._computes_springs:
                 self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SPRING)
-        self.batch: Any = Batch(self.model, count, threads)
+        self.batch: Any = batch.Batch(self.model, count, threads)
         self.count = count
         self.indices = np.arange(first, first + count)
         self.parameters: dict[str, Array] = {}
@@ -108,10 +107,11 @@ class Worlds(CommandedWorlds):
         qpos, qvel = self.qpos[chosen][:count], self.qvel[chosen][:count]
         engine.coordinates.set_positions(own[0], qpos)
         engine.coordinates.set_velocities(self._possible(own[1]), qpos, qvel)
-        engine.actuation.set_speeds(qpos, qvel, self._commands[chosen][:count], velocities=False)
+        engine.actuation.set_speeds(qpos, qvel, self.clipped_commands(chosen)[:count], velocities=False)
         self.qpos[chosen], self.qvel[chosen] = qpos, qvel
         if which is None:
-            self._forces_rotate = bool(engine.actuation.initial[self.compiled.rotating_coordinates].any())
+            is_rotating = bool(engine.actuation.initial[self.compiled.rotating_coordinates].any())
+            self._forces_rotate = is_rotating or self._edges is not None
         else:
             self._update_forces_rotate()
 
@@ -180,7 +180,7 @@ class Worlds(CommandedWorlds):
     # --- motion ---------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
-        """Advance by so many time steps; worlds that are no longer alive keep their state."""
+        """Advance by some time steps; worlds that are no longer alive keep their state."""
         if count > 0 and (self._is_first | self._is_coasting).any():
             self._take_first_step()
             count -= 1
@@ -192,7 +192,7 @@ class Worlds(CommandedWorlds):
             self._advance(count)
 
     def can_roll_out(self, stride: int) -> bool:
-        """Whether `roll_out` is the fastest way to get a sample every so many steps."""
+        """Whether `roll_out` is the fastest way to get samples at this stride."""
         return stride == 1
 
     def roll_out(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
@@ -252,7 +252,7 @@ class Worlds(CommandedWorlds):
     def _advance_one_by_one(self, impulse_step: ImpulseStep, count: int) -> None:
         for number in np.flatnonzero(self.alive).tolist():
             _, model, values = self._step_models[number % len(self._step_models)]
-            inputs = impulse_step.inputs(self._forces[number], self._commands[number])
+            inputs = impulse_step.inputs(self._forces[number], self.clipped_commands(number))
             coasts = bool(self._is_coasting[number])
             with self._data_of(number) as data:
                 for _ in range(count):
@@ -291,10 +291,26 @@ class Worlds(CommandedWorlds):
     def _repeat(self, guard: LimitGuard, number: int, count: int) -> None:
         """Take steps of one world again, from where they began."""
         self.batch.warning[number] = 0
-        inputs = guard.impulse_step.inputs(self._forces[number], self._commands[number])
+        inputs = partial(guard.impulse_step.inputs, self._forces[number], self.clipped_commands(number))
         model, step_model, values = self._step_models[number % len(self._step_models)]
         with self._data_of(number) as data:
             guard.advance((model, step_model), data, inputs, count, values)
+
+    def copy_to(self, engine: MujocoWorld, number: int) -> None:
+        """Set a copy of the engine to the state and the parameters of one world."""
+        self._pull()
+        if self.impulse_step is not None:
+            engine.use_model(*self._step_models[number % len(self._step_models)])
+        elif self._has_own_models:
+            own = None if engine.model is self.engine.model else engine.model
+            engine.use_model(self.batch.get_model(number, own), None, None)
+        self.batch.get_data(number, engine.data)
+        engine.copy_inputs(self, number)
+
+    @property
+    def _has_own_models(self) -> bool:
+        names = mujoco_import.load_batch().MODEL_FIELDS
+        return any(self.batch.expanded(name) is not None for name in names)
 
     @cached_property
     def _step_data(self) -> Any:
@@ -310,10 +326,8 @@ class Worlds(CommandedWorlds):
     @cached_property
     def _step_models(self) -> list[tuple[Any, StepModel, JointValues]]:
         """MuJoCo's model of each world, that for `ImpulseStep.step`, and its values; a single one if all are equal."""
-        from mujoco.batch import MODEL_FIELDS
-
         assert self.impulse_step is not None
-        varies = self.joint_friction.ndim > 1 or any(self.batch.expanded(name) is not None for name in MODEL_FIELDS)
+        varies = self.joint_friction.ndim > 1 or self._has_own_models
         friction = np.broadcast_to(self.joint_friction, (self.count, self.model.nv))
         found = []
         for number in range(self.count if varies else 1):
@@ -353,11 +367,23 @@ class Worlds(CommandedWorlds):
         masses, inertias = self._model_field("body_mass"), self._model_field("body_inertia")
         potential = bound.pop("energy")[:, 0].copy()
         gravity = self._model_field("opt.gravity")
+        armature = np.where(self.engine.compiled.prescribed_dofs, 0.0, self._model_field("dof_armature"))
         with np.errstate(over="ignore", invalid="ignore"):  # in worlds that diverged, whose energy is not recorded
-            both = mechanical_energy(self.model, potential, **bound, masses=masses, inertias=inertias, gravity=gravity)
+            both = mechanical_energy(
+                self.model,
+                potential,
+                **bound,
+                masses=masses,
+                inertias=inertias,
+                gravity=gravity,
+                armature=armature,
+                qvel=self.qvel,
+            )
         if self._computes_springs:
             assert self.impulse_step is not None
-            both = both[0], both[1] + self.impulse_step.spring_energy(self.positions, self._joint_values)
+            both = both[0], both[1] + self.impulse_step.spring_energy(self.positions, self._joint_values, self.qpos)
+        elif self._edges is not None:
+            both = both[0], both[1] + self._edges.edge_energy(self.qpos)
         return np.stack(both, axis=-1)
 
     def _model_field(self, name: str) -> Array:

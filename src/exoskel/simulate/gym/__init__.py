@@ -1,9 +1,4 @@
-"""Scenes as Gymnasium environments: `make` for one, `make_vec` for many at once.
-
-env = exoskel.gym.make("dart://sample/skel/walker.skel")  # all positions and velocities; every driven joint
-env = exoskel.gym.make(task="hopper")  # a built-in task with its own scene
-envs = exoskel.gym.make_vec(task="walker2d", num_envs=256)
-"""
+"""Creates and registers Gymnasium environments; `exoskel.gym` is the public module."""
 
 from __future__ import annotations
 
@@ -38,7 +33,8 @@ def make(
     """Create a Gymnasium environment of a scene: a file, a scene or a world; or the scene of a built-in task.
 
     `task` is one of `TASKS`, or a `Task`; without one, everything is observed, every driven joint acts, and there is
-    no reward.  `options` are those of the engine: `step`, `limits`, `friction`, `integrator`.
+    no reward.  `render_mode` is `rgb_array`, `ansi` (a line of text), or `human` (a window that follows the steps in
+    real time).  `options` are those of the engine: `step`, `limits`, `friction`, `integrator`.
     """
     _require_gymnasium()
     from exoskel.simulate.gym.environments import SceneEnv
@@ -55,31 +51,46 @@ def make_vec(
     horizon: int | None = None,
     threads: int = 0,
     render_mode: str | None = None,
+    max_episode_steps: int | None = None,
     **options: Any,
 ) -> SceneVectorEnv:
-    """Create a vector environment, stepped on all cores (or so many `threads`); see `make`."""
+    """Create a vector environment, stepped on all cores or on `threads` threads; see `make`.
+
+    `max_episode_steps` is Gymnasium's name of `horizon`.
+    """
     _require_gymnasium()
     from exoskel.simulate.gym.environments import SceneVectorEnv
 
-    chosen = _chosen(file, task, frame_skip, horizon)
+    chosen = _chosen(file, task, frame_skip, max_episode_steps if horizon is None else horizon)
     return SceneVectorEnv(*chosen, num_envs, threads=threads, render_mode=render_mode, **options)
 
 
+def make_registered(**options: Any) -> SceneEnv:
+    """Create the environment of a registered task; Gymnasium ends its episodes, after `max_episode_steps`."""
+    env = make(**options)
+    env.ends_late = "horizon" in options
+    return env
+
+
 def register() -> list[str]:
-    """Register the built-in tasks for `gymnasium.make("exoskel/Hopper-v0")`; returns their ids."""
+    """Register the built-in tasks for `gymnasium.make("exoskel/Hopper-v0")`; returns their ids.
+
+    Importing `exoskel.gym` does so, too.
+    """
     _require_gymnasium()
     import gymnasium
 
     ids: list[str] = []
-    for name in TASKS:
+    for name, task in TASKS.items():
         title = "".join(word.capitalize() for word in name.split("_"))
         ids.append(f"exoskel/{title}-v0")
         if ids[-1] not in gymnasium.registry:
             gymnasium.register(
                 ids[-1],
-                entry_point="exoskel.simulate.gym:make",
+                entry_point="exoskel.simulate.gym:make_registered",
                 vector_entry_point="exoskel.simulate.gym:make_vec",
                 kwargs={"task": name},
+                max_episode_steps=task.horizon,
             )
     return ids
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import hypot
+from time import monotonic, sleep
 from typing import Any, ClassVar
 
 import gymnasium
@@ -32,7 +34,7 @@ _CAMERA_DISTANCE = 2.7
 """The distance of the camera, in radii of the moving bodies."""
 
 
-def _choose_picture(world: World, worlds: Worlds) -> _MujocoPicture | _SoftwarePicture:
+def _choose_picture(world: World, worlds: Worlds | SingleWorld) -> _MujocoPicture | _SoftwarePicture:
     """A renderer for copies of a world."""
     try:
         return _MujocoPicture(world, worlds.qpos[0])
@@ -49,7 +51,7 @@ class _SoftwarePicture:
     def __init__(self, paint: display_hooks.Paint) -> None:
         self._paint = paint
 
-    def draw(self, worlds: Worlds, number: int) -> Any:
+    def draw(self, worlds: Worlds | SingleWorld, number: int) -> Any:
         return self._paint(worlds.body_poses[number])
 
     def close(self) -> None:
@@ -101,7 +103,7 @@ class _MujocoPicture:
         self._mujoco.mj_kinematics(self.model, self.data)
         self._mujoco.mj_camlight(self.model, self.data)
 
-    def draw(self, worlds: Worlds, number: int) -> Any:
+    def draw(self, worlds: Worlds | SingleWorld, number: int) -> Any:
         """One of the worlds as an RGB image, `(height, width, 3)`."""
         self._place(worlds.qpos[number])
         self.renderer.update_scene(self.data)
@@ -114,6 +116,39 @@ class _MujocoPicture:
 
     def close(self) -> None:
         self.renderer.close()
+
+
+class _Window:
+    """MuJoCo's viewer, which shows the steps of an environment in real time."""
+
+    def __init__(self, world: World, qpos: Array) -> None:
+        import mujoco
+        import mujoco.viewer
+
+        self._mujoco = mujoco
+        self.model: Any = mujoco.MjModel.from_xml_string(to_text(write_document(world)))
+        self.data: Any = mujoco.MjData(self.model)
+        self.data.qpos[:] = qpos
+        mujoco.mj_forward(self.model, self.data)
+        try:
+            self.handle: Any = mujoco.viewer.launch_passive(self.model, self.data)
+        except Exception as error:  # many types, depending on the system
+            raise ExoskelError(
+                f"MuJoCo's viewer cannot open a window: {error}; on macOS, start Python with mjpython"
+            ) from None
+        self._due = monotonic()
+
+    def show(self, qpos: Array, seconds: float) -> None:
+        """Show a state that is some simulated seconds after the previous one."""
+        with self.handle.lock():
+            self.data.qpos[:] = qpos
+            self._mujoco.mj_forward(self.model, self.data)
+        self.handle.sync()
+        self._due = max(self._due + seconds, monotonic() - seconds)  # no catching up after a pause
+        sleep(max(0.0, self._due - monotonic()))
+
+    def close(self) -> None:
+        self.handle.close()
 
 
 DEFAULT_BOUND = 100.0
@@ -130,20 +165,66 @@ def _check_options(options: dict[str, Any]) -> None:
     check_positive("the friction coefficient", options.get("friction"), or_zero=True)
 
 
-class Core:
-    """Worlds with a task.  Actions are between `low` and `high`, one per driven coordinate."""
+class SingleWorld:
+    """One world with the interface of `Worlds`, without what many need: the first axis of arrays has the length 1."""
 
-    def __init__(self, scene: SceneLike, task: Task, count: int, *, threads: int = 0, **options: Any) -> None:
+    count = 1
+
+    def __init__(self, engine: MujocoWorld) -> None:
+        self.engine = engine
+        self.alive: Mask = np.ones(1, dtype=bool)
+        self.dof_names = engine.coordinates.names
+        self.driver = engine.driver
+        self.qpos: Array = engine.qpos[None]
+        self.qvel: Array = engine.qvel[None]
+        self._warnings = engine.data.warning.number
+
+    def reset(self, _: Mask, positions: Array, velocities: Array) -> None:
+        self.engine.restart(positions[0], velocities[0])
+        self.alive[0] = True
+
+    @property
+    def positions(self) -> Array:
+        return self.engine.coordinates.positions(self.qpos)
+
+    @property
+    def velocities(self) -> Array:
+        return self.engine.coordinates.velocities(self.qpos, self.qvel)
+
+    @property
+    def body_poses(self) -> Array:
+        poses = self.engine.body_poses
+        return np.concatenate([poses[:, :3, 3], spatial.quaternion(poses[:, :3, :3])], axis=-1)[None]
+
+    def step(self, count: int) -> None:
+        if self.alive[0]:
+            try:
+                self.engine.step(count)
+            except ExoskelError:  # MuJoCo cannot continue
+                self.alive[0] = False
+            if any(self._warnings.tolist()) and self.engine.state_problem:
+                self.alive[0] = False
+
+
+class Core:
+    """Worlds with a task.  Actions are between `low` and `high`, one per driven coordinate.
+
+    `count` is the number of worlds, or None for a single one.
+    """
+
+    def __init__(self, scene: SceneLike, task: Task, count: int | None, *, threads: int = 0, **options: Any) -> None:
         _check_options(options)
         scene = as_scene(scene)
         warn_about(require(scene, "mujoco", limits=options.get("limits")), "mujoco")
         self.task = task
         self.world = scene.world
         self.engine = MujocoWorld(self.world, **options)
-        self.worlds = Worlds(self.engine, count, threads=threads)
-        self.worlds.reset()
+        self.worlds = SingleWorld(self.engine) if count is None else _create_worlds(self.engine, count, threads)
+        count = self.worlds.count
         names = self.engine.coordinates.names
         self.driven, self.scale, self.low, self.high = _actions(self.engine, task)
+        ends = np.stack([self.scale * self.low, self.scale * self.high])
+        self._drive = self.worlds.driver(self.driven, ends.min(axis=0), ends.max(axis=0))
         self.seconds = task.frame_skip * self.engine.time_step
         joints = [j for m in self.world.models for j in m.joints if not j.loop]
         self._start = [
@@ -186,12 +267,14 @@ class Core:
             wanted = (self.worlds.count, len(self.driven))
             raise ExoskelError(f"actions must have the shape {wanted}, not {given.shape}")
         clipped = np.clip(given, self.low, self.high)
-        commands = self.worlds.commands
-        commands[:, self.driven] = self.scale * clipped
-        self.worlds.commands = commands
+        self._drive(self.scale * clipped)
         before = self.now
         self.worlds.step(self.task.frame_skip)
         self.now = EnvironmentState(self.worlds)
+        return self._results(before, clipped)
+
+    def _results(self, before: EnvironmentState, clipped: Array) -> tuple[Array, Mask, Mask]:
+        """Observe the new state, and return rewards and ends."""
         self.ages += 1
         alive = self.worlds.alive & np.isfinite(self.now.positions).all(axis=-1)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -201,12 +284,49 @@ class Core:
         self.observation = np.where(alive[:, None], observation, self.observation)
         return np.where(alive, rewards, 0.0), over, self.ages >= self.task.horizon
 
+    def step_one(self, action: Any) -> tuple[float, bool, bool]:
+        """`step` for a single world: with one action, and one of each result."""
+        given = spatial.array(action) if isinstance(action, np.ndarray) else numbers("actions", action)
+        if given.shape != self.low.shape or not _are_moderate(given.tolist()):
+            return self._first(self.step([action]))
+        clipped = np.minimum(np.maximum(given, self.low), self.high)
+        self._drive(self.scale * clipped)
+        before = self.now
+        self.worlds.step(self.task.frame_skip)
+        self.now = now = EnvironmentState(self.worlds)
+        if not (self.worlds.alive.item(0) and _are_moderate(now.positions[0].tolist() + now.velocities[0].tolist())):
+            return self._first(self._results(before, clipped[None]))
+        self.ages[0] = age = self.ages.item(0) + 1
+        self.observation = np.asarray(self.task.observe(now))
+        reward = self._per_environment("reward", self.task.reward(before, now, clipped[None], self.seconds))
+        is_over = self._per_environment("is_over", self.task.is_over(now))
+        return float(reward.item()), bool(is_over.item()), age >= self.task.horizon
+
+    @staticmethod
+    def _first(results: tuple[Array, Mask, Mask]) -> tuple[float, bool, bool]:
+        rewards, over, late = results
+        return float(rewards[0]), bool(over[0]), bool(late[0])
+
     def _per_environment(self, name: str, values: Any) -> NDArray[Any]:
         """Numbers from a task: one per environment, or the same for all."""
         found = np.asarray(values)
         if found.dtype.kind not in "bifu" or found.shape not in ((), (self.worlds.count,)):
             raise ExoskelError(f"{name} of a task must return a number for each environment, not {values!r}")
         return found
+
+
+def _create_worlds(engine: MujocoWorld, count: int, threads: int) -> Worlds:
+    worlds = Worlds(engine, count, threads=threads)
+    worlds.reset()
+    return worlds
+
+
+def _are_moderate(values: list[float]) -> bool:
+    """Whether all numbers are finite, and small enough that tasks can compute with them without an overflow."""
+    return hypot(*values) < _LARGE
+
+
+_LARGE = 1e100
 
 
 def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, Array, Array]:
@@ -238,7 +358,7 @@ def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, 
 
 
 _ALL = np.ones(1, dtype=bool)
-RENDER_MODES = ("rgb_array", "ansi")
+RENDER_MODES = ("human", "rgb_array", "ansi")
 
 
 def _spaces(core: Core) -> tuple[Any, Any]:
@@ -251,17 +371,28 @@ class _Drawing:
 
     def __init__(self, core: Core, mode: str | None) -> None:
         if mode is not None and mode not in RENDER_MODES:
-            raise ExoskelError(f"unknown render mode {mode!r}; choose {' or '.join(RENDER_MODES)}")
+            raise ExoskelError(
+                f"unknown render mode {mode!r}; choose {', '.join(RENDER_MODES[:-1])} or {RENDER_MODES[-1]}"
+            )
         self._core = core
         self._mode = mode
         self._picture: _MujocoPicture | _SoftwarePicture | None = None
+        self._window: _Window | None = None
+
+    def follow(self) -> None:
+        """Show the new state in the window, in the mode `human`."""
+        if self._mode == "human":
+            qpos = self._core.worlds.qpos[0]
+            if self._window is None:
+                self._window = _Window(self._core.world, qpos)
+            self._window.show(qpos, self._core.seconds)
 
     def show(self, number: int) -> Any:
         core = self._core
         if self._mode == "ansi":
             now = zip(core.worlds.dof_names, core.now.positions[number].tolist(), strict=True)
             return "  ".join(f"{name} {value:+.4f}" for name, value in now)
-        if self._mode is None:
+        if self._mode is None or self._mode == "human":
             return None
         if self._picture is None:
             self._picture = _choose_picture(core.world, core.worlds)
@@ -271,15 +402,28 @@ class _Drawing:
         if self._picture is not None:
             self._picture.close()
             self._picture = None
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+
+def _create(kind: Any, options: dict[str, Any]) -> Any:
+    """Create an environment that was pickled."""
+    return kind(**options)
 
 
 class SceneEnv(gymnasium.Env[Array, Array]):
-    """A scene as an environment: an action is held for `frame_skip` time steps."""
+    """A scene as an environment: an action is held for `frame_skip` time steps.
+
+    Unless `ends_late` is set, episodes do not end at the horizon.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES)}  # type: ignore[misc]
 
     def __init__(self, scene: SceneLike, task: Task, *, render_mode: str | None = None, **options: Any) -> None:
-        self.core = Core(scene, task, 1, threads=1, **options)
+        self.core = Core(scene, task, None, **options)
+        self.ends_late = True
+        self._made_from = {"scene": self.core.world, "task": task, "render_mode": render_mode, **options}
         self._drawing = _Drawing(self.core, render_mode)
         self.observation_space, self.action_space = _spaces(self.core)
         self.render_mode = render_mode
@@ -288,15 +432,21 @@ class SceneEnv(gymnasium.Env[Array, Array]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=None if seed is None else whole_number("a seed", seed, 0))
         self.core.reset(_ALL, [self.np_random])
+        self._drawing.follow()
         return self.core.observation[0].copy(), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        rewards, over, late = self.core.step([action])
+        reward, is_over, is_late = self.core.step_one(action)
+        self._drawing.follow()
         info = {} if self.core.worlds.alive[0] else {"diverged": True}
-        return self.core.observation[0].copy(), float(rewards[0]), bool(over[0]), bool(late[0]), info
+        return self.core.observation[0].copy(), reward, is_over, self.ends_late and is_late, info
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments that created the environment: copies begin with a reset."""
+        return _create, (type(self), self._made_from), {"ends_late": self.ends_late}
 
     def render(self) -> Any:
-        """A picture, or the coordinates as a line of text."""
+        """A picture, or the coordinates as a line of text; the mode `human` shows every step by itself."""
         return self._drawing.show(0)
 
     def close(self) -> None:
@@ -325,7 +475,11 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         **options: Any,
     ) -> None:
         self.num_envs = num_envs = whole_number("num_envs", num_envs, 1)
+        if render_mode == "human" and num_envs > 1:
+            raise ExoskelError("a window shows one environment; use rgb_array for many")
         self.core = Core(scene, task, num_envs, threads=threads, **options)
+        given = {"num_envs": num_envs, "threads": threads, "render_mode": render_mode}
+        self._made_from = {"scene": self.core.world, "task": task, **given, **options}
         self._drawing = _Drawing(self.core, render_mode)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
@@ -349,6 +503,7 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
                 self._streams[number] = seeding.np_random(one)[0]
         self.core.reset(which, self._streams)
         self._done[which] = False
+        self._drawing.follow()
         return self.core.observation.copy(), {}
 
     def _seeds(self, stated: Any) -> list[int | None]:
@@ -370,12 +525,17 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
             rewards = np.where(begun, 0.0, rewards)
             over, late = over & ~begun, late & ~begun
         self._done = over | late
+        self._drawing.follow()
         diverged = ~self.core.worlds.alive
         return self.core.observation.copy(), rewards, over, late, {"diverged": diverged} if diverged.any() else {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments that created the environment: copies begin with a reset."""
+        return _create, (type(self), self._made_from)
+
     def render(self) -> tuple[Any, ...] | None:
         """A picture, or a line of text, of each."""
-        return None if self.render_mode is None else tuple(map(self._drawing.show, range(self.num_envs)))
+        return None if self.render_mode in (None, "human") else tuple(map(self._drawing.show, range(self.num_envs)))
 
     def close_extras(self, **_: Any) -> None:
         self._drawing.close()

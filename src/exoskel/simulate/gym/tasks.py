@@ -25,7 +25,7 @@ class EnvironmentState:
         self._worlds = worlds
         self.positions: Array = worlds.positions
         self.velocities: Array = worlds.velocities
-        self.names: dict[str, int] = {name: number for number, name in enumerate(worlds.dof_names)}
+        self.names: dict[str, int] = worlds.engine.coordinates.numbers
 
     def position(self, name: str) -> Array:
         return self.positions[:, self.names[name]]
@@ -78,7 +78,7 @@ class Task(Struct, frozen=True):
 
 
 def _effort(action: Array) -> Array:
-    return np.asarray(np.sum(action**2, axis=-1))
+    return np.asarray((action**2).sum(axis=-1))
 
 
 def _forward(before: EnvironmentState, now: EnvironmentState, seconds: float) -> Array:
@@ -87,18 +87,24 @@ def _forward(before: EnvironmentState, now: EnvironmentState, seconds: float) ->
 
 def _without_distance(now: EnvironmentState) -> Array:
     """Everything but the distance travelled; velocities are clipped."""
-    return np.concatenate([now.positions[:, 1:], np.clip(now.velocities, -10.0, 10.0)], axis=-1)
+    return np.concatenate([now.positions[:, 1:], np.minimum(np.maximum(now.velocities, -10.0), 10.0)], axis=-1)
 
 
 # --- cart and pole --------------------------------------------------------------------------------------------
 
 
 def _upright_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
-    return np.ones(len(action))
+    return _ONE
+
+
+_ONE = np.ones(())
+_CART_BOUNDS = np.array([2.4, 0.2])
+"""How far the cart may be from the middle, m, and how far the pole may lean, rad."""
 
 
 def _has_fallen_pole(now: EnvironmentState) -> Array:
-    return np.asarray((np.abs(now.position("hinge")) > 0.2) | (np.abs(now.position("slide")) > 2.4))
+    is_outside = np.abs(now.positions) > _CART_BOUNDS
+    return np.asarray(is_outside[:, 0] | is_outside[:, 1])
 
 
 # --- legs -----------------------------------------------------------------------------------------------------
@@ -119,26 +125,28 @@ def _has_fallen(now: EnvironmentState) -> Array:
 
 # --- arm ------------------------------------------------------------------------------------------------------
 
-_LINKS = (0.1, 0.11)
+_LINKS = np.array([0.1, 0.11])
 """Lengths of the arm's links in the scene, m."""
 
 
 def _to_target(now: EnvironmentState) -> Array:
     """The vector from the fingertip to the target, m."""
-    first = now.position("shoulder")
-    second = first + now.position("elbow")
-    tip = [_LINKS[0] * function(first) + _LINKS[1] * function(second) for function in (np.cos, np.sin)]
-    return np.stack([now.position("spot_x") - tip[0], now.position("spot_y") - tip[1]], axis=-1)
+    angles = np.add.accumulate(now.positions[:, :2], axis=1)  # of the links in the world
+    out = now.positions[:, 2:4].copy()
+    out[:, 0] -= np.cos(angles) @ _LINKS
+    out[:, 1] -= np.sin(angles) @ _LINKS
+    return out
 
 
 def _arm(now: EnvironmentState) -> Array:
-    angles = np.stack([now.position("shoulder"), now.position("elbow")], axis=-1)
-    spot = np.stack([now.position("spot_x"), now.position("spot_y")], axis=-1)
-    return np.concatenate([np.cos(angles), np.sin(angles), spot, now.velocities[:, :2], _to_target(now)], axis=-1)
+    """The shoulder and the elbow, the target, and the vector to it."""
+    angles = now.positions[:, :2]
+    parts = [np.cos(angles), np.sin(angles), now.positions[:, 2:4], now.velocities[:, :2], _to_target(now)]
+    return np.concatenate(parts, axis=-1)
 
 
 def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
-    return np.asarray(-np.linalg.norm(_to_target(now), axis=-1) - _effort(action))
+    return np.asarray(-np.sqrt((_to_target(now) ** 2).sum(axis=-1)) - _effort(action))
 
 
 _LEG = ("hip", "knee", "ankle")

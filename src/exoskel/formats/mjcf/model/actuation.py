@@ -3,7 +3,11 @@
 A command is one number per coordinate, in state order, as in the SKEL reference: a force for `force` actuators
 (clipped to the force limits), a velocity for `servo` (tracked within the force limits), ODE's motors and
 `velocity`, an acceleration for `acceleration`; `passive` and `locked` joints take none.  Velocities and accelerations
-are clipped to their limits, too.
+are clipped to their limits, too.  Forces and accelerations that the file states are not, as in DART.
+
+In files, servos of ball and free joints are a `velocity` actuator for each axis, with the target speed as control.  The
+dry friction of flywheels (see `motors`) acts along single coordinates.  About three axes, feedback tracks the speed
+with bounded force.  Its gain is the largest that cannot overshoot within one time step.
 """
 
 from __future__ import annotations
@@ -12,13 +16,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
+from exoskel import spatial
 from exoskel.formats.mjcf.model.coordinates import Coordinates
-from exoskel.formats.mjcf.model.joints import motors_of_chain, needs_duplicate
+from exoskel.formats.mjcf.model.inertials import Inertials
+from exoskel.formats.mjcf.model.joints import MujocoJoint, motors_of_chain, needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout
-from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motors_of
-from exoskel.scene.joint import Dof, Interval, Joint
+from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motor_force_range, motors_of
+from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Mask
@@ -103,21 +111,20 @@ class Actuation:
         return np.clip(commands, *self.command_limits)
 
     def commanded_forces(self, commands: Array) -> Array:
-        """The generalised forces among commands, clipped to the force limits."""
-        return np.where(self.force, self.clipped(commands), 0.0)
+        """The generalised forces among clipped commands."""
+        return np.where(self.force, commands, 0.0)
 
     def applied_forces(self, qpos: Array, forces: Array, commands: Array) -> Array:
-        """MuJoCo's generalised forces for external forces and commands."""
+        """MuJoCo's generalised forces for external forces and clipped commands."""
         out = self.coordinates.forces(qpos, forces + self.commanded_forces(commands))
         if self.acceleration.any():
             wanted = np.zeros_like(out)
-            self.coordinates.set_velocities(np.where(self.acceleration, self.clipped(commands), 0.0), qpos, wanted)
+            self.coordinates.set_velocities(np.where(self.acceleration, commands, 0.0), qpos, wanted)
             out += self.armature * wanted
         return out
 
     def set_speeds(self, qpos: Array, qvel: Array, commands: Array, velocities: bool = True) -> None:
-        """Set the commanded speeds of flywheels and, if `velocities`, of joints with a velocity actuator."""
-        commands = self.clipped(commands)
+        """Set the speeds of flywheels and, if `velocities`, of joints with a velocity actuator to clipped commands."""
         for address, speed in self.constant_speeds:
             qvel[..., address] = speed
         for number, address in self.flywheels:
@@ -166,3 +173,94 @@ def joints_with_motors(layout: WorldLayout, model: Model, joint: Joint) -> Itera
 def is_prescribed(armature: Array) -> Mask:
     """Which of MuJoCo's degrees of freedom move regardless of forces."""
     return np.asarray(armature >= 0.5 * PRESCRIBED_ARMATURE)
+
+
+_GAIN_DIGITS = 6
+"""Digits of gains: they are computed, and need not be exact."""
+
+
+class ServoAxis(Struct, frozen=True):
+    """One axis of a servo: the motor of its coordinate, MuJoCo's `gear`, and the force per difference in speed.
+
+    The axis of rotation is fixed in the parent if `in_parent`, otherwise in the child.
+    """
+
+    motor: Motor
+    gear: tuple[float, ...]
+    gain: float
+    in_parent: bool
+
+
+def is_servo_link(joint: Joint, link: MujocoJoint) -> bool:
+    """Whether a MuJoCo joint of a joint is driven about or along several axes."""
+    return joint.actuator == "servo" and joint.kind in ("ball", "free") and link.type in ("ball", "free")
+
+
+def servo_axes(layout: WorldLayout, joint: Joint, link: MujocoJoint, step: float) -> Iterator[ServoAxis]:
+    """The axes of the servo of a ball or free joint, in the order of its coordinates."""
+    frame, zero = joint.pose.matrix(), layout.zero_poses_in_parent.get(id(joint.child), np.eye(4))
+    turns, moves = _gains(layout.inertials, joint, step)
+    in_parent = joint.kind == "free"
+    # MuJoCo's parent frame of a ball is that of its child at zero positions, and the world for a free joint.
+    inner = zero[:3, :3].T if in_parent and link.type == "ball" else np.eye(3)
+    for motor in motors_of(joint):
+        if motor.coordinate not in link.coordinates:
+            continue
+        axis = frame[:3, motor.coordinate % 3]
+        if motor.coordinate >= 3:
+            push, torque, gain = axis, np.cross(frame[:3, 3], axis), moves
+        else:
+            push, torque, gain = np.zeros(3), inner @ axis, turns
+        gear = np.concatenate([push, torque]) if link.type == "free" else torque
+        yield ServoAxis(motor, tuple(spatial.without_noise(gear).tolist()), gain, in_parent)
+
+
+def _gains(inertials: Inertials, joint: Joint, step: float) -> tuple[float, float]:
+    """The gains of rotations (N·m·s/rad) and translations (N·s/m).
+
+    Joints to other bodies only make the two bodies harder to move.  So the sum of their mobilities bounds what one
+    step of feedback changes.
+    """
+    turn = sum(1.0 / inertials.min_moment(body) for body in (joint.child, joint.parent) if body is not None)
+    # The force acts at the joint: at this distance from the centre of mass, or less.
+    lever = _length(joint.pose.position) + _length(joint.child.com)
+    move = 1.0 / inertials.mass(joint.child) + lever**2 * turn
+    share = 0.5 if lever else 1.0
+    return _rounded(share / (step * turn)), _rounded(share / (step * move))
+
+
+def _length(vector: tuple[float, float, float]) -> float:
+    return float(np.linalg.norm(vector))
+
+
+def _rounded(gain: float) -> float:
+    return float(f"{gain:.{_GAIN_DIGITS}g}")
+
+
+# --- elements ------------------------------------------------------------------------------------------
+
+
+SERVO = "/servo/"
+"""Between the name of a MuJoCo joint and the coordinate, in the names of actuators."""
+
+
+def add_servo(layout: WorldLayout, model: Model, joint: Joint, step: float, root: MjcfElement) -> None:
+    """Add the actuators of the servo of a ball or free joint; other joints have none."""
+    for link, name in zip(*layout.chain(model, joint), strict=True):
+        if is_servo_link(joint, link):
+            for axis in servo_axes(layout, joint, link, step):
+                _add_axis(axis, name, root.child("actuator")).item = joint
+
+
+def _add_axis(axis: ServoAxis, joint_name: str, actuator: MjcfElement) -> MjcfElement:
+    low, high = motor_force_range(axis.motor)
+    reference = "jointinparent" if axis.in_parent else "joint"
+    name = f"{joint_name}{SERVO}{axis.motor.coordinate}"
+    given: dict[str, Value] = {"name": name, reference: joint_name, "gear": axis.gear}
+    if low == high:  # a constant force; MuJoCo rejects a range of one value
+        given |= {"gainprm": (0.0, 0.0, 0.0), "biastype": "affine", "biasprm": (low, 0.0, 0.0)}
+        return actuator.add("general", **given)
+    given["kv"] = axis.gain
+    if axis.motor.force != UNLIMITED:
+        given |= {"forcelimited": True, "forcerange": (low, high)}
+    return actuator.add("velocity", **given)

@@ -58,6 +58,7 @@ class Coordinates:
     def __init__(self, layout: WorldLayout, addresses: Addresses) -> None:
         world = layout.world
         self.names = [name for m in world.models for name in m.dof_names]
+        self.numbers = {name: number for number, name in enumerate(self.names)}
         self.count = len(self.names)
         self.nq, self.nv = addresses.nq, addresses.nv
         self.followers: list[tuple[int, int, int, float]] = []
@@ -90,6 +91,9 @@ class Coordinates:
         converted = len(self.scene) + sum(group.scene.size for group in self.rotational)
         self._has_unmapped = converted < self.count
         """Whether MuJoCo lacks some coordinates: those of static models, and of angular motors."""
+        own = list(range(self.count))
+        self._are_equal = self.nq == self.nv == self.count and self.scene.tolist() == own == self.qpos.tolist()
+        """Whether both have the same coordinates in the same order."""
 
     def _add(self, joint: Joint, first: int, chain: list[MujocoJoint], addresses: list[tuple[int, int]]) -> None:
         for link, (qpos, qvel) in zip(chain, addresses, strict=True):
@@ -108,6 +112,8 @@ class Coordinates:
     def positions(self, qpos: Array, out: Array | None = None) -> Array:
         """The scene's positions from MuJoCo's, in `out` if it is given."""
         if out is None:
+            if self._are_equal:
+                return qpos.copy()
             out = np.empty((*qpos.shape[:-1], self.count))
         if self._has_unmapped:
             out[...] = 0.0
@@ -139,6 +145,8 @@ class Coordinates:
     def velocities(self, qpos: Array, qvel: Array, out: Array | None = None) -> Array:
         """The scene's velocities from MuJoCo's, in `out` if it is given."""
         if out is None:
+            if self._are_equal:
+                return qvel.copy()
             out = np.empty((*qvel.shape[:-1], self.count))
         if self._has_unmapped:
             out[...] = 0.0
@@ -156,6 +164,12 @@ class Coordinates:
             group.set_velocities(velocities, qpos, qvel)
         for first, _, velocity, travel in self.followers:
             qvel[..., velocity] = travel * velocities[..., first]
+
+    def set_free_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
+        """Convert the scene's velocities of free joints alone: MuJoCo's depend on the positions."""
+        for group in self.rotational:
+            if group.kind != "ball":
+                group.set_velocities(velocities, qpos, qvel)
 
     def forces(self, qpos: Array, forces: Array) -> Array:
         """MuJoCo's generalised forces that do the same work as the scene's; on a screw, its hinge does it all."""

@@ -19,7 +19,7 @@ from exoskel.spatial import Array
 MIN_MASS = 1e-12
 """The mass of a massless body, kg; its moment is unchanged."""
 MIN_MOMENT = 1e-12
-"""What replaces a principal moment that is not positive, kg·m²."""
+"""The value that replaces a principal moment that is not positive, kg·m²."""
 _SLACK = 4e-10
 """Relative margin of repaired moments, so that rounding does not undo the repair."""
 

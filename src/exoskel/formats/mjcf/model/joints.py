@@ -19,11 +19,6 @@ from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
 from exoskel.spatial import Array, unit
 
-STIFF_STEPS = 2.0
-"""Time constant of constraints in time steps: the stiffest that a step resolves."""
-STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""Impedance of constraints: nearly rigid at any distance."""
-
 
 def duplicate_counts(world: World) -> dict[int, int]:
     """The number of duplicates of each body, by id.
@@ -55,7 +50,11 @@ def anchors(joint: Joint) -> list[Array] | None:
 def _is_driven(joint: Joint) -> bool:
     """Whether something acts on its coordinates: a constraint between points has none."""
     return bool(motors_of(joint)) or any(
-        dof.damping or dof.stiffness or dof.friction or (joint.limits_enforced and dof.position_limits != UNLIMITED)
+        dof.damping
+        or dof.stiffness
+        or dof.friction
+        or dof.armature
+        or (joint.limits_enforced and dof.position_limits != UNLIMITED)
         for dof in joint._dofs or ()
     )
 
@@ -63,6 +62,8 @@ def _is_driven(joint: Joint) -> bool:
 # --- joints of the tree --------------------------------------------------------------------------------
 
 
+UNLIMITED_RANGE = 1e10
+"""A limit of this size or more means no limit: it stands for infinity."""
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 DEFAULT_ERP = 0.2
 """ODE's default error reduction parameter."""
@@ -96,7 +97,7 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
     rotation = joint.pose.matrix()[:3, :3]
 
     def along(kind: str, axes: list[Vector], first: int = 0) -> list[MujocoJoint]:
-        return [MujocoJoint(kind, _vector(rotation @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
+        return [MujocoJoint(kind, _direction(rotation @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
 
     match joint.kind:
         case "revolute":
@@ -104,7 +105,7 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
         case "prismatic":
             return along("slide", [joint.axes[0]])
         case "screw":
-            return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _vector(rotation @ unit(joint.axes[0])))]
+            return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _direction(rotation @ unit(joint.axes[0])))]
         case "universal" | "hinge2":
             chain = along("hinge", list(joint.axes))
             if suspension(joint) is not None:
@@ -139,7 +140,7 @@ def free_joint_chain(joint: Joint, *, whole: bool, at_origin: bool = False) -> l
         return [_FREE]
     rotation = joint.pose.matrix()[:3, :3]
     slides = [
-        MujocoJoint("slide", _vector(rotation @ np.array(axis)), (3 + i,), at_origin)
+        MujocoJoint("slide", _direction(rotation @ np.array(axis)), (3 + i,), at_origin)
         for i, axis in enumerate((X, Y, Z))
     ]
     return [*slides, MujocoJoint("ball", coordinates=(0, 1, 2), at_origin=at_origin)]
@@ -147,9 +148,16 @@ def free_joint_chain(joint: Joint, *, whole: bool, at_origin: bool = False) -> l
 
 def _has_dynamics(joint: Joint) -> bool:
     """Whether anything resists the motion: MuJoCo's free joint has at most one value for all six directions."""
-    return any(
-        dof.damping or dof.stiffness or dof.friction or dof.position_limits != UNLIMITED for dof in joint._dofs or ()
+    rows = joint._dofs or ()
+    return len({dof.armature for dof in rows}) > 1 or any(
+        dof.damping or dof.stiffness or dof.friction or dof.position_limits != UNLIMITED for dof in rows
     )
+
+
+def mean_armature(joint: Joint, link: MujocoJoint) -> float:
+    """The armature of a MuJoCo joint, which has one value for all its axes: the mean."""
+    rows = [joint._dofs[c].armature for c in link.coordinates] if joint._dofs is not None else []
+    return sum(rows) / len(rows) if any(rows) else 0.0
 
 
 def suspension(joint: Joint) -> tuple[float, float] | None:
@@ -177,6 +185,11 @@ def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
     second = unit(joint.axes[1])
     across = unit(second - first * float(first @ second))
     return _vector(first), _vector(across)
+
+
+def _direction(array: Array) -> Vector:
+    """A computed direction without rounding errors."""
+    return _vector(spatial.without_noise(array))
 
 
 def _vector(array: Array) -> Vector:

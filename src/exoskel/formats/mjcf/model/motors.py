@@ -13,16 +13,23 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
-from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.spatial import Array
 
 PRESCRIBED_ARMATURE = 1e13
 """Inertia that no force in a scene moves, kg or kg·m²: such a joint keeps its velocity."""
-STIFF_FRICTION = (-1e10, -1e8)
-"""Stiffness and damping of friction constraints: with MuJoCo's defaults joints creep."""
+DISCRETE_FRICTION: dict[str, Value] = {"solreffriction": (-1e10, -1e8)}
+"""Solver parameters of friction for the `discrete` integrator: with MuJoCo's defaults joints creep.
+
+The other integrators overshoot with so much damping; see `friction_parameters`.
+"""
+STIFF_STEPS = 2.0
+"""Time constant of constraints in time steps: the stiffest that a step resolves."""
+STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+"""Impedance of constraints: nearly rigid at any distance."""
 UNBOUNDED_FORCE = 1e8
-"""What an infinite force limit becomes, N or N·m."""
+"""The value that replaces an infinite force limit, N or N·m."""
 
 
 class Motor(Struct, frozen=True):
@@ -31,6 +38,13 @@ class Motor(Struct, frozen=True):
     coordinate: int
     velocity: float
     force: Interval
+
+
+def friction_parameters(integrator: str | None, step: float) -> dict[str, Value]:
+    """The solver parameters of friction in joints and motors, for an integrator and a time step in s."""
+    if integrator is not None and integrator.lower() == "discrete":
+        return DISCRETE_FRICTION
+    return {"solreffriction": (STIFF_STEPS * step, 1.0), "solimpfriction": STIFF}
 
 
 def motors_of(joint: Joint) -> list[Motor]:
@@ -84,17 +98,15 @@ def motor_force_range(motor: Motor) -> Interval:
     return low, high
 
 
-def add_motor(motor: Motor, joint_name: str, root: MjcfElement, worldbody: MjcfElement) -> None:
-    """Add the flywheel and the friction of a motor for the hinge or slide of that name."""
+def add_motor(motor: Motor, joint_name: str, root: MjcfElement, friction: dict[str, Value]) -> None:
+    """Add the flywheel of a motor for the hinge or slide of that name.  `friction` are solver parameters."""
     low, high = motor_force_range(motor)
     name = flywheel_name(joint_name)
-    body = worldbody.add("body", name=name)
+    body = root.child("worldbody").add("body", name=name)
     inertia = (MIN_MOMENT, MIN_MOMENT, MIN_MOMENT)
     body.add("inertial", pos=(0.0, 0.0, 0.0), mass=MIN_MASS, diaginertia=inertia)
     body.add("joint", name=name, type="hinge", armature=PRESCRIBED_ARMATURE)
-    tendon = root.child("tendon").add(
-        "fixed", name=name, frictionloss=0.5 * (high - low), solreffriction=STIFF_FRICTION
-    )
+    tendon = root.child("tendon").add("fixed", name=name, frictionloss=0.5 * (high - low), **friction)
     tendon.add("joint", joint=joint_name, coef=1.0)
     tendon.add("joint", joint=name, coef=-1.0)
     bias = 0.5 * (high + low)

@@ -216,16 +216,7 @@ class RotationalJoints:
             own = get_components(qvel, self._qvel)
             set_components(out, self._scene, self._free_velocities(qpos, own))
             return
-        out[..., self.scene] = self.scene_velocities(self.velocity_blocks(qpos), qvel[..., self.qvel])
-
-    def scene_velocities(self, blocks: Array, rates: Array) -> Array:
-        """The scene's velocities from MuJoCo's, both `(..., n, k)`; `blocks` are the `velocity_blocks`."""
-        if self.kind == "ball":
-            return _multiply(_transpose(blocks), rates)
-        across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
-        spin = _multiply(_transpose(around), rates[..., 3:])
-        slide = _multiply(_transpose(along), rates[..., :3] - _multiply(across, spin))
-        return np.concatenate([spin, slide], axis=-1)
+        out[..., self.scene] = _multiply(self.inverse_blocks(self.velocity_blocks(qpos)), qvel[..., self.qvel])
 
     def _free_velocities(self, qpos: Array, own: Components) -> Components:
         quaternion = get_components(qpos, self._qpos[3:])
@@ -242,14 +233,8 @@ class RotationalJoints:
     @_quiet
     def forces(self, qpos: Array, forces: Array, out: Array) -> None:
         """Convert the scene's generalised forces to MuJoCo's that do the same work, into `out`."""
-        own, blocks = forces[..., self.scene], self.velocity_blocks(qpos)
-        if self.kind == "ball":
-            out[..., self.qvel] = _multiply(blocks, own)
-            return
-        across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
-        push = _multiply(along, own[..., 3:])
-        torque = _multiply(around, own[..., :3] - _multiply(_transpose(across), push))
-        out[..., self.qvel] = np.concatenate([push, torque], axis=-1)
+        own, blocks = forces[..., self.scene], self.inverse_blocks(self.velocity_blocks(qpos))
+        out[..., self.qvel] = _multiply(_transpose(blocks), own)
 
     @_quiet
     def velocity_blocks(self, qpos: Array) -> Array:
@@ -270,6 +255,18 @@ class RotationalJoints:
             arm = -_multiply(motion, self._anchor)  # from the anchor to the child's origin, joint frame
             slide = slide + spatial.cross_matrix(arm) @ self._spin
         return _stack_rows(slide, _transpose(relative) @ self._twist[:, :3])
+
+    @_quiet
+    def inverse_blocks(self, blocks: Array) -> Array:
+        """The inverse of `velocity_blocks`."""
+        if self.kind == "ball":
+            return _transpose(blocks)
+        around, along = _transpose(blocks[..., 3:, :3]), _transpose(blocks[..., :3, 3:])
+        out = np.zeros(blocks.shape)
+        out[..., :3, 3:], out[..., 3:, :3] = around, along
+        if blocks[..., :3, :3].any():
+            out[..., 3:, 3:] = -along @ blocks[..., :3, :3] @ around
+        return out
 
     def axis_values(self, number: int, field: str) -> Array | None:
         """A value for each of MuJoCo's rotation axes of one joint; None if the joint's axes are not among them."""

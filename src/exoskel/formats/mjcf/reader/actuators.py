@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
-from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, strip_model
-from exoskel.formats.mjcf.reader.joint_chains import vector
+from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_motors, strip_model
+from exoskel.formats.mjcf.reader.joint_chains import Segment, vector
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, Owner
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 
-_UNLIMITED_RANGE = 1e10
-"""A limit of this size or more means no limit: the writer uses it for infinity."""
 _AFFINE, _FIXED, _STATELESS, _AT_JOINT = 1, 0, 0, (0, 1)
-"""Of mjtBias, mjtGain, mjtDyn and mjtTrn."""
+"""Values of mjtBias, mjtGain, mjtDyn and mjtTrn."""
 
 
 class ActuatorReader:
@@ -42,9 +41,7 @@ class ActuatorReader:
         for number, owner in self.found.owners.items():
             self._read_passive(number, owner)
         for _, joint, segment in self.found.segments:
-            motors = {
-                i: self.generated.motors[n] for i, n in enumerate(segment.coordinates) if n in self.generated.motors
-            }
+            motors = self._motors(segment)
             if motors:
                 _set_drives(joint, motors)
         for number in range(self.model.nu):
@@ -59,6 +56,16 @@ class ActuatorReader:
                 named = self.compiled.tendons.name(number)
                 name = f" '{named}'" if named else ""
                 self.report("MJ202", self.compiled.tendons.node(number), tag="tendon", name=name, what="tendons")
+
+    def _motors(self, segment: Segment) -> dict[int, Motor]:
+        """The motors of a joint, by coordinate."""
+        found: dict[int, Motor] = {}
+        for number in segment.numbers:
+            if number in self.generated.servos and "actuation" not in self.disabled:
+                found |= servo_motors(self.compiled, self.generated.servos[number])
+            elif number in self.generated.motors:
+                found[self.found.owners[number].first] = self.generated.motors[number]
+        return found
 
     # --- passive --------------------------------------------------------------------------------------
 
@@ -76,7 +83,7 @@ class ActuatorReader:
         if width == 1 and rows[0].stiffness:
             rows[0].rest = float(model.qpos_spring[position] - model.qpos0[position])
         self._read_limits(number, kind, rows, float(model.qpos0[position]))
-        self._read_armature(number, owner.joint, address, width)
+        self._read_armature(owner.joint, rows, [address + i for i in order])
         node = self.compiled.joints.node(number)
         for what, flag, values in (
             ("damping", "damper", model.dof_dampingpoly[address]),
@@ -93,21 +100,23 @@ class ActuatorReader:
             self.report(
                 "MJ304", self.compiled.joints.node(number), attribute="range", joint=self.compiled.joints.name(number)
             )
+            high = max(low, high)  # MuJoCo uses the larger angle; the lower one is 0
             low, reference = -high, 0.0
         for dof in rows:
             dof.position_limits = (
-                -inf if low <= -_UNLIMITED_RANGE else low - reference,
-                inf if high >= _UNLIMITED_RANGE else high - reference,
+                -inf if low <= -UNLIMITED_RANGE else low - reference,
+                inf if high >= UNLIMITED_RANGE else high - reference,
             )
 
-    def _read_armature(self, number: int, joint: Joint, address: int, width: int) -> None:
-        value = float(self.model.dof_armature[address])
-        if value >= 0.5 * PRESCRIBED_ARMATURE:
+    def _read_armature(self, joint: Joint, rows: list[Dof], addresses: list[int]) -> None:
+        values = self.model.dof_armature[addresses].tolist()
+        if values[0] >= 0.5 * PRESCRIBED_ARMATURE:
             # A body that no force moves keeps its velocity: zero acceleration, or locked if it is at rest.
-            moves = self.compiled.initial_state[1][address : address + width].any()
+            moves = self.compiled.initial_state[1][addresses].any()
             joint.actuator = "acceleration" if moves or joint.actuator == "acceleration" else "locked"
-        elif value:
-            self.report("MJ302", self.compiled.joints.node(number), attribute="armature", joint=joint.name, value=value)
+            return
+        for dof, value in zip(rows, values, strict=True):
+            dof.armature = value
 
     # --- actuators ------------------------------------------------------------------------------------
 
@@ -236,7 +245,7 @@ class ActuatorReader:
 def _set_drives(joint: Joint, motors: dict[int, Motor]) -> None:
     """Set a servo if all coordinates are driven and none has a target velocity; otherwise ODE motors.
 
-    The rotation of a free joint is a ball, which has no motor, and the force of ODE motors is finite.
+    Files of earlier versions drive only the translation of a free joint, and the force of ODE motors is finite.
     """
     is_whole = len(motors) == len(joint.motion) or joint.kind == "free"
     is_whole = is_whole or any(not all(map(isfinite, motor.force)) for motor in motors.values())

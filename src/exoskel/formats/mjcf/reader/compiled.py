@@ -1,15 +1,19 @@
-"""A document compiled by MuJoCo: arrays, names, and the nodes of the document they come from."""
+"""A document compiled by MuJoCo: arrays, names, the nodes they come from, and what errors are about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
+from lxml import etree
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.reader.combined_model import compile_in_parts
 from exoskel.formats.mjcf.reader.compiler import (
     CompilerError,
     CompilerMemoryError,
@@ -18,16 +22,15 @@ from exoskel.formats.mjcf.reader.compiler import (
     PartRow,
     compile_document,
 )
+from exoskel.formats.mjcf.reader.document_parts import split
 from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 from exoskel.spatial import Array
 
-_LINE = re.compile(r"line (\d+)")
-_ELEMENT = re.compile(r"Element '(\w+)'")
 _TYPES = ("free", "ball", "slide", "hinge")
 
 
 class Compiled:
-    """The model, and for bodies, joints, geoms, sites, tendons, actuators and constraints their names and nodes.
+    """The model, and for bodies, joints, geoms, sites, cameras and other elements their names and nodes.
 
     `zero` are the world poses of all bodies, `(bodies, 4, 4)`, at zero joint displacement.
     """
@@ -39,6 +42,9 @@ class Compiled:
         self.joints = _Parts(output.parts["joints"], prepared)
         self.geoms = _Parts(output.parts["geoms"], prepared)
         self.sites = _Parts(output.parts["sites"], prepared)
+        self.cameras = _Parts(output.parts["cameras"], prepared)
+        self.lights = _Parts(output.parts["lights"], prepared)
+        self.keys = _Parts(output.parts["keys"], prepared)
         self.tendons = _Parts(output.parts["tendons"], prepared)
         self.actuators = _Parts(output.parts["actuators"], prepared)
         self.equalities = _Parts(output.parts["equalities"], prepared)
@@ -88,14 +94,16 @@ class _Parts:
         return self.names.get(number, "")
 
     def quoted(self, number: int) -> str:
-        """The name in quotes after a space, for messages; empty if there is none."""
+        """The name in quotes after a space, for messages; empty for an unnamed object."""
         return f" '{self.name(number)}'" if self.name(number) else ""
 
 
 def compile(prepared: PreparedDocument, collector: Collector, seconds: float) -> Compiled | None:
     """Compile with MuJoCo; if it rejects the document, report one error at the element that it names."""
     try:
-        output = compile_document(prepared.text, prepared.assets, prepared.work, seconds)
+        output = _compile_parts(prepared, seconds)
+        if output is None:
+            output = compile_document(prepared.text, prepared.assets, prepared.work, seconds)
     except CompilerTimeError as problem:
         collector.report("MJ106.limit", -1, limit=str(problem))
         return None
@@ -103,16 +111,22 @@ def compile(prepared: PreparedDocument, collector: Collector, seconds: float) ->
         collector.report("MJ106.memory", -1, limit=str(problem))
         return None
     except CompilerError as problem:
-        text = str(problem)
-        found = _LINE.findall(text)
-        reason = text.partition("\n")[0].removeprefix("XML Error: ").removeprefix("Error: ")
-        element = _ELEMENT.search(text)
-        reason += f", <{element[1]}>" if element else ""
-        collector.report("MJ106", prepared.node(int(found[-1])) if found else -1, reason=reason)
+        report_rejection(str(problem), prepared, collector)
         return None
     for warned in output.warnings:
         collector.report("MJ106.warning", 0, reason=warned)
     return Compiled(output, prepared)
+
+
+def _compile_parts(prepared: PreparedDocument, seconds: float) -> CompilerOutput | None:
+    """Compile a large document in parts; None if it has none, or if only the whole shows what is wrong."""
+    parts = split(prepared.root, prepared.work)
+    if parts is None:
+        return None
+    try:
+        return compile_in_parts(parts, prepared.assets, seconds)
+    except CompilerError:
+        return None
 
 
 def transforms(positions: Any, quaternions: Any) -> Array:
@@ -159,3 +173,129 @@ def report_disabled_flags(compiled: Compiled, flags: list[int], report: Callable
             report("MJ108", node, attribute=name, name=name, meaning=meaning)
     if "filterparent" in disabled:
         report("MJ108.filterparent", node, attribute="filterparent")
+
+
+_LINE = re.compile(r"line (\d+)")
+_ELEMENT = re.compile(r"Element '(\w+)'")
+_QUOTED = re.compile(r"'([^']+)'")
+_UNKNOWN_ATTRIBUTE, _UNKNOWN_ELEMENT = "unrecognized attribute", "unrecognized element"
+_UNKNOWN_WORD = "invalid keyword"
+
+_GEOMS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+_WORDS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("joint", "type"): ("free", "ball", "slide", "hinge"),
+    ("geom", "type"): _GEOMS,
+    ("site", "type"): ("sphere", "capsule", "ellipsoid", "cylinder", "box"),
+    ("compiler", "angle"): ("radian", "degree"),
+    ("option", "integrator"): ("Euler", "RK4", "implicit", "implicitfast", "discrete"),
+    ("option", "cone"): ("pyramidal", "elliptic"),
+}
+"""The words that attributes take, where the schema does not list them."""
+_BODIES, _JOINTS, _SITES, _TENDONS = ("body",), ("joint", "freejoint"), ("site",), ("spatial", "fixed")
+_TARGETS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("joint", "joint1", "joint2", "jointinparent"), _JOINTS),
+    **dict.fromkeys(("body", "body1", "body2", "target"), _BODIES),
+    **dict.fromkeys(("site", "site1", "site2", "refsite", "sidesite", "cranksite", "slidersite"), _SITES),
+    **dict.fromkeys(("tendon", "tendon1", "tendon2"), _TENDONS),
+    **dict.fromkeys(("geom", "geom1", "geom2"), ("geom",)),
+    **{tag: (tag,) for tag in ("mesh", "material", "texture", "hfield")},
+}
+"""The tags of the elements that an attribute may refer to by their names."""
+_CLASSES = ("class", "childclass")
+
+
+def report_rejection(problem: str, prepared: PreparedDocument, collector: Collector) -> None:
+    """Report an error of MuJoCo's compiler at the element that it names."""
+    lines = _LINE.findall(problem)
+    line = int(lines[-1]) if lines else 0
+    node = prepared.node(line)
+    reason = problem.partition("\n")[0].removeprefix("XML Error: ").removeprefix("Error: ")
+    named = _ELEMENT.search(problem)
+    element = _element_at(prepared.text, line) if node >= 0 else None
+    if element is None or not _report_name(reason, element, node, collector):
+        reason += f", <{named[1]}>" if named else ""
+        collector.report("MJ106", node, reason=reason)
+
+
+def _element_at(text: str, line: int) -> Any:
+    try:
+        root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, huge_tree=True))
+    except etree.XMLSyntaxError:
+        return None
+    return next((one for one in root.iter() if isinstance(one.tag, str) and one.sourceline == line), None)
+
+
+def _report_name(reason: str, element: Any, node: int, collector: Collector) -> bool:
+    """Report an unknown name, if the error is about one."""
+    quoted = _QUOTED.findall(reason)
+    if _UNKNOWN_ELEMENT in reason:
+        parent = element.getparent()
+        known = _schema().get(parent.tag, _NOTHING)[1] if parent is not None else frozenset()
+        suggestion = collector.suggestions.among(known, are_terms=True).did_you_mean(element.tag)
+        container = parent.tag if parent is not None else "mujoco"
+        collector.report("MJ106.element", node, element=element.tag, parent=container, suggestion=suggestion)
+        return True
+    if _UNKNOWN_ATTRIBUTE in reason and quoted and quoted[0] in element.attrib:
+        known = _schema().get(element.tag, _NOTHING)[0]
+        suggestion = collector.suggestions.among(known, are_terms=True).did_you_mean(quoted[0])
+        collector.report(
+            "MJ106.attribute", node, attribute=quoted[0], name=quoted[0], element=element.tag, suggestion=suggestion
+        )
+        return True
+    return any(_report_word(reason, word, element, node, collector) for word in quoted)
+
+
+def _report_word(reason: str, word: str, element: Any, node: int, collector: Collector) -> bool:
+    """Report the value of an attribute that is not a word that it takes, or not the name of an element."""
+    for attribute, value in element.attrib.items():
+        if value != word:
+            continue
+        known = _WORDS.get((element.tag, attribute)) if _UNKNOWN_WORD in reason else _names(element, attribute)
+        if known:
+            suggestion = collector.suggestions.among(known).did_you_mean(word)
+            collector.report("MJ106.word", node, attribute=attribute, reason=reason, suggestion=suggestion)
+            return True
+    return False
+
+
+def _names(element: Any, attribute: str) -> list[str]:
+    """The names in the document that an attribute may refer to."""
+    root = element.getroottree().getroot()
+    if attribute in _CLASSES:
+        return [one.get("class") for one in root.iter("default") if one.get("class")]
+    return [name for one in root.iter(*_TARGETS.get(attribute, ("?",))) if (name := one.get("name"))]
+
+
+_KnownWords = tuple[frozenset[str], frozenset[str]]
+_NOTHING: _KnownWords = (frozenset(), frozenset())
+
+
+@cache
+def _schema() -> dict[str, _KnownWords]:
+    """The attributes and the children of each element, in all places where it may be."""
+    attributes: dict[str, set[str]] = {}
+    children: dict[str, set[str]] = {}
+    above: list[tuple[int, str]] = []
+    for line in str(mujoco_import.load().mj_printSchema(False, False)).splitlines():
+        found = _ROW.match(line)
+        if found is None:
+            if above:
+                attributes[above[-1][1]].update(line.split())
+            continue
+        depth, tag = len(found[1]), found[2]
+        while above and above[-1][0] >= depth:
+            above.pop()
+        if above:
+            children.setdefault(above[-1][1], set()).add(tag)
+        above.append((depth, tag))
+        attributes.setdefault(tag, set()).update(found[3].split())
+    recursive: Iterable[str] = ("body", "frame", "replicate")
+    for tag in ("body", "worldbody", "frame", "replicate"):
+        children.setdefault(tag, set()).update(children.get("body", set()), recursive)
+    children.get("worldbody", set()).difference_update({"inertial", "joint", "freejoint"})
+    tags = attributes.keys() | children.keys()
+    return {tag: (frozenset(attributes.get(tag, ())), frozenset(children.get(tag, ()))) for tag in tags}
+
+
+_ROW = re.compile(r"^( *)(?:\(world\))?(\w+) \([!?*R]\)\s*(.*)$")
+"""A row of the schema: the tag after its indentation, how often it may occur, and attributes."""

@@ -106,15 +106,42 @@ class Workload(Struct, frozen=True):
         return 3e-8 * self.bodies * self.dofs + 1.8e-9 * (6.0 * self.bodies + self.dofs) * self.entries
 
 
+class PartText(Struct):
+    """A part of a document: start and end tags by line, and the lines of the whole document that these are.
+
+    `inertials` are the lines of bodies whose inertia is that of a body of the whole document, by its number there.
+    """
+
+    lines: list[tuple[str, str]]
+    places: list[int]
+    inertials: dict[int, int]
+
+    def text(self, whole: Any) -> str:
+        """The text, with inertia from the model of the whole document."""
+        starts = [start for start, _ in self.lines]
+        for line, body in self.inertials.items():
+            starts[line] += _inertial(whole, body)
+        return "\n".join(start + ends for start, (_, ends) in zip(starts, self.lines, strict=True))
+
+
+def _inertial(model: Any, body: int) -> str:
+    arrays = (model.body_mass, model.body_ipos, model.body_iquat, model.body_inertia)
+    mass, place, rotation, moments = (" ".join(map(repr, np.ravel(array[body]).tolist())) for array in arrays)
+    return f'<inertial mass="{mass}" pos="{place}" quat="{rotation}" diaginertia="{moments}"/>'
+
+
 class _Request(Struct):
+    """A document, or the whole of one without joints, and parts with them."""
+
     text: str
     assets: dict[str, bytes]
     seconds: float
+    parts: list[PartText] = []
 
 
 class _Answer(Struct):
-    output: CompilerOutput | None = None
-    model: bytes = b""
+    outputs: list[CompilerOutput] = []
+    models: list[bytes] = []
     problem: str = ""
     lacks_memory: bool = False
 
@@ -125,21 +152,46 @@ def compile_document(text: str, assets: dict[str, bytes], work: Workload, second
     A document that needs more according to the estimate is refused at once.  Raises CompilerError, CompilerTimeError or
     CompilerMemoryError.
     """
-    allowed = allowed_seconds(text, seconds)
+    allowed = allowed_seconds(len(text), seconds)
     if work.seconds > allowed:
         raise CompilerTimeError(f"{allowed:g} s")
-    if work.elements <= MAX_COST_IN_PROCESS and work.seconds <= _MAX_SECONDS_IN_PROCESS:
+    if not is_large(work):
         try:
             return _compile(text, assets)
         except CompilerError as problem:
             if _ALLOCATION_ERRNO not in str(problem):
                 raise
-    return _compile_in_child(_Request(text, assets, allowed))
+    return _compile_in_child(_Request(text, assets, allowed))[0]
 
 
-def allowed_seconds(text: str, seconds: float) -> float:
-    """The processor time for a document: more for one of more than a megabyte."""
-    return min(max(seconds * max(1.0, len(text) / _MEGABYTE) ** 2, 1.0), _MAX_SECONDS)
+def compile_parts(
+    whole: PartText, parts: list[PartText], assets: dict[str, bytes], needed: float, seconds: float
+) -> tuple[CompilerOutput, list[CompilerOutput]]:
+    """Compile a document in parts, in a child process.
+
+    `whole` is the document without joints, `needed` the least processor time in s.  Raises the same errors as
+    `compile_document`.
+    """
+    text = whole.text(None)
+    size = sum(len(start) + len(ends) for part in (whole, *parts) for start, ends in part.lines)
+    allowed = allowed_seconds(size, seconds)
+    if needed > allowed:
+        raise CompilerTimeError(f"{allowed:g} s")
+    outputs = _compile_in_child(_Request(text, assets, allowed, parts))
+    for part, output in zip((whole, *parts), outputs, strict=True):
+        for row in (row for rows in output.parts.values() for row in rows):
+            row.line = part.places[row.line - 1] if row.line else 0
+    return outputs[0], outputs[1:]
+
+
+def is_large(work: Workload) -> bool:
+    """Whether a document is compiled in a child process."""
+    return work.elements > MAX_COST_IN_PROCESS or work.seconds > _MAX_SECONDS_IN_PROCESS
+
+
+def allowed_seconds(size: int, seconds: float) -> float:
+    """The processor time for a document of some bytes: more for one of more than a megabyte."""
+    return min(max(seconds * max(1.0, size / _MEGABYTE) ** 2, 1.0), _MAX_SECONDS)
 
 
 def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> CompilerOutput:
@@ -180,6 +232,9 @@ def _describe(spec: Any, model: Any, warned: list[str]) -> CompilerOutput:
         "joints": (one for body in bodies for one in body.joints),
         "geoms": (one for body in bodies for one in body.geoms),
         "sites": (one for body in bodies for one in body.sites),
+        "cameras": (one for body in bodies for one in body.cameras),
+        "lights": (one for body in bodies for one in body.lights),
+        "keys": spec.keys,
         "tendons": spec.tendons,
         "actuators": spec.actuators,
         "equalities": spec.equalities,
@@ -221,10 +276,11 @@ def _ignore(_message: str) -> None:
 
 def _memory(request: _Request) -> int:
     """The memory limit in bytes."""
-    return _MEMORY + _MEMORY_PER_BYTE * (len(request.text) + sum(map(len, request.assets.values())))
+    size = sum(len(start) + len(ends) for part in request.parts for start, ends in part.lines)
+    return _MEMORY + _MEMORY_PER_BYTE * (len(request.text) + size + sum(map(len, request.assets.values())))
 
 
-def _compile_in_child(request: _Request) -> CompilerOutput:
+def _compile_in_child(request: _Request) -> list[CompilerOutput]:
     content = msgspec.msgpack.encode(request)
     child = ChildProcess(__name__, _ENVIRONMENT)
     try:
@@ -238,11 +294,12 @@ def _compile_in_child(request: _Request) -> CompilerOutput:
         child.close()
     if answer.lacks_memory:
         raise CompilerMemoryError(f"{_memory(request) // 2**20} MB")
-    if answer.output is None:
+    if not answer.outputs:
         raise CompilerError(answer.problem)
     mujoco = mujoco_import.load()
-    answer.output.model = mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": answer.model})
-    return answer.output
+    for output, content in zip(answer.outputs, answer.models, strict=True):
+        output.model = mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": content})
+    return answer.outputs
 
 
 def _receive(stream: IO[bytes]) -> _Answer | None:
@@ -253,14 +310,22 @@ def _receive(stream: IO[bytes]) -> _Answer | None:
 
 def _answer(request: _Request) -> _Answer:
     try:
-        output = _compile(request.text, request.assets, arena=_ARENA)
+        whole = _compile(request.text, request.assets, arena=_ARENA)
+        parts = (_compile(part.text(whole.model), {}, arena=_ARENA) for part in request.parts)
+        outputs = [whole, *parts]
     except CompilerError as problem:
         return _Answer(problem=str(problem), lacks_memory=any(one in str(problem) for one in _OUT_OF_MEMORY))
-    model, output.model = output.model, None
+    models = [_as_bytes(output.model) for output in outputs]
+    for output in outputs:
+        output.model = None
+    return _Answer(outputs, models)
+
+
+def _as_bytes(model: Any) -> bytes:
     mujoco = mujoco_import.load()
     content = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
     mujoco.mj_saveModel(model, None, content)
-    return _Answer(output, content.tobytes())
+    return content.tobytes()
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterator, Set
 from itertools import chain, islice
 from typing import Any
 
@@ -14,7 +14,7 @@ from exoskel.formats.mjcf.collision_filter import Bits
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.models import FoundParts
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import connected_pairs
+from exoskel.scene.collision_filter import ShapeNames, connected_pairs, exempt_names
 from exoskel.scene.world import World
 from exoskel.spatial import Mask
 
@@ -125,63 +125,16 @@ def _exempt(world: World, exempt: list[tuple[Bits, Bits]], groups: dict[Bits, li
     """
     alone = {bits for bits, bodies in groups.items() if len(bodies) == 1} | {a for a, b in exempt if a == b}
     counts = Counter(id(body) for bodies in groups.values() for body in bodies)
-    known = _ShapeNames(world)
+    known = ShapeNames(world)
     names: list[tuple[str, ...]] = []
     for one, other in exempt:
         bodies = {id(body): body for bits in (one, other) for body in groups[bits]}
-        group = _exempt_names(known, list(bodies.values()))
+        group = exempt_names(known, list(bodies.values()))
         if not {one, other} <= alone or any(counts[body] > 1 for body in bodies) or group is None:
             return False
         names.append(group)
     world.collision_exempt_groups += names
     return True
-
-
-class _ShapeNames:
-    """The names of all collision shapes of a world, searched as one text: a document may have thousands of exclusions.
-
-    Names are identified by where they end in the text.
-    """
-
-    _END = "\0"
-
-    def __init__(self, world: World) -> None:
-        self._text = "".join(name + self._END for body in world.bodies() for name in _names(body))
-        self._found: dict[str, frozenset[int]] = {}
-
-    def name_shapes(self, bodies: Iterable[Body]) -> None:
-        """Name unnamed shapes after their bodies."""
-        for body in bodies:
-            for number, shape in enumerate(body.collisions[1:], start=1):
-                if not shape.name:
-                    shape.name = f"{body.name}_{number}"
-                    self._text += shape.name + self._END
-                    self._found.clear()
-
-    def containing(self, part: str) -> frozenset[int]:
-        """The names that contain a text."""
-        found = self._found.get(part)
-        if found is None:
-            found = self._found[part] = frozenset(self._search(part))
-        return found
-
-    def _search(self, part: str) -> Iterator[int]:
-        at = self._text.find(part)
-        while at >= 0:
-            end = self._text.index(self._END, at)
-            yield end
-            at = self._text.find(part, end)
-
-
-def _exempt_names(known: _ShapeNames, bodies: list[Body]) -> tuple[str, ...] | None:
-    """Parts of names that only the shapes of these bodies have, or None; unnamed shapes are named after bodies."""
-    known.name_shapes(bodies)
-    names = [name for body in bodies for name in _names(body)]
-    own = tuple(dict.fromkeys(names))
-    if not all(own):
-        return None
-    inside = frozenset[int]().union(*(known.containing(part) for part in own))
-    return own if len(inside) == len(names) else None
 
 
 def _contact_groups(compiled: Compiled, found: FoundParts) -> dict[Bits, Members]:
@@ -237,17 +190,12 @@ def _apply_exclusions(
 ) -> None:
     connected = {_pair(*pair) for model in world.models for pair in connected_pairs(model)}
     models = {id(body): model for model in world.models for body in model.bodies}
-    known = _ShapeNames(world)
+    known = ShapeNames(world)
     for number, one, other in excluded:
         if _pair(one, other) in connected or (models[id(one)] is models[id(other)] and not world.self_collision):
             continue
-        group = _exempt_names(known, [one, other])
+        group = exempt_names(known, [one, other])
         if group is not None:
             world.collision_exempt_groups.append(group)
         else:
             report("MJ308.exclude", compiled.excludes.node(number), one=one.name, other=other.name)
-
-
-def _names(body: Body) -> list[str]:
-    """The names of the shapes of a body: the body's name for the first, their own for the others."""
-    return [body.name, *(shape.name for shape in body.collisions[1:])] if body.collisions else []

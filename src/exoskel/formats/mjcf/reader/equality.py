@@ -11,8 +11,7 @@ from exoskel import spatial
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, strip_model
 from exoskel.formats.mjcf.reader.joint_chains import Screws, vector
-from exoskel.formats.mjcf.reader.model_groups import bodies_of
-from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts
+from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, bodies_of
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Joint, JointKind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector

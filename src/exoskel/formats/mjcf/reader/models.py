@@ -1,4 +1,7 @@
-"""Bodies and joints: from what MuJoCo has compiled to models of a scene."""
+"""Bodies and joints: from what MuJoCo has compiled to models of a scene.
+
+Bodies are grouped into models: one per tree, merged if a constraint connects trees or if they share a name prefix.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,135 @@ from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.generated_parts import (
     GeneratedParts,
+    common_model,
     joint_name,
     numbered_joint,
+    servo_frame,
     strip_model,
 )
-from exoskel.formats.mjcf.reader.joint_chains import ChainJoint, Screws, Segment, segments
-from exoskel.formats.mjcf.reader.model_groups import BodyGroup
+from exoskel.formats.mjcf.reader.joint_chains import EXACT, ChainJoint, Screws, Segment, segments, vector
 from exoskel.formats.mjcf.reader.shapes import ShapeReader
-from exoskel.scene.body import Body, Marker
+from exoskel.scene.body import Body, Marker, MarkerKind
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Drive, Joint, erp_cfm_from_spring
 from exoskel.scene.model import Model
-from exoskel.scene.pose import IDENTITY, Pose
-from exoskel.scene.shape import Shape
+from exoskel.scene.pose import IDENTITY, Pose, poses_from_matrices
+from exoskel.scene.shape import Shape, clamp_color
 from exoskel.scene.world import World
 from exoskel.spatial import Array
+
+WORLD = "world"
+_CONNECT, _WELD = 0, 1
+"""Values of mjtEq."""
+
+
+_SITE_KINDS: dict[int, MarkerKind] = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
+"""Of mjtGeom."""
+_DEFAULT_SITE_COLOR = (0.5, 0.5, 0.5, 1.0)
+
+
+class BodyGroup(Struct):
+    """The bodies of a model, by number; `prefix` is the prefix of their names, without the slash."""
+
+    name: str
+    prefix: str
+    bodies: list[int]
+
+
+def group_bodies(compiled: Compiled, generated: GeneratedParts) -> list[BodyGroup]:
+    """All models of a document, in the order of their first bodies, with one for the parts of the world body."""
+    roots = _roots(compiled)
+    trees: dict[int, list[int]] = {}
+    for number in range(1, len(compiled.parents)):
+        if number not in generated.bodies:
+            trees.setdefault(roots[number], []).append(number)
+    prefixes = {root: common_model([compiled.bodies.name(b) for b in tree]) for root, tree in trees.items()}
+    leader = _merge_trees(compiled, generated, roots, prefixes)
+    gathered: dict[int, list[int]] = {}
+    for root, tree in trees.items():
+        gathered.setdefault(leader[root], []).extend(tree)
+    taken = Names()
+    out = [_world(compiled, taken)] if _has_world_parts(compiled) else []
+    for root, bodies in gathered.items():
+        prefix = prefixes[root] or ""
+        name = unique_name(split_path(prefix)[0] if prefix else compiled.bodies.name(root) or f"model_{root}", taken)
+        taken.add(name)
+        out.append(BodyGroup(name, prefix, sorted(bodies)))
+    return out
+
+
+def _has_world_parts(compiled: Compiled) -> bool:
+    return bool(compiled.model.body_geomnum[0]) or bool(
+        (compiled.model.site_bodyid == 0).any() and not _has_only_motor_sites(compiled)
+    )
+
+
+def _has_only_motor_sites(compiled: Compiled) -> bool:
+    """Whether all sites of the world body belong to angular motors."""
+    model: Any = compiled.model
+    return all("/amotor/" in compiled.sites.name(i) for i in range(model.nsite) if int(model.site_bodyid[i]) == 0)
+
+
+def _world(compiled: Compiled, taken: Names) -> BodyGroup:
+    taken.add(WORLD)
+    return BodyGroup(WORLD, "", [0])
+
+
+def _roots(compiled: Compiled) -> list[int]:
+    roots = [0]
+    for number, parent in enumerate(compiled.parents[1:], start=1):
+        roots.append(roots[parent] if parent else number)
+    return roots
+
+
+def _merge_trees(
+    compiled: Compiled, generated: GeneratedParts, roots: list[int], prefixes: dict[int, str | None]
+) -> dict[int, int]:
+    """The first tree of the model that each tree belongs to."""
+    leader = {root: root for root in prefixes}
+
+    def find(root: int) -> int:
+        while leader[root] != root:
+            root = leader[root]
+        return root
+
+    def join(one: int, other: int) -> None:
+        low, high = sorted((find(one), find(other)))
+        leader[high] = low
+
+    first: dict[str, int] = {}
+    for root, prefix in prefixes.items():
+        if prefix is not None:
+            join(root, first.setdefault(prefix, root))
+    for one, other in _constrained_pairs(compiled, generated):
+        if roots[one] in leader and roots[other] in leader:
+            join(roots[one], roots[other])
+    return {root: find(root) for root in prefixes}
+
+
+def _constrained_pairs(compiled: Compiled, generated: GeneratedParts) -> list[tuple[int, int]]:
+    """Pairs of moving bodies that a constraint connects."""
+    model: Any = compiled.model
+    out = []
+    for number in range(model.neq):
+        if int(model.eq_type[number]) in (_CONNECT, _WELD) and number not in generated.equalities:
+            one, other = bodies_of(compiled, number)
+            if model.body_weldid[one] and model.body_weldid[other]:
+                out.append((one, other))
+    return out
+
+
+def bodies_of(compiled: Compiled, equality: int) -> tuple[int, int]:
+    """The two bodies of a connect or weld constraint, which may name sites instead."""
+    import mujoco
+
+    model: Any = compiled.model
+    ends = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+    if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
+        return int(model.site_bodyid[ends[0]]), int(model.site_bodyid[ends[1]])
+    return ends
+
 
 DOCUMENT = 0
 """A freshly read scene has one document."""
@@ -78,6 +194,11 @@ class ModelReader:
         self.screws = screws
         self.found = FoundParts()
         self._shared = self._mass_duplicates()
+        self._poses = poses_from_matrices(compiled.zero)
+        rotations = spatial.quaternion_matrix(self.mujoco.body_iquat)
+        principal = np.zeros((len(rotations), 3, 3))
+        principal[:, range(3), range(3)] = self.mujoco.body_inertia
+        self._moments = spatial.moment_entries(spatial.rotate_moment(rotations, principal))
         self._sites: dict[int, list[int]] = {}
         for site, body in enumerate(self.mujoco.site_bodyid.tolist()):
             self._sites.setdefault(body, []).append(site)
@@ -107,9 +228,10 @@ class ModelReader:
         name = self._unique(strip_model(written, group.prefix) if written else f"body_{number}")
         body = Body(
             name=name,
-            pose=Pose.from_matrix(self.compiled.zero[number]),
+            pose=self._poses[number],
             inertia=self._inertia(number),
             gravity=self._gravity(number, name),
+            soft=self.generated.skins.get(number),
             document=DOCUMENT,
             node=self.compiled.bodies.node(number),
         )
@@ -140,10 +262,7 @@ class ModelReader:
 
     def _moment(self, number: int) -> Moment:
         """The moments about the centre of mass in the body frame, as stated unless MuJoCo changed them."""
-        model = self.mujoco
-        rotation = spatial.quaternion_matrix(model.body_iquat[number])
-        tensor = spatial.rotate_moment(rotation, np.diag(model.body_inertia[number]))
-        out = spatial.moment_entries(tensor)
+        out = self._moments[number]
         full = self.compiled.full_inertias.get(number)
         if full is not None and np.isfinite(full[0]):
             stated = spatial.array(full)
@@ -195,9 +314,21 @@ class ModelReader:
             split = split_path(name)
             if len(split) == 4 and split[2] == "amotor":
                 continue
-            x, y, z = self.mujoco.site_pos[site].tolist()
-            called = (split[2] if len(split) == 3 else name) or f"site_{site}"
-            yield Marker(name=called, offset=(x, y, z), document=DOCUMENT, node=self.compiled.sites.node(site))
+            yield self._marker(site, (split[2] if len(split) == 3 else name) or f"site_{site}")
+
+    def _marker(self, site: int, name: str) -> Marker:
+        model = self.mujoco
+        color = tuple(float(str(one)) for one in model.site_rgba[site].astype(np.float32))  # as in the file
+        return Marker(
+            name=name,
+            offset=vector(model.site_pos[site]),
+            quaternion=tuple(model.site_quat[site].tolist()),
+            kind=_SITE_KINDS.get(int(model.site_type[site]), "sphere"),
+            size=vector(model.site_size[site]),
+            color=None if color == _DEFAULT_SITE_COLOR else clamp_color(color),  # type: ignore[arg-type]
+            document=DOCUMENT,
+            node=self.compiled.sites.node(site),
+        )
 
     # --- joints ---------------------------------------------------------------------------------------
 
@@ -205,7 +336,23 @@ class ModelReader:
         model, joints = self.mujoco, self.compiled.joints_of(number)
         chain = [ChainJoint(j, self.compiled.types[j], model.jnt_pos[j], model.jnt_axis[j]) for j in joints]
         written = bool(numbered_joint([self.compiled.joints.name(j) for j in joints]))
-        return segments(chain, self.screws, suspended=written and len(chain) == 3 and any(map(self._is_sprung, chain)))
+        suspended = written and len(chain) == 3 and any(map(self._is_sprung, chain))
+        found = segments(chain, self.screws, suspended=suspended)
+        for segment in found:
+            if len(segment.numbers) == 1 and segment.numbers[0] in self.generated.servos:
+                self._set_servo_frame(segment)
+        return found
+
+    def _set_servo_frame(self, segment: Segment) -> None:
+        """Set the joint frame of a ball or free joint to the axes of its servo."""
+        driven = segment.numbers[0]
+        actuators = self.generated.servos[driven]
+        rotation = servo_frame(self.compiled, driven, actuators)
+        if segment.kind == "free":  # forces act at the origin of the joint frame: their torque is position x force
+            gears = self.mujoco.actuator_gear[[actuators[3 + i] for i in range(3)]]
+            segment.anchor = vector(spatial.without_noise(0.5 * np.cross(gears[:, :3], gears[:, 3:]).sum(axis=0)))
+        if np.abs(rotation - np.eye(3)).max() > EXACT:
+            segment.rotation = rotation
 
     def _is_sprung(self, part: ChainJoint) -> bool:
         """Whether a slide has a spring or damper that ODE's ERP and CFM can express."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from math import prod
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
-from exoskel.formats.mjcf.names import GENERATED, restore_names
+from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_skins
 from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
@@ -41,8 +42,6 @@ class Unsupported(Struct, frozen=True):
 _NOT_PHYSICS, _PHYSICS = "MJ201", "MJ202"
 
 UNSUPPORTED: dict[str, Unsupported] = {
-    "camera": Unsupported(_NOT_PHYSICS, "a camera is"),
-    "light": Unsupported(_NOT_PHYSICS, "a light is"),
     "sensor": Unsupported(_NOT_PHYSICS, "a sensor is", is_section=True),
     "visual": Unsupported(_NOT_PHYSICS, "visual settings are"),
     "statistic": Unsupported(_NOT_PHYSICS, "statistics are"),
@@ -81,7 +80,6 @@ IGNORED_ATTRIBUTES: dict[str, dict[str, bool]] = {
     },
     "connect": {"solref": False, "solimp": False},
     "weld": {"solref": False, "solimp": False},
-    "site": {"type": False, "size": False, "rgba": False, "quat": False, "euler": False, "zaxis": False},
 }
 """Attributes that are ignored, and whether they change the physics beyond settings of an engine."""
 REMOVED_ATTRIBUTES = frozenset(_DELAY)
@@ -130,11 +128,10 @@ class MeshFile(Struct, frozen=True):
     path: str | None
 
 
-class PreparedDocument(Struct):
-    """The input of MuJoCo.  `nodes` are the document's nodes by line, `meshes` the mesh files by asset name."""
+class PreparedDocument(Struct, dict=True):
+    """The input of MuJoCo: its elements, one per line of its text.  `meshes` are the mesh files by asset name."""
 
-    text: str
-    nodes: list[int]
+    root: Fragment
     assets: dict[str, bytes]
     meshes: dict[str, MeshFile]
     inlined: dict[str, Fragment]
@@ -145,6 +142,17 @@ class PreparedDocument(Struct):
     """The folder in which mesh files must be; None if they may be anywhere."""
     name: str = ""
     """The name of the model."""
+    skins: dict[str, str] = {}
+    """The descriptions of soft skins that our writer adds, by the names of their bodies."""
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(line.start + line.ends for line in format_lines(self.root, _all_attributes)[0])
+
+    @cached_property
+    def nodes(self) -> list[int]:
+        """The document's nodes by line."""
+        return [fragment.node for fragment in self.root.iter()]
 
     def node(self, line: int) -> int:
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
@@ -174,6 +182,7 @@ class _Preparer:
         root = self._convert(tree, nodes)
         work = self._check_expansion(root)
         restore_names(root)
+        skins = stated_skins(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
         self._prune(root)
         for fragment in root.iter():
@@ -184,10 +193,9 @@ class _Preparer:
             key = "MJ203.physics" if IGNORED_ATTRIBUTES[tag][attribute] else "MJ203"
             self.report(key, found[0], attribute=attribute, word=attribute, tag=tag, repeats=repeats(len(found)))
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
-        text, numbers = _format_lines(root)
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(text, numbers, *files, flags, work, self.confined_to, name)
+        return PreparedDocument(root, *files, flags, work, self.confined_to, name, skins)
 
     def _check_expansion(self, root: Fragment) -> Workload:
         """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""
@@ -294,8 +302,10 @@ class _Preparer:
                 self._ignored.setdefault((fragment.tag, attribute), []).append(fragment.node)
                 if attribute in REMOVED_ATTRIBUTES:
                     del fragment.attributes[attribute]
-        if fragment.tag == "material":
+        if fragment.tag in ("material", "light"):
             fragment.attributes.pop("texture", None)
+        if fragment.tag == "light" and fragment.attributes.get("type") == "image":  # it would need a texture
+            del fragment.attributes["type"]
 
     # --- files ----------------------------------------------------------------------------------------
 
@@ -432,20 +442,39 @@ def _fragment(element: Tree, node: int) -> Fragment:
     return Fragment(tag_as_written(element), {str(k): str(v) for k, v in element.attrib.items()}, node)
 
 
-def _format_lines(root: Fragment) -> tuple[str, list[int]]:
-    """The text, one line per element with end tags on the last line of the element, and the nodes by line."""
-    lines: list[str] = []
-    nodes: list[int] = []
+class Line(Struct, gc=False):
+    """A line of text: the start tag of one element, and the end tags that follow it."""
+
+    start: str
+    ends: str = ""
+
+
+def format_lines(
+    root: Fragment, attributes: Callable[[Fragment], dict[str, str] | None]
+) -> tuple[list[Line], list[Fragment]]:
+    """One line per element, with end tags on the last line of the element, and the elements by line.
+
+    Elements whose `attributes` are None are omitted, with all that they contain.
+    """
+    lines: list[Line] = []
+    fragments: list[Fragment] = []
     waiting: list[Fragment | str] = [root]
     while waiting:
         found = waiting.pop()
         if isinstance(found, str):
-            lines[-1] += found
+            lines[-1].ends += found
             continue
-        text = "".join(f' {k}="{escape_attribute(v)}"' for k, v in found.attributes.items())
-        nodes.append(found.node)
-        lines.append(f"<{found.tag}{text}" + (">" if found.children else "/>"))
+        values = attributes(found)
+        if values is None:
+            continue
+        text = "".join(f' {k}="{escape_attribute(v)}"' for k, v in values.items())
+        fragments.append(found)
+        lines.append(Line(f"<{found.tag}{text}" + (">" if found.children else "/>")))
         if found.children:
             waiting.append(f"</{found.tag}>")
             waiting += found.children[::-1]
-    return "\n".join(lines), nodes
+    return lines, fragments
+
+
+def _all_attributes(fragment: Fragment) -> dict[str, str]:
+    return fragment.attributes

@@ -12,7 +12,7 @@ from exoskel import spatial
 from exoskel.diagnostics import repeats
 from exoskel.formats.mjcf.reader.compiled import Compiled, transforms
 from exoskel.formats.mjcf.reader.preprocessor import NO_COLOUR, Fragment
-from exoskel.scene.pose import Pose
+from exoskel.scene.pose import Pose, poses_from_matrices
 from exoskel.scene.shape import (
     Bounds,
     Box,
@@ -60,6 +60,7 @@ class ShapeReader:
         self.report = report
         self.limits = limits
         self._places = transforms(self.model.geom_pos, self.model.geom_quat)
+        self._poses = _shape_poses(self._places)
         self._geometries: dict[tuple[str, int], Geometry | None] = {}
         self._extents: dict[str, Bounds | None] = {}
 
@@ -69,13 +70,14 @@ class ShapeReader:
         geometry = self._geometry(kind, number, node)
         if geometry is None:
             return None
-        place = self._places[number]
+        pose = self._poses[number]
         if kind == "mesh":
             mesh = int(self.model.geom_dataid[number])
-            place = place @ spatial.inverse(transforms(self.model.mesh_pos[mesh], self.model.mesh_quat[mesh]))
+            frame = transforms(self.model.mesh_pos[mesh], self.model.mesh_quat[mesh])
+            pose = _shape_poses((self._places[number] @ spatial.inverse(frame))[None])[0]
         return Shape(
             geometry=geometry,
-            pose=Pose.from_matrix(_snap_identity(place)),
+            pose=pose,
             color=self._color(number),
             name=self.compiled.geoms.name(number),
             friction=self._friction(number),
@@ -195,9 +197,8 @@ def _inline_mesh(fragment: Fragment) -> TriMesh | None:
     return TriMesh(vertices, np.array(given["face"].split(), dtype=np.int64).reshape(-1, 3))
 
 
-def _snap_identity(place: Array) -> Array:
-    """Replace a rotation that differs from the identity by rounding only."""
-    if np.abs(place[:3, :3] - np.eye(3)).max() < 1e-15:
-        place = place.copy()
-        place[:3, :3] = np.eye(3)
-    return place
+def _shape_poses(places: Array) -> list[Pose]:
+    """The poses of transforms, with no rotation where it differs from the identity by rounding only."""
+    snapped = places.copy()
+    snapped[np.abs(places[:, :3, :3] - np.eye(3)).max(axis=(1, 2)) < 1e-15, :3, :3] = np.eye(3)
+    return poses_from_matrices(snapped)

@@ -74,11 +74,12 @@ TOPICS = (
         warning("SK050.missing", "<inertia> has no <mass>; 1 kg is used", "", "throws an exception"),
         warning("SK050.zero", "the mass is 0", "", "accepts it with a warning"),
         error("SK050.negative", "the mass is negative: {found}", "", "accepts it with a warning"),
+        error("SK050.soft", "the mass of the soft skin is negative: {found}; 0 is used"),
     ),
     Topic(
         "SK051",
         "Incomplete moment of inertia",
-        "`moment_of_inertia` has six entries. By DART's old wiki, a missing entry of the diagonal is 1, and any other "
+        "`moment_of_inertia` has six entries. In DART's old wiki, a missing entry on the diagonal is 1, and any other "
         "is 0; DART requires all six.",
         warning("SK051.off_diagonal", "<moment_of_inertia> has no <{element}>; 0 is used", "", "throws an exception"),
         warning("SK051.diagonal", "<moment_of_inertia> has no <{element}>; 1 is used", "", "throws an exception"),
@@ -183,7 +184,7 @@ TOPICS = (
         warning(
             "SK061",
             "{count} geometries in one shape; the {kind} is used",
-            "use one shape for each",
+            "use one shape for each geometry",
             "silently does the same",
         ),
     ),

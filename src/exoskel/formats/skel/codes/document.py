@@ -193,8 +193,8 @@ TOPICS = (
     Topic(
         "SK020",
         "Missing element",
-        "The element requires this child. DART's old wiki gives the dimensions of boxes, ellipsoids and cylinders "
-        "defaults, which DART never implemented. They are used, except in the reading `dart`.",
+        "The element requires this child. DART's old wiki states defaults for the dimensions of boxes, ellipsoids and "
+        "cylinders. DART never implemented them. They are used, except in the reading `dart`.",
         error("SK020", "<{parent}> has no <{element}>", "", "throws an exception without a line number"),
         warning("SK020.scale", "<mesh> has no <scale>; 1 1 1 is used", "", "throws an exception"),
         warning("SK020.size", "<{parent}> has no <size>; 1 1 1 is used", "", "throws an exception"),
@@ -253,9 +253,9 @@ TOPICS = (
     Topic(
         "SK026",
         "Number is not finite",
-        "`nan` is never valid; infinities are valid only as limits. An invalid value counts as absent. Files read as "
-        "DART reads them are different: the frame of a joint that is not finite becomes that of its parent, and a body "
-        "whose joint has an axis that is not finite stays at the frame of its parent.",
+        "`nan` is never valid; infinities are valid only as limits. An invalid value counts as absent. In the reading "
+        "`dart`, a joint frame that is not finite becomes the frame of the parent, and a body whose joint axis is not "
+        "finite has the frame of its parent.",
         error(
             "SK026",
             "'{token}' is not a finite number",

@@ -267,8 +267,9 @@ TOPICS = (
         "Limits not enforced by DART",
         "DART stores position and velocity limits, and enforces them only if a program enables this for a "
         "joint. Reading `written` enforces the limits; reading `dart` stores them. A servo is an exception: in both "
-        "readings, and in DART, it drives its joint no faster and no further than the limits.",
+        "readings, and in DART, it stops at the limits.",
         info("SK089", "joint '{joint}' has {kinds} limits", "", "does not enforce them by default"),
+        info("SK089.servo", "joint '{joint}' has {kinds} limits", "", "the servo stops at them"),
     ),
     Topic(
         "SK090",
@@ -284,7 +285,7 @@ TOPICS = (
         info(
             "SK091",
             "DART up to 6.16 interprets the initial velocity differently",
-            "use --free-velocity-axes child (free_velocity_axes=) to read it as they do",
+            "use --free-velocity-axes child (free_velocity_axes=) to read it like them",
         ),
     ),
     Topic(

@@ -1,1 +1,1 @@
-"""The parts of the reader that certifies what was written."""
+"""The parts of the USD reader."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
-from exoskel.formats.usd.reader.prim_values import Values, apis, name_of, target, targets, values
+from exoskel.formats.usd.mapping import SKIN
+from exoskel.formats.usd.reader.prim_index import Values, apis, custom_data, name_of, target, targets, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
@@ -20,6 +21,7 @@ from exoskel.spatial import Array
 SITE, COLLIDER = "NewtonSiteAPI", "PhysicsCollisionAPI"
 _DISPLAYED = ("primvars:displayColor", "primvars:displayOpacity")
 _SHADED = ("inputs:diffuseColor", "inputs:opacity")
+_CONTACT = ("physics:dynamicFriction", "physics:restitution")
 _SIZES = ("size", "radius", "height")
 _SHAPE_ATTRIBUTES = (
     "xformOp:translate",
@@ -41,6 +43,8 @@ class ShapeReader:
         """By the path of the prim."""
         self._meshes: dict[str, TriMesh] = {}
         self._materials: dict[str, Color | None] = {}
+        self._contacts: dict[str, tuple[float | None, float | None]] = {}
+        """Friction and restitution, by the path of the material."""
         self._places: list[tuple[float, ...]] = []
 
     def read(self, prim: Any, body: Body) -> None:
@@ -48,13 +52,14 @@ class ShapeReader:
         for one in prim.nameChildren:
             known = _PRIMITIVES.get(one.typeName)
             schemas = apis(one)
-            if (known is None and one.typeName != "Mesh") or SITE in schemas:
+            if (known is None and one.typeName != "Mesh") or SITE in schemas or SKIN in custom_data(one):
                 continue
             found = values(one, _SHAPE_ATTRIBUTES if known is not None else _MESH_ATTRIBUTES)
             is_solid = COLLIDER in schemas
             geometry = known(found) if known is not None else self._mesh(one, found)
             shape = Shape(geometry=geometry, name=name_of(one), color=self._color(one, found) if not is_solid else None)
             shape.collidable = bool(found.get("physics:collisionEnabled", True))
+            self._read_contact(one, shape)
             (body.collisions if is_solid else body.visuals).append(shape)
             self.found[str(one.path)] = shape
             self._places.append((*found.get("xformOp:translate", _ZERO), *found.get("xformOp:orient", _ONE)))
@@ -78,6 +83,17 @@ class ShapeReader:
                 points, np.array(mesh_values["faceVertexIndices"], dtype=np.int64).reshape(-1, 3)
             )
         return self._meshes[path]
+
+    def _read_contact(self, prim: Any, shape: Shape) -> None:
+        """Read the friction and restitution of a shape, if it has a physics material of its own."""
+        material = target(prim, "material:binding:physics")
+        if not material:
+            return
+        if material not in self._contacts:
+            found = values(self.layer.GetPrimAtPath(material), _CONTACT)
+            friction, restitution = (found.get(name) for name in _CONTACT)
+            self._contacts[material] = friction, restitution
+        shape.friction, shape.restitution = self._contacts[material]
 
     def _color(self, prim: Any, found: Values) -> Color | None:
         """The colour of a shape, which is stated twice; None if the two differ."""
@@ -155,13 +171,16 @@ class BodyReader:
     def read(self, prim: Any) -> Body:
         found = values(prim, _BODY_ATTRIBUTES)
         body = Body(name=name_of(prim), gravity=not found.get("physxRigidBody:disableGravity", False))
-        self.number[str(prim.path)] = len(self.bodies)
-        others = targets(prim, FILTERED_PAIRS)
-        if others:
-            self.filtered[len(self.bodies)] = others
+        self.add(str(prim.path), body, found, targets(prim, FILTERED_PAIRS))
+        return body
+
+    def add(self, path: str, body: Body, found: Values, filtered: list[str]) -> None:
+        """Add a body with its values, in m, kg and degrees, and the paths of bodies that it does not collide with."""
+        self.number[path] = len(self.bodies)
+        if filtered:
+            self.filtered[len(self.bodies)] = filtered
         self.bodies.append(body)
         self._found.append(found)
-        return body
 
     def by_path(self) -> dict[str, Body]:
         """The bodies by the paths of their prims."""

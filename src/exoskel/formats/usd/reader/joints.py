@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.usd.reader.bodies import BodyReader
-from exoskel.formats.usd.reader.prim_values import Values, custom_data, name_of, target, values
+from exoskel.formats.usd.reader.prim_index import Values, custom_data, name_of, target, values
 from exoskel.formats.usd.writer.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.writer.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
@@ -128,7 +128,7 @@ _SINGLE: dict[str, JointKind] = {
     "PhysicsPrismaticJoint": "prismatic",
     "PhysicsSphericalJoint": "ball",
 }
-_GENERIC: dict[tuple[str, ...], JointKind] = {
+GENERIC: dict[tuple[str, ...], JointKind] = {
     TRANSLATIONS: "translational",
     ("transX", "transY"): "translational2d",
     ("transX", "transY", "rotZ"): "planar",
@@ -142,7 +142,11 @@ _GENERIC: dict[tuple[str, ...], JointKind] = {
 _FRAMES = tuple(f"physics:local{word}{side}" for word in ("Pos", "Rot") for side in "01")
 _FLAGS = ("physics:axis", "physics:excludeFromArticulation", "physics:collisionEnabled")
 _LIMITS = ("physics:lowerLimit", "physics:upperLimit", "newton:velocityLimit")
-_FORCES = ("newton:friction", "newton:damping", "mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max")
+_FORCES = (
+    *("newton:friction", "newton:damping", "newton:armature"),
+    *("mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max"),
+)
+_RESISTANCES = ("friction", "damping", "armature")
 _MIMIC = ("newton:mimicCoef0", "newton:mimicCoef1")
 
 
@@ -180,6 +184,25 @@ class JointRow(Struct):
     child: int
 
 
+class JointSource(Struct):
+    """A joint as a file states it: its schema, values and custom data, and the numbers of its bodies (-1: the world).
+
+    A joint is `reversed` if its first body is the child.  `leader` is the path of the joint that it mimics.
+    """
+
+    path: str
+    name: str
+    type: str
+    found: Values
+    custom: dict[str, str]
+    parent: int
+    child: int
+    leader: str = ""
+    is_reversed: bool = False
+    is_loop: bool = False
+    node: int = -1
+
+
 class JointReader:
     """The joints of one world."""
 
@@ -191,41 +214,55 @@ class JointReader:
 
     def read(self, scope: Any) -> list[Joint]:
         """Read the joints of one model, in the order of its scope."""
-        names: dict[str, str] = {}
-        mimics: list[tuple[Joint, str, Values, float]] = []
+        return self.create([self._source(prim) for prim in (scope.nameChildren if scope is not None else ())])
+
+    def _source(self, prim: Any) -> JointSource:
+        found = values(prim, _ATTRIBUTES.get(prim.typeName))
+        above = target(prim, "physics:body0")
+        return JointSource(
+            path=str(prim.path),
+            name=name_of(prim),
+            type=prim.typeName,
+            found=found,
+            custom=custom_data(prim),
+            parent=self.bodies.number[above] if above else -1,
+            child=self.bodies.number[target(prim, "physics:body1")],
+            leader=target(prim, "newton:mimicJoint"),
+            is_loop=bool(found.get("physics:excludeFromArticulation", False)),
+        )
+
+    def create(self, sources: Sequence[JointSource]) -> list[Joint]:
+        """Create the joints of one model, in their order."""
+        names = {source.path: source.name for source in sources}
         made: list[Joint] = []
-        for prim in scope.nameChildren if scope is not None else ():
-            joint, plan_, found = self._joint(prim)
-            names[str(prim.path)] = joint.name
+        for source in sources:
+            joint, axis_plan = self._joint(source)
             made.append(joint)
-            leader = target(prim, "newton:mimicJoint")
-            if leader:
-                mimics.append((joint, leader, found, _unit(plan_.freedoms[0])))
-        for joint, leader, found, unit in mimics:
-            offset = unit * float(found.get("newton:mimicCoef0", 0.0))
-            joint.mimic = Mimic(names[leader], float(found.get("newton:mimicCoef1", 1.0)), offset)
+            if source.leader in names and axis_plan.freedoms:
+                offset = _unit(axis_plan.freedoms[0]) * float(source.found.get("newton:mimicCoef0", 0.0))
+                factor = float(source.found.get("newton:mimicCoef1", 1.0))
+                joint.mimic = Mimic(names[source.leader], factor, offset)
         return made
 
-    def _joint(self, prim: Any) -> tuple[Joint, AxisPlan, Values]:
-        found, custom = values(prim, _ATTRIBUTES.get(prim.typeName)), custom_data(prim)
-        child = self.bodies.number[target(prim, "physics:body1")]
-        above = target(prim, "physics:body0")
-        parent = self.bodies.number[above] if above else -1
-        joint = _create_joint(prim, found, custom, self.bodies.bodies[child])
-        joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
+    def _joint(self, source: JointSource) -> tuple[Joint, AxisPlan]:
+        found = source.found
+        joint = _create_joint(source, self.bodies.bodies[source.child])
+        joint.parent = self.bodies.bodies[source.parent] if source.parent >= 0 else None
         joint.collide_connected = bool(found.get("physics:collisionEnabled", False))
         if joint.parent is not None and not joint.collide_connected:
             self.non_colliding.append((joint.parent, joint.child))
         made = plan(joint) or _NO_AXES
-        _set_dynamics(joint, made, found, is_generic=prim.typeName == "PhysicsJoint")
+        _set_dynamics(joint, made, found, is_generic=source.type == "PhysicsJoint")
         frames = [(*found[f"physics:localPos{side}"], *found[f"physics:localRot{side}"]) for side in "01"]
-        self.rows.append(JointRow(joint, made, frames[0], frames[1], parent, child))
-        return joint, made, found
+        if source.is_reversed:  # the axes point the other way, so that positions and limits have the same signs
+            frames.reverse()
+            joint.axes = tuple((-x, -y, -z) for x, y, z in joint.axes)
+        self.rows.append(JointRow(joint, made, frames[0], frames[1], source.parent, source.child))
+        return joint, made
 
-    def floating_joint(self, prim: Any, *, static: bool) -> Joint:
-        """The joint of a body that has no joint in the file."""
-        custom = custom_data(prim)
-        child = self.bodies.number[str(prim.path)]
+    def floating_joint(self, path: str, custom: dict[str, str], *, static: bool) -> Joint:
+        """The joint of the body at a path, which has no joint in the file."""
+        child = self.bodies.number[path]
         parent = self.bodies.number[custom["exoskelParent"]] if "exoskelParent" in custom else -1
         body = self.bodies.bodies[child]
         joint = Joint(
@@ -302,10 +339,11 @@ def sort_joints(model: Model, joints: list[Joint]) -> list[Joint]:
     return [*ordered.values(), *(joint for joint in joints if joint.loop)]
 
 
-def _create_joint(prim: Any, found: Values, custom: dict[str, str], child: Body) -> Joint:
+def _create_joint(source: JointSource, child: Body) -> Joint:
     """Create a joint by its free axes; the custom data selects among equivalent kinds."""
+    found, custom = source.found, source.custom
     axes: tuple[Vector, ...] = ()
-    kind = _SINGLE.get(prim.typeName) or _GENERIC[_moving(found)]
+    kind = _SINGLE.get(source.type) or GENERIC[free_axes(found)]
     swapped = custom.get("exoskelSwapped") == "true"
     if kind == "universal" and custom.get("exoskelKind") == "hinge2":
         kind = "hinge2"  # without suspension
@@ -313,13 +351,13 @@ def _create_joint(prim: Any, found: Values, custom: dict[str, str], child: Body)
         axes = (_UNITS[found.get("physics:axis", "X")],)
     elif kind in ("universal", "hinge2"):
         axes = (_Y, _X) if swapped else (_X, _Y)
-    joint = Joint(name=name_of(prim), kind=kind, child=child, axes=axes, swapped=swapped)
+    joint = Joint(name=source.name, kind=kind, child=child, axes=axes, swapped=swapped)
     joint.order = custom.get("exoskelOrder", "xyz")
-    joint.loop = bool(found.get("physics:excludeFromArticulation", False))
+    joint.loop = source.is_loop
     return joint
 
 
-def _moving(found: Values) -> tuple[str, ...]:
+def free_axes(found: Values) -> tuple[str, ...]:
     """The free axes: a lower limit above the upper one locks an axis."""
     return tuple(
         name
@@ -329,9 +367,9 @@ def _moving(found: Values) -> tuple[str, ...]:
 
 
 def _set_dynamics(joint: Joint, made: AxisPlan, found: Values, *, is_generic: bool) -> None:
-    friction, damping = (float(found.get(f"newton:{word}", 0.0)) for word in ("friction", "damping"))
-    for dof in joint.dofs if friction or damping else ():
-        dof.friction, dof.damping = friction, damping / radians(1.0)
+    friction, damping, armature = (float(found.get(f"newton:{word}", 0.0)) for word in _RESISTANCES)
+    for dof in joint.dofs if friction or damping or armature else ():
+        dof.friction, dof.damping, dof.armature = friction, damping / radians(1.0), armature
     _set_bounds(joint, found)
     for freedom in made.freedoms:
         if freedom.coordinate is not None:

@@ -201,7 +201,7 @@ class JointWriter:
             return (dof.velocity if joint.actuator == "acceleration" else 0.0), inf
         if joint.actuator == "servo":
             self.output.add_loss(joint, CATALOGUE["US203"], "actuator", "force_limits", "drives")
-            return 0.0, self._larger(joint, "force_limits", "the force of a motor", dof.force_limits)
+            return 0.0, self._larger(joint, "force_limits", "the force limit of a motor", dof.force_limits)
         place = freedom.coordinate or 0
         drive = joint.drives[place] if place < len(joint.drives) else None
         if drive is None or not drive.max_force:
@@ -239,9 +239,14 @@ class JointWriter:
             _apply(prim, "NewtonJointAPI", "MjcJointAPI")
             prim.properties["float newton:friction"] = friction
             prim.properties["uniform double mjc:frictionloss"] = friction
+        if any(dof.armature for dof in rows):
+            armature = self._mean(joint, "armature", "armature", [dof.armature for dof in rows])
+            _apply(prim, "NewtonJointAPI", "MjcJointAPI")
+            prim.properties["float newton:armature"] = armature
+            prim.properties["uniform double mjc:armature"] = armature
         if any(dof.velocity_limits != UNLIMITED for dof in rows):
-            most = [self._larger(joint, "velocity_limits", "a limit of velocity", dof.velocity_limits) for dof in rows]
-            fastest = self._mean(joint, "velocity_limits", "a limit of velocity", most)
+            most = [self._larger(joint, "velocity_limits", "the velocity limit", dof.velocity_limits) for dof in rows]
+            fastest = self._mean(joint, "velocity_limits", "the velocity limit", most)
             _apply(prim, "NewtonJointAPI")
             is_angular = "r" in joint.motion
             prim.properties["float newton:velocityLimit"] = degrees(fastest) if is_angular else fastest

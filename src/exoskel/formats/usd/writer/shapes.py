@@ -9,8 +9,9 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
-from exoskel.formats.usd.mapping import SHAPES
+from exoskel.formats.usd.mapping import SHAPES, SKIN
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, Properties, Varying
+from exoskel.scene.body import SoftBody
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
     Box,
@@ -28,27 +29,37 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
+from exoskel.scene.soft_skin import soft_skin
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import Surface, Surfaces
 from exoskel.spatial import Array
 
 FRICTION = 1.0
-"""The friction of all contacts, DART's default."""
+"""The friction of shapes that state none, DART's default."""
 SCOPE = "Looks"
 
 
 class MaterialWriter:
-    """The materials of one world, one for each colour."""
+    """The materials of one world: one for each colour, and one for each friction and restitution."""
 
     def __init__(self, world: str) -> None:
         self.path = f"{world}/{SCOPE}"
         self.names = Identifiers(("contact",))
         self.found: dict[Color, PrimPath] = {}
+        self.contacts: dict[tuple[float, float], PrimPath] = {(FRICTION, 0.0): self.contact}
 
     @property
     def contact(self) -> PrimPath:
-        """The material of all colliders."""
+        """The material of colliders that state neither friction nor restitution."""
         return PrimPath(f"{self.path}/contact")
+
+    def of_contact(self, shape: Shape) -> PrimPath:
+        """The material of the friction and restitution of a shape, created on first use."""
+        key = (FRICTION if shape.friction is None else shape.friction, shape.restitution or 0.0)
+        path = self.contacts.get(key)
+        if path is None:
+            path = self.contacts[key] = PrimPath(f"{self.path}/{self.names.unique('contact', 'contact')}")
+        return path
 
     def of(self, color: Color) -> PrimPath:
         """The material of a colour, created on first use."""
@@ -58,13 +69,18 @@ class MaterialWriter:
         return path
 
     def prim(self) -> Prim:
-        contact = Prim("Material", "contact", apis=["PhysicsMaterialAPI"])
-        contact.properties |= {
-            "float physics:staticFriction": FRICTION,
-            "float physics:dynamicFriction": FRICTION,
-            "float physics:restitution": 0.0,
-        }
-        return Prim("Scope", SCOPE, children=[contact, *(_material(*one) for one in self.found.items())])
+        contacts = [_contact_material(*key, path) for key, path in self.contacts.items()]
+        return Prim("Scope", SCOPE, children=[*contacts, *(_material(*one) for one in self.found.items())])
+
+
+def _contact_material(friction: float, restitution: float, path: PrimPath) -> Prim:
+    made = Prim("Material", path.rpartition("/")[2], apis=["PhysicsMaterialAPI"])
+    made.properties |= {
+        "float physics:staticFriction": friction,
+        "float physics:dynamicFriction": friction,
+        "float physics:restitution": restitution,
+    }
+    return made
 
 
 def _material(color: Color, path: PrimPath) -> Prim:
@@ -85,6 +101,9 @@ def _material(color: Color, path: PrimPath) -> Prim:
 
 MESHES = "Meshes"
 """The root prim of meshes that are used more than once."""
+_NORMAL_ERRORS = 1e3
+"""How much larger the rounding errors of normals are than those of unit vectors: edges are differences."""
+_SKIN_COLOR = (0.9, 0.55, 0.6, 0.55)
 _PLANE_SIZE = 100.0
 """The drawn size of a plane, m."""
 _NO_TRANSLATION, _NO_ROTATION = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
@@ -117,7 +136,7 @@ class ShapeWriter:
             _add_color(made, shape.color, looks)
         return made
 
-    def collider(self, shape: Shape, name: str, *, is_hidden: bool) -> Prim | None:
+    def collider(self, shape: Shape, name: str, looks: MaterialWriter, *, is_hidden: bool) -> Prim | None:
         """The prim of a collision shape; hidden if the body has visual shapes."""
         made = self._gprim(shape, name, is_visual=False)
         if made is None:
@@ -129,8 +148,22 @@ class ShapeWriter:
             made.properties["uniform token physics:approximation"] = "convexHull" if hull else "none"
         if not shape.collidable:
             made.properties["bool physics:collisionEnabled"] = False
+        if shape.friction is not None or shape.restitution is not None:
+            made.apis.append("MaterialBindingAPI")
+            made.properties["rel material:binding:physics"] = looks.of_contact(shape)
         if is_hidden:
             made.properties["uniform token purpose"] = "guide"
+        return made
+
+    def skin(self, soft: SoftBody, name: str, looks: MaterialWriter) -> Prim:
+        """The prim of the skin of a soft body at rest, which is not a shape of the scene."""
+        skin = soft_skin(soft)
+        surface = self.surfaces.of(TriMesh(skin.points, skin.faces))
+        assert surface is not None
+        made = Prim(
+            "Mesh", name, properties=_triangles(surface, is_visual=True), metadata={"customData": {SKIN: "true"}}
+        )
+        _add_color(made, _SKIN_COLOR, looks)
         return made
 
     def meshes(self) -> Prim | None:
@@ -265,7 +298,7 @@ def _triangles(surface: Surface, is_visual: bool) -> Properties:
         "point3f[] points": spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)),
     }
     if is_visual:
-        properties["normal3f[] normals"] = spatial.without_noise(surface.normals)
+        properties["normal3f[] normals"] = spatial.without_noise(surface.normals, _NORMAL_ERRORS)
         if surface.colors is not None:
             properties["color3f[] primvars:displayColor"] = Varying(surface.colors[:, :3])
             properties["float[] primvars:displayOpacity"] = Varying(surface.colors[:, 3])

@@ -30,7 +30,7 @@ TOPICS = (
     Topic(
         "X604",
         "Nothing to adjust",
-        "`adjust` scales the mass before it. Without one, the geoms of the body are used with equal "
+        "`adjust` scales the mass before it. If there is no such mass, the geoms of the body are used with equal "
         "density; PyODE uses a sphere of radius 1.",
         message_with_severities(
             "X604", "W/W", "<adjust> has nothing to adjust: {rule}", "add a <mass_shape>", "uses a sphere of radius 1"
@@ -168,7 +168,7 @@ TOPICS = (
     Topic(
         "X709",
         "Obsolete name",
-        "Only one reader knows each of these names.",
+        "Only one of the XODE readers supports this name.",
         message_with_severities(
             "X709.capsule", "E/W", "only one reader uses the name <capsule>", "use <cappedCylinder>"
         ),
@@ -202,7 +202,7 @@ TOPICS = (
     Topic(
         "X804",
         "Missing anchor",
-        "Joints of this type have an anchor. Without one, the origin of the joint's frame is used.",
+        "Joints of this type have an anchor. If it is missing, the origin of the joint's frame is used.",
         message_with_severities(
             "X804",
             "W/W",
@@ -262,8 +262,8 @@ TOPICS = (
     Topic(
         "X810",
         "Parameter out of range",
-        "Exoskel ignores the parameter. ODE ignores `FMax` and `FudgeFactor` out of range, but uses any value of the "
-        "others; so does the dialect `pyode`.",
+        "Exoskel ignores the parameter. ODE ignores only `FMax` and `FudgeFactor` out of range, and uses any value of "
+        "other parameters. The dialect `pyode` does the same.",
         message_with_severities("X810", "E/W", "{name} is {value}, but must be {range}; it is ignored"),
         message_with_severities("X810.kept", "E/W", "{name} is {value}, but should be {range}"),
     ),

@@ -25,7 +25,7 @@ TOPICS = (
     Topic(
         "X103",
         "Missing version",
-        "The specification requires a version; 1.0r22 is assumed. PyODE writes documents without one.",
+        "The specification requires a version; 1.0r22 is assumed. PyODE writes documents without a version.",
         message_with_severities("X103", "E/W", "<xode> has no version", 'add version="1.0r22"', "ignores the version"),
     ),
     Topic(
@@ -49,7 +49,7 @@ TOPICS = (
     Topic(
         "X106",
         "Namespace",
-        "XODE elements have no namespace. These are read as if they had none.",
+        "XODE elements have no namespace. The elements are read as if they had no namespace.",
         message_with_severities("X106", "E/W", "<{element}> is in the namespace '{namespace}'", "remove the namespace"),
     ),
     Topic(
@@ -98,8 +98,8 @@ TOPICS = (
     Topic(
         "X204",
         "Duplicate element",
-        "Where only one element is allowed, the first is used; of two masses of a body, the last. A second "
-        "shape or joint type is an error.",
+        "Where only one element is allowed, the first is used. If a body has several masses, the last is used. A "
+        "second shape or joint type is an error.",
         message_with_severities("X204", "E/W", "duplicate <{element}>; the first, on line {line}, is used"),
         message_with_severities(
             "X204.mass",

@@ -1,0 +1,236 @@
+"""`exoskel doctor` and `exoskel engines`: what is installed and works, and the physics engines."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Struct, structs
+
+from exoskel.cli import terminal
+from exoskel.cli.parameters import Argument
+from exoskel.diagnostics import printable
+from exoskel.version import __version__
+
+Status = Literal["ok", "missing", "failed"]
+_MARKS: dict[Status, str] = {"ok": "green", "missing": "yellow", "failed": "bold red"}
+_SAMPLE = "dart://sample/skel/pendulum.skel"
+_SECONDS = 120.0
+_DEVELOPMENT = "dev"
+_EGL = "sudo apt-get install libegl1 libgl1-mesa-dri"
+_BROWSERS = ("firefox", "chromium", "chromium-browser", "google-chrome", "microsoft-edge", "brave-browser")
+
+
+class InstalledPart(Struct, frozen=True):
+    """One thing that was looked for: what it is, whether it works, and the line that installs it."""
+
+    group: str
+    name: str
+    status: Status
+    detail: str
+    install: str = ""
+
+
+def doctor(*, json: Annotated[bool, Argument(help="Print the results as JSON.")] = False) -> int:
+    """Check versions, optional packages, engines, rendering, GPU and browser. Engines are tried for one step.
+
+    Exit code 0: everything that is installed works. 1: something that is installed or required does not work.
+    """
+    parts: list[InstalledPart] = []
+    checks: tuple[tuple[str, Callable[[], Iterator[InstalledPart]]], ...] = (
+        ("looking for packages", _system),
+        ("looking for packages", _packages),
+        ("trying engines", _engines),
+        ("trying to render", _graphics),
+    )
+    for label, look in checks:
+        with terminal.spinner(label):
+            parts += look()
+    if json:
+        terminal.write_json([structs.asdict(one) for one in parts])
+    else:
+        _show(parts)
+    return int(any(one.status == "failed" for one in parts))
+
+
+def _system() -> Iterator[InstalledPart]:
+    yield InstalledPart("system", "exoskel", "ok", __version__)
+    yield InstalledPart("system", "python", "ok", f"{platform.python_version()} ({sys.executable})")
+    yield InstalledPart("system", "platform", "ok", platform.platform())
+
+
+# --- packages ---------------------------------------------------------------------------------------------
+
+
+def _packages() -> Iterator[InstalledPart]:
+    """The packages that Exoskel needs, and those of its extras."""
+    for name, extra in _requirements():
+        version = _version(name)
+        group = f"extra {extra}" if extra else "required"
+        install = f"pip install 'exoskel[{extra}]'" if extra else f"pip install {name}"
+        if version is not None:
+            yield InstalledPart(group, name, "ok", version)
+        else:
+            yield InstalledPart(group, name, "missing" if extra else "failed", "not installed", install)
+
+
+def _requirements() -> list[tuple[str, str]]:
+    """The names of required packages with the extras that need them, each once; an empty extra is always needed."""
+    try:
+        lines = metadata.requires("exoskel") or []
+    except metadata.PackageNotFoundError:  # the source is on the path, but not installed
+        return []
+    found: dict[tuple[str, str], None] = {}
+    for line in lines:
+        name = re.match(r"[\w.-]+", line)
+        extra = re.search(r"extra\s*==\s*[\"']([\w-]+)", line)
+        if name and (extra is None or extra[1] != _DEVELOPMENT):
+            found[name[0], extra[1] if extra else ""] = None
+    return sorted(found, key=lambda one: (one[1] != "", one[1]))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+# --- trials in child processes ----------------------------------------------------------------------------
+
+
+_STEP = "import sys, exoskel; exoskel.Simulation(exoskel.load({sample!r}), engine={engine!r}).step()"
+
+
+def _engines() -> Iterator[InstalledPart]:
+    """Every engine, with a step in a process of its own: engines can crash."""
+    from exoskel.engines.mujoco.warp import WARP
+    from exoskel.engines.registry import ENGINES
+
+    gpu = _gpu()
+    for engine in ENGINES.values():
+        version = engine.version
+        if version is None:
+            yield InstalledPart("engines", engine.name, "missing", "not installed", engine.install)
+        elif engine is WARP and gpu.status != "ok":
+            yield InstalledPart("engines", engine.name, "ok", f"{version}; not tried without a GPU")
+        else:
+            problem = _try([sys.executable, "-P", "-c", _STEP.format(sample=_SAMPLE, engine=engine.name)])
+            detail = f"{version}; {problem or 'one step works'}"
+            status: Status = "failed" if problem else "ok"
+            yield InstalledPart("engines", engine.name, status, detail, engine.install if problem else "")
+    yield gpu
+
+
+def _gpu() -> InstalledPart:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return InstalledPart("hardware", "GPU", "missing", "no NVIDIA driver found", "https://www.nvidia.com/drivers")
+    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return InstalledPart("hardware", "GPU", "failed", f"nvidia-smi does not answer: {error}")
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        reason = (done.stdout + done.stderr).strip().splitlines()
+        return InstalledPart("hardware", "GPU", "missing", reason[-1] if reason else "nvidia-smi finds no GPU")
+    return InstalledPart("hardware", "GPU", "ok", "; ".join(lines))
+
+
+def _graphics() -> Iterator[InstalledPart]:
+    """Rendering without a display, and a browser for the viewer."""
+    from exoskel.source.atomic_write import TemporaryFolder
+
+    folder = TemporaryFolder()
+    picture = str(Path(folder.path) / "trial.png")
+    arguments = ("render", _SAMPLE, "--out", picture, "--size", "64x48", "--renderer", "mujoco")
+    problem = _try([sys.executable, "-P", "-m", "exoskel", *arguments])
+    if problem:
+        yield InstalledPart("hardware", "EGL", "missing", f"{problem}; the software renderer is used", _EGL)
+    else:
+        yield InstalledPart("hardware", "EGL", "ok", "MuJoCo renders")
+    yield _browser()
+
+
+def _browser() -> InstalledPart:
+    import webbrowser
+
+    try:
+        name = getattr(webbrowser.get(), "name", "") or "the default browser"
+    except webbrowser.Error:
+        name = next(filter(shutil.which, _BROWSERS), "")
+    if name:
+        return InstalledPart("hardware", "browser", "ok", name)
+    detail = "none found; `exoskel view --no-browser` prints the address of the page"
+    return InstalledPart("hardware", "browser", "missing", detail, "sudo apt-get install firefox-esr")
+
+
+def _try(command: list[str]) -> str:
+    """Run a command; returns the last line of its errors, or an empty text if it works."""
+    environment = {**os.environ, "NO_COLOR": "1"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_SECONDS, env=environment, check=False, errors="replace"
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {_SECONDS:g} s"
+    except OSError as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines()
+    return lines[-1].removeprefix("exoskel: ") if lines else f"it crashed (exit code {done.returncode})"
+
+
+# --- output -----------------------------------------------------------------------------------------------
+
+
+def _show(parts: list[InstalledPart]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    group = ""
+    for one in parts:
+        shown = Text(one.group if one.group != group else "", "bold")
+        group = one.group
+        table.add_row(shown, one.name, Text(one.status, _MARKS[one.status]), Text(printable(one.detail)))
+    console = terminal.console()
+    console.print(table)
+    for line in dict.fromkeys(one.install for one in parts if one.install):
+        names = ", ".join(dict.fromkeys(one.name for one in parts if one.install == line))
+        console.print(f"for {names}: {line}", markup=False)
+
+
+def engines(*, json: Annotated[bool, Argument(help="Print the list as JSON.")] = False) -> int:
+    """List the physics engines with their versions and limitations."""
+    from exoskel.engines.registry import ENGINES
+
+    rows = [
+        {"engine": one.name, "version": one.version, "install": one.install, "limitations": one.limitations}
+        for one in ENGINES.values()
+    ]
+    if json:
+        terminal.write_json(rows)
+        return 0
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("engine", "version", "limitations", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for row in rows:
+        table.add_row(
+            row["engine"],
+            row["version"] or escape(f"not installed: {row['install']}"),
+            escape(row["limitations"] or ""),
+        )
+    terminal.console().print(table)
+    return 0

@@ -1,0 +1,355 @@
+"""Conversion from a file in one format to a file in another: read, write, certify, and only then save."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from math import inf, isfinite, log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.conversion.report import RefusedError, Report
+from exoskel.conversion.selection import file_names, find_model, select_model, select_world
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, pluralize
+from exoskel.formats import registry
+from exoskel.formats.interface import CATALOGUE, Format
+from exoskel.formats.load import Source, load
+from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.fields import iter_items
+from exoskel.scene.lowering.up_axis import Up
+from exoskel.scene.shape import Mesh, Shape
+from exoskel.scene.validation import require_valid
+from exoskel.scene.world import Scene, SceneLike, as_scene
+from exoskel.source.atomic_write import make_folder, write_atomically
+from exoskel.source.document import Document, Tree, tag_as_written
+from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.markup import UnwritableError
+from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
+from exoskel.source.well_formedness import MalformedError
+
+if TYPE_CHECKING:
+    from exoskel.conversion.pipeline import Conversion, ConvertedDocument
+
+
+def convert(
+    source: Source | SceneLike,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    to: str | None = None,
+    target: Target = "portable",
+    world: str | None = None,
+    approximate: bool = False,
+    lower: bool = False,
+    decompose: bool = False,
+    model: str | None = None,
+    split: bool = False,
+    up: Up | None = None,
+    meshes: MeshReferences = "reference",
+    strict: bool = False,
+    overwrite: bool = False,
+    protected: Collection[Path] = (),
+    folder: Path | None = None,
+    **options: Any,
+) -> Report:
+    """Convert a file, scene, world or model, and write the output unless `output` is None.
+
+    A scene that does not come from a file is first written as a document in memory: SKEL, or XODE for several worlds.
+    The fates are those of its nodes.  The format of the output is `to`, or follows from the extension of `output`.  An
+    output whose certificate fails is never written.
+
+    - `target` writes for one program.  `pyode` is XODE that PyODE's own reader understands; `approximate` allows
+      masses there that it cannot express exactly.  `mujoco4`, `mujoco3`, `newton`, `dm_control`, `dart` and `isaac`
+      are MJCF.  `dart` is also SDFormat 1.6 that DART's reader understands.
+    - An `output` that is a folder, or ends with a slash, gets a file with the name of the input.
+    - `world` and `model` choose one of several.  A URDF file contains one model: a scene with several becomes
+      one document per model in the folder `output`.
+    - `split` writes one document per model in SDF, too: a `model` without a world, as DART's `readSkeleton` reads it.
+    - `up` rotates the whole world so that y or z points up.
+    - `meshes` controls references to mesh files: relative paths, absolute paths, or copies beside the output.  Copies
+      are converted where readers of the format need it.
+    - `lower` replaces joints that the format does not support with chains of supported ones and light bodies.  Formats
+      without embedded data always do so.
+    - `decompose` replaces concave meshes that collide with convex parts, by CoACD.  Many engines would collide their
+      convex hulls.
+    - `strict` raises `RefusedError` for any loss or failed check, and writes nothing.
+    - `overwrite` allows an output that is a file of the input, or one of the `protected` files.
+    - Without an `output`, references in `Report.data` are relative to `folder`, by default that of the input.  With a
+      `folder`, the data is one document: several models that need one each are refused.
+    - `options` are those of `load`.
+    """
+    from exoskel.conversion.pipeline import Conversion, combine_documents
+
+    scene, document = _document_to_convert(source, options)
+    path = None if output is None else Path(output)
+    format = registry.by_name(to) if to else registry.for_output(str(path or ""))
+    _check_split(format, split=split)
+    makes_file = not (format.holds_one_model or split)
+    own_folder = path if makes_file and _names_folder(os.fspath(output or "")) else None
+    if own_folder is not None:
+        path = own_folder / f"{Path(document.name).name.split('.')[0] or 'scene'}{format.extensions[0]}"
+    _check_target(target, format)
+    selected = select_world(scene, world, format)
+    if model is not None:
+        selected = select_model(selected, find_model(selected, model))
+    is_split = model is None and (
+        split or (format.holds_one_model and (len(selected.world.models) != 1 or _is_folder(path)))
+    )
+    if is_split and folder is not None and (len(selected.world.models) != 1 or format.holds_one_model):
+        _refuse_several(format, [one.name for one in selected.world.models])
+    conversion = Conversion(scene, document, format, target, lower, up, meshes, decompose, folder, split)
+    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # the certificate finds what overflows
+    with garbage_collection_paused(), no_edits(), quiet:  # the scene stays as it is
+        try:
+            if is_split:
+                documents = _write_models(conversion, selected, path)
+                whole = combine_documents(documents, selected, path)
+            else:
+                documents = [whole := conversion.write(selected, path)]
+        except UnwritableError:
+            _raise_for_extreme_numbers(scene, format)
+            raise
+        report = conversion.report(selected, whole)
+    if not report.certificate.passed:
+        _raise_for_extreme_numbers(scene, format)
+    _raise_if_refused(report, format, strict=strict, approximate=approximate)
+    sources = source_files(scene)
+    if not overwrite:
+        _check_overwriting(documents, [*sources, *protected])
+    if path is not None and report.certificate.passed:
+        if is_split or own_folder is not None:
+            make_folder(own_folder or path)
+        for one in documents:
+            _save(one, sources)
+        report.saved = True
+    return report
+
+
+def _raise_for_extreme_numbers(scene: Scene, format: Format) -> None:
+    """Raise ExtremeNumberError if numbers of the input explain why it cannot be converted exactly."""
+    found = report_extreme_numbers(scene, format.label)
+    if found:
+        raise ExtremeNumberError(found)
+
+
+def _check_target(target: Target, format: Format) -> None:
+    if target == "portable" or target in format.targets:
+        return
+    others = " or ".join(one.name for one in registry.FORMATS if target in one.targets)
+    known = f"; {format.label} is written for {', '.join(format.targets)}" if format.targets else ""
+    raise ExoskelError(
+        f"{format.label} is not written for {target!r}{known}; use --to {others} (to=) with --for {target} (target=)"
+    )
+
+
+def _check_split(format: Format, *, split: bool) -> None:
+    if split and not (format.holds_one_model or format.can_hold_one_model):
+        others = " or ".join(one.name for one in registry.FORMATS if one.holds_one_model or one.can_hold_one_model)
+        raise ExoskelError(
+            f"{format.label} files contain a world, not a model; use --split (split=) with --to {others}"
+        )
+
+
+def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) -> tuple[Scene, Document]:
+    """The scene to convert, and the document it was read from; a scene without one is written and read first."""
+    scene = as_scene(source) if isinstance(source, SceneLike) else load(source, **options)
+    if not scene.worlds:
+        first = next((str(d) for d in scene.diagnostics if d.severity == "error"), "the file is empty")
+        raise ExoskelError(f"nothing to convert: {first}")
+    require_valid(scene)
+    document = scene.documents[0] if scene.documents else None
+    if isinstance(document, Document):
+        return scene, document
+    from exoskel.formats.saving.verification import match
+    from exoskel.formats.write import write
+
+    format = registry.for_whole_scene(len(scene.worlds))
+    folder = Path.cwd()
+    data = write(scene, format.name, folder=folder, output=OutputContext(folder, meshes="absolute")).data
+    read = load(data, format=format.name, name=_NO_FILE, base=folder)
+    document = read.documents[0]
+    assert isinstance(document, Document)
+    if problem := match(scene, read).problem:
+        raise ExoskelError(f"the scene cannot be written as {format.label} without changes: {problem}")
+    return read, document
+
+
+_NO_FILE = "<scene>"
+"""The name of the document that a scene without a file is written as."""
+
+
+def source_files(scene: Scene) -> list[Path]:
+    """The files that a scene was read from, with the files they include and the meshes they use."""
+    locations = [document.location for document in scene.documents if isinstance(document, Document)]
+    files = [location.path for location in locations if location.path and not location.is_base]
+    shapes = (item for item, _, _ in iter_items(scene) if isinstance(item, Shape))
+    meshes = (shape.geometry.path for shape in shapes if isinstance(shape.geometry, Mesh))
+    included = (path for document in scene.documents if isinstance(document, Document) for path in document.included)
+    return [Path(path) for path in dict.fromkeys((*files, *included, *meshes)) if path]
+
+
+def _check_overwriting(documents: list[ConvertedDocument], sources: list[Path]) -> None:
+    existing = {source.resolve(): source for source in sources}
+    for output in (path for document in documents for path in _changed_files(document)):
+        if (source := existing.get(output.resolve())) is not None:
+            raise ExoskelError(
+                f"the output would overwrite its input {str(source)!r}; "
+                "choose another file, or use --overwrite (overwrite=True)"
+            )
+
+
+def _changed_files(document: ConvertedDocument) -> list[Path]:
+    """The files that are written: the document, and companions that do not have this content yet."""
+    from exoskel.source.file_access import has_content
+
+    path = document.path
+    if path is None:
+        return []
+    companions = ((path.parent / name, data) for name, data in document.written.output.companions.items())
+    return [path, *(companion for companion, data in companions if not has_content(companion, data))]
+
+
+def _names_folder(output: str) -> bool:
+    """Whether the output is a folder for a file of its own: one that exists, or a name that ends with a slash."""
+    return output.endswith(("/", os.sep)) or os.path.isdir(output)
+
+
+def _is_folder(path: Path | None) -> bool:
+    """Whether the output is a folder: one that exists, or a name without an extension."""
+    return path is not None and (path.is_dir() or not path.suffix)
+
+
+def _write_models(conversion: Conversion, selected: Scene, folder: Path | None) -> list[ConvertedDocument]:
+    """One document per model, in a folder."""
+    format = conversion.format
+    models = selected.world.models
+    _check_folder(format, [model.name for model in models], folder)
+    files = file_names([model.name for model in models], format.extensions[0])
+    planned: PlannedFiles = {}
+    return [
+        conversion.write(select_model(selected, model), None if folder is None else folder / file, planned)
+        for model, file in zip(models, files, strict=True)
+    ]
+
+
+def _check_folder(format: Format, models: list[str], folder: Path | None) -> None:
+    is_file = folder is not None and folder.suffix.lower() in format.extensions and not folder.is_dir()
+    if models and is_file and not format.holds_one_model:
+        raise ExoskelError("one file per model needs a folder as output, not a file (--split, split=)")
+    if not models or is_file:
+        _refuse_several(format, models)
+
+
+def _refuse_several(format: Format, models: list[str]) -> None:
+    """Refuse to write models to one file of a format whose files contain one."""
+    if not models:
+        raise ExoskelError(f"{format.label} files contain one model, but the world has none")
+    names = ", ".join(map(repr, models))
+    raise ExoskelError(
+        f"{format.label} files contain one model, but the world has {len(models)} ({names}); "
+        f"choose one with --model NAME (model=), or pass a folder and --to {format.name} (to=) for one file each"
+    )
+
+
+def _raise_if_refused(report: Report, format: Format, *, strict: bool, approximate: bool) -> None:
+    if report.has_inexact_masses and not approximate:
+        message = format.catalogue()["X612"]
+        raise RefusedError(f"{message.text}; {message.hint} ({message.code})", report)
+    if not strict:
+        return
+    if not report.certificate.passed:
+        raise RefusedError("the certificate failed; nothing was written", report)
+    if report.losses:
+        raise RefusedError(f"{pluralize(len(report.losses), 'node')} would be lost; nothing was written", report)
+    missing = sum(diagnostic.code == "FM301" for diagnostic in report.diagnostics)
+    if missing:
+        raise RefusedError(f"{pluralize(missing, 'mesh', 'meshes')} cannot be found; nothing was written", report)
+
+
+def _save(document: ConvertedDocument, sources: list[Path]) -> None:
+    path = document.path
+    assert path is not None
+    companions = document.written.output.companions
+    for companion in _changed_files(document)[1:]:
+        if companion.parent != path.parent:
+            make_folder(companion.parent)
+        write_atomically(companion, companions[companion.relative_to(path.parent).as_posix()], sources=sources)
+    write_atomically(path, document.written.data, sources=sources)
+
+
+_DECADES = 9.0
+"""Numbers from 1e-9 to 1e9 are ordinary: poses of such numbers are composed and decomposed with enough digits."""
+_MOST_REPORTED = 3
+
+
+class ExtremeNumberError(ExoskelError):
+    """Numbers of the input are too large or too small for an exact conversion.  `diagnostics` has the first of them."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = diagnostics
+        first = diagnostics[0]
+        super().__init__(f"line {first.line}: {first.message} ({first.code}); nothing was written")
+
+
+class _ExtremeNumber(Struct, frozen=True):
+    """A number in a document: `decades` is how far it is from 1."""
+
+    decades: float
+    node: int
+    attribute: str
+    element: str
+    token: str
+
+
+def report_extreme_numbers(scene: Scene, label: str) -> list[Diagnostic]:
+    """Errors about the most extreme numbers of the documents of a scene, for a conversion to the format `label`."""
+    out: list[Diagnostic] = []
+    for document in scene.documents:
+        if isinstance(document, Document):
+            collector = Collector(CATALOGUE, document)
+            for number in _most_extreme(document):
+                key = "FM304.infinite" if number.decades == inf else "FM304" if number.decades > 0 else "FM304.small"
+                field = number.attribute or f"<{number.element}>"
+                collector.report(
+                    key, number.node, attribute=number.attribute, token=number.token, field=field, format=label
+                )
+            out += collector.diagnostics
+    return out
+
+
+def _most_extreme(document: Document) -> list[_ExtremeNumber]:
+    try:
+        root = document.parse()
+    except MalformedError:
+        return []
+    found = [one for one in _numbers(root) if abs(one.decades) > _DECADES]
+    return sorted(found, key=lambda one: -abs(one.decades))[:_MOST_REPORTED]
+
+
+_NUMERIC = re.compile(r"[-+]?(?:\.?[0-9][0-9.eE+-]*|inf\w*|nan)", re.IGNORECASE)
+
+
+def _numbers(root: Tree) -> Iterator[_ExtremeNumber]:
+    for node, element in enumerate(root.iter()):
+        if not isinstance(element.tag, str):
+            continue
+        for attribute, text in (("", element.text or ""), *element.attrib.items()):
+            for token in text.split():
+                if _NUMERIC.fullmatch(token) and (decades := _decades(token)):
+                    yield _ExtremeNumber(decades, node, attribute, tag_as_written(element), token)
+
+
+def _decades(token: str) -> float:
+    """The logarithm of the size of a number; infinite if it is not finite, 0 for 0 and for other texts."""
+    try:
+        size = abs(float(token))
+    except ValueError:
+        return 0.0
+    if not isfinite(size):
+        return inf
+    if size == 0.0:  # it may be too small for a number
+        return -inf if re.search("[1-9]", token.lower().partition("e")[0]) else 0.0
+    return log10(size)

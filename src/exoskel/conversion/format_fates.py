@@ -1,0 +1,404 @@
+"""The fates of fields in formats without embedded data: MJCF, URDF, SDFormat, USD and glTF.
+
+A value that comes back unchanged, and is not what a reader assumes anyway, must be in the output.  For other values the
+format's tables decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import isinf
+from typing import Any
+
+from exoskel.conversion.comparison import TOLERANCE
+from exoskel.conversion.output_fates import (
+    BODIES_FIXED,
+    EXACT,
+    FLOATING,
+    NativeFates,
+    combine,
+    is_moment_derived,
+    join_reasons,
+)
+from exoskel.fates import Fate, Verdict
+from exoskel.formats.interface import Format
+from exoskel.formats.write import Written
+from exoskel.scene.body import Body, BodyState, Marker
+from exoskel.scene.fields import DOF_FIELDS, relative_difference
+from exoskel.scene.item import Item
+from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering.joint_passes import Chain
+from exoskel.scene.model import Model
+from exoskel.scene.shape import Plane, Ray, Shape, Sphere
+from exoskel.scene.world import Scene
+from exoskel.spatial import Array
+
+_NAMES = ("name", "parent", "child")
+_APPEARANCE = ("cameras", "lights")
+"""Fields of a world that only change pictures."""
+_IN_BODY_POSE = Verdict(Fate.LOWERED, "in the pose of its body")
+_STATIC = Verdict(Fate.DROPPED, "its model is static", harmless=True)
+_NO_STIFFNESS = Verdict(Fate.DROPPED, "no effect without a spring stiffness", harmless=True)
+_NO_EFFECT = Verdict(Fate.DROPPED, "no effect here", harmless=True)
+_OTHER_FRAME = Verdict(Fate.LOWERED, "the same pose, in another frame")
+_NO_MOTION = Verdict(Fate.DROPPED, "the joint does not move", harmless=True)
+_DEFAULT_SHAPE = Shape(geometry=Sphere(1.0))
+
+
+class FormatFates(NativeFates):
+    """The fates of fields in formats that are read back as a scene."""
+
+    def __init__(self, scene: Scene, written: Written, target: Format, chains: Mapping[int, Chain]) -> None:
+        super().__init__(scene, written, target, chains)
+        self.fields = self.capabilities.fields
+        self.rewritten = self.capabilities.rewritten_fields
+        self.kept = {(id(one.item), field): one.reason for one in written.output.kept for field in one.fields}
+        self.solid = {id(shape) for model in self.models for body in model.bodies for shape in body.collisions}
+        self.parent_joints = {id(j.child): j for model in self.models for j in model.joints if not j.loop}
+
+    def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        if id(item) not in self.written.counterparts:
+            return self._missing_shape(item, field) if isinstance(item, Shape) else self._lost(item)
+        if not field:
+            return EXACT
+        if kept := self.kept.get((id(item), field)):
+            return Verdict(Fate.KEPT, kept)
+        match item:
+            case Joint():
+                return self._joint(item, field, parts)
+            case Shape():
+                return self._shape(item, field)
+            case Body() if field == "inertia":
+                return self._inertia(item, parts)
+            case Body() if field == "state":
+                return combine([(part, self._state_part(item, part)) for part in parts or BodyState.__struct_fields__])
+            case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed(item):
+                return BODIES_FIXED
+        return self._plain_field(item, field)
+
+    def _is_supported(self, item: Item, field: str) -> bool:
+        return (type(item), field) in self.fields or (type(item), field) in self.rewritten
+
+    def _lost(self, item: Item, harmless: bool = False, part: str = "") -> Verdict:
+        return Verdict(Fate.DROPPED, self._reasons_for(item, part) or self.not_supported, harmless)
+
+    def _reasons_for(self, item: Item, part: str) -> str:
+        """The reasons for the loss of a part of an item: those about the part, else those about the whole item."""
+        losses = self.losses.get(id(item), [])
+        named = [loss for loss in losses if part in loss.fields]
+        return join_reasons(named or [loss for loss in losses if not part or not loss.fields])
+
+    def _plain_field(self, item: Item, field: str) -> Verdict:
+        unwritten = [loss for loss in self.losses.get(id(item), ()) if loss.is_dropped and field in loss.fields]
+        if unwritten:
+            return Verdict(Fate.DROPPED, join_reasons(unwritten))
+        if self._differs(item, field) and field in _NAMES:
+            return self._name(item, field)
+        if not self._is_supported(item, field):
+            harmless = field in _APPEARANCE or not self._differs(item, field)
+            return Verdict(Fate.DROPPED, self.not_supported, harmless)
+        if not self._differs(item, field):
+            changed = self._changed_effect(item, field)
+            return Verdict(Fate.APPROXIMATED, changed) if changed else EXACT
+        if (type(item), field) in self.rewritten:
+            return Verdict(Fate.LOWERED, self.rewritten[type(item), field])
+        if id(item) in self.reasons:
+            return Verdict(Fate.APPROXIMATED, self.reasons[id(item)])
+        return self._lost(item)
+
+    def _name(self, item: Item, field: str) -> Verdict:
+        """The fate of a name that differs in the output, or of a reference to an item whose name does."""
+        mine: Any = getattr(item, field)
+        theirs: Any = getattr(self.written.counterparts[id(item)], field)
+        if field != "name":
+            is_other = mine is None or theirs is None or id(self.written.counterparts.get(id(mine))) != id(theirs)
+            return self._lost(item) if is_other else Verdict(Fate.LOWERED, f"named '{theirs.name}' in the output")
+        if (type(item), field) in self.rewritten:
+            return Verdict(Fate.LOWERED, self.rewritten[type(item), field])
+        if theirs and mine and mine in theirs:
+            return Verdict(Fate.LOWERED, f"renamed to '{theirs}' in the output")
+        return Verdict(Fate.DROPPED, f"named '{theirs}' in the output" if theirs else "no name in the output")
+
+    # --- shapes and masses ----------------------------------------------------------------------------
+
+    def _missing_shape(self, shape: Shape, field: str) -> Verdict:
+        body = self.bodies[id(shape)]
+        if field == "collidable" and not shape.collidable:
+            return Verdict(Fate.LOWERED, "omitted: it does not collide")
+        if field in ("", "geometry", "pose") and is_moment_derived(body) and not _has_no_volume(shape):
+            return Verdict(Fate.APPROXIMATED, f"only in the moment of inertia: {self._why_missing(shape)}")
+        return Verdict(Fate.DROPPED, self._why_missing(shape), harmless=self._has_no_effect(shape))
+
+    def _has_no_effect(self, shape: Shape) -> bool:
+        return not shape.collidable and id(shape) in self.solid
+
+    def _why_missing(self, shape: Shape) -> str:
+        if self._has_no_effect(shape):
+            return "a shape that does not collide has no effect"
+        return self.reasons.get(id(shape), self.not_supported)
+
+    def _shape(self, shape: Shape, field: str) -> Verdict:
+        if not self._differs(shape, field):
+            return self._plain_field(shape, field)
+        rewritten = self.rewritten.get((Shape, field))
+        match field:
+            case "name":
+                return self._name(shape, field)
+            case "pose":
+                return Verdict(Fate.LOWERED, rewritten) if rewritten else _OTHER_FRAME
+            case "geometry":
+                return self._geometry(shape)
+        return Verdict(Fate.LOWERED, rewritten) if rewritten else Verdict(Fate.DROPPED, self.not_supported)
+
+    def _geometry(self, shape: Shape) -> Verdict:
+        other = self.written.counterparts[id(shape)]
+        rewritten = self.capabilities.rewritten_shapes.get(shape.kind)
+        if changed := self._changed_effect(shape, "geometry"):
+            return Verdict(Fate.APPROXIMATED, changed)
+        if rewritten is not None:
+            return Verdict(Fate.LOWERED, rewritten)
+        if id(shape) in self.reasons or not isinstance(other, Shape):
+            return Verdict(Fate.APPROXIMATED, self.reasons.get(id(shape), self.not_supported))
+        return Verdict(Fate.LOWERED, _as_kind(other))
+
+    def _inertia(self, body: Body, parts: Sequence[str]) -> Verdict:
+        changed = (self._changed_effect(body, part) for part in parts or ("moment",))
+        if reason := next(filter(None, changed), ""):
+            return Verdict(Fate.APPROXIMATED, reason)
+        if not self._differs(body, "inertia"):
+            return EXACT
+        if id(body) in self.reasons:
+            return Verdict(Fate.APPROXIMATED, self.reasons[id(body)])
+        if self.owners[id(body)].static:
+            return Verdict(Fate.APPROXIMATED, "the mass of a static body has no effect")
+        return self._plain_field(body, "inertia")
+
+    # --- initial states of bodies ---------------------------------------------------------------------
+
+    def _state_part(self, body: Body, part: str) -> Verdict:
+        state = body.state or BodyState()
+        part, _, number = part.partition("/")
+        joint = self.parent_joints[id(body)]
+        has_velocity = self.capabilities.has_initial_state or (id(joint), "velocity") in self.kept
+        is_moving = has_velocity and not self.owners[id(body)].static
+        if part in ("linear_velocity", "angular_velocity") and is_moving:
+            if joint.kind == "free":
+                return Verdict(Fate.LOWERED, "as velocities of its joint")
+            if self._allows(joint, "r" if part == "angular_velocity" else "t", number):
+                return Verdict(Fate.APPROXIMATED, "as velocities of its joint, as far as the joint allows")
+            return Verdict(Fate.DROPPED, "its joint does not allow this motion")
+        harmless = getattr(state, part) == getattr(BodyState(), part)
+        return Verdict(Fate.DROPPED, self.reasons.get(id(body), self.not_supported), harmless)
+
+    def _allows(self, joint: Joint, letter: str, number: str) -> bool:
+        """Whether a joint translates ("t") or rotates ("r") its body along an axis of the root frame (empty: any)."""
+        letters = [one == letter or (letter == "t" and one != "r") for one in joint.motion]
+        if not any(letters) or not number or not (len(joint.axes) == len(letters) == 1 or joint.kind == "hinge2"):
+            return any(letters)
+        rotation = self._initial_poses[id(joint.child)][:3, :3] @ joint.pose.matrix()[:3, :3]
+        axes = [rotation @ axis for axis, own in zip(joint.axes, letters, strict=True) if own]
+        return any(abs(axis[int(number)]) > TOLERANCE for axis in axes)
+
+    @cached_property
+    def _initial_poses(self) -> dict[int, Array]:
+        """The poses of bodies in the initial state, by id."""
+        bodies = [body for model in self.models for body in model.bodies]
+        return dict(zip(map(id, bodies), Kinematics(self.models).poses(), strict=True))
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _joint(self, joint: Joint, field: str, parts: Sequence[str]) -> Verdict:
+        if field == "dofs":
+            return self._dofs(joint, parts or DOF_FIELDS)
+        if id(joint) in self.static_joints and field in (*MOTION_FIELDS, "kind"):
+            return _IN_BODY_POSE if any(joint.positions) else _STATIC
+        if field == "actuator" and not joint.motion:
+            return _NO_MOTION
+        if id(joint) not in self.written.elements and field != "parent":
+            return self._joint_without_element(joint, field)
+        if field == "drives":
+            return combine([(part, self._drive_part(joint, part)) for part in parts or Drive.__struct_fields__])
+        if field == "actuator":
+            return self._actuator(joint)
+        return self._plain_field(joint, field)
+
+    def _actuator(self, joint: Joint) -> Verdict:
+        losses = [loss for loss in self.losses.get(id(joint), []) if "actuator" in loss.fields]
+        if not losses:
+            return self._plain_field(joint, "actuator")
+        is_dropped = all(loss.is_dropped for loss in losses)
+        return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, join_reasons(losses))
+
+    def _joint_without_element(self, joint: Joint, field: str) -> Verdict:
+        harmless = not self._differs(joint, field) or joint.implicit
+        match field:
+            case "kind":
+                floats = joint.kind in ("free", "amotor")
+                return FLOATING if floats else Verdict(Fate.LOWERED, "its body is fixed")
+            case "child":
+                return EXACT
+            case "name":
+                return Verdict(Fate.DROPPED, "the joint has no element in the output", harmless)
+        return self._lost(joint, harmless)
+
+    def _drive_part(self, joint: Joint, part: str) -> Verdict:
+        """The fate of a parameter of ODE, as `name` for all axes or `name/axis` for one."""
+        drive_fields = self.capabilities.drive_fields
+        part, _, axis = part.partition("/")
+        if axis and drive_fields.get(part) == "" and self._is_first_axis_only(joint):
+            why = self.reasons.get(id(joint), f"{self.label} has one set of these values, for the first axis")
+            return Verdict(Fate.DROPPED, why)
+        stated = [value for drive in joint.drives if (value := getattr(drive, part)) is not None]
+        if part not in drive_fields:
+            return Verdict(Fate.DROPPED, self.not_supported, harmless=not stated)
+        if joint.loop and not self._is_complete_loop(joint):
+            return self._lost(joint, harmless=not stated)
+        if not stated:
+            return Verdict(Fate.EXACT, harmless=True)
+        if part in STOPS:
+            return self._stop(joint, part)
+        if self.capabilities.has_initial_state and not _is_effective(joint, part):
+            return _NO_EFFECT
+        if part in ("velocity", "max_force") and id(joint) in self.reasons:
+            return Verdict(Fate.APPROXIMATED, self.reasons[id(joint)])
+        form = drive_fields[part]
+        return Verdict(Fate.LOWERED, form) if form else EXACT
+
+    def _is_first_axis_only(self, joint: Joint) -> bool:
+        """Whether the output has the parameters of the first axis alone."""
+        other = self.written.counterparts[id(joint)]
+        return not isinstance(other, Joint) or all(drive == Drive() for drive in other.drives[1:])
+
+    def _is_complete_loop(self, joint: Joint) -> bool:
+        """Whether a loop joint is in the output with its limits and drives."""
+        other = self.written.counterparts[id(joint)]
+        return isinstance(other, Joint) and (other._dofs is not None or bool(other.drives))
+
+    def _stop(self, joint: Joint, part: str) -> Verdict:
+        side = STOPS.index(part)
+        if joint.kind not in self.capabilities.dof_fields["position_limits"]:
+            return self._lost(joint)
+        if all(isinf(dof.position_limits[side]) for dof in joint.dofs):
+            return Verdict(Fate.DROPPED, "this stop has no effect", harmless=True)
+        return Verdict(Fate.LOWERED, self.capabilities.drive_fields[part])
+
+    # --- degrees of freedom ---------------------------------------------------------------------------
+
+    def _dof_part(self, joint: Joint, part: str) -> Verdict:
+        values = self._dof_values(joint, part, self.capabilities.precision)
+        if id(joint) in self.static_joints:
+            return _IN_BODY_POSE if part == "position" else _STATIC
+        if (kept := self.kept.get((id(joint), part))) and not values.is_default:
+            return Verdict(Fate.KEPT, kept)
+        if part == "rest" and not values.is_same and not any(dof.stiffness for dof in joint.dofs):
+            return _NO_STIFFNESS
+        if not self._supports_dof_part(joint, part):
+            if values.is_in_part_the_same:
+                return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
+            return self._lost(joint, values.is_same or values.is_default, part)
+        if not values.is_default and (changed := self._changed_effect(joint, part)):
+            return Verdict(Fate.APPROXIMATED, changed)
+        if values.is_same or values.is_default:
+            # Any other value would be in the output.
+            return Verdict(Fate.EXACT, harmless=values.is_default)
+        if part in ("position", "velocity") and joint.kind in ("ball", "free"):
+            return Verdict(Fate.LOWERED, "along the axes of the joint in the output")
+        if relative_difference(sorted(map(str, values.mine)), sorted(map(str, values.theirs))) == 0.0:
+            return Verdict(Fate.LOWERED, "in another order")
+        if values.is_default_there:
+            return self._lost(joint, part=part)
+        return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
+
+    def _supports_dof_part(self, joint: Joint, part: str) -> bool:
+        if joint.loop or joint.kind not in self.capabilities.dof_fields.get(part, frozenset()):
+            return False
+        if part == "position_limits" and not joint.limits_enforced:
+            return False
+        if part == "velocity" and joint.actuator in self.capabilities.resting_actuators:
+            return False
+        return id(joint) in self.written.elements
+
+
+class NonXmlFates(FormatFates):
+    """The fates of fields in formats that are not XML: USD and glTF.
+
+    The format's tables decide on shapes and markers, and take precedence for single fields.
+    """
+
+    def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        if isinstance(item, Shape | Marker) and id(item) in self.written.elements:
+            return self._written_shape(item, field) if isinstance(item, Shape) else self._marker(item, field)
+        found = self.capabilities.field_fates.get((type(item), field))
+        if found is None or id(item) not in self.written.counterparts:
+            return super().field(item, field, parts)
+        why = self.reasons.get(id(item), "")
+        return Verdict(found.fate, why) if why and found.loss else found
+
+    def _marker(self, marker: Marker, field: str) -> Verdict:
+        """The points of markers are written, without their axes and appearance."""
+        if field in ("", "name", "offset"):
+            return EXACT
+        is_default = getattr(marker, field) == getattr(Marker(marker.name), field)
+        return Verdict(Fate.DROPPED, self.not_supported, is_default)
+
+    @cached_property
+    def _shapes_read_back(self) -> Mapping[int, Shape]:
+        return self.capabilities.shapes_read_back(self.written.native)
+
+    def _why_missing(self, shape: Shape) -> str:
+        hidden = self.capabilities.hidden_shape_reason
+        return self.reasons.get(id(shape), hidden) if hidden else super()._why_missing(shape)
+
+    def _written_shape(self, shape: Shape, field: str) -> Verdict:
+        if changed := self._changed_effect(shape, field):
+            return Verdict(Fate.APPROXIMATED, changed)
+        known = self.capabilities.field_fates.get((Shape, field))
+        if known is not None:
+            return known
+        if field and not self._is_supported(shape, field):
+            return Verdict(Fate.DROPPED, self.not_supported, getattr(shape, field) == getattr(_DEFAULT_SHAPE, field))
+        if field == "geometry" and id(shape) in self.reasons:
+            return Verdict(self.capabilities.shape_fates[shape.kind].fate, self.reasons[id(shape)])
+        other = self._shapes_read_back.get(id(shape))
+        return EXACT if other is None else self._compared_shape(shape, other, field)
+
+    def _compared_shape(self, shape: Shape, other: Shape, field: str) -> Verdict:
+        """The fate of a field of a shape that was read back for the certificate."""
+        if not self._differs(shape, field):
+            return EXACT
+        match field:
+            case "name":
+                return Verdict(Fate.LOWERED, self.rewritten[Shape, field])
+            case "geometry" if shape.kind != other.kind:
+                return Verdict(Fate.LOWERED, _as_kind(other))
+            case "geometry" | "pose":
+                return _OTHER_FRAME
+        return Verdict(Fate.DROPPED, f"the shape is written without its {field}")
+
+
+def _is_effective(joint: Joint, part: str) -> bool:
+    """Whether a joint has the motor, stop or suspension that a parameter of ODE belongs to."""
+    match part:
+        case "velocity" | "max_force":
+            return any(drive.max_force for drive in joint.drives)
+        case "bounce":
+            return any(not isinf(bound) for dof in joint.dofs for bound in dof.position_limits)
+        case "stop_erp" | "stop_cfm":
+            return any(dof.position_limits[0] == dof.position_limits[1] for dof in joint.dofs)
+        case "suspension_erp" | "suspension_cfm":
+            return joint.kind == "hinge2"
+    return True
+
+
+def _as_kind(shape: Shape) -> str:
+    return f"as a {shape.kind.replace('_', ' ')}"
+
+
+def _is_fixed(model: Model) -> bool:
+    return all(joint.kind == "weld" for joint in model.joints)
+
+
+def _has_no_volume(shape: Shape) -> bool:
+    return isinstance(shape.geometry, Plane | Ray)

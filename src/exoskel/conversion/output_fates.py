@@ -1,0 +1,188 @@
+"""The fates of the fields of a scene in an output, with or without embedded data.
+
+A field is exact, lowered or approximated only if the output depends on it.  A value that is lost but equal to what
+readers assume is dropped without harm.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from exoskel.conversion.comparison import TOLERANCE
+from exoskel.fates import Fate, Verdict
+from exoskel.formats.interface import Format
+from exoskel.formats.write import Written
+from exoskel.scene.body import Body
+from exoskel.scene.fields import FIELDS, differences, iter_items, relative_difference
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.lowering.joint_passes import Chain
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene
+from exoskel.source.output_context import Loss
+
+EXACT = Verdict(Fate.EXACT)
+BODIES_FIXED = Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)
+FLOATING = Verdict(Fate.LOWERED, "a body without a joint floats")
+_DEFAULT_DOF = Dof()
+
+
+class OutputFates(ABC):
+    """Determines the fates of fields from what a reader of the output finds.
+
+    `chains` are the lowered joints, by the ids of their last links.
+    """
+
+    def __init__(self, scene: Scene, written: Written, target: Format, chains: Mapping[int, Chain]) -> None:
+        self.scene = scene
+        self.written = written
+        self.label = target.label
+        self.not_supported = f"not supported by {target.label}"
+        self.capabilities = target.capabilities()
+        self.chains = chains
+        self.losses: dict[int, list[Loss]] = {}
+        for loss in written.output.losses:
+            self.losses.setdefault(id(loss.item), []).append(loss)
+        self.reasons = {item: join_reasons(losses) for item, losses in self.losses.items()}
+
+    @abstractmethod
+    def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        """The fate of a field, or of some parts of it; the empty field is the item itself."""
+
+    def item(self, item: Item) -> Verdict:
+        """The fate of an item with all its fields."""
+        own = self.field(item, "")
+        if own.fate is Fate.DROPPED:
+            return own
+        lost = [name for name in FIELDS[type(item)] if self.field(item, name).loss]
+        return in_part(lost) if lost else own
+
+    def grouping(self) -> Verdict:
+        """The fate of the grouping of bodies into models."""
+        return EXACT
+
+    @cached_property
+    def errors(self) -> dict[tuple[int, str], float]:
+        """The differences of fields for a reader without embedded data, by the ids of items and names of fields."""
+        made = {**self.capabilities.shapes_read_back(self.written.native), **self.written.counterparts}
+        pairs = [(item, made[id(item)]) for item, _, _ in iter_items(self.scene) if id(item) in made]
+        tolerance = self.capabilities.tolerance
+        return {(id(d.one), d.field): d.error for d in differences(pairs) if d.error > tolerance(type(d.one), d.field)}
+
+    def _differs(self, item: Item, field: str) -> bool:
+        return (id(item), field) in self.errors
+
+    def _changed_effect(self, item: Item, part: str) -> str:
+        """Why a value acts differently in the output although it is written; empty if it acts as here."""
+        losses = self.losses.get(id(item), [])
+        return join_reasons([loss for loss in losses if loss.changes_effect and part in loss.fields])
+
+
+class EmbeddedFates(OutputFates):
+    """The fates of fields in an output with embedded data: nothing is lost that is in the scene."""
+
+    def __init__(self, scene: Scene, written: Written, target: Format, chains: Mapping[int, Chain]) -> None:
+        super().__init__(scene, written, target, chains)
+        self.embedded = {(id(one.item), one.field) for one in written.embedded}
+        self.is_embedded = Verdict(
+            Fate.KEPT, f"{self.not_supported}: embedded by Exoskel; other readers of {self.label} ignore it"
+        )
+
+    def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        if (id(item), "") in self.embedded:
+            return self.is_embedded
+        if id(item) not in self.written.counterparts:
+            if isinstance(item, Model):
+                return EXACT
+            if isinstance(item, Joint) and item.kind == "free":
+                return FLOATING
+            return Verdict(Fate.DROPPED, self.not_supported)
+        if changed := self._changed_effect(item, field):
+            return Verdict(Fate.APPROXIMATED, changed)
+        if field and (id(item), field) in self.embedded:
+            return self._embedded_field(item, field)
+        return EXACT
+
+    def _embedded_field(self, item: Item, field: str) -> Verdict:
+        rewritten = self.capabilities.rewritten_fields.get((type(item), field))
+        if rewritten is not None and (not isinstance(item, Joint) or item.kind in self.capabilities.native_joints):
+            return Verdict(Fate.LOWERED, rewritten)
+        return self.is_embedded if self._differs(item, field) else EXACT
+
+
+class NativeFates(OutputFates):
+    """The fates of fields in an output without embedded data: what the format does not support is lost."""
+
+    def __init__(self, scene: Scene, written: Written, target: Format, chains: Mapping[int, Chain]) -> None:
+        super().__init__(scene, written, target, chains)
+        self.models = [model for world in scene.worlds for model in world.models]
+        self.static_joints = {id(joint) for model in self.models if model.static for joint in model.joints}
+        self.owners = {id(body): model for model in self.models for body in model.bodies}
+        self.bodies = {id(shape): body for model in self.models for body in model.bodies for shape in body.shapes}
+
+    def _dofs(self, joint: Joint, parts: Sequence[str]) -> Verdict:
+        """The fate of fields of the degrees of freedom of a joint."""
+        chain = self.chains.get(id(joint))
+        links = [joint] if chain is None else chain.links
+        return combine([(part, self._dof_part(link, part)) for part in parts for link in links])
+
+    @abstractmethod
+    def _dof_part(self, joint: Joint, part: str) -> Verdict: ...
+
+    def _dof_values(self, joint: Joint, part: str, precision: float = TOLERANCE) -> DofValues:
+        other = self.written.counterparts.get(id(joint))
+        return DofValues(joint, other if isinstance(other, Joint) else None, part, precision)
+
+
+class DofValues:
+    """A field of the degrees of freedom of a joint, in the scene and in the output."""
+
+    def __init__(self, joint: Joint, other: Joint | None, part: str, precision: float) -> None:
+        self.mine = [getattr(dof, part) for dof in joint.dofs]
+        self.theirs = [getattr(dof, part) for dof in other.dofs] if other is not None else []
+        default = getattr(_DEFAULT_DOF, part)
+        self.is_same = relative_difference(self.mine, self.theirs) <= precision
+        self.is_default = all(value == default for value in self.mine)
+        pairs = zip(self.mine, self.theirs, strict=False)
+        self.is_in_part_the_same = any(a != default and relative_difference(a, b) <= precision for a, b in pairs)
+        self.is_default_there = all(value == default for value in self.theirs)
+
+
+def is_moment_derived(body: Body) -> bool:
+    """Whether the moment of inertia follows from the shapes, so that the output depends on them at least there."""
+    return body.inertia.moment is None and body.mass > 0.0 and any(True for _ in body.shapes)
+
+
+def join_reasons(losses: Sequence[Loss]) -> str:
+    """The reasons in their order, each of them once."""
+    return "; ".join(dict.fromkeys(loss.reason for loss in losses))
+
+
+_IN_PART = "in part: "
+
+
+def in_part(names: Sequence[str]) -> Verdict:
+    """The fate of something that has lost some of its fields."""
+    return partly_lost(f"{', '.join(names)} cannot be expressed")
+
+
+def partly_lost(why: str) -> Verdict:
+    """The fate of something of which a part is lost for this reason."""
+    return Verdict(Fate.APPROXIMATED, _IN_PART + why.removeprefix(_IN_PART))
+
+
+def combine(found: list[tuple[str, Verdict]]) -> Verdict:
+    """The fate of one value in the document that states several parts of a field."""
+    if len({verdict for _, verdict in found}) == 1:
+        return found[0][1]
+    lost = [(part, verdict) for part, verdict in found if verdict.loss]
+    effective = [verdict for _, verdict in found if verdict.fate is not Fate.DROPPED and not verdict.harmless]
+    if not lost:
+        lowered = next((verdict for verdict in effective if verdict.fate is Fate.LOWERED), None)
+        harmless = next((verdict for _, verdict in found if verdict.fate is Fate.DROPPED), None)
+        return lowered or (EXACT if effective or harmless is None else harmless)
+    if all(verdict.loss for verdict in effective) and all(verdict.fate is Fate.DROPPED for _, verdict in lost):
+        return lost[0][1]
+    return in_part(list(dict.fromkeys(part.replace("_", " ") for part, _ in lost)))

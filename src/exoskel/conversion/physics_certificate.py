@@ -1,0 +1,398 @@
+"""The certificate of formats without embedded data: the same physics, compared in the world frame.
+
+Each body is compared with what a reader of the format makes of its element.  Masses, moments of inertia and shapes are
+compared in the world frame, since a format may have other link frames.  Joint positions are converted to the
+coordinates that the output has for them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.conversion.comparable_values import single_values
+from exoskel.conversion.comparison import (
+    CONSTANT_DOF_GROUPS,
+    DOF_GROUPS,
+    BodyPair,
+    ChainErrors,
+    PlacedWorlds,
+    Row,
+    SceneComparison,
+    anchor_and_axes,
+    difference_or_inf,
+    effective_value,
+    largest,
+    mass_difference,
+    worst_rows,
+)
+from exoskel.conversion.shape_checks import COLORS, MESHES, CollisionCheck, ShapeCheck
+from exoskel.diagnostics import pluralize
+from exoskel.formats.interface import Format
+from exoskel.formats.write import Written
+from exoskel.scene.body import Body
+from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.lowering.joint_passes import mimicked_joint
+from exoskel.scene.pose import pose_matrices
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Scene, World
+from exoskel.source.meshes import SINGLE_PRECISION
+from exoskel.spatial import Array
+
+DOUBLE_PRECISION = 1e-9
+"""The tolerance of formats whose readers hold double precision."""
+_ROTATION_VECTORS = {"ball": 3, "free": 6, "amotor": 6}
+"""Joints whose rotation is a vector in their own frame, which the output may have rotated, and their coordinates."""
+_IDENTITY_MATRIX = np.eye(4)
+_FLOATING = ("free", "amotor")
+"""Joints that do not restrict the motion of their child."""
+
+
+class OutputCoordinates:
+    """The mapping from the coordinates of a world to those of its output.
+
+    `static` are the ids of bodies that never move, and `link_frames` the frames of links in their bodies, by id.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[Joint],
+        others: Sequence[Joint],
+        counterparts: Mapping[int, Item],
+        static: Collection[int],
+        link_frames: Mapping[int, Array],
+    ) -> None:
+        self.link_frames = link_frames
+        places = dict(zip(map(id, others), _first_coordinates(others), strict=True))
+        self._static: list[int] = []
+        self._lost: list[int] = []
+        self._lost_there: list[int] = []
+        self._from: list[int] = []
+        self._to: list[int] = []
+        rotated: list[tuple[Joint, Joint, int, int]] = []
+        for joint, first in zip(joints, _first_coordinates(joints), strict=True):
+            own = range(first, first + joint.dof_count)
+            other = counterparts.get(id(joint))
+            if id(joint.child) in static:
+                self._static += own
+                continue
+            there = places.get(id(other))  # None if it became a loop
+            if there is None or not isinstance(other, Joint) or other.dof_count != joint.dof_count:
+                self._lost += own
+                if there is not None and isinstance(other, Joint):
+                    self._lost_there += range(there, there + other.dof_count)
+                continue
+            self._from += own[::-1] if joint.swapped != other.swapped and joint.dof_count == 2 else own
+            self._to += range(there, there + joint.dof_count)
+            if {joint.kind, other.kind} <= _ROTATION_VECTORS.keys():
+                rotated.append((joint, other, first, there))
+        self._rotated = {
+            width: self._frame_changes([one for one in rotated if _ROTATION_VECTORS[one[0].kind] == width])
+            for width in set(_ROTATION_VECTORS.values())
+        }
+
+    def _frame_changes(self, rows: Sequence[tuple[Joint, Joint, int, int]]) -> tuple[Array, list[int], list[int]]:
+        """The changes of joint frames, where they differ, and the first coordinates of these joints on both sides."""
+        if not rows:
+            return np.empty((0, 4, 4)), [], []
+        frames, theirs = (pose_matrices([row[side].pose for row in rows]) for side in (0, 1))  # type: ignore[union-attr]
+        frames_of_links = np.array([self.link_frames.get(id(row[0].child), _IDENTITY_MATRIX) for row in rows])
+        changes = spatial.inverse(theirs) @ spatial.inverse(frames_of_links) @ frames
+        changed = np.flatnonzero((changes != _IDENTITY_MATRIX).any(axis=(1, 2))).tolist()
+        return changes[changed], [rows[i][2] for i in changed], [rows[i][3] for i in changed]
+
+    def convert(self, positions: Array, initial: Array, there: Array) -> tuple[Array, Array]:
+        """Configurations, one per row, in the coordinates of both sides.
+
+        Coordinates that the other side does not have are zero, and static ones at their `initial` positions.  `there`
+        are the positions of the output that no coordinate of the world maps to.
+        """
+        mine, theirs = positions.copy(), np.tile(there, (len(positions), 1))
+        theirs[:, self._to] = positions[:, self._from]
+        for width, (changes, first, other) in self._rotated.items():
+            if len(changes):
+                wide = np.arange(width)
+                rows = positions[:, np.array(first)[:, None] + wide]
+                theirs[:, np.array(other)[:, None] + wide] = _in_changed_frames(changes, rows)
+        mine[:, self._lost] = 0.0
+        theirs[:, self._lost_there] = 0.0
+        mine[:, self._static] = initial[self._static]
+        return mine, theirs
+
+
+def _first_coordinates(joints: Sequence[Joint]) -> list[int]:
+    """The numbers of the first coordinates of joints."""
+    found: list[int] = []
+    at = 0
+    for joint in joints:
+        found.append(at)
+        at += joint.dof_count
+    return found
+
+
+def _in_changed_frames(changes: Array, rows: Array) -> Array:
+    """Rotation vectors, and translations if any, `(configurations, joints, 3 or 6)`, in changed joint frames."""
+    along = rows[..., 3:] if rows.shape[-1] > 3 else np.zeros(3)
+    moved = changes @ spatial.transform(spatial.exp(rows[..., :3]), along) @ spatial.inverse(changes)
+    return np.concatenate([spatial.log(moved[..., :3, :3]), moved[..., : rows.shape[-1] - 3, 3]], axis=-1)
+
+
+# --- the certificate -----------------------------------------------------------------------------------
+
+
+def tolerances(scene: Scene, target: Format) -> defaultdict[str, float]:
+    """The tolerance of each row: what readers of the format hold, and what the scene itself holds."""
+    capabilities = target.capabilities()
+    precision = capabilities.precision
+    found = defaultdict(lambda: precision)
+    found[COLORS] = capabilities.tolerance(Shape, "color")
+    if scene.source_info.semantics == "dart":  # DART has meshes in single precision
+        found[MESHES] = max(SINGLE_PRECISION, precision)
+    return found
+
+
+def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
+    """Compare a scene with its output."""
+    if len(scene.worlds) != len(written.native.worlds):
+        return [("worlds", np.inf)]
+    pairs = zip(scene.worlds, written.native.worlds, strict=True)
+    return worst_rows(row for mine, theirs in pairs for row in _WorldCertificate(mine, theirs, written, target).rows())
+
+
+def _has_all_states(world: World, written: Written) -> bool:
+    """Whether a file beside the document has the initial state of all joints that move."""
+    kept = {id(one.item) for one in written.output.kept if "position" in one.fields}
+    moving = [joint for model in world.models if not model.static for joint in model.joints if not joint.loop]
+    states = [id(joint) for joint in moving if any((*joint.positions, *joint.velocities))]
+    return bool(states) and kept.issuperset(states)
+
+
+class _WorldCertificate:
+    """The rows about one world and the world that was read back."""
+
+    def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
+        self.world, self.other_world = mine, theirs
+        self.mine, self.theirs = PlacedWorlds([mine]), PlacedWorlds([theirs])
+        capabilities = target.capabilities()
+        self.counterparts = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
+        self.elements = written.elements
+        self.inexact = {id(loss.item) for loss in written.output.losses}
+        self.lost_fields: dict[int, frozenset[str]] = {}
+        for loss in written.output.losses:
+            known = self.lost_fields.get(id(loss.item), frozenset())
+            self.lost_fields[id(loss.item)] = known | (set(loss.fields) or {""})
+        self.at_joints = capabilities.body_frames_at_joints
+        self.has_initial_state = capabilities.has_initial_state
+        self.has_state_file = _has_all_states(mine, written)
+        self.dof_kinds = capabilities.dof_fields
+        self.compare_forces, self.compiled = capabilities.compare_forces, written.compiled
+        self.fields = capabilities.fields
+        self.shape_kinds = capabilities.shapes | capabilities.rewritten_shapes.keys()
+        self.collisions = CollisionCheck(mine, theirs, written.native, self.counterparts, target, self.inexact)
+        self.static = self.mine.static
+        bodies = [body for body in self.mine.bodies if id(body) in self.counterparts]
+        self.pairs: list[BodyPair] = [(body, self.counterparts[id(body)]) for body in bodies]  # type: ignore[misc]
+        self.link_frames = self._link_frames()
+        self.chains = self._chain_errors(capabilities.precision)
+        self.comparison = SceneComparison(
+            self.mine, self.theirs, self.pairs, frames=self.link_frames, chains=self.chains
+        )
+
+    def _chain_errors(self, precision: float) -> ChainErrors:
+        if precision <= DOUBLE_PRECISION:
+            return ChainErrors({}, {})
+        ids = [id(body) for body in self.mine.bodies]
+        lengths, counts = self.mine.kinematics.chains()
+        growth = np.sqrt(np.maximum(counts, 1.0))
+        return ChainErrors(*(dict(zip(ids, rows.tolist(), strict=True)) for rows in (lengths, growth)))
+
+    def _link_frames(self) -> dict[int, Array]:
+        """The frames of links in the frames of their bodies, where they differ."""
+        if not self.at_joints:
+            return {}
+        joints = [
+            joint
+            for joint in self.mine.tree_joints
+            if not joint.pose.is_identity and id(joint.child) not in self.static
+        ]
+        return dict(zip((id(j.child) for j in joints), pose_matrices([j.pose for j in joints]), strict=True))
+
+    @cached_property
+    def _placed_differently(self) -> set[int]:
+        """Bodies that float in the scene, and whose coordinates have another meaning in the output.
+
+        There, the joint of a loop is their parent joint, so that their poses follow from the loop; or they have an
+        angular motor in the scene, and coordinates relative to no other body there.  They can be compared only in the
+        initial state, and by the frame of that joint.
+        """
+        found: set[int] = set()
+        for joint in self.mine.tree_joints:
+            other = self.counterparts.get(id(joint))
+            floats = joint.kind in _FLOATING and joint.parent is None and id(joint.child) not in self.static
+            is_motor = joint.kind == "amotor" and joint.parent is not None
+            if id(joint.parent) in found or (
+                isinstance(other, Joint)
+                and ((floats and other.kind not in _FLOATING) or (is_motor and other.parent is None))
+            ):
+                found.add(id(joint.child))
+        return found
+
+    def rows(self) -> list[Row]:
+        lost = [body for body in self.mine.bodies if id(body) not in self.counterparts]
+        is_complete = not lost and len(self.pairs) == len(self.theirs.bodies)
+        rows: list[Row] = [
+            ("bodies", difference_or_inf(is_complete)),
+            ("gravity and time step", self._compare_settings()),
+        ]
+        if not is_complete:
+            return rows
+        comparison, weighed = self.comparison, self._weighed_pairs()
+        rows += [
+            ("total mass", mass_difference((a for a, _ in weighed), (b for _, b in weighed))),
+            ("masses, centres of mass and inertias", comparison.inertias(weighed)),
+            ("poses at zero positions", comparison.poses(self.mine.zero_poses, self.theirs.zero_poses)),
+            ("poses at random configurations", self._compare_random_poses()),
+        ]
+        if self.has_initial_state or self.has_state_file:
+            rows.append(("poses in the initial state", comparison.initial_poses()))
+            rows.append(("initial velocities", self._compare_velocities()))
+        rows.append(("loops", self._compare_loops()))
+        rows += [(name, self._compare_dofs(DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS]
+        if self.compare_forces is not None and self.compiled is not None:
+            error, left_out = self.compare_forces(self.world, self.compiled, self.lost_fields)
+            without = f", without {pluralize(left_out, 'joint')} that cannot be compared" if left_out else ""
+            rows.append((f"generalised forces at random states{without}", error))
+        rows.append(("mimic joints", self._compare_mimics()))
+        has_skins = (Body, "soft") in self.fields or any(body.soft for body in self.theirs.bodies)
+        if has_skins and any(body.soft for body in self.mine.bodies):
+            rows.append(("soft skins", self._compare_skins()))
+        views = [field for field in VIEW_FIELDS if (World, field) in self.fields and getattr(self.world, field)]
+        if views:
+            sides = [[comparable_value(world, field) for field in views] for world in (self.world, self.other_world)]
+            rows.append(("cameras, lights and keyframes", relative_difference(*sides)))
+        rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
+        shapes = ShapeCheck(
+            self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains
+        )
+        return rows + shapes.rows(self.mine.zero, self.theirs.zero)
+
+    # --- worlds and masses ----------------------------------------------------------------------------
+
+    def _compare_settings(self) -> float:
+        lost = self.lost_fields.get(id(self.world), frozenset())
+        fields = [field for field in ("gravity", "time_step") if (World, field) in self.fields and field not in lost]
+        return max(
+            (relative_difference(getattr(self.world, f), getattr(self.other_world, f)) for f in fields),
+            default=0.0,
+        )
+
+    def _weighed_pairs(self) -> list[tuple[Body, Body]]:
+        """The pairs whose masses are comparable: not those that the writer had to change."""
+        return [
+            (a, b)
+            for a, b in self.pairs
+            if id(a) not in self.inexact
+            and not (id(a) in self.static and (a.mass <= 0.0 or not self.has_initial_state))
+        ]
+
+    def _compare_skins(self) -> float:
+        """Compare the points, masses and springs of soft skins that the writer did not have to drop."""
+        worst = 0.0
+        for body, other in self.pairs:
+            if body.soft is not None and "soft" not in self.lost_fields.get(id(body), ()):
+                error = np.inf if other.soft is None else max(e for *_, e in single_values(body, other, "soft"))
+                worst = max(worst, error)
+        return worst
+
+    # --- poses ----------------------------------------------------------------------------------------
+
+    def _compare_random_poses(self) -> float:
+        coordinates = OutputCoordinates(
+            self.mine.tree_joints, self.theirs.tree_joints, self.counterparts, self.static, self.link_frames
+        )
+        initial = self.mine.kinematics.initial, self.theirs.kinematics.initial
+        return self.comparison.random_poses(lambda rows: coordinates.convert(rows, *initial), self._placed_differently)
+
+    def _compare_loops(self) -> float:
+        """Compare the anchors and axes of joints that close loops, in the world frame at zero positions."""
+        worst = 0.0
+        for joint in (joint for joint in self.mine.joints if joint.loop):
+            other = self.counterparts.get(id(joint))
+            if not isinstance(other, Joint) or other.kind != joint.kind or id(joint) in self.inexact:
+                continue
+            place, axes = _placement_in_world(self.mine, joint)
+            there, theirs = _placement_in_world(self.theirs, other)
+            if joint.swapped != other.swapped:
+                theirs = theirs[::-1]
+            lengths, growth = self.chains.of([joint.child], [joint.pose.position])
+            apart = largest(np.abs(place - there) / np.maximum(lengths, np.abs(place).max()) / growth)
+            anchor = 0.0 if joint.kind in ("weld", "prismatic") else apart
+            # With parent and child exchanged, an axis points the other way.
+            signs = (relative_difference(axes.tolist(), (sign * theirs).tolist()) for sign in (1.0, -1.0))
+            worst = max(worst, anchor, min(signs))
+        return worst
+
+    def _compare_velocities(self) -> float:
+        pairs = {id(body): (body, other) for body, other in self.pairs}
+        models = [
+            model
+            for model in self.mine.models
+            if not model.static and not any(id(joint) in self.inexact for joint in model.joints)
+        ]
+        return largest([self.comparison.velocities([pairs[id(body)] for body in model.bodies]) for model in models])
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _compare_dofs(self, fields: Sequence[str]) -> float:
+        """Compare fields of degrees of freedom that the format supports and the writer did not have to change."""
+        worst = 0.0
+        for joint in self.mine.tree_joints:
+            other = self.counterparts.get(id(joint))
+            if not isinstance(other, Joint) or id(joint) in self.inexact or id(joint.child) in self.static:
+                continue
+            if joint._dofs is None and other._dofs is None:
+                continue
+            if id(joint) not in self.elements or other.kind != joint.kind or joint.collapses:
+                continue
+            rows, others = joint.dofs, other.dofs[::-1] if joint.swapped != other.swapped else other.dofs
+            for field in fields:
+                if joint.kind not in self.dof_kinds.get(field, ()):
+                    continue
+                if field == "position_limits" and not joint.limits_enforced:
+                    continue
+                values = ([effective_value(dof, field) for dof in side] for side in (rows, others))
+                worst = max(worst, relative_difference(*values))
+        return worst
+
+    def _compare_mimics(self) -> float:
+        if (Joint, "mimic") not in self.fields:
+            return 0.0
+        worst = 0.0
+        for joint in self.mine.tree_joints:
+            other = self.counterparts.get(id(joint))
+            if joint.mimic is None or id(joint) in self.inexact or not isinstance(other, Joint):
+                continue
+            mine, theirs = joint.mimic, other.mimic
+            if theirs is None:
+                worst = np.inf if self._has_leader(joint) else worst
+            else:
+                values = ((mimic.multiplier, mimic.offset) for mimic in (mine, theirs))
+                worst = max(worst, relative_difference(*values))
+        return worst
+
+    def _has_leader(self, joint: Joint) -> bool:
+        """Whether the joint to follow exists and has the same kind."""
+        home = next(model for model in self.mine.models if any(one is joint for one in model.joints))
+        leader = mimicked_joint(joint, home)
+        return leader is not None and leader.kind == joint.kind and joint.kind not in ("ball", "free", "weld")
+
+
+def _placement_in_world(side: PlacedWorlds, joint: Joint) -> tuple[Array, Array]:
+    """The anchor and the axes of a joint in the world frame."""
+    return anchor_and_axes(side.zero[id(joint.child)] @ joint.pose.matrix(), joint.axes)

@@ -1,0 +1,109 @@
+"""The worlds and models of a scene that are converted, and the files for one document per model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from copy import copy
+
+from msgspec import Struct
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats.interface import Format
+from exoskel.scene.edit_tracking import TrackedList, no_edits
+from exoskel.scene.fields import iter_items
+from exoskel.scene.item import NameIndex, Names, unique_name
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
+
+NOT_SELECTED = "this model was not selected"
+WORLD_NOT_SELECTED = "this world was not selected"
+
+_INVALID_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
+
+
+def select_world(scene: Scene, name: str | None, format: Format) -> Scene:
+    """The scene with only the named world; None: all worlds, if the format holds several."""
+    names = ", ".join(repr(world.name) for world in scene.worlds)
+    if name is None:
+        if format.holds_one_world and len(scene.worlds) > 1:
+            raise ExoskelError(
+                f"{format.label} files contain one world, but the scene has {len(scene.worlds)}; "
+                f"choose one of {names} with --world (world=)"
+            )
+        return scene
+    found = [world for world in scene.worlds if world.name == name]
+    if not found:
+        raise ExoskelError(f"unknown world {name!r}; choose one of {names}")
+    return with_worlds(scene, [found[0]])
+
+
+def with_worlds(scene: Scene, worlds: list[World]) -> Scene:
+    """The scene with these worlds in place of its own."""
+    return Scene(worlds, scene.diagnostics, scene.documents, scene.source_info, scene.extensions)
+
+
+def find_model(scene: Scene, name: str) -> Model:
+    """The model of that name in the scene's only world."""
+    if len(scene.worlds) != 1:
+        raise ExoskelError("the scene has several worlds; choose one first with --world (world=)")
+    return scene.world.model(name)
+
+
+def select_model(scene: Scene, model: Model) -> Scene:
+    """The scene with only that model in its only world."""
+    return with_worlds(scene, [with_models(scene.world, [model])])
+
+
+def with_models(world: World, models: Sequence[Model]) -> World:
+    """A copy of the world with these models, which both share."""
+    with no_edits():
+        made = copy(world)
+        made._index = NameIndex()
+        made.models = TrackedList(models)
+        made.cameras, made.lights = TrackedList(world.cameras), TrackedList(world.lights)
+        made.keyframes = TrackedList(world.keyframes)
+        made.drop_dangling_references()
+    return made
+
+
+class Unselected(Struct, frozen=True):
+    """The names of the worlds, and of the models in the selected worlds, that were not selected."""
+
+    worlds: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
+def find_unselected(whole: Scene, selected: Scene) -> Unselected:
+    """Compare a scene with the selection from it."""
+    worlds = {world.name for world in selected.worlds}
+    return Unselected(
+        tuple(world.name for world in whole.worlds if world.name not in worlds),
+        tuple(model.name for model in _unselected_models(whole, selected)),
+    )
+
+
+def _unselected_models(whole: Scene, selected: Scene) -> list[Model]:
+    wanted = {id(model) for world in selected.worlds for model in world.models}
+    worlds = {world.name for world in selected.worlds}
+    return [m for w in whole.worlds if w.name in worlds for m in w.models if id(m) not in wanted]
+
+
+def unselected_nodes(whole: Scene, selected: Scene) -> set[int]:
+    """The elements of models, and of their bodies and joints, that were not selected."""
+    others = _unselected_models(whole, selected)
+    own = {item.node for item, _, _ in iter_items(selected)}
+    found = {item.node for model in others for item in (model, *model.bodies, *model.joints) if item.document == 0}
+    return found - own
+
+
+def file_names(models: Sequence[str], extension: str) -> list[str]:
+    """A unique file name for each model, valid on any system, also where upper and lower case are the same."""
+    taken = Names()
+    made: list[str] = []
+    for model in models:
+        name = _INVALID_IN_FILE_NAMES.sub("_", model).strip("._") or "model"
+        unique = unique_name(name.casefold(), taken)
+        taken.add(unique)
+        made.append(name + unique.removeprefix(name.casefold()) + extension)
+    return made

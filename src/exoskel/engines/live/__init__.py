@@ -1,0 +1,1 @@
+"""Scenes as objects of other programs, built by their own calls: Newton, Pinocchio."""

@@ -1,0 +1,181 @@
+"""The header, the buffers and the accessors of a glTF file, read and written."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from exoskel.formats.gltf.codes import catalogue_error
+from exoskel.source.limits import Limits
+from exoskel.source.mesh_packages import glb_of
+
+_HEAD, _CHUNK = 12, 8
+_TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+
+
+class MalformedGltfError(Exception):
+    """A glTF file is invalid; the message is the reason."""
+
+
+class GltfFile(Struct):
+    """The header of a file and its only buffer."""
+
+    header: dict[str, Any]
+    binary: bytes
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The objects of a list."""
+        found = self.header.get(name)
+        if found is None:
+            return []
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise MalformedGltfError(f"'{name}' is not a list of objects")
+        return found
+
+    def array(self, number: Any, width: int) -> Any:
+        """The rows of an accessor."""
+        accessors, views = self.rows("accessors"), self.rows("bufferViews")
+        accessor = accessors[number] if type(number) is int and 0 <= number < len(accessors) else {}
+        place = accessor.get("bufferView")
+        if type(place) is not int or not 0 <= place < len(views) or "sparse" in accessor:
+            raise MalformedGltfError(f"accessor {number} is missing or sparse")
+        kind, count = _TYPES.get(accessor.get("componentType", 0)), accessor.get("count")
+        if kind is None or type(count) is not int or count < 0 or _WIDTHS.get(str(accessor.get("type"))) != width:
+            raise MalformedGltfError(f"accessor {number} has another type than expected")
+        view, size = views[place], np.dtype(kind).itemsize * width
+        start, stride = _count(view, "byteOffset") + _count(accessor, "byteOffset"), _count(view, "byteStride") or size
+        if stride < size or (count and start + stride * (count - 1) + size > len(self.binary)):
+            raise MalformedGltfError(f"accessor {number} exceeds its buffer")
+        found = np.ndarray((count, width), kind, self.binary, start, (stride, np.dtype(kind).itemsize))
+        return found.copy()
+
+
+def _count(owner: dict[str, Any], name: str) -> int:
+    found = owner.get(name, 0)
+    if type(found) is not int or found < 0:
+        raise MalformedGltfError(f"'{name}' is not a whole number")
+    return found
+
+
+def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) -> GltfFile:
+    """Open a binary or text file; buffers of a text file are read.  Raises MalformedGltfError or MeshError."""
+    stated = None
+    if not data.startswith(b"glTF"):
+        stated = _json(data)
+        data = glb_of(data, "gltf", folder, limits, within)
+    if len(data) < _HEAD + _CHUNK:
+        raise MalformedGltfError("it is too short")
+    (size,) = struct.unpack_from("<I", data, _HEAD)
+    header = _json(data[_HEAD + _CHUNK : _HEAD + _CHUNK + size])
+    rest = data[_HEAD + _CHUNK + size :]
+    binary = rest[_CHUNK : _CHUNK + int.from_bytes(rest[:4], "little")] if rest[4:8] == b"BIN\0" else b""
+    if stated is not None:  # with the textures, which are not read
+        header |= {name: stated[name] for name in ("textures", "images") if name in stated}
+    if any("uri" in one for one in GltfFile(header, b"").rows("buffers")):
+        raise MalformedGltfError("a binary file refers to other files")
+    return GltfFile(header, binary)
+
+
+def _json(data: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise MalformedGltfError("it is not JSON") from None
+    if not isinstance(found, dict):
+        raise MalformedGltfError("it is not a JSON object")
+    return found
+
+
+NumberArray = NDArray[Any]
+
+_MAGIC, _VERSION = 0x46546C67, 2
+_JSON, _BIN = 0x4E4F534A, 0x004E4942
+_MAX_SIZE = 2**32 - 1
+_COMPONENTS = {"f4": 5126, "u4": 5125, "u2": 5123}
+"""glTF's numbers for single precision and for unsigned integers of four and two bytes."""
+_KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
+VERTICES, INDICES = 34962, 34963
+"""Targets of buffer views; views of animations have none."""
+
+
+class Buffer:
+    """A buffer of arrays, aligned to four bytes."""
+
+    def __init__(self) -> None:
+        self.views: list[dict[str, Any]] = []
+        self.accessors: list[dict[str, Any]] = []
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, values: NumberArray, *, target: int = 0, bounds: bool = False, normalized: bool = False) -> int:
+        """Add an accessor for an array whose rows are its elements; the type is preserved."""
+        accessor = _accessor(self._view(values, target), values, len(values))
+        if bounds:
+            accessor["min"] = np.atleast_1d(values.min(axis=0)).tolist()
+            accessor["max"] = np.atleast_1d(values.max(axis=0)).tolist()
+        if normalized:
+            accessor["normalized"] = True
+        self.accessors.append(accessor)
+        return len(self.accessors) - 1
+
+    def add_many(self, values: NumberArray) -> range:
+        """Add an accessor for each subarray, all in one view."""
+        view = self._view(values, 0)
+        first = len(self.accessors)
+        each = values[0].nbytes if len(values) else 0
+        for number in range(len(values)):
+            accessor = _accessor(view, values[number], values.shape[1])
+            if number:
+                accessor["byteOffset"] = number * each
+            self.accessors.append(accessor)
+        return range(first, len(self.accessors))
+
+    def _view(self, values: NumberArray, target: int) -> int:
+        data = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+        view = {"buffer": 0, "byteOffset": self._size, "byteLength": len(data)}
+        if target:
+            view["target"] = target
+        self.views.append(view)
+        self._parts += [data, bytes(-len(data) % 4)]
+        self._size += len(data) + -len(data) % 4
+        return len(self.views) - 1
+
+    def file(self, document: dict[str, Any]) -> bytes:
+        """The whole file: the document with the views and accessors of this buffer, and the buffer."""
+        if self._size:
+            document |= {
+                "accessors": self.accessors,
+                "bufferViews": self.views,
+                "buffers": [{"byteLength": self._size}],
+            }
+        text = msgspec.json.encode(document)
+        text += b" " * (-len(text) % 4)
+        size = 12 + 8 + len(text) + (8 + self._size if self._size else 0)
+        if size > _MAX_SIZE:
+            raise catalogue_error("GL101", size=size, most=_MAX_SIZE)
+        parts = [struct.pack("<III", _MAGIC, _VERSION, size), struct.pack("<II", len(text), _JSON), text]
+        if self._size:
+            parts += [struct.pack("<II", self._size, _BIN), *self._parts]
+        return b"".join(parts)
+
+
+def _accessor(view: int, values: NumberArray, count: int) -> dict[str, Any]:
+    width = 1 if values.ndim == 1 else values.shape[-1]
+    kind = _COMPONENTS[values.dtype.str[1:]]
+    return {"bufferView": view, "componentType": kind, "count": count, "type": _KINDS[width]}
+
+
+def single(values: NumberArray, what: str) -> NDArray[np.float32]:
+    """Convert numbers to single precision; raises GltfError if they are out of range."""
+    with np.errstate(over="ignore"):
+        out = values.astype(np.float32)
+    if not np.isfinite(out).all():
+        raise catalogue_error("GL102", what=what)
+    return out

@@ -1,0 +1,355 @@
+"""Read a glTF file, text or binary, as a scene of static bodies.
+
+glTF has shapes and no physics: each node with a mesh is a body.  A file that Exoskel wrote states in its extras which
+nodes are bodies, and their masses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.diagnostics import Collector, Severity
+from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, open_file
+from exoskel.formats.gltf.codes import CATALOGUE
+from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
+from exoskel.scene.body import Body
+from exoskel.scene.inertia import Inertia
+from exoskel.scene.item import Names, unique_name
+from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
+from exoskel.scene.pose import Vector, poses_from_matrices
+from exoskel.scene.shape import Color, Shape, TriMesh
+from exoskel.scene.validation import find_invalid
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.source import file_lookup
+from exoskel.source.document import Document
+from exoskel.source.mesh_parsing import MeshError, linear_to_srgb
+from exoskel.source.object_document import ObjectDocument, SourceObject
+from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
+from exoskel.spatial import Array
+
+_GRAVITY: Vector = (0.0, -9.81, 0.0)
+"""glTF is y-up."""
+_ORTHOGONAL = 1e-6
+_LEAST_LIMIT, _MOST_COPIES = 2**28, 64
+"""Meshes may need 256 MiB, and 64 times the size of the file."""
+_LISTS = {
+    "nodes": "node",
+    "meshes": "mesh",
+    "materials": "material",
+    "skins": "skin",
+    "animations": "animation",
+    "cameras": "camera",
+    "textures": "texture",
+    "images": "image",
+}
+"""The lists of a document whose rows are objects, and what these are called."""
+_UNREAD = ("skins", "animations", "textures")
+ReportGltf = Callable[..., None]
+
+
+def read(document: Document, options: ReadOptions) -> Scene:
+    """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
+    collector = Collector(CATALOGUE, document, options.strict)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="gltf"))
+    if len(document.data) > options.limits.bytes:
+        collector.report("GL104", reason=f"it has more than {options.limits.bytes} bytes")
+        return scene
+    folder = document.location.directory or Path()
+    within = file_lookup.confinement(document.location, options.paths)
+    try:
+        file = open_file(document.data, folder, options.limits, within)
+        numbers, objects = _objects(file)
+        collector.source = source = ObjectDocument(document, objects, "/")
+        scene.documents = [source]
+        scene.worlds += _GltfReader(file, numbers, collector.report).worlds()
+    except (MalformedGltfError, MeshError) as problem:
+        collector.report("GL104", reason=str(problem))
+    problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
+    for found in problems:
+        collector.report("GL104", reason=found.message)
+    if problems:
+        scene.worlds.clear()
+    return scene
+
+
+Numbers = dict[tuple[str, int], int]
+"""The numbers of the objects of the document, by list and place."""
+
+
+def _objects(file: GltfFile) -> tuple[Numbers, list[SourceObject]]:
+    made = [SourceObject("glTF", -1, "", tuple(name for name in file.header if name not in _LISTS))]
+    numbers: Numbers = {}
+    for name, tag in _LISTS.items():
+        for place, row in enumerate(file.rows(name)):
+            numbers[name, place] = len(made)
+            made.append(SourceObject(tag, 0, f"/{name}/{place}", tuple(row)))
+    return numbers, made
+
+
+class _GltfReader:
+    """The scenes of one file."""
+
+    def __init__(self, file: GltfFile, numbers: Numbers, report: ReportGltf) -> None:
+        self.file = file
+        self.numbers = numbers
+        self.report = report
+        self.nodes = file.rows("nodes")
+        self.is_own = str(file.header.get("asset", {}).get("generator", "")).startswith("exoskel ")
+        self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None]]] = {}
+        self._seen: set[int] = set()
+        self._size = 0
+        """The bytes of all meshes, each once for every scale that it is used with."""
+        self._most = max(_LEAST_LIMIT, _MOST_COPIES * len(file.binary))
+
+    def worlds(self) -> Iterator[World]:
+        for name in _UNREAD:
+            if self.file.rows(name):
+                self.report("GL105", self.numbers[name, 0], kind=name)
+        scenes = self.file.rows("scenes") or [{"nodes": self._roots()}]
+        for number, scene in enumerate(scenes):
+            yield self._world(scene, number)
+
+    def _roots(self) -> list[int]:
+        inner = {child for node in self.nodes for child in _numbers(node, "children")}
+        return [number for number in range(len(self.nodes)) if number not in inner]
+
+    def _world(self, scene: dict[str, Any], number: int) -> World:
+        extras = scene.get("extras") if self.is_own else None
+        extras = extras if isinstance(extras, dict) else {}
+        world = World(name=str(scene.get("name") or f"scene_{number}"), document=0, node=0)
+        world.gravity = _vector(extras.get("gravity"), _GRAVITY)
+        step = extras.get("time_step", DEFAULT_TIME_STEP)
+        world.time_step = float(step) if isinstance(step, int | float) and step > 0 else DEFAULT_TIME_STEP
+        roots = [(number, np.eye(4)) for number in _numbers(scene, "nodes")]
+        if self.is_own and len(roots) == 1:  # the node that turns the world to y-up
+            self._seen.add(roots[0][0])
+            roots = [(child, np.eye(4)) for child in _numbers(self._node(roots[0][0]), "children")]
+        taken = Names()
+        for root, place in roots:
+            model = self._model(root, place, taken)
+            if model.bodies:
+                world.models.append(model)
+        return world
+
+    def _node(self, number: int) -> dict[str, Any]:
+        if not 0 <= number < len(self.nodes):
+            raise MalformedGltfError(f"node {number} does not exist")
+        return self.nodes[number]
+
+    def _model(self, root: int, place: Array, taken: Names) -> Model:
+        """The model of a root node and all nodes in it."""
+        title = str(self._node(root).get("name") or f"node_{root}")
+        model = Model(name=unique_name(title, taken), static=True)
+        taken.add(model.name)
+        names = Names()
+        waiting = [(root, place)]
+        while waiting:
+            number, outer = waiting.pop()
+            if number in self._seen:
+                raise MalformedGltfError(f"node {number} has several parents")
+            self._seen.add(number)
+            node = self._node(number)
+            here = outer @ local_matrix(node)
+            inside = [(child, here) for child in reversed(_numbers(node, "children"))]
+            shapes = self._shape_nodes(number, node)
+            if shapes:
+                self._add_body(model, number, here, shapes, names)
+                owned = {child for child in shapes if child != number}
+                self._seen |= owned
+                inside = [one for one in inside if one[0] not in owned]
+            waiting += inside
+        return model
+
+    def _shape_nodes(self, number: int, node: dict[str, Any]) -> list[int]:
+        """The nodes of the shapes of a body; none if the node is not a body."""
+        if self.is_own and isinstance(node.get("extras"), dict) and {"mass", "joint"} & node["extras"].keys():
+            return [child for child in _numbers(node, "children") if "mesh" in self._node(child)]
+        return [number] if "mesh" in node else []
+
+    def _add_body(self, model: Model, number: int, here: Array, shapes: list[int], names: Names) -> None:
+        node = self._node(number)
+        frame, _ = split_matrix(here)
+        name = unique_name(str(node.get("name") or f"node_{number}"), names)
+        names.add(name)
+        body = Body(name=name, document=0, node=self.numbers["nodes", number])
+        (body.pose,) = poses_from_matrices(frame[None])
+        extras = node.get("extras") if self.is_own else None
+        if isinstance(extras, dict) and "mass" in extras:
+            xx, yy, zz, xy, xz, yz = map(float, extras["inertia"])
+            body.inertia = Inertia(float(extras["mass"]), _vector(extras["com"]), (xx, yy, zz, xy, xz, yz))
+        for one in shapes:
+            inner = here if one == number else here @ local_matrix(self._node(one))
+            self._add_shapes(body, one, spatial.inverse(frame) @ inner, is_own_node=one != number)
+        model.bodies.append(body)
+        joint = Joint(name=f"{name}_fix", kind="weld", child=body, implicit=True)
+        model.joints.append(joint)
+
+    def _add_shapes(self, body: Body, number: int, place: Array, *, is_own_node: bool) -> None:
+        node = self._node(number)
+        rigid, stretch = split_matrix(place)
+        (pose,) = poses_from_matrices(rigid[None])
+        mesh = node.get("mesh")
+        if not isinstance(mesh, int) or not 0 <= mesh < len(self.file.rows("meshes")):
+            raise MalformedGltfError(f"mesh {mesh} does not exist")
+        for geometry, color in self._triangles(mesh, stretch):
+            shape = Shape(geometry=geometry, pose=pose, color=color, name=str(node.get("name") or ""), document=0)
+            shape.node = self.numbers["nodes", number] if is_own_node else -1
+            body.visuals.append(shape)
+
+    def _triangles(self, mesh: int, stretch: Array) -> list[tuple[TriMesh, Color | None]]:
+        key = (mesh, stretch.tobytes())
+        if key not in self._meshes:
+            made = []
+            for primitive in _rows(self.file.rows("meshes")[mesh], "primitives"):
+                found = self._primitive(mesh, primitive, stretch)
+                if found is not None:
+                    made.append(found)
+            self._meshes[key] = made
+        return self._meshes[key]
+
+    def _primitive(self, mesh: int, primitive: dict[str, Any], stretch: Array) -> tuple[TriMesh, Color | None] | None:
+        extensions = primitive.get("extensions") or {}
+        if primitive.get("mode", 4) != 4 or "KHR_draco_mesh_compression" in extensions or "targets" in primitive:
+            self.report("GL106", self.numbers["meshes", mesh], mesh=mesh)
+            if primitive.get("mode", 4) != 4 or extensions:
+                return None
+        points = self.file.array(primitive.get("attributes", {}).get("POSITION"), 3)
+        self._count_size(len(points))
+        if "indices" in primitive:
+            indices = self.file.array(primitive["indices"], 1).ravel()
+            self._count_size(len(indices) // 3)
+            indices = indices.astype(np.int64)
+        else:
+            indices = np.arange(len(points), dtype=np.int64)
+        if len(indices) % 3 or (len(indices) and indices.max() >= len(points)) or not len(indices):
+            raise MalformedGltfError(f"the indices of mesh {mesh} do not fit its vertices")
+        triangles = indices.reshape(-1, 3)
+        if np.linalg.det(stretch) < 0.0:
+            triangles = np.ascontiguousarray(triangles[:, ::-1])
+        sizes = np.diag(stretch)
+        is_plain = np.array_equal(stretch, np.diag(sizes))
+        vertices = points.astype(np.float64) * sizes if is_plain else points.astype(np.float64) @ stretch.T
+        if not np.isfinite(vertices).all():
+            raise MalformedGltfError(f"mesh {mesh} has vertices that are not finite")
+        return TriMesh(np.ascontiguousarray(vertices), triangles), self._color(primitive)
+
+    def _count_size(self, rows: int) -> None:
+        """Count rows of three numbers before they are created.  Raises MalformedGltfError."""
+        self._size += 24 * rows
+        if self._size > self._most:
+            raise MalformedGltfError(f"its meshes and their scaled copies need more than {self._most // 2**20} MB")
+
+    def _color(self, primitive: dict[str, Any]) -> Color | None:
+        number = primitive.get("material")
+        materials = self.file.rows("materials")
+        if not isinstance(number, int) or not 0 <= number < len(materials):
+            return None
+        surface = materials[number].get("pbrMetallicRoughness") or {}
+        factor = surface.get("baseColorFactor", [1.0, 1.0, 1.0, 1.0])
+        if not _are_numbers(factor, 4):
+            raise MalformedGltfError(f"the colour of material {number} is not four numbers")
+        r, g, b, a = np.round(linear_to_srgb(np.clip(factor, 0.0, 1.0)), 7).tolist()
+        return (r, g, b, a)
+
+
+def local_matrix(node: dict[str, Any]) -> Array:
+    """The transform from a node to the one around it, for column vectors."""
+    matrix = node.get("matrix")
+    if matrix is not None:
+        if not _are_numbers(matrix, 16):
+            raise MalformedGltfError("a matrix is not 16 numbers")
+        return np.array(matrix, dtype=np.float64).reshape(4, 4).T
+    parts = [node.get("translation", [0, 0, 0]), node.get("rotation", [0, 0, 0, 1]), node.get("scale", [1, 1, 1])]
+    if not all(_are_numbers(part, count) for part, count in zip(parts, (3, 4, 3), strict=True)):
+        raise MalformedGltfError("a translation, rotation or scale is not a list of numbers")
+    x, y, z, w = parts[1]
+    rotation = spatial.quaternion_matrix([w, x, y, z] if any(parts[1]) else [1.0, 0.0, 0.0, 0.0])
+    return spatial.transform(rotation * np.array(parts[2], dtype=np.float64), np.array(parts[0], dtype=np.float64))
+
+
+def split_matrix(matrix: Array) -> tuple[Array, Array]:
+    """A transform as a rotation and translation, and the linear map before it, which scales or shears."""
+    linear = matrix[:3, :3]
+    sizes = np.linalg.norm(linear, axis=0)
+    if (sizes > 0.0).all():
+        axes = linear / sizes
+        if np.abs(axes.T @ axes - np.eye(3)).max() < _ORTHOGONAL and np.linalg.det(axes) > 0.0:
+            is_rigid = np.abs(sizes - 1.0).max() < 1e-12
+            return spatial.transform(axes, matrix[:3, 3]), np.eye(3) if is_rigid else np.diag(sizes)
+    return spatial.transform(np.eye(3), matrix[:3, 3]), linear.copy()
+
+
+def _rows(owner: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = owner.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _numbers(owner: dict[str, Any], name: str) -> list[int]:
+    found = owner.get(name)
+    return [one for one in found if type(one) is int] if isinstance(found, list) else []
+
+
+def _are_numbers(values: Any, count: int) -> bool:
+    return (
+        isinstance(values, list)
+        and len(values) == count
+        and all(isinstance(one, int | float) and isfinite(one) for one in values)
+    )
+
+
+def _vector(values: Any, otherwise: Vector = (0.0, 0.0, 0.0)) -> Vector:
+    if not _are_numbers(values, 3):
+        return otherwise
+    x, y, z = map(float, values)
+    return (x, y, z)
+
+
+_SHOWN = unused("appearance: not part of a scene")
+_PLACE: dict[str, SceneField | str] = dict.fromkeys(("@translation", "@rotation", "@scale", "@matrix"), "pose")
+_NODE: dict[str, SceneField | str] = {
+    "": STRUCTURE,
+    "@name": "name",
+    "@children": STRUCTURE,
+    "@camera": _SHOWN,
+    "@skin": unused("skins are not read", affects_motion=True),
+    **_PLACE,
+}
+_FILE: dict[str, SceneField | str] = {
+    "": STRUCTURE,
+    **dict.fromkeys(("@asset", "@scene", "@extensionsUsed", "@samplers", "@extras"), unused("describes the file")),
+    **dict.fromkeys(("@scenes", "@buffers", "@bufferViews", "@accessors", "@extensionsRequired"), STRUCTURE),
+    "@extensions": unused("an extension: not part of a scene", affects_motion=True),
+    "node": FLATTENED,
+    "node/**": FLATTENED,
+    "node/@camera": _SHOWN,
+    "mesh": SceneField("geometry", owner="shapes"),
+    "mesh/@primitives": SceneField("geometry", owner="shapes"),
+    "mesh/**": unused("a label that nothing refers to"),
+    "material": SceneField("color", owner="shapes"),
+    "material/@pbrMetallicRoughness": SceneField("color", owner="shapes"),
+    "material/**": _SHOWN,
+    "camera/**": _SHOWN,
+    "image/**": _SHOWN,
+    "texture/**": unused("textures are not read", affects_motion=True),
+    "skin/**": unused("skins are not read", affects_motion=True),
+    "animation/**": unused("animations are not read", affects_motion=True),
+}
+
+SOURCE_MAPPING = SourceMapping(
+    SceneFieldTable(
+        {
+            None: _FILE,
+            World: _FILE,
+            Body: {**_NODE, "@mesh": SceneField("geometry", owner="shapes"), "@extras": "inertia"},
+            Shape: {**_NODE, "@mesh": "geometry"},
+        }
+    ),
+    DiagnosticEffects(ignored=("GL105",), used=("GL106",)),
+)

@@ -1,0 +1,315 @@
+"""The parts of a document that MuJoCo compiled one by one, as if they were one model.
+
+Numbers of joints, coordinates, constraints, tendons and actuators are those of the whole document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, PartRow, compile_parts
+from exoskel.formats.mjcf.reader.document_parts import DocumentParts
+from exoskel.formats.mjcf.reader.preprocessor import Fragment
+from exoskel.source.numbers import parse_decimal
+from exoskel.spatial import Array
+
+Numbers = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
+
+_NONE: Numbers = np.empty(0, dtype=np.intp)
+_OF_WHOLE = ("geom_", "site_", "cam_", "light_", "mesh_", "mat_", "hfield_")
+"""Prefixes of what does not depend on joints."""
+_OF_BODIES = "parentid pos quat ipos iquat mass inertia gravcomp mocapid geomnum geomadr"
+_ALSO_OF_WHOLE = frozenset(
+    [*(f"body_{name}" for name in _OF_BODIES.split()), "opt", "nbody", "ngeom", "nsite", "ncam", "nlight", "nmesh"]
+)
+_KINDS = {"jnt": "joints", "tendon": "tendons", "actuator": "actuators", "eq": "equalities"}
+"""Prefixes of what parts have, and the kinds of elements."""
+_CHECKED = (
+    "geom_",
+    "site_",
+    "cam_",
+    "light_",
+    "mesh_",
+    "mat_",
+    "hfield_",
+    "jnt_",
+    "dof_",
+    "actuator_",
+    "eq_",
+    "tendon_",
+)
+_FREE, _BALL = 0, 1
+_QPOS, _DOFS = np.array([7, 4, 1, 1]), np.array([6, 3, 1, 1])
+"""The coordinates of a joint, by MuJoCo's type: free, ball, slide, hinge."""
+_NO_ROTATION = (1.0, 0.0, 0.0, 0.0)
+_BALL_BODY = '<body><joint type="ball"/><geom size="1"/></body>'
+_CHUNK = 50
+"""The number of quaternions that MuJoCo normalizes at once."""
+_BITS = 16
+"""The signature of a pair has the number of its second body in so many bits."""
+
+
+def compile_in_parts(document: DocumentParts, assets: dict[str, bytes], seconds: float) -> CompilerOutput:
+    """Compile the parts of a document.  Raises CompilerError where the whole has to show what is wrong."""
+    whole, parts = compile_parts(document.whole, document.parts, assets, document.seconds, seconds)
+    model = CombinedModel(document, whole, parts)
+    rows = whole.parts | model.rows
+    for kind in ("bodies", "geoms", "sites", "cameras", "lights"):
+        rows[kind] = [PartRow(row.number, document.names.get(row.line, row.name), row.line) for row in rows[kind]]
+    warned = list(dict.fromkeys(text for output in (whole, *parts) for text in output.warnings))
+    return CompilerOutput(rows, whole.framed_meshes, whole.full_inertias, warned, model)
+
+
+class _CompiledPart(Struct):
+    """The model of one part, and the numbers in the whole document of what it contains."""
+
+    model: Any
+    numbers: dict[str, Numbers]
+    """By kind of element."""
+    qpos: Numbers = _NONE
+    dofs: Numbers = _NONE
+    wraps: Numbers = _NONE
+
+
+class CombinedModel:
+    """The arrays of MuJoCo's model that a reader needs.
+
+    `rows` are joints, tendons, actuators, constraints, excluded pairs and keyframes, numbered as in the whole document.
+    """
+
+    def __init__(self, document: DocumentParts, whole: CompilerOutput, parts: Sequence[CompilerOutput]) -> None:
+        self._whole = whole.model
+        self.rows: dict[str, list[PartRow]] = {}
+        known = {kind: {row.line: row.number for row in whole.parts[kind]} for kind in ("bodies", "sites")}
+        self._parts = [
+            _CompiledPart(one.model, {kind: _numbers(one.parts[kind], lines) for kind, lines in known.items()})
+            for one in parts
+        ]
+        for kind in _KINDS.values():
+            self._number(kind, [one.parts[kind] for one in parts])
+        self.njnt, self.ntendon, self.nu, self.neq = (len(self.rows[kind]) for kind in _KINDS.values())
+        self._set_addresses()
+        self._set_relations()
+        self._set_weld_ids()
+        self._set_excludes(document, {document.names.get(line): number for line, number in known["bodies"].items()})
+        self._set_keys(document)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(_OF_WHOLE) or name in _ALSO_OF_WHOLE:
+            return getattr(self._whole, name)
+        prefix, _, _ = name.partition("_")
+        if prefix in _KINDS:
+            found = self._gather(name, lambda part: part.numbers[_KINDS[prefix]])
+        elif prefix == "dof":
+            found = self._gather(name, lambda part: part.dofs)
+        else:
+            raise AttributeError(f"the parts of a document have no '{name}'")
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(self._whole) if name.startswith(_CHECKED)]
+
+    def _gather(self, name: str, numbers: Callable[[_CompiledPart], Numbers]) -> Any:
+        """An array of all parts, by the numbers in the whole document."""
+        if not self._parts:
+            return getattr(self._whole, name)
+        arrays = [getattr(part.model, name) for part in self._parts]
+        out = np.empty((sum(map(len, arrays)), *arrays[0].shape[1:]), dtype=arrays[0].dtype)
+        for part, array in zip(self._parts, arrays, strict=True):
+            out[numbers(part)] = array
+        return out
+
+    # --- numbers --------------------------------------------------------------------------------------
+
+    def _number(self, kind: str, rows: Sequence[list[PartRow]]) -> None:
+        """Number the elements of a kind in the order of the document; joints follow their bodies."""
+        placed = [
+            (self._body(part, row) if kind == "joints" else row.line, row.number, number, row)
+            for number, (part, own) in enumerate(zip(self._parts, rows, strict=True))
+            for row in own
+        ]
+        if any(not first for first, *_ in placed):
+            raise CompilerError(f"{kind} without a place")
+        placed.sort(key=lambda one: one[:2])
+        for part, own in zip(self._parts, rows, strict=True):
+            part.numbers[kind] = np.zeros(len(own), dtype=np.intp)
+        for place, (_, _, number, row) in enumerate(placed):
+            self._parts[number].numbers[kind][row.number] = place
+        self.rows[kind] = [PartRow(place, row.name, row.line) for place, (*_, row) in enumerate(placed)]
+
+    def _body(self, part: _CompiledPart, joint: PartRow) -> int:
+        return int(part.numbers["bodies"][part.model.jnt_bodyid[joint.number]])
+
+    def _set_addresses(self) -> None:
+        """Number coordinates: those of each joint follow those of the joints before."""
+        types = self.jnt_type
+        qpos_ends, dof_ends = np.cumsum(_QPOS[types]), np.cumsum(_DOFS[types])
+        self.jnt_qposadr, self.jnt_dofadr = qpos_ends - _QPOS[types], dof_ends - _DOFS[types]
+        self.nq, self.nv = (int(ends[-1]) if len(ends) else 0 for ends in (qpos_ends, dof_ends))
+        for part in self._parts:
+            joints, own = part.numbers["joints"], part.model.jnt_type
+            part.qpos = _ranges(self.jnt_qposadr[joints], _QPOS[own])
+            part.dofs = _ranges(self.jnt_dofadr[joints], _DOFS[own])
+        self.jnt_bodyid = self._translate("jnt_bodyid", "joints", lambda part, found: part.numbers["bodies"][found])
+        self.qpos0 = self._gather("qpos0", lambda part: part.qpos)
+        self.qpos_spring = self._gather("qpos_spring", lambda part: part.qpos)
+        names = [row.name.encode() + b"\0" for kind in ("joints", "actuators") for row in self.rows[kind]]
+        starts = _starts([len(name) for name in names])
+        self.names, self.name_jntadr, self.name_actuatoradr = b"".join(names), *np.split(starts, [self.njnt])
+        self.body_jntnum = np.bincount(self.jnt_bodyid, minlength=self._whole.nbody)
+        self.body_jntadr = np.where(self.body_jntnum, _starts(self.body_jntnum), -1)
+
+    def _translate(self, name: str, kind: str, convert: Callable[[_CompiledPart, Numbers], Numbers]) -> Numbers:
+        """An array of numbers of elements, by the numbers in the whole document."""
+        out = np.zeros(len(self.rows[kind]), dtype=np.intp)
+        for part in self._parts:
+            out[part.numbers[kind]] = convert(part, getattr(part.model, name))
+        return out
+
+    def _set_relations(self) -> None:
+        """Set what constraints, tendons and actuators refer to."""
+        self.eq_obj1id = self._translate("eq_obj1id", "equalities", _equality_objects)
+        self.eq_obj2id = self._translate("eq_obj2id", "equalities", _equality_objects)
+        self.actuator_trnid = np.full((self.nu, 2), -1, dtype=np.intp)
+        for part in self._parts:
+            if part.model.nu:
+                self.actuator_trnid[part.numbers["actuators"]] = _transmissions(part)
+        self.tendon_adr = _starts(self.tendon_num)
+        self.wrap_objid = np.zeros(int(self.tendon_num.sum()), dtype=np.intp)
+        for part in self._parts:
+            part.wraps = _ranges(self.tendon_adr[part.numbers["tendons"]], part.model.tendon_num)
+            self.wrap_objid[part.wraps] = part.numbers["joints"][part.model.wrap_objid]
+        self.wrap_prm = self._gather("wrap_prm", lambda part: part.wraps)
+
+    def _set_weld_ids(self) -> None:
+        self.body_weldid = np.zeros(self._whole.nbody, dtype=np.intp)
+        for part in self._parts:
+            bodies = part.numbers["bodies"]
+            self.body_weldid[bodies] = bodies[part.model.body_weldid]
+
+    def _set_excludes(self, document: DocumentParts, bodies: dict[str | None, int]) -> None:
+        """Number pairs of bodies as MuJoCo does, by their signatures."""
+        if document.excludes and self._whole.nbody > 1 << _BITS:
+            raise CompilerError("too many bodies for the signatures of pairs")
+        found: list[tuple[int, int, str]] = []
+        for line, fragment in document.excludes:
+            pair = [bodies.get(fragment.attributes.get(name, "")) for name in ("body1", "body2")]
+            if None in pair or pair[0] == pair[1]:
+                raise CompilerError("unknown bodies in exclude")
+            first, second = sorted(number for number in pair if number is not None)
+            found.append(((first << _BITS) + second, line, fragment.attributes.get("name", "")))
+        found.sort(key=lambda one: one[0])
+        self.exclude_signature = np.array([one[0] for one in found], dtype=np.int64)
+        self.rows["excludes"] = [PartRow(number, name, line) for number, (_, line, name) in enumerate(found)]
+
+    # --- keyframes ------------------------------------------------------------------------------------
+
+    def _set_keys(self, document: DocumentParts) -> None:
+        keys = [fragment for _, fragment in document.keys]
+        self.nkey = len(keys)
+        self.rows["keys"] = [PartRow(number, key.attributes.get("name", ""), 0) for number, key in enumerate(keys)]
+        self.key_time = np.array([_vector(key, "time", np.zeros(1))[0] for key in keys])
+        self.key_qvel = _stack([_vector(key, "qvel", np.zeros(self.nv)) for key in keys], self.nv)
+        self.key_ctrl = _stack([_vector(key, "ctrl", np.zeros(self.nu)) for key in keys], self.nu)
+        self.key_qpos = _stack([_vector(key, "qpos", self.qpos0) for key in keys], self.nq)
+        turning = self.jnt_type <= _BALL
+        firsts = (self.jnt_qposadr + np.where(self.jnt_type == _FREE, 3, 0))[turning]
+        _normalize(self.key_qpos, firsts[:, None] + np.arange(4))
+
+    # --- forces ---------------------------------------------------------------------------------------
+
+    def parts(self) -> Iterator[tuple[Any, Numbers, Numbers, Numbers]]:
+        """The models of all parts, with the numbers of their positions, velocities and actuators in the whole."""
+        return ((part.model, part.qpos, part.dofs, part.numbers["actuators"]) for part in self._parts)
+
+
+def _numbers(rows: Sequence[PartRow], known: dict[int, int]) -> Numbers:
+    """The numbers in the whole document of elements of a part, by their lines; the world is the same in both."""
+    out = np.zeros(max((row.number for row in rows), default=-1) + 1, dtype=np.intp)
+    for row in rows:
+        if row.line in known:
+            out[row.number] = known[row.line]
+        elif row.number:
+            raise CompilerError("an element without a line")
+    return out
+
+
+def _starts(counts: Any) -> Numbers:
+    """Where ranges of some lengths begin, one after the other."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.intp)])[:-1].astype(np.intp)
+
+
+def _ranges(starts: Numbers, counts: Any) -> Numbers:
+    """The numbers in ranges of some lengths."""
+    return np.repeat(starts - _starts(counts), counts) + np.arange(int(np.sum(counts)))
+
+
+def _equality_objects(part: _CompiledPart, found: Numbers) -> Numbers:
+    """The numbers of the bodies, sites or joints of constraints; -1 for a missing second joint."""
+    mujoco = mujoco_import.load()
+    kinds = {
+        int(mujoco.mjtObj.mjOBJ_BODY): "bodies",
+        int(mujoco.mjtObj.mjOBJ_SITE): "sites",
+        int(mujoco.mjtObj.mjOBJ_JOINT): "joints",
+    }
+    out = np.full(len(found), -1, dtype=np.intp)
+    for place, (kind, number) in enumerate(zip(part.model.eq_objtype.tolist(), found.tolist(), strict=True)):
+        if number >= 0:
+            out[place] = part.numbers[kinds[kind]][number]
+    return out
+
+
+def _transmissions(part: _CompiledPart) -> Numbers:
+    """The numbers of the joints, tendons or sites that actuators act on."""
+    kinds: Any = mujoco_import.load().mjtTrn
+    targets = {
+        int(kinds.mjTRN_JOINT): "joints",
+        int(kinds.mjTRN_JOINTINPARENT): "joints",
+        int(kinds.mjTRN_TENDON): "tendons",
+        int(kinds.mjTRN_SITE): "sites",
+        int(kinds.mjTRN_BODY): "bodies",
+    }
+    out = np.full((part.model.nu, 2), -1, dtype=np.intp)
+    for place, (kind, pair) in enumerate(
+        zip(part.model.actuator_trntype.tolist(), part.model.actuator_trnid.tolist(), strict=True)
+    ):
+        numbers = part.numbers[targets[kind]]
+        out[place] = [numbers[number] if number >= 0 else number for number in pair]
+    return out
+
+
+def _vector(key: Fragment, name: str, default: Array) -> Array:
+    """The numbers of a keyframe, or the default; all must be stated."""
+    text = key.attributes.get(name)
+    if text is None:
+        return default
+    values = [parse_decimal(word) for word in text.split()]
+    if len(values) != len(default) or None in values:
+        raise CompilerError(f"wrong numbers in the {name} of a keyframe")
+    return np.array(values, dtype=float)
+
+
+def _normalize(rows: Array, places: Numbers) -> None:
+    """Normalize the quaternions in some places of each row.  MuJoCo itself does it, so that they are rounded alike."""
+    mujoco = mujoco_import.load()
+    for row in rows:
+        turned = places[(row[places] != _NO_ROTATION).any(axis=1)]
+        for first in range(0, len(turned), _CHUNK):
+            chunk = turned[first : first + _CHUNK]
+            numbers = " ".join(map(repr, row[chunk].ravel().tolist()))
+            text = f"<mujoco><worldbody>{_BALL_BODY * len(chunk)}</worldbody>"
+            text += f'<keyframe><key qpos="{numbers}"/></keyframe></mujoco>'
+            try:
+                row[chunk] = mujoco.MjModel.from_xml_string(text).key_qpos[0].reshape(-1, 4)
+            except ValueError as problem:
+                raise CompilerError(str(problem)) from None
+
+
+def _stack(rows: Sequence[Array], width: int) -> Array:
+    return np.array(rows, dtype=float).reshape(len(rows), width)

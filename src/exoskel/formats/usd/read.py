@@ -1,0 +1,389 @@
+"""Read a USD file with UsdPhysics into a scene.
+
+usd-core composes the stage; values of the schemas of UsdPhysics, Newton, MuJoCo and PhysX that a scene has a place for
+are read.  Lengths become m and masses kg, whatever units the file states.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from math import isfinite, isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.diagnostics import Collector, Severity, repeats
+from exoskel.formats.interface import ReadOptions
+from exoskel.formats.usd.codes import CATALOGUE
+from exoskel.formats.usd.reader.bodies import BodyReader
+from exoskel.formats.usd.reader.filter_prims import FilterReader
+from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
+from exoskel.formats.usd.reader.joints import JointReader, sort_joints
+from exoskel.formats.usd.reader.layout import BodySource, ModelSource, WorldSource, is_own_file, layout, own_layout
+from exoskel.formats.usd.reader.prim_index import PrimIndex
+from exoskel.formats.usd.reader.shape_prims import ShapePrimReader, read_inertia
+from exoskel.formats.usd.reader.stage import (
+    ROOT,
+    Stage,
+    StageError,
+    StageLimitError,
+    StagePrim,
+    is_available,
+    open_stage,
+)
+from exoskel.formats.usd.source_mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
+from exoskel.formats.usd.tree import SIGNATURE, PackageError, unpack
+from exoskel.scene.body import Body, BodyState
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.model import Model
+from exoskel.scene.pose import Vector
+from exoskel.scene.validation import find_invalid
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.source import file_lookup
+from exoskel.source.document import Document
+from exoskel.source.file_access import read_referenced
+from exoskel.source.object_document import ObjectDocument, SourceObject
+
+_GRAVITY = 9.81
+_LAYERS = (b"#usda", b"PXR-USDC")
+_APART = 1e-4
+"""How far a body may be from where its joint puts it, relative to its distance from the origin."""
+_GENERATED_NAME = re.compile(r"(visual|collision)_[0-9]+$")
+"""The name of a prim whose shape has no name."""
+_TIME_STEPS = ("newton:timeStepsPerSecond", "physxScene:timeStepsPerSecond")
+
+
+def read(document: Document, options: ReadOptions) -> Scene:
+    """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
+    finder = _LayerFinder(document, options)
+    collector = Collector(CATALOGUE, document, options.strict)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="usd"))
+    stage = _open(document, options, collector, finder)
+    if stage is None:
+        return scene
+    index = PrimIndex(stage)
+    source = ObjectDocument(document, list(_objects(index, document.data)))
+    collector.source = source
+    scene.documents = [source]
+    source.included = finder.files
+    for path in finder.missing:
+        collector.report("US101", 0, path=path)
+    for problem in stage.problems:
+        collector.report("US102", 0, problem=problem)
+    _remove_invalid_numbers(index, collector)
+    _StageReader(index, collector).read(scene)
+    _check_values(scene, collector)
+    collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
+    return scene
+
+
+def _open(document: Document, options: ReadOptions, collector: Collector, finder: _LayerFinder) -> Stage | None:
+    if not is_available():
+        collector.report("US001", what="reading USD")
+    elif len(document.data) > options.limits.bytes:
+        collector.report("US003", limit=f"{options.limits.bytes} bytes")
+    elif not document.data.startswith((*_LAYERS, SIGNATURE)):
+        collector.report("US002", reason="it starts with neither '#usda' nor 'PXR-USDC'")
+    else:
+        try:
+            return open_stage(finder.first_layer(), finder.find)
+        except (StageError, PackageError) as problem:
+            collector.report("US002", reason=str(problem))
+        except StageLimitError as problem:
+            collector.report("US003", limit=str(problem))
+    return None
+
+
+def _remove_invalid_numbers(index: PrimIndex, collector: Collector) -> None:
+    """Report and remove values that are not numbers, and places that are not finite."""
+    for prim in index.prims:
+        for name, value in list(prim.values.items()):
+            numbers = value if isinstance(value, list | tuple) else [value]
+            if any(isinstance(number, float) and isnan(number) for number in numbers):
+                collector.report("US004", index.node(prim), attribute=name, name=name)
+                del prim.values[name]
+        if not all(map(isfinite, prim.place)):
+            collector.report("US004.place", index.node(prim), name=prim.title)
+            prim.place = np.eye(4).ravel().tolist()
+
+
+def _check_values(scene: Scene, collector: Collector) -> None:
+    """Report what is invalid in the scene, such as a negative mass; nothing is read then."""
+    problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
+    for found in problems:
+        collector.report("US004.scene", 0, problem=found.message)
+    if problems:
+        scene.worlds.clear()
+
+
+class _LayerFinder:
+    """Finds and reads the files that a document refers to."""
+
+    def __init__(self, document: Document, options: ReadOptions) -> None:
+        self.document = document
+        self.options = options
+        self.files: list[str] = []
+        self.missing: list[str] = []
+        self._package: dict[str, bytes] = {}
+        self._first = ""
+
+    def first_layer(self) -> bytes:
+        """The document, or the layer that is opened of an archive."""
+        data = self.document.data
+        if not data.startswith(SIGNATURE):
+            return data
+        self._package = unpack(data)
+        self._first, layer = next(iter(self._package.items()))
+        if not layer.startswith(_LAYERS):
+            raise PackageError("the first file of the archive is not a layer")
+        return layer
+
+    def _find_in_package(self, key: str, path: str) -> tuple[str, bytes] | None:
+        """A layer of the archive; no others can be named."""
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(key or self._first), path))
+        data = self._package.get(name)
+        if data is None or not data.startswith(_LAYERS):
+            self.missing.append(path)
+            return None
+        return name, data
+
+    def find(self, key: str, path: str) -> tuple[str, bytes] | None:
+        """The file that a layer names: its path and content."""
+        if self._package:
+            return self._find_in_package(key, path)
+        location = self.document.location if key == ROOT else file_lookup.Location(path=key)
+        found = file_lookup.find_file(path, location, self.options.paths)
+        within = file_lookup.confinement(self.document.location, self.options.paths)
+        try:
+            if found.path is None:
+                raise FileNotFoundError
+            data = read_referenced(found.path, self.options.limits.bytes, within)
+        except OSError:
+            self.missing.append(path)
+            return None
+        if not data.startswith(_LAYERS):
+            self.missing.append(path)
+            return None
+        name = str(Path(found.path).absolute())
+        if name not in self.files:
+            self.files.append(name)
+        return name, data
+
+
+def _objects(index: PrimIndex, data: bytes) -> Iterator[SourceObject]:
+    """The layer and all prims, as objects of the document."""
+    positions = prim_positions(data)
+    yield SourceObject("layer", -1, "", tuple(index.stage.metadata), 1 if positions else 0)
+    for prim in index.prims:
+        above = prim.path.rpartition("/")[0]
+        path = prim.path
+        while path and path not in positions:
+            path = path.rpartition("/")[0]
+        line, lines = positions.get(path, (0, {}))
+        tag = GROUP if prim.type in GROUP_TYPES else prim.type
+        own = lines if path == prim.path else {}
+        yield SourceObject(tag, index.number.get(above, 0), prim.path, tuple(prim.properties), line, own)
+
+
+class _StageReader:
+    """The worlds of a stage."""
+
+    def __init__(self, index: PrimIndex, collector: Collector) -> None:
+        self.index = index
+        self.report = collector.report
+        self.is_own = is_own_file(index)
+
+    def read(self, scene: Scene) -> None:
+        worlds = own_layout(self.index) if self.is_own else [layout(self.index)]
+        shapes = ShapePrimReader(self.index, self.report, is_own=self.is_own)
+        scene.worlds += [self._world(source, shapes) for source in worlds]
+        shapes.report_hidden()
+        self._report_unread()
+
+    def _report_unread(self) -> None:
+        stage = self.index.stage
+        if stage.meters_per_unit is None:
+            self.report("US103", 0)
+        animated = [prim for prim in self.index.prims if prim.animated]
+        if animated:
+            first = animated[0]
+            node = self.index.node(first)
+            self.report("US111", node, attribute=first.animated[0], repeats=repeats(len(animated)))
+        for prim in self.index.prims:
+            if prim.type in UNREAD_TYPES:
+                self.report("US113", self.index.node(prim), kind=prim.type)
+
+    def _world(self, source: WorldSource, shapes: ShapePrimReader) -> World:
+        if source.scene is None:
+            self.report("US103.scene", 0)
+        for further in source.further_scenes:
+            self.report("US103.several", self.index.node(further))
+        world = World(
+            name=source.name,
+            gravity=self._gravity(source.scene),
+            time_step=_time_step(source.scene),
+            document=0,
+            node=self.index.node(source.prim) if source.prim is not None else 0,
+        )
+        bodies = BodyReader()
+        models = [(one, self._model(one, bodies, shapes)) for one in source.models]
+        joints = JointReader(bodies)
+        bodies.finish()
+        for one, model in models:
+            model.joints = self._joints(one, model, joints, DriveReader(world.time_step, self.report))
+        joints.finish()
+        world.models += [model for _, model in models]
+        for one, model in models:
+            for body, own in zip(model.bodies, one.bodies, strict=True):
+                read_inertia(self.index, own, body, self.report)
+        root = source.prim.path if source.prim is not None else ""
+        FilterReader(self.index, world, models, bodies.by_path(), shapes.by_path, self.report).read(root)
+        self._check_poses(world, bodies)
+        return world
+
+    def _gravity(self, scene: StagePrim | None) -> Vector:
+        found = scene.values if scene is not None else {}
+        direction = spatial.array(found.get("physics:gravityDirection", (0.0, 0.0, 0.0)))
+        size = float(found.get("physics:gravityMagnitude", -1.0))
+        length = float(np.linalg.norm(direction))
+        if not length:
+            direction, length = -np.eye(3)["XYZ".find(self.index.stage.up_axis)], 1.0
+        strength = size * self.index.metre if isfinite(size) and size >= 0.0 else _GRAVITY
+        x, y, z = (direction / length * strength).tolist()
+        return (x + 0.0, y + 0.0, z + 0.0)
+
+    # --- models ---------------------------------------------------------------------------------------
+
+    def _model(self, source: ModelSource, bodies: BodyReader, shapes: ShapePrimReader) -> Model:
+        node = self.index.node(source.prim) if source.prim is not None else -1
+        model = Model(name=source.name, static=source.is_static, document=0, node=node)
+        model.bodies += [self._body(one, bodies, shapes) for one in source.bodies]
+        return model
+
+    def _body(self, source: BodySource, bodies: BodyReader, shapes: ShapePrimReader) -> Body:
+        prim = source.prim
+        node = self.index.node(prim) if source.is_own else -1
+        is_light = prim.values.get("physxRigidBody:disableGravity") or prim.values.get("mjc:body:gravcomp") == 1.0
+        body = Body(name=source.name, gravity=not is_light, document=0, node=node)
+        if prim.values.get("physics:startsAsleep"):
+            body.state = BodyState(enabled=False)
+        place = self.index.placement(prim)
+        if source.is_own and place.is_sheared:
+            self.report("US104.body", node, name=source.name)
+        metre = self.index.metre
+        frame = place.rigid if source.is_own else np.eye(4)
+        found: dict[str, Any] = {
+            "xformOp:translate": tuple(frame[:3, 3].tolist()),
+            "xformOp:orient": tuple(spatial.quaternion(frame[:3, :3]).tolist()),
+            "physics:centerOfMass": self._centre(prim, place.stretch),
+            "physics:velocity": tuple(metre * x for x in prim.values.get("physics:velocity", (0.0, 0.0, 0.0))),
+            "physics:angularVelocity": tuple(prim.values.get("physics:angularVelocity", (0.0, 0.0, 0.0))),
+        }
+        bodies.add(prim.path, body, found, [])
+        shapes.read(source, body, frame)
+        if self.is_own:
+            for shape in body.shapes:
+                shape.name = "" if _GENERATED_NAME.fullmatch(shape.name) else shape.name
+        return body
+
+    @staticmethod
+    def _centre(prim: StagePrim, stretch: spatial.Array) -> tuple[float, ...]:
+        centre = prim.values.get("physics:centerOfMass", (0.0, 0.0, 0.0))
+        return tuple((stretch @ spatial.array(centre)).tolist()) if all(map(isfinite, centre)) else (0.0, 0.0, 0.0)
+
+    def _joints(self, source: ModelSource, model: Model, joints: JointReader, drives: DriveReader) -> list[Joint]:
+        numbers = {body.prim.path: joints.bodies.number[body.prim.path] for body in source.bodies}
+        prims = JointPrimReader(self.index, numbers, self.report)
+        sources = prims.sources(source) if not model.static else []
+        made = joints.create(sources)
+        for joint, one in zip(made, sources, strict=True):
+            joint.document, joint.node = 0, one.node
+            drives.read(joint, one)
+        with_joint = {id(joint.child) for joint in made if not joint.loop}
+        for own, body in zip(source.bodies, model.bodies, strict=True):
+            if id(body) in with_joint:
+                continue
+            is_fixed = model.static or bool(own.prim.values.get("physics:kinematicEnabled"))
+            if is_fixed and not model.static:
+                self.report("US112", self.index.node(own.prim), attribute="physics:kinematicEnabled", name=body.name)
+            joint = joints.floating_joint(own.prim.path, own.prim.custom, static=is_fixed)
+            joint.document, joint.node = 0, body.node
+            joint.implicit = "exoskelJoint" not in own.prim.custom
+            made.append(joint)
+        return sort_joints(model, made)
+
+    def _check_poses(self, world: World, bodies: BodyReader) -> None:
+        """Report bodies that are not where their joints put them."""
+        if not bodies.bodies:
+            return
+        poses = Kinematics(world.models).poses()
+        order = {id(body): i for i, body in enumerate(world.bodies())}
+        for path, number in bodies.number.items():
+            mine, theirs = poses[order[id(bodies.bodies[number])]], bodies.places[number]
+            if np.abs(mine - theirs).max() > _APART * (1.0 + np.abs(theirs).max()):
+                self.report("US106.apart", self.index.number[path], name=bodies.bodies[number].name)
+
+
+def _time_step(scene: StagePrim | None) -> float:
+    found = scene.values if scene is not None else {}
+    step = float(found.get("mjc:option:timestep", 0.0))
+    rates = [float(found[name]) for name in _TIME_STEPS if name in found]
+    if not step > 0.0 and rates and rates[0] > 0.0:
+        step = 1.0 / rates[0]
+    return step if isfinite(step) and step > 0.0 else DEFAULT_TIME_STEP
+
+
+_TOKEN = re.compile(
+    rb'(?P<string>"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
+    rb"|(?P<comment>#[^\n]*)|(?P<newline>\n)|(?P<bracket>[(){}\[\]])"
+    rb"|(?P<prim>\b(?:def|over|class)\b[^\"\n(){}]*\"(?P<name>[^\"\n]+)\")"
+    rb"|(?P<property>\b[A-Za-z][\w:]*(?=\s*(?:\.timeSamples\s*)?=|\s*\())"
+)
+PrimPositions = dict[str, tuple[int, dict[str, int]]]
+"""The lines of prims, and of their properties by name, by the paths of prims."""
+
+
+def prim_positions(data: bytes) -> PrimPositions:
+    """The positions in a text file; empty for the binary form."""
+    if not data.startswith(b"#usda"):
+        return {}
+    found: PrimPositions = {}
+    path: list[str] = []
+    opened: list[bytes] = []
+    waiting = ""
+    line = 1
+    for match in _TOKEN.finditer(data):
+        kind = match.lastgroup
+        if match["newline"]:
+            line += 1
+        elif match["bracket"]:
+            waiting = _enter(match["bracket"], opened, path, waiting)
+        elif match["prim"]:
+            if not opened or opened[-1] == b"{":
+                waiting = match["name"].decode("utf-8", "replace")
+                found.setdefault("/" + "/".join([*filter(None, path), waiting]), (line, {}))
+        elif match["property"] and path and opened[-1:] == [b"{"]:
+            own = found.get("/" + "/".join(filter(None, path)))
+            if own is not None:
+                own[1].setdefault(match["property"].decode(), line)
+        if kind == "string":
+            line += match[0].count(b"\n")
+    return found
+
+
+def _enter(bracket: bytes, opened: list[bytes], path: list[str], waiting: str) -> str:
+    """Follow a bracket; returns the name of the prim whose content is still to come."""
+    if bracket in b"([{":
+        opened.append(bracket)
+        if bracket == b"{":
+            path.append(waiting)
+            return ""
+        return waiting
+    if opened and opened.pop() == b"{" and path:
+        path.pop()
+    return waiting

@@ -1,0 +1,399 @@
+"""Open a USD file and compose its stage with usd-core, in a child process with limits on time and memory.
+
+usd-core can crash on invalid files, and a few bytes can refer to any number of prims.  It gets all files in memory:
+this process finds and reads those that a file refers to.  The answer has all prims with their values.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from math import ceil
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct, field
+
+from exoskel.source.child_process import (
+    ChildFailedError,
+    ChildLateError,
+    ChildProcess,
+    limit_memory,
+    limit_processor_time,
+)
+
+ROOT = ""
+"""The key of the file itself."""
+_LENGTH = 8
+_ONE_THREAD = {"PXR_WORK_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Each thread reserves memory that the limit counts: with many processors, the limit would be reached at once."""
+_MEMORY, _MEMORY_PER_BYTE = 1500 * 2**20, 200
+_SECONDS, _SECONDS_PER_MEGABYTE = 7.0, 2.0
+_START_SECONDS = 30.0
+_MEGABYTE = 1_000_000
+_MOST_ROUNDS = 50
+"""How deep references to files may be nested."""
+_USED_ARRAYS = frozenset(
+    {
+        "points",
+        "faceVertexIndices",
+        "faceVertexCounts",
+        "primvars:displayColor",
+        "primvars:displayOpacity",
+        "newton:inertia",
+    }
+)
+
+
+class StageError(Exception):
+    """usd-core cannot open a file; the message is the reason."""
+
+
+class StageLimitError(Exception):
+    """usd-core needs more time or memory than the limit, which is the message."""
+
+
+class NumberArray(Struct):
+    """The numbers of an array attribute."""
+
+    kind: str
+    shape: tuple[int, ...]
+    data: bytes
+
+    def array(self) -> Any:
+        return np.frombuffer(self.data, dtype=self.kind).reshape(self.shape)
+
+
+class StagePrim(Struct):
+    """One composed prim.
+
+    `properties` are the names of all authored properties, `values` those with one number, word or vector.
+    Quaternions are w x y z.  `place` is the transform to the world, row by row, for row vectors.  `materials` are the
+    paths of the bound materials by purpose.  `animated` are properties with time samples, of which the first is the
+    value.
+    """
+
+    path: str
+    type: str
+    apis: list[str]
+    kind: str
+    display_name: str
+    custom: dict[str, str]
+    properties: list[str]
+    values: dict[str, Any]
+    arrays: dict[str, NumberArray]
+    targets: dict[str, list[str]]
+    place: list[float]
+    is_visible: bool
+    purpose: str
+    materials: dict[str, str]
+    animated: list[str]
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        """The name in the scene: the display name, if there is one."""
+        return self.display_name or self.name
+
+    def target(self, name: str) -> str:
+        """The first target of a relationship, or an empty string."""
+        return next(iter(self.targets.get(name, ())), "")
+
+
+class Stage(Struct):
+    """The composed prims of a file in order, and its metadata; None where the file does not state it."""
+
+    prims: list[StagePrim] = field(default_factory=list)
+    creator: str = ""
+    up_axis: str = "Y"
+    meters_per_unit: float | None = None
+    kilograms_per_unit: float | None = None
+    default_prim: str = ""
+    metadata: list[str] = field(default_factory=list)
+    """The names of the metadata of the layer that the file states."""
+    problems: list[str] = field(default_factory=list)
+    """The problems that usd-core reports while composing."""
+
+
+Reference = tuple[str, str]
+"""The key of a layer, and a path in it that names another file."""
+FindLayer = Callable[[str, str], tuple[str, bytes] | None]
+"""Finds the file that a layer refers to by a path: its key and content; None if there is no such file."""
+
+
+class _Request(Struct):
+    """Files that the child process does not have yet; `size` is that of all files."""
+
+    layers: dict[str, bytes]
+    found: list[tuple[str, str, str | None]]
+    """Layer, path in it, and the key of the file; None: not found."""
+    size: int
+
+
+class _Answer(Struct):
+    stage: Stage | None = None
+    wanted: list[Reference] = field(default_factory=list)
+    problem: str = ""
+    lacks_memory: bool = False
+
+
+def is_available() -> bool:
+    """Whether usd-core is installed."""
+    return find_spec("pxr") is not None
+
+
+def open_stage(data: bytes, find: FindLayer) -> Stage:
+    """The composed stage of a file.  Raises StageError or StageLimitError."""
+    child = ChildProcess(__name__, _ONE_THREAD)
+    try:
+        return _compose_in(child, data, find)
+    finally:
+        child.close()
+
+
+def _compose_in(child: ChildProcess, data: bytes, find: FindLayer) -> Stage:
+    request = _Request({ROOT: data}, [], len(data))
+    known = {ROOT}
+    for _ in range(_MOST_ROUNDS):
+        answer = _ask(child, request)
+        if answer.stage is not None:
+            return answer.stage
+        if answer.lacks_memory:
+            raise StageLimitError(f"{_memory(request.size) // 2**20} MB of memory")
+        if not answer.wanted:
+            raise StageError(answer.problem)
+        request = _Request({}, [], request.size)
+        for key, path in answer.wanted:
+            found = find(key, path)
+            request.found.append((key, path, None if found is None else found[0]))
+            if found is not None and found[0] not in known:
+                known.add(found[0])
+                request.layers[found[0]] = found[1]
+                request.size += len(found[1])
+    raise StageError(f"references to files are nested more than {_MOST_ROUNDS} deep")
+
+
+def _memory(size: int) -> int:
+    return _MEMORY + _MEMORY_PER_BYTE * size
+
+
+def _seconds(size: int) -> float:
+    return _SECONDS + _SECONDS_PER_MEGABYTE * size / _MEGABYTE
+
+
+def _ask(child: ChildProcess, request: _Request) -> _Answer:
+    seconds = _seconds(request.size)
+    try:
+        return child.request(_message(request), _receive, _START_SECONDS + 4.0 * seconds)
+    except ChildLateError:
+        raise StageLimitError(f"{seconds:g} s") from None
+    except ChildFailedError as error:
+        raise StageError(str(error)) from None
+
+
+def _message(content: _Request | _Answer) -> bytes:
+    data = msgspec.msgpack.encode(content)
+    return len(data).to_bytes(_LENGTH, "big") + data
+
+
+def _received(stream: IO[bytes]) -> bytes | None:
+    """The next message; None if the other process ended."""
+    head = stream.read(_LENGTH)
+    size = int.from_bytes(head, "big")
+    data = stream.read(size) if len(head) == _LENGTH else b""
+    return data if data and len(data) == size else None
+
+
+def _receive(stream: IO[bytes]) -> _Answer | None:
+    data = _received(stream)
+    return None if data is None else msgspec.msgpack.decode(data, type=_Answer)
+
+
+# --- in the child -------------------------------------------------------------------------------------
+
+
+class _Layers:
+    """Files as layers of usd-core, which refer to each other only."""
+
+    def __init__(self) -> None:
+        self.layers: dict[str, Any] = {}
+
+    def add(self, request: _Request) -> list[Reference]:
+        """Add the files of a request; returns the files that they refer to."""
+        from pxr import Sdf
+
+        from exoskel.formats.usd.tree import BINARY, TEXT, open_layer
+
+        wanted: list[Reference] = []
+        for key, data in request.layers.items():
+            layer = open_layer(data, BINARY if data.startswith(b"PXR-USDC") else TEXT, Sdf)
+            self.layers[key] = layer
+            _remove_clips(layer)
+            wanted += [(key, path) for path in layer.GetCompositionAssetDependencies() if path]  # empty: in itself
+        for key, path, other in request.found:
+            name = "" if other is None else self.layers[other].identifier
+            self.layers[key].UpdateCompositionAssetDependency(path, name)
+        return wanted
+
+
+def _remove_clips(layer: Any) -> None:
+    """Remove value clips, which would read further files."""
+
+    def visit(path: Any) -> None:
+        prim = layer.GetPrimAtPath(path) if path.IsPrimPath() else None
+        for name in ("clips", "clipSets"):
+            if prim is not None and prim.HasInfo(name):
+                prim.ClearInfo(name)
+
+    layer.Traverse("/", visit)
+
+
+def _answer(layers: _Layers, request: _Request) -> _Answer:
+    from pxr import Tf
+
+    try:
+        wanted = layers.add(request)
+    except (Tf.ErrorException, UnicodeDecodeError) as problem:
+        return _Answer(problem=str(problem).strip().splitlines()[-1].strip("\t '"))
+    return _Answer(wanted=wanted) if wanted else _Answer(_compose(layers.layers[ROOT]))
+
+
+def _compose(layer: Any) -> Stage:
+    from pxr import Usd, UsdGeom
+
+    stage = Usd.Stage.Open(layer)
+    root = stage.GetPseudoRoot()
+    made = Stage(
+        creator=str(layer.customLayerData.get("creator", "")),
+        up_axis=str(UsdGeom.GetStageUpAxis(stage)),
+        default_prim=str(layer.defaultPrim),
+        metadata=sorted(map(str, root.GetAllAuthoredMetadata())),
+        problems=[str(problem) for problem in stage.GetCompositionErrors()],
+    )
+    for name, field_name in (("metersPerUnit", "meters_per_unit"), ("kilogramsPerUnit", "kilograms_per_unit")):
+        if stage.HasAuthoredMetadata(name):
+            setattr(made, field_name, float(stage.GetMetadata(name)))
+    cache = UsdGeom.XformCache(Usd.TimeCode.EarliestTime())
+    made.prims += [_prim(prim, cache) for prim in Usd.PrimRange(root, Usd.TraverseInstanceProxies()) if prim != root]
+    return made
+
+
+def _prim(prim: Any, cache: Any) -> StagePrim:
+    from pxr import Usd, UsdGeom
+
+    first = Usd.TimeCode.EarliestTime()
+    properties, values, arrays, animated = [], {}, {}, []
+    for attribute in prim.GetAuthoredAttributes():
+        name = attribute.GetName()
+        properties.append(name)
+        is_animated = bool(attribute.GetNumTimeSamples())
+        animated += [name] if is_animated else []
+        value = attribute.Get(first) if is_animated else attribute.Get()
+        plain = _plain(name, value, is_single=_is_single(attribute))
+        if isinstance(plain, NumberArray):
+            arrays[name] = plain
+        elif plain is not None:
+            values[name] = plain
+    relationships = {one.GetName(): [str(path) for path in one.GetTargets()] for one in prim.GetAuthoredRelationships()}
+    imageable = UsdGeom.Imageable(prim)
+    is_imageable = bool(imageable)
+    return StagePrim(
+        path=str(prim.GetPath()),
+        type=str(prim.GetTypeName()),
+        apis=_apis(prim),
+        kind=str(prim.GetMetadata("kind") or ""),
+        display_name=str(prim.GetMetadata("displayName") or ""),
+        custom={str(name): str(value) for name, value in prim.GetCustomData().items()},
+        properties=[*properties, *relationships],
+        values=values,
+        arrays=arrays,
+        targets=relationships,
+        place=[number for row in cache.GetLocalToWorldTransform(prim) for number in row],
+        is_visible=not is_imageable or imageable.ComputeVisibility(first) != UsdGeom.Tokens.invisible,
+        purpose=str(imageable.ComputePurpose()) if is_imageable else "default",
+        materials=dict(_materials(prim)),
+        animated=animated,
+    )
+
+
+def _apis(prim: Any) -> list[str]:
+    """The applied schemas, also those that usd-core does not know."""
+    listed = prim.GetMetadata("apiSchemas")
+    return [str(name) for name in (listed.GetAddedOrExplicitItems() if listed else ())]
+
+
+def _materials(prim: Any) -> Iterator[tuple[str, str]]:
+    from pxr import UsdShade
+
+    binding = UsdShade.MaterialBindingAPI(prim)
+    for purpose in ("", "physics"):
+        material, _ = binding.ComputeBoundMaterial(purpose)
+        if material:
+            yield purpose, str(material.GetPath())
+
+
+def _is_single(attribute: Any) -> bool:
+    """Whether an attribute is in single precision, such as `point3f`, `float` or `quatf`."""
+    kind = str(attribute.GetTypeName()).removesuffix("[]")
+    return kind.startswith("float") or (kind[-1:] == "f" and kind != "half")
+
+
+def _plain(name: str, value: Any, *, is_single: bool) -> Any:
+    """A value as a number, text, tuple of numbers or array; None if it is nothing like that.
+
+    Numbers in single precision are the shortest ones that round to them.
+    """
+    if isinstance(value, float) and is_single:
+        return _shortest(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    kind = type(value).__name__
+    number = _shortest if is_single else float
+    if kind.startswith("Quat") and not kind.endswith("Array"):
+        return (number(value.real), *map(number, value.imaginary))
+    if kind.startswith("Vec") and not kind.endswith("Array"):
+        return tuple(map(number, value))
+    if name not in _USED_ARRAYS:
+        return None
+    try:
+        numbers = np.array(value)
+    except (TypeError, ValueError):
+        return None
+    if numbers.dtype.kind not in "iuf":
+        return None
+    if is_single:
+        numbers = numbers.astype(np.float32).astype(str)
+    wide = numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float64)
+    return NumberArray(wide.dtype.str, wide.shape, wide.tobytes())
+
+
+def _shortest(value: float) -> float:
+    return float(str(np.float32(value)))
+
+
+def main() -> None:
+    """Compose one stage: each answer but the last one asks for further files."""
+    output = os.fdopen(os.dup(1), "wb")  # usd-core prints warnings
+    os.dup2(2, 1)
+    layers = _Layers()
+    with output:
+        while (data := _received(sys.stdin.buffer)) is not None:
+            request = msgspec.msgpack.decode(data, type=_Request)
+            limit_memory(_memory(request.size))
+            limit_processor_time(ceil(_seconds(request.size)))
+            try:
+                answer = _answer(layers, request)
+            except MemoryError:
+                answer = _Answer(lacks_memory=True)
+            output.write(_message(answer))
+            output.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Sliders for the joints of a world, in one folder for each model, with round steps and readable numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import ceil, floor, isfinite, log10
+from typing import Any
+
+from msgspec import Struct
+
+from exoskel.diagnostics import printable
+from exoskel.scene.joint import Dof
+from exoskel.scene.world import World
+
+MAX_SLIDERS = 60
+_MAX_OPEN = 24
+"""Folders are open until they show this many sliders."""
+_PI = 3.14
+_STEPS = 400
+"""About how many steps a range has."""
+_MAX_VALUE = 1e12
+"""Ranges end here: the page cannot show longer numbers."""
+UNNAMED = "(unnamed)"
+Input = Callable[[Any, Callable[[Any], None]], Any]
+"""Calls a function with the new value of an input that the user changes, and returns the input."""
+
+
+class SliderRange(Struct, frozen=True):
+    """The range of a slider, rounded outwards to its step; `low` and `high` are multiples of `step`."""
+
+    low: float
+    high: float
+    step: float
+
+    def shown(self, value: float) -> float:
+        """A value within the range."""
+        return min(max(value, self.low), self.high)
+
+    def rounded(self, value: float) -> float:
+        """A value within the range, rounded to the step."""
+        return self.shown(_rounded(value, self.step, round))
+
+
+def slider_range(low: float, high: float) -> SliderRange:
+    """The range from `low` to `high` with a step of 1, 2 or 5 times a power of ten, so that all numbers are short."""
+    low, high = max(low, -_MAX_VALUE), min(high, _MAX_VALUE)
+    if not high > low:
+        low, high = low - 1e-6, low + 1e-6
+    step = round_step((high - low) / _STEPS)
+    return SliderRange(_rounded(low, step, floor), _rounded(high, step, ceil), step)
+
+
+def round_step(size: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is at most `size`."""
+    power = 10.0 ** floor(log10(size))
+    return _short(next(factor for factor in (5, 2, 1) if factor * power <= size * (1 + 1e-9)) * power)
+
+
+def _rounded(value: float, step: float, way: Callable[[float], float]) -> float:
+    """A multiple of the step; values that are one already stay."""
+    count = value / step
+    return _short((round(count) if abs(count - round(count)) < 1e-6 else way(count)) * step)
+
+
+def _short(value: float) -> float:
+    """Without the last digits, in which multiples of a power of ten differ from their decimal form."""
+    return float(f"{value:.12g}")
+
+
+class _ModelDof(Struct, frozen=True):
+    """A coordinate: its number in the state, its name, whether it is an angle, and whether its joint is free."""
+
+    number: int
+    name: str
+    dof: Dof
+    is_angle: bool
+    is_free: bool
+
+
+class JointSlider(Struct, frozen=True, eq=False):
+    """The slider of a coordinate: its number in the state, its limits, and the range that is shown."""
+
+    number: int
+    limits: tuple[float, float]
+    shown: SliderRange
+    handle: Any
+
+
+class JointSliders:
+    """A slider for each coordinate, in the folders of the models."""
+
+    def __init__(self, gui: Any, parent: Any, add_input: Input, pose: Callable[[int, float], None]) -> None:
+        self._gui, self._parent, self._add_input, self._pose = gui, parent, add_input, pose
+        self._folders: list[Any] = []
+        self.sliders: list[JointSlider] = []
+
+    def fill(self, world: World, size: float) -> None:
+        """Show the coordinates of a world; `size` is the size of the scene in m."""
+        for folder in self._folders:
+            folder.remove()
+        self._folders, self.sliders = [], []
+        models = [(model.name, dofs) for model, dofs in zip(world.models, _dofs_of(world), strict=True) if dofs]
+        # Models that only have free joints come last: users look for the hinges of a robot first.
+        models.sort(key=lambda one: all(dof.is_free for dof in one[1]))
+        for name, dofs in models:
+            room = MAX_SLIDERS - len(self.sliders)
+            if room <= 0:
+                break
+            self._add_folder(printable(name) or UNNAMED, sorted(dofs, key=lambda one: one.is_free)[:room], size)
+
+    def _add_folder(self, name: str, dofs: Sequence[_ModelDof], size: float) -> None:
+        is_open = not self._folders or len(self.sliders) + len(dofs) <= _MAX_OPEN
+        with self._parent:
+            folder = self._gui.add_folder(name, expand_by_default=is_open)
+        self._folders.append(folder)
+        with folder:
+            for one in dofs:
+                self._add_slider(one, size)
+
+    def _add_slider(self, one: _ModelDof, size: float) -> None:
+        low, high = _limits(one.dof, _PI if one.is_angle else size)
+        shown = slider_range(low, high)
+        handle = self._gui.add_slider(
+            printable(one.name), shown.low, shown.high, shown.step, shown.rounded(one.dof.position)
+        )
+        slider = JointSlider(one.number, (low, high), shown, handle)
+        self._add_input(handle, partial(self.pose, slider))
+        self.sliders.append(slider)
+
+    def pose(self, slider: JointSlider, value: float) -> None:
+        """Set a coordinate within its limits; the range of a slider is rounded outwards."""
+        low, high = slider.limits
+        self._pose(slider.number, min(max(value, low), high))
+
+    def show(self, positions: Sequence[float]) -> None:
+        """Move the sliders to the positions of all coordinates."""
+        for slider in self.sliders:
+            slider.handle.value = slider.shown.shown(float(positions[slider.number]))
+
+
+def _dofs_of(world: World) -> list[list[_ModelDof]]:
+    """The coordinates of each model."""
+    found: list[list[_ModelDof]] = []
+    number = 0
+    for model in world.models:
+        found.append([])
+        for joint in model.joints:
+            if joint.loop:
+                continue
+            for name, letter, dof in zip(joint.dof_names, joint.motion, joint.dofs, strict=True):
+                found[-1].append(_ModelDof(number, name, dof, letter == "r", joint.kind == "free"))
+                number += 1
+    return found
+
+
+def _limits(dof: Dof, reach: float) -> tuple[float, float]:
+    """The limits of a coordinate, or `reach` to both sides of its position where it has none."""
+    low, high = dof.position_limits
+    middle = dof.position if isfinite(dof.position) else 0.0
+    low = low if isfinite(low) else min(-reach, middle - reach)
+    high = high if isfinite(high) else max(reach, middle + reach)
+    return (low, high) if high > low else (low, low + 1e-6)

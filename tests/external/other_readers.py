@@ -1,0 +1,125 @@
+"""Let further readers read the files that are compared with `READERS`, and record what they report.
+
+`python -m tests.external.other_readers --python GROUP=PYTHON ...` (`make test-external`) runs the groups of readers
+whose environments are given.  A file that a reader refuses, or reads differently, is recorded as that: there are no
+limits.  Each reader has its version in the record, and readers that are not run keep what was recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import queue
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from tests.external.comparison import BOUNDS, QUANTITIES, compare, worst
+from tests.external.reader_process import OTHER_GROUPS, ReaderProcess
+from tests.external.runner import ComparisonJob, create_jobs
+from tests.support.places import GOLDEN
+
+FILE = GOLDEN / "other_readers.json"
+READERS = {reader.name: reader for group in OTHER_GROUPS for reader in group.readers}
+_LONGEST = 160
+"""Characters of a message that are recorded."""
+
+
+def load() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    return found or {"readers": {}, "scenes": {}}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests.external.other_readers", description=__doc__)
+    parser.add_argument("--python", action="append", default=[], metavar="GROUP=PYTHON", help="an environment")
+    parser.add_argument("--only", default="", help="read only scenes whose names contain this text")
+    options = parser.parse_args()
+    processes: dict[str, ReaderProcess] = {}
+    for given in options.python:
+        name, _, python = given.partition("=")
+        group = next(group for group in OTHER_GROUPS if group.name == name)
+        processes |= {reader.name: ReaderProcess(reader, python) for reader in group.readers}
+    verdicts = _judge(processes, options.only)
+    save(_updated(load(), verdicts, processes))
+    for name, process in processes.items():
+        for format in process.reader.formats:
+            own = [row[name] for (_, kind, _), row in verdicts.items() if kind == format]
+            read = sum(isinstance(one, list) for one in own)
+            print(f"{process.reader.title} {process.version}, {format}: {read} of {len(own)} scenes read alike")
+    return 0
+
+
+Verdicts = dict[tuple[str, str, str], dict[str, Any]]
+"""What readers say, by scene, format and digest: the largest errors, or the reason why a file is not read alike."""
+
+
+def _judge(processes: dict[str, ReaderProcess], only: str) -> Verdicts:
+    verdicts: Verdicts = {}
+    formats = {format for process in processes.values() for format in process.reader.formats}
+    queues: dict[str, queue.Queue[ComparisonJob | None]] = {name: queue.Queue() for name in processes}
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(process: ReaderProcess) -> None:
+            name = process.reader.name
+            while (job := queues[name].get()) is not None:
+                verdicts[job.case, job.format, job.sha256][name] = verdict(process, job)
+            process.close()
+
+        workers = [threading.Thread(target=work, args=(process,)) for process in processes.values()]
+        for worker in workers:
+            worker.start()
+        for job in create_jobs(Path(folder), only, formats):
+            if job.case.startswith("documents/"):  # not written by us
+                continue
+            verdicts[job.case, job.format, job.sha256] = {}
+            for name, process in processes.items():
+                if job.format in process.reader.formats:
+                    queues[name].put(job)
+        for waiting in queues.values():
+            waiting.put(None)
+        for worker in workers:
+            worker.join()
+    return verdicts
+
+
+def verdict(process: ReaderProcess, job: ComparisonJob) -> list[float | None] | str:
+    """The largest errors of all documents of a case, or why one of them is not read alike."""
+    found = []
+    for expected, _ in job.expectations:
+        given = compare(expected, process.ask(expected.request()))
+        bound = process.reader.bound
+        bounds = dict.fromkeys(QUANTITIES, bound) if bound else BOUNDS[job.format]
+        faults = [given.failed] if given.failed else given.faults(bounds)
+        if faults:
+            reason = " ".join(" ".join(faults).replace(str(expected.file.parent), "").split())
+            return f"{'refused' if given.failed else 'different'}: {reason}"[:_LONGEST]
+        found.append(given)
+    errors = worst(found)
+    return [float(f"{errors[name]:.0e}") if name in errors else None for name in QUANTITIES]
+
+
+def _updated(before: dict[str, Any], verdicts: Verdicts, processes: dict[str, ReaderProcess]) -> dict[str, Any]:
+    scenes: dict[str, Any] = {name: dict(formats) for name, formats in before["scenes"].items()}
+    for (case, format, sha256), row in verdicts.items():
+        was = scenes.setdefault(case, {}).get(format, {})
+        kept = was.get("readers", {}) if was.get("sha256") == sha256 else {}
+        scenes[case][format] = {"sha256": sha256, "readers": dict(sorted({**kept, **row}.items()))}
+    versions = {**before["readers"], **{name: process.version for name, process in processes.items()}}
+    return {"readers": dict(sorted(versions.items())), "scenes": dict(sorted(scenes.items()))}
+
+
+def save(record: dict[str, Any], file: Path = FILE) -> None:
+    """Write one line for each scene and format."""
+    scenes = []
+    for name, formats in record["scenes"].items():
+        rows = [f"  {json.dumps(format)}: {json.dumps(row)}" for format, row in formats.items()]
+        scenes.append(f"{json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n}")
+    head = f'"readers": {json.dumps(record["readers"])},\n'
+    file.write_text("{\n" + head + '"scenes": {\n' + ",\n".join(scenes) + "\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""The record of further readers has a verdict of each of them on the very files that the others read."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from tests.external import other_readers, record
+from tests.external.reader_process import OTHER_GROUPS, ExternalReader, ReaderProcess
+from tests.external.runner import ComparisonJob
+from tests.support.places import PROJECT, TESTS
+
+RECORD = other_readers.load()
+COMPARED = record.load()["scenes"]
+
+
+def test_every_reader_has_a_version_and_a_result_for_every_scene() -> None:
+    assert RECORD["readers"].keys() == other_readers.READERS.keys()
+    assert RECORD["scenes"].keys() == {name for name in COMPARED if not name.startswith("documents/")}
+    for name, formats in RECORD["scenes"].items():
+        for format in ("mjcf", "urdf", "sdf"):
+            expected = {reader.name for reader in other_readers.READERS.values() if format in reader.formats}
+            assert formats[format]["readers"].keys() == expected, (name, format)
+
+
+@pytest.mark.parametrize(
+    ("reader", "format", "fewest"),
+    [
+        ("mujoco3", "mjcf", 112),
+        ("mujoco3", "urdf", 109),
+        ("dm_control", "mjcf", 112),
+        ("newton_mjcf", "mjcf", 108),
+        ("yourdfpy", "urdf", 112),
+        ("urchin", "urdf", 113),
+        ("dart_files", "sdf", 75),
+    ],
+)
+def test_most_files_are_read_alike(reader: str, format: str, fewest: int) -> None:
+    verdicts = [formats[format]["readers"][reader] for formats in RECORD["scenes"].values()]
+    assert sum(isinstance(verdict, list) for verdict in verdicts) >= fewest
+
+
+def test_each_group_has_its_requirements_and_its_environment() -> None:
+    folder = TESTS / "external" / "requirements"
+    names = {group.name for group in OTHER_GROUPS}
+    assert {file.stem for file in folder.glob("*.txt")} == names
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    assert set(re.findall(r"^GROUPS := (.*)$", makefile, re.MULTILINE)[0].split()) == names
+    for group in OTHER_GROUPS:
+        text = (folder / f"{group.name}.txt").read_text(encoding="utf-8")
+        assert all(re.search(rf"^{reader.package}\b", text, re.MULTILINE) for reader in group.readers)
+
+
+def test_a_refused_file_is_a_verdict() -> None:
+    reader = ExternalReader("mujoco", "MuJoCo", "mujoco", ("mjcf",))
+    process = ReaderProcess(reader, sys.executable)
+
+    class Missing:
+        file = PROJECT / "missing.xml"
+
+        def request(self) -> dict[str, object]:
+            return {"file": str(self.file), "format": "mjcf", "configurations": []}
+
+    job = ComparisonJob("missing", "mjcf", "", ("mujoco",), [(Missing(), frozenset())])  # type: ignore[list-item]
+    assert str(other_readers.verdict(process, job)).startswith("refused: ValueError")
+    process.close()

@@ -1,0 +1,277 @@
+"""Extreme numbers in every numeric field of the formats, one at a time, through the whole pipeline.
+
+The fields are those of the vocabularies, as far as the seeds have them, and all others in which a seed has a number.
+An input is a document with one number replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from typing import NamedTuple
+
+from lxml import etree
+
+import exoskel
+from exoskel.source.vocabulary import ValueType
+from tests.fuzz import seeds
+from tests.fuzz.mutate import EXAMPLES
+
+NUMBERS = (
+    "0", "-0", "-1", "5e-324", "1e-308", "1e-150", "1e95", "1e150", "1e308", "1.8e308", "nan", "inf", "-inf", "2147483648",
+    "9223372036854775808", "1e400", "-1e308",
+)  # fmt: skip
+STEPS = 3
+VOCABULARIES = ("skel", "xode", "urdf", "sdf")
+"""Formats with a table of their elements; MuJoCo's own schema is that of MJCF."""
+CONVERTED = (
+    "skel/double_pendulum.skel", "skel/pendulum.skel", "skel/robot_arm.skel", "skel/geometry_zoo.skel",
+    "skel/springs.skel", "skel/actuators.skel", "skel/cart_pole.skel", "xode/four_bar.xode", "xode/hinge2_car.xode",
+)  # fmt: skip
+_TRIED = 5
+"""The number of documents that a field is put into, until one is read without errors."""
+_NUMERIC = re.compile(r"\s*[-+]?\.?\d\S*(?:\s+[-+]?\.?\d\S*)*\s*")
+_TOKEN = re.compile(r"\S+")
+_DISTINCT = 3
+"""The number of values of a field that are changed: vectors have equal components."""
+
+
+class Place(NamedTuple):
+    """A number in a document: its format, parent, element, attribute (empty for text) and position."""
+
+    format: str
+    parent: str
+    element: str
+    attribute: str
+    position: int
+
+
+@cache
+def places(format: str) -> dict[Place, bytes]:
+    """All numeric fields of a format, each with the smallest seed without errors that has it."""
+    found: dict[Place, bytes] = {}
+    for seed in sorted(_documents(format), key=len):
+        _add_places(found, format, seed)
+    for seed in _completions(format, {(place.element, place.attribute) for place in found}, [*found.values()]):
+        _add_places(found, format, seed)
+    return found
+
+
+def _add_places(found: dict[Place, bytes], format: str, document: bytes) -> None:
+    new = [place for place, _, _, _ in _numbers(format, document) if place not in found]
+    if new and _is_sound(document, format):
+        found.update(dict.fromkeys(new, document))
+
+
+def _documents(format: str) -> Iterator[bytes]:
+    """The seeds of a format, and what small samples become in it."""
+    from exoskel.formats.write import write
+    from tests.support.places import SAMPLES
+
+    yield from seeds.SOURCES[format]()
+    for name in CONVERTED:
+        scene = exoskel.load(SAMPLES / name)
+        with suppress(exoskel.ExoskelError):  # URDF has one model
+            yield write(scene, format).data
+
+
+def _completions(format: str, known: set[tuple[str, str]], documents: list[bytes]) -> Iterator[bytes]:
+    """Documents with the numeric fields of the vocabulary that no other document has."""
+    if format not in VOCABULARIES:
+        return
+    vocabulary = getattr(import_module(f"exoskel.formats.{format}.vocabulary"), format.upper())
+    for path, row in vocabulary.rows():
+        fields = {name: attribute.kind for name, attribute in row.attributes.items()} | {"": row.kind}
+        for attribute, kind in fields.items():
+            if (row.name, attribute) not in known and (value := _example(kind)):
+                yield from islice(_with_field(path.split("/"), attribute, value, documents), _TRIED)
+
+
+def _example(kind: ValueType | None) -> str:
+    """A number that is valid for a kind of value; empty if it is not a numeric kind."""
+    if kind is None or kind.value("word") is not None:
+        return ""
+    return next((text for text in EXAMPLES if _NUMERIC.fullmatch(text) and kind.value(text) is not None), "")
+
+
+def _with_field(path: list[str], attribute: str, value: str, documents: list[bytes]) -> Iterator[bytes]:
+    """Documents in which one element gets a field; it is created where the element around it exists."""
+    for document in dict.fromkeys(documents):
+        root = _parse(document)
+        if root is None or root.tag != path[0]:
+            continue
+        around, depth = root, 1
+        while depth < len(path) and (inner := around.find(path[depth])) is not None:
+            around, depth = inner, depth + 1
+        for name in path[depth:]:
+            around = etree.SubElement(around, name)
+        if attribute:
+            around.set(attribute, value)
+        else:
+            around.text = value
+        yield etree.tostring(root)
+
+
+def _numbers(format: str, document: bytes) -> Iterator[tuple[Place, etree._Element, str, re.Match[str]]]:
+    root = _parse(document)
+    for element in root.iter(etree.Element) if root is not None else ():
+        parent = element.getparent()
+        values = {"": element.text or "", **{str(name): str(value) for name, value in element.attrib.items()}}
+        for attribute, text in values.items():
+            if not _NUMERIC.fullmatch(text):
+                continue
+            for position, token in enumerate(_TOKEN.finditer(text)):
+                if position < _DISTINCT:
+                    above = "" if parent is None else str(parent.tag)
+                    yield Place(format, above, str(element.tag), attribute, position), element, text, token
+
+
+def _parse(document: bytes) -> etree._Element | None:
+    try:
+        return etree.fromstring(document, etree.XMLParser(resolve_entities=False))
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+
+
+@cache
+def _is_sound(document: bytes, format: str) -> bool:
+    from exoskel.diagnostics import has_errors
+    from exoskel.formats.load import load
+
+    scene = load(document, format=format)
+    return bool(scene.worlds) and not has_errors(scene.diagnostics)
+
+
+def with_number(document: bytes, place: Place, number: str) -> bytes:
+    """The document with one number replaced."""
+    for found, element, text, token in _numbers(place.format, document):
+        if found == place:
+            changed = text[: token.start()] + number + text[token.end() :]
+            if place.attribute:
+                element.set(place.attribute, changed)
+            else:
+                element.text = changed
+            return etree.tostring(element.getroottree())
+    raise LookupError(place)
+
+
+def documents() -> Iterator[bytes]:
+    """One small document of each format."""
+    for format in seeds.SOURCES:
+        yield min(places(format).values(), key=len)
+
+
+def mutate(_data: bytes, rng: random.Random, _other: bytes) -> bytes:
+    """A document with one extreme number, anywhere."""
+    known = places(rng.choice([*seeds.SOURCES]))
+    place = rng.choice([*known])
+    return with_number(known[place], place, rng.choice(NUMBERS))
+
+
+# --- the pipeline -------------------------------------------------------------------------------------
+
+
+def run(data: bytes) -> bool:
+    """Load, convert to every format, simulate and draw a document: what is read is converted with a certificate."""
+    from exoskel.formats.load import load
+
+    warnings.simplefilter("ignore")  # NumPy warns about overflow
+    scene = load(data)
+    assert all(str(found) for found in scene.diagnostics)
+    if not scene.worlds:
+        return False
+    for action in actions():
+        action(data)
+    return True
+
+
+@cache
+def actions() -> tuple[Callable[[bytes], None], ...]:
+    from exoskel.formats import registry
+
+    return (*(_converter(format.name) for format in registry.FORMATS), _simulate, _draw)
+
+
+def _converter(to: str) -> Callable[[bytes], None]:
+    def convert_to(data: bytes) -> None:
+        from exoskel.conversion.driver import convert
+        from exoskel.diagnostics import ExoskelError
+
+        try:
+            report = convert(data, None, to=to)
+        except ExoskelError as refusal:
+            assert str(refusal)
+        else:
+            failed = [check for check in report.certificate.checks if not check.passed]
+            assert not failed, (to, failed)
+
+    return convert_to
+
+
+def _simulate(data: bytes) -> None:
+    from exoskel.diagnostics import ExoskelError
+    from exoskel.formats.load import load
+    from exoskel.simulate.simulation import Simulation
+
+    try:
+        Simulation(load(data).worlds[0]).step(STEPS)
+    except ExoskelError as refusal:
+        assert str(refusal)
+
+
+def _draw(data: bytes) -> None:
+    from exoskel.diagnostics import ExoskelError
+    from exoskel.formats.load import load
+    from exoskel.view.render import render
+
+    try:
+        render(load(data), _picture(), size=(32, 24), renderer="software")
+    except ExoskelError as refusal:
+        assert str(refusal)
+
+
+@cache
+def _picture() -> str:
+    import tempfile
+
+    return f"{tempfile.mkdtemp(prefix='exoskel_fuzz_')}/picture.png"
+
+
+# --- all numbers in all fields ------------------------------------------------------------------------
+
+
+def cases() -> Iterator[tuple[Place, str, bytes]]:
+    """Every number in every field, each with its document."""
+    for format in seeds.SOURCES:
+        for place, document in places(format).items():
+            for number in NUMBERS:
+                yield place, number, with_number(document, place, number)
+
+
+def main() -> None:
+    """Try all cases, or `--part K/N` of them, and print the counts; failures are printed as they occur."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.extreme_numbers")
+    parser.add_argument("--part", default="0/1", help="which part of the cases, such as 3/10")
+    part, parts = map(int, parser.parse_args().part.split("/"))
+    counts = {"executions": 0, "accepted": 0, "found": 0}
+    begin = time.process_time()
+    for place, number, document in islice(cases(), part, None, parts):
+        counts["executions"] += 1
+        try:
+            counts["accepted"] += run(document)
+        except Exception as error:
+            counts["found"] += 1
+            print(place, number, repr(error)[:300], flush=True)
+    print({**counts, "minutes": round((time.process_time() - begin) / 60, 1)})
+
+
+if __name__ == "__main__":
+    main()

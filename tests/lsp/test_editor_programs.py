@@ -1,0 +1,211 @@
+"""The VS Code extension in Node.js, and the settings for Neovim and Emacs in these editors, where they are installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.places import PROJECT, SAMPLES
+
+EXTENSION = PROJECT / "editors" / "vscode" / "extension.js"
+HOST = Path(__file__).with_name("extension_host.js")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+needs_emacs = pytest.mark.skipif(shutil.which("emacs") is None, reason="needs Emacs")
+needs_neovim = pytest.mark.skipif(shutil.which("nvim") is None, reason="needs Neovim")
+
+
+def activated(**editor: Any) -> dict[str, Any]:
+    """Activate the extension, use its command, deactivate it; returns what happened."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    command = ["node", str(HOST), str(EXTENSION), json.dumps(editor)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@needs_node
+def test_the_extension_starts_the_stated_server_and_restarts_it() -> None:
+    pytest.importorskip("pygls")
+    stated = [sys.executable, "-m", "exoskel", "lsp"]
+    found = activated(settings={"command": stated, "semantics": "dart", "dialect": "auto", "packagePath": []})
+    assert found["commands"] == ["exoskel.restart"]
+    assert [one["command"] for one in found["started"]] == [stated, stated]
+    assert [one["server"] for one in found["started"]] == ["exoskel", "exoskel"]
+    assert found["started"][0]["options"] == {"semantics": "dart", "dialect": "auto", "packagePath": []}
+    assert found["started"][0]["languages"] == ["skel", "xode"]
+    assert (found["running"], found["messages"]) == (0, [])
+
+
+@needs_node
+def test_the_extension_uses_the_interpreter_of_the_python_extension() -> None:
+    pytest.importorskip("pygls")
+    found = activated(settings={"command": []}, interpreter=sys.executable)
+    assert found["started"][0]["command"] == [sys.executable, "-m", "exoskel", "lsp"]
+    assert found["started"][0]["server"] == "exoskel"
+
+
+@needs_node
+def test_an_interpreter_without_the_server_is_not_used(tmp_path: Path) -> None:
+    empty = tmp_path / "python"
+    empty.write_text("#!/bin/sh\nexit 1\n")
+    empty.chmod(0o755)
+    found = activated(settings={"command": []}, interpreter=str(empty))
+    assert found["started"][0]["command"] == ["exoskel", "lsp"]
+
+
+@needs_node
+def test_a_server_that_cannot_be_started_is_reported() -> None:
+    found = activated(settings={"command": ["/no/such/exoskel", "lsp"]})
+    assert found["messages"][0].startswith("Cannot start the exoskel language server: ")
+    assert 'pip install "exoskel[lsp]"' in found["messages"][0]
+
+
+@needs_node
+def test_the_extension_gives_its_schemas_to_the_xml_extension() -> None:
+    found = activated(settings={"command": ["/no/such/exoskel", "lsp"]}, xml=True)
+    folder = EXTENSION.parent.as_uri()
+    names = ["skel", "xode", "urdf", "sdf"]
+    assert found["schemas"] == [
+        {"pattern": f"**/*.{name}", "systemId": f"{folder}/schemas/{name}.xsd"} for name in names
+    ]
+
+
+@needs_node
+def test_the_package_has_the_schemas_of_the_reference(tmp_path: Path) -> None:
+    copied, reference = tmp_path / "editors" / "vscode", PROJECT / "docs" / "reference"
+    shutil.copytree(EXTENSION.parent, copied, ignore=shutil.ignore_patterns("node_modules", "schemas"))
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "reference").symlink_to(reference)
+    script = json.loads((copied / "package.json").read_text())["scripts"]["vscode:prepublish"]
+    subprocess.run(script.split(), cwd=copied, check=True, timeout=60)
+    schemas = {path.name: path.read_bytes() for path in (copied / "schemas").iterdir()}
+    assert schemas == {
+        name: (reference / name).read_bytes() for name in ("skel.xsd", "xode.xsd", "urdf.xsd", "sdf.xsd")
+    }
+
+
+# --- Neovim -------------------------------------------------------------------------------------------
+
+GROUPS = """
+vim.wait(5000, function() return vim.bo.syntax == "xml" end)
+local found = {}
+for line = 1, vim.fn.line("$") do
+  local column = vim.fn.getline(line):find("<%a")
+  if column then
+    local group = vim.fn.synIDattr(vim.fn.synID(line, column + 1, 1), "name")
+    found[group] = (found[group] or 0) + 1
+  end
+end
+io.stdout:write("RESULT " .. vim.json.encode({ filetype = vim.bo.filetype, groups = found }))
+vim.cmd("qa!")
+"""
+
+
+ATTACHED = """
+vim.wait(60000, function() return #vim.diagnostic.get(0) > 0 end, 100)
+local client = vim.lsp.get_clients({ bufnr = 0 })[1]
+local codes = vim.tbl_map(function(one) return one.code end, vim.diagnostic.get(0))
+io.stdout:write("RESULT " .. vim.json.encode({ client = client and client.name, codes = codes }))
+vim.cmd("qa!")
+"""
+
+
+def settings_of(editor: str, language: str) -> str:
+    """The settings that the page states for an editor."""
+    page = (PROJECT / "docs" / "editors.md").read_text()
+    found = re.search(rf"## {editor}.*?```{language}\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def neovim_version() -> tuple[int, ...]:
+    shown = subprocess.run(["nvim", "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.findall(r"\d+", shown)[:2]))
+
+
+def result_of(command: list[str], folder: Path) -> dict[str, Any]:
+    """Run an editor with `exoskel` on its path; returns what its script prints."""
+    program = folder / "exoskel"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m exoskel "$@"\n')
+    program.chmod(0o755)
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(PROJECT / "src"), "HOME": str(folder)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200, env=environment)
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    line = next((line for line in lines if "RESULT " in line), None)
+    assert line is not None, done.stderr[-2000:]
+    found: dict[str, Any] = json.loads(line.partition("RESULT ")[2])
+    return found
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A file with an error."""
+    file = tmp_path / "broken.skel"
+    file.write_text((SAMPLES / "skel" / "pendulum.skel").read_text().replace("<time_step>", "<time_step>x", 1))
+    return file
+
+
+@needs_neovim
+@pytest.mark.parametrize("name", ["skel/walker.skel", "xode/four_bar.xode"])
+def test_neovim_colours_files(name: str, tmp_path: Path) -> None:
+    settings = settings_of("Neovim", "lua")
+    if neovim_version() < (0, 11):  # it has no vim.lsp.config; before 0.8, filetypes in Lua are off by default
+        settings = "vim.g.do_filetype_lua = 1\n" + settings.split("vim.lsp.config")[0]
+    (tmp_path / "init.lua").write_text(settings)
+    (tmp_path / "groups.lua").write_text(GROUPS)
+    file = SAMPLES / name
+    command = ["nvim", "--headless", "-n", "-u", str(tmp_path / "init.lua"), str(file)]
+    found = result_of([*command, "-c", f"luafile {tmp_path / 'groups.lua'}"], tmp_path)
+    assert found["filetype"] == file.suffix[1:]
+    assert set(found["groups"]) <= {"xmlTagName", "xmlCommentPart"} and found["groups"]["xmlTagName"] > 10
+
+
+@needs_neovim
+def test_neovim_shows_problems(broken: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pygls")
+    if neovim_version() < (0, 11):
+        pytest.skip("needs Neovim 0.11")
+    (tmp_path / "init.lua").write_text(settings_of("Neovim", "lua"))
+    (tmp_path / "attached.lua").write_text(ATTACHED)
+    command = ["nvim", "--headless", "-n", "-u", str(tmp_path / "init.lua"), str(broken)]
+    found = result_of([*command, "-c", f"luafile {tmp_path / 'attached.lua'}"], tmp_path)
+    assert found["client"] == "exoskel" and "SK022" in found["codes"]
+
+
+# --- Emacs --------------------------------------------------------------------------------------------
+
+FLYMAKE = """
+(package-initialize)
+(unless (require 'eglot nil t) (princ "RESULT {}") (kill-emacs))
+(setq eglot-sync-connect 60)
+(load (expand-file-name "settings.el" (getenv "HOME")))
+(find-file (expand-file-name "broken.skel" (getenv "HOME")))
+(run-hooks 'post-command-hook)
+(with-timeout (60) (while (null (flymake-diagnostics)) (flymake-start) (accept-process-output nil 0.2)))
+(princ (concat "RESULT " (json-encode
+  `((mode . ,(symbol-name major-mode)) (managed . ,(if (eglot-managed-p) t :json-false))
+    (texts . ,(vconcat (mapcar #'flymake-diagnostic-text (flymake-diagnostics))))))))
+(kill-emacs)
+"""
+
+
+@needs_emacs
+def test_emacs_shows_problems(broken: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pygls")
+    (tmp_path / "settings.el").write_text(settings_of("Emacs", "elisp"))
+    (tmp_path / "flymake.el").write_text(FLYMAKE)
+    found = result_of(["emacs", "--no-init-file", "--batch", "--load", str(tmp_path / "flymake.el")], tmp_path)
+    if not found:
+        pytest.skip("needs Eglot")
+    assert (found["mode"], found["managed"]) == ("exoskel-mode", True)
+    assert any("is not a number" in text for text in found["texts"]), found

@@ -1,0 +1,140 @@
+"""Large documents are compiled in parts: what is read must be what the whole document says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel import samples
+from exoskel.diagnostics import Collector
+from exoskel.formats.interface import ReadOptions
+from exoskel.formats.load import open_document
+from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.reader import compiled, document_parts
+from exoskel.formats.mjcf.reader.combined_model import CombinedModel, compile_in_parts
+from exoskel.formats.mjcf.reader.compiler import compile_document
+from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument, prepare
+from tests.mjcf.support import imported
+
+SAMPLES = ("skel/domino", "skel/joint_zoo", "skel/actuators", "xode/ragdoll")
+ARRAYS = """
+jnt_type jnt_qposadr jnt_dofadr jnt_bodyid jnt_pos jnt_axis jnt_stiffness jnt_range jnt_limited jnt_actfrcrange
+dof_armature dof_damping dof_frictionloss qpos0 qpos_spring body_jntadr body_jntnum body_weldid body_mass body_pos
+body_ipos body_inertia body_parentid actuator_trnid actuator_trntype actuator_gear actuator_gainprm actuator_biasprm
+actuator_forcerange eq_type eq_objtype eq_obj1id eq_obj2id eq_data tendon_adr tendon_num tendon_frictionloss wrap_objid
+wrap_prm key_time key_qpos key_qvel key_ctrl exclude_signature geom_bodyid geom_size site_bodyid cam_pos light_pos
+nq nv nu neq ntendon nkey njnt
+"""
+
+
+@pytest.fixture
+def always_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_parts, "is_large", lambda work: True)
+    monkeypatch.setattr(document_parts, "_MOST_SHARE", np.inf)
+    monkeypatch.setattr(document_parts, "_MAX_BODIES", 2)
+
+
+def prepared(text: str) -> PreparedDocument:
+    opened, options = open_document(text.encode()), ReadOptions()
+    return prepare(opened, opened.parse(options.limits), options, Collector(CATALOGUE, opened))
+
+
+def written(sample: str) -> str:
+    return exoskel.convert(source(sample), to="mjcf").data.decode()
+
+
+def source(sample: str) -> Path:
+    return next(Path(samples.__file__).parent.glob(f"{sample}.*"))
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_parts_give_the_same_model_as_the_whole(sample: str, always_split: None) -> None:
+    document = prepared(written(sample))
+    parts = document_parts.split(document.root, document.work)
+    assert parts is not None
+    assert len(parts.parts) > 1
+    whole = compile_document(document.text, document.assets, document.work, 60.0)
+    found = compile_in_parts(parts, document.assets, 60.0)
+    for name in ARRAYS.split():
+        np.testing.assert_array_equal(getattr(found.model, name), getattr(whole.model, name), err_msg=name)
+    for kind, rows in whole.parts.items():
+        wanted = sorted((row.number, row.name, row.line) for row in rows)[kind == "bodies" :]
+        assert sorted((row.number, row.name, row.line) for row in found.parts[kind])[kind == "bodies" :] == wanted
+    assert found.full_inertias.keys() == whole.full_inertias.keys()
+
+
+@pytest.mark.parametrize("sample", ["skel/actuators", "xode/ragdoll"])
+def test_conversions_in_parts_have_the_same_certificate(
+    sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, always_split: None
+) -> None:
+    path = source(sample)
+    seen: list[Any] = []
+    original = compiled.compile_in_parts
+    monkeypatch.setattr(compiled, "compile_in_parts", lambda *given: seen.append(original(*given)) or seen[-1])
+    in_parts = exoskel.convert(path, tmp_path / "parts.xml")
+    assert isinstance(seen[0].model, CombinedModel)
+    monkeypatch.setattr(document_parts, "is_large", lambda work: False)
+    whole = exoskel.convert(path, tmp_path / "whole.xml")
+    assert in_parts.certificate.checks == whole.certificate.checks
+    assert in_parts.items == whole.items
+    assert in_parts.data == whole.data
+
+
+TREE = '<body name="{0}"><joint name="{0}"/><geom size="1"/></body>'
+TREES = TREE.format("a") + TREE.format("b") + TREE.format("c")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f'<mujoco><compiler settotalmass="3"/><worldbody>{TREES}</worldbody></mujoco>',
+        f'<mujoco><worldbody><replicate count="3">{TREE.format("a")}</replicate></worldbody></mujoco>',
+        f"<mujoco><worldbody>{TREES}{TREE.format('a')}</worldbody></mujoco>",
+        f'<mujoco><worldbody>{TREES}</worldbody><actuator><motor joint="d"/></actuator></mujoco>',
+        f'<mujoco><worldbody>{TREES}</worldbody><keyframe><key act="1"/></keyframe></mujoco>',
+        f'<mujoco><default><joint springdamper="1 1"/></default><worldbody>{TREES}</worldbody></mujoco>',
+    ],
+)
+def test_documents_whose_trees_depend_on_the_whole_are_not_split(document: str, always_split: None) -> None:
+    found = prepared(document)
+    assert document_parts.split(found.root, found.work) is None
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        '<actuator><motor joint="a"/></actuator><equality><joint joint1="a" joint2="c"/></equality>',
+        '<equality><connect body1="c" body2="a" anchor="0 0 0"/></equality>',
+        '<tendon><fixed name="t"><joint joint="a" coef="1"/><joint joint="c" coef="2"/></fixed></tendon>',
+    ],
+)
+def test_trees_that_something_connects_are_in_one_part(relation: str, always_split: None) -> None:
+    found = prepared(f"<mujoco><worldbody>{TREES}</worldbody>{relation}</mujoco>")
+    parts = document_parts.split(found.root, found.work)
+    assert parts is not None
+    texts = ["".join(start for start, _ in part.lines) for part in parts.parts]
+    assert [('"a"' in text, '"b"' in text, '"c"' in text) for text in texts] == [
+        (True, False, True),
+        (False, True, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        '<keyframe><key qpos="1 2 3 4 5"/></keyframe>',
+        '<contact><exclude body1="a" body2="d"/></contact>',
+        '<equality><joint joint1="a" polycoef="x"/></equality>',
+    ],
+)
+def test_errors_are_those_of_the_whole(wrong: str, monkeypatch: pytest.MonkeyPatch, always_split: None) -> None:
+    document = f"<mujoco><worldbody>{TREES}</worldbody>{wrong}</mujoco>"
+    in_parts = imported(document).scene.diagnostics
+    monkeypatch.setattr(document_parts, "is_large", lambda work: False)
+    whole = imported(document).scene.diagnostics
+    assert [one.message for one in in_parts] == [one.message for one in whole]
+    assert whole

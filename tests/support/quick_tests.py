@@ -1,0 +1,76 @@
+"""Selects the tests of `make test`: a few cases of every test function, except for slow ones.
+
+`slow_tests.txt` lists the slow functions with their seconds per case.  `make slow-tests` records it from a run of all tests.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+SLOW_TESTS = Path(__file__).parent.parent / "slow_tests.txt"
+CASES = 3
+"""Of a function with more cases, the first, the last and those between at equal distances."""
+SLOW = 0.8
+"""Seconds per case from which a function is slow, on the machine that recorded them."""
+HEADER = "# Test functions that `make test` leaves to `make test-all`, with seconds per case. Recorded by `make slow-tests`.\n"
+
+
+def select_quick(items: Sequence[pytest.Item], slow: Mapping[str, float]) -> list[pytest.Item]:
+    """The tests to run, in their order.  A file whose tests are all slow keeps its fastest function."""
+    functions: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        functions[function_name(item.nodeid)].append(item)
+    files: dict[str, list[str]] = defaultdict(list)
+    for name in functions:
+        files[name.partition("::")[0]].append(name)
+    chosen: set[pytest.Item] = set()
+    for names in files.values():
+        fast = [name for name in names if name not in slow]
+        if fast:
+            chosen.update(one for name in fast for one in spread(functions[name], CASES))
+        else:
+            chosen.update(functions[min(names, key=lambda name: slow[name])][:1])
+    return [item for item in items if item in chosen]
+
+
+def spread(items: Sequence[pytest.Item], count: int) -> list[pytest.Item]:
+    """At most `count` of the items, at equal distances, with the first and the last."""
+    if len(items) <= count:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]
+
+
+def function_name(node: str) -> str:
+    """The name of a test without its case."""
+    return node.partition("[")[0]
+
+
+def read_slow_tests(path: Path = SLOW_TESTS) -> dict[str, float]:
+    """Seconds per case, by the name of the function."""
+    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    return {name: float(seconds) for seconds, name in lines}
+
+
+def slow_tests(*reports: Path) -> dict[str, float]:
+    """The slow functions in JUnit reports, with seconds per case."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for case in (one for report in reports for one in ElementTree.parse(report).iter("testcase")):
+        if case.find("skipped") is None:
+            file = case.get("classname", "").replace(".", "/") + ".py"
+            times[f"{file}::{function_name(case.get('name', ''))}"].append(float(case.get("time", "0")))
+    means = {name: sum(found) / len(found) for name, found in times.items()}
+    return {name: mean for name, mean in sorted(means.items()) if mean >= SLOW}
+
+
+def format_slow_tests(slow: Iterable[tuple[str, float]]) -> str:
+    return HEADER + "".join(f"{seconds:6.1f} {name}\n" for name, seconds in slow)
+
+
+if __name__ == "__main__":
+    SLOW_TESTS.write_text(format_slow_tests(slow_tests(*map(Path, sys.argv[1:])).items()), encoding="utf-8")
