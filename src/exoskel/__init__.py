@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     )
     from exoskel.engines.dart.dartpy_world import DartpyWorld, to_dartpy
     from exoskel.engines.interface import Contact
-    from exoskel.engines.live.newton_model import NewtonModel, to_newton
-    from exoskel.engines.live.pinocchio_model import PinocchioModel, to_pinocchio
     from exoskel.engines.mujoco.live_model import MujocoModel, from_mujoco, to_mujoco
+    from exoskel.engines.newton_model import NewtonModel, to_newton
+    from exoskel.engines.pinocchio_model import PinocchioModel, to_pinocchio
     from exoskel.engines.preflight import EngineWarning, NotRunnableError, preflight
     from exoskel.fates import Fate, NodeFate
     from exoskel.formats.load import load
@@ -87,10 +87,10 @@ if TYPE_CHECKING:
 _LAZY = {
     "DartpyWorld": "exoskel.engines.dart.dartpy_world",
     "to_dartpy": "exoskel.engines.dart.dartpy_world",
-    "NewtonModel": "exoskel.engines.live.newton_model",
-    "to_newton": "exoskel.engines.live.newton_model",
-    "PinocchioModel": "exoskel.engines.live.pinocchio_model",
-    "to_pinocchio": "exoskel.engines.live.pinocchio_model",
+    "NewtonModel": "exoskel.engines.newton_model",
+    "to_newton": "exoskel.engines.newton_model",
+    "PinocchioModel": "exoskel.engines.pinocchio_model",
+    "to_pinocchio": "exoskel.engines.pinocchio_model",
     "ExoskelError": "exoskel.diagnostics",
     "DiffEntry": "exoskel.conversion.diff",
     "diff": "exoskel.conversion.diff",

@@ -16,8 +16,7 @@ import pytest
 
 import exoskel
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.mujoco.warp import load
-from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_convert
+from exoskel.engines.mujoco.warp import WarpStateConverter, can_convert, load
 from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
 
 pytest.importorskip("mujoco_warp")

@@ -19,13 +19,13 @@ COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent process may ignore it, and SIGHUP
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-from exoskel.simulate import motion_recorder
-own = motion_recorder._RunRecorder._record
+from exoskel.simulate import simulation
+own = simulation._RunRecorder._record
 def record(self):
     own(self)
     if len(self.rows) == 20:
         print("running", flush=True)
-motion_recorder._RunRecorder._record = record
+simulation._RunRecorder._record = record
 from exoskel.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """

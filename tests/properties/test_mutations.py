@@ -20,8 +20,8 @@ from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.fields import differences, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.source.document import Document
-from exoskel.source.element_context import Elements
 from exoskel.source.numbers import parse_decimal
+from exoskel.source.positions import Elements
 from exoskel.source.vocabulary import Element, ValueType
 from tests.properties.support import load, tried
 from tests.support.generate import Generated, skel_documents, xode_documents

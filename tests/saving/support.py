@@ -14,8 +14,7 @@ from exoskel.formats.saving.verification import match
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene
-from exoskel.source.element_context import Elements
-from exoskel.source.positions import Scan
+from exoskel.source.positions import Elements, Scan
 from tests.support.places import TESTS, corpus_files, example_files, pybrain_files, sample_files, xode_sample_files
 
 Edit = Callable[[Any], object]

@@ -30,7 +30,7 @@ OPENERS = {
     "formats/usd/reader/stage.py": "standard output of a child process",
     "formats/usd/tree.py": "entries of an archive in memory, and a temporary file of our own",
     "samples/__init__.py": "the samples of the package",
-    "view/page_script.py": "the script of the page in the package",
+    "view/page.py": "the script of the page in the package",
     "simulate/trajectory.py": "entries of an archive that is open already",
     "source/atomic_write.py": "files that are written, and temporary folders of our own",
     "source/convex_decomposition.py": "standard output of a child process",

@@ -12,7 +12,7 @@ from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
 from exoskel.view.camera import PRESETS, corners_of, frame_of, look_at
-from exoskel.view.scene_cameras import preset_along
+from exoskel.view.scene_placement import preset_along
 
 sizes = st.floats(0.1, 100.0)
 places = st.floats(-1e3, 1e3)

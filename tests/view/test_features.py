@@ -18,7 +18,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from exoskel.formats.load import load
-from exoskel.view.scene_tree import ItemKind, TreeItem
+from exoskel.view.selection import ItemKind, TreeItem
 from exoskel.view.viewer import Viewer
 from tests.view.browser import Browser
 

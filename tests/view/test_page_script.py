@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exoskel.view.page_script import PageScript
+from exoskel.view.page import PageScript
 
 Action = tuple[int, str, str]
 

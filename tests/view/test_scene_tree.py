@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel.view.html_text import MAX_ROWS
-from exoskel.view.scene_tree import ItemKind, SceneTree, TreeItem, parse_item
+from exoskel.view.selection import ItemKind, SceneTree, TreeItem, parse_item
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from exoskel.view.camera import Camera, corners_of
 from exoskel.view.live_plot import Quantity
 from exoskel.view.live_reload import watched_files
 from exoskel.view.page import Page
-from exoskel.view.scene_tree import ItemKind, TreeItem
+from exoskel.view.selection import ItemKind, TreeItem
 from exoskel.view.sliders import slider_range
 from exoskel.view.viewer import Viewer
 from tests.view.documents import BLUE, GREEN, RED, falling, pinned, sliding, world

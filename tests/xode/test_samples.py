@@ -10,7 +10,7 @@ from lxml import etree
 
 import exoskel
 from exoskel import Kinematics
-from exoskel.formats.xode.transform_elements import ROTATIONS
+from exoskel.formats.xode.transforms import ROTATIONS
 from exoskel.formats.xode.vocabulary import JOINT_KINDS, MASS_SHAPES, SHAPES, XODE
 from exoskel.samples import Sample, samples
 

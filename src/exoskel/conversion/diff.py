@@ -29,7 +29,7 @@ from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
-from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.document import garbage_collection_paused
 
 _DIGITS = (6, 9, 12, 17)
 _LONGEST = 200

@@ -25,8 +25,7 @@ from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import make_folder, write_atomically
-from exoskel.source.document import Document, Tree, tag_as_written
-from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.document import Document, Tree, garbage_collection_paused, tag_as_written
 from exoskel.source.markup import UnwritableError
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
 from exoskel.source.well_formedness import MalformedError

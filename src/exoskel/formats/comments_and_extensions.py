@@ -17,10 +17,10 @@ from exoskel.scene.item import Item
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, Tree
-from exoskel.source.element_context import Elements
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data
 from exoskel.source.encoding import escape_undeclared_references
 from exoskel.source.markup import RAW_TAG, Markup
+from exoskel.source.positions import Elements
 
 _DATA_COMMENT = b"odeenvironment parameters"
 """How a comment starts that is read as data: PyBrain's parameters."""

@@ -13,9 +13,8 @@ from exoskel.formats.interface import Format, SceneReader
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
 from exoskel.source.canonical_layout import DECIMALS, format_document
-from exoskel.source.document import Document, Tree, tag_as_written
+from exoskel.source.document import Document, Tree, garbage_collection_paused, tag_as_written
 from exoskel.source.encoding import EncodingRoundTripError
-from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.structure import MIXED_TEXT
 from exoskel.source.well_formedness import MalformedError

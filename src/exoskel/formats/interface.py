@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from exoskel.formats.saving.changes import Changes
     from exoskel.scene.collision_filter import CollisionRules
     from exoskel.scene.lowering.joint_passes import LoweredWorld
-    from exoskel.source.element_context import Elements
     from exoskel.source.output_context import ComposedFile, OutputContext, Target
+    from exoskel.source.positions import Elements
 
 Semantics = Literal["written", "dart"]
 VelocityAxes = Literal["parent", "child"]

@@ -32,11 +32,10 @@ from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
 from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.validation import mark_read
 from exoskel.scene.world import Scene
-from exoskel.source.document import Document
+from exoskel.source.document import Document, garbage_collection_paused
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
 from exoskel.source.file_access import read_source
 from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document, lower_first
-from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.vocabulary import Vocabulary
 

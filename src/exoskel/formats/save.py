@@ -22,8 +22,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import write_atomically
-from exoskel.source.document import Document
-from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.document import Document, garbage_collection_paused
 from exoskel.source.output_context import OutputContext
 
 _ORIGIN = ("document", "node", "given", "repaired")

@@ -22,10 +22,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
-from exoskel.source.element_context import Elements
 from exoskel.source.file_lookup import SearchPaths, find_file
 from exoskel.source.markup import escape_attribute
-from exoskel.source.positions import Span
+from exoskel.source.positions import Elements, Span
 from exoskel.source.vocabulary import Element
 from exoskel.source.well_formedness import MalformedError
 

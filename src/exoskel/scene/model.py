@@ -11,9 +11,17 @@ from msgspec import Struct, field, structs
 from exoskel.diagnostics import ExoskelError
 from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body
-from exoskel.scene.building import JointOptions, as_pose, create_body, create_joint
 from exoskel.scene.edit_tracking import TrackedList, checks_values, no_edits
-from exoskel.scene.editing import CopiedParts, bodies_below, relative_rotation, replace_fields
+from exoskel.scene.editing import (
+    CopiedParts,
+    JointOptions,
+    as_pose,
+    bodies_below,
+    create_body,
+    create_joint,
+    relative_rotation,
+    replace_fields,
+)
 from exoskel.scene.field_checks import NumberSequence, check_fields
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, check_name, require_index, unique_name
 from exoskel.scene.joint import Joint, JointKind

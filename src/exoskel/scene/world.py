@@ -13,10 +13,9 @@ from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.building import as_pose
 from exoskel.scene.cameras import SceneCamera, SceneLight
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
-from exoskel.scene.editing import ItemType, matches_path, relative_rotation, rotate_states
+from exoskel.scene.editing import ItemType, as_pose, matches_path, relative_rotation, rotate_states
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import (
     Item,

@@ -27,7 +27,7 @@ from exoskel.simulate.distance import Distances
 from exoskel.simulate.handles import SimulatedBody, SimulatedJoint, SimulatedModel, Wrench
 from exoskel.simulate.options import check_positive, vector3
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.document import garbage_collection_paused
 from exoskel.spatial import Array
 
 _ZERO = np.zeros(3)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,12 +19,7 @@ from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_referenc
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.positions import Scan, Span
-from exoskel.source.well_formedness import (
-    ENTITIES_REFUSED,
-    MalformedError,
-    check_well_formedness,
-    explain_parse_error,
-)
+from exoskel.source.well_formedness import ENTITIES_REFUSED, MalformedError, check_well_formedness, explain_parse_error
 
 PathStyle = Literal["named", "xpath"]
 Tree = Any
@@ -377,3 +373,15 @@ def _unescape(text: str) -> str:
         return _ESCAPED[name] if name else chr(int(decimal or "0") or int(hexadecimal or "0", 16))
 
     return _ESCAPE.sub(character, text) if "&" in text else text
+
+
+@contextmanager
+def garbage_collection_paused() -> Iterator[None]:
+    """Pause garbage collection: with hundreds of thousands of new objects it would take a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -29,8 +29,8 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import encode_json, encode_value, field_of_name, name_in_file
 from exoskel.scene.model import Model
 from exoskel.source.document import Document, Outline, Tree, split_tag
-from exoskel.source.element_context import Elements
 from exoskel.source.markup import Markup
+from exoskel.source.positions import Elements
 from exoskel.source.splice import Patch
 
 NAMESPACE = "urn:exoskel:carried"

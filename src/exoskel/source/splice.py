@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from exoskel.source.document import Document
-from exoskel.source.element_context import Elements
 from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.markup import INDENT, Markup, append_lines, escape_attribute, escape_text
-from exoskel.source.positions import Span, region_end
+from exoskel.source.positions import Elements, Span, region_end
 
 _SPACES = (b" ", b"\t")
 _LINE_ENDS = (b"\n", b"\r")

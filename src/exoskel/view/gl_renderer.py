@@ -2,6 +2,9 @@
 
 It runs in a child process, which reads pickled requests from standard input and writes replies.  A driver that is
 missing, crashes or hangs raises NoRendererError here.
+
+The MuJoCo model of a scene has no masses and no collisions; its bodies are `mocap` bodies.  The scene is centred,
+rotated so that z is up, and scaled to one metre, so that light, shadow and fog are the same for all scenes.
 """
 
 from __future__ import annotations
@@ -15,16 +18,296 @@ from threading import Lock
 from typing import IO, Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
+from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.source.child_process import ChildFailedError, ChildProcess
+from exoskel.source.surface import Surface
+from exoskel.spatial import Array
+from exoskel.view.backdrop import GROUND_OFFSET
 from exoskel.view.camera import Camera, frame_of
-from exoskel.view.gl_model import RenderJob, compile_model, place, set_camera
-from exoskel.view.lighting import LIGHT, Lighting
-from exoskel.view.render_scene import VISUAL, RenderScene
-from exoskel.view.skins import PoseRows
+from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, light_directions
+from exoskel.view.render_scene import VISUAL, InstanceBatch, RenderScene, compose_poses, grid_cell
+from exoskel.view.skins import PoseRows, SkinSurface
 from exoskel.view.software_renderer import Image
+
+_AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
+"""Light intensities: a level surface in the sun appears in about its own colour."""
+_SHINE, _SHARPNESS = 0.18, 0.45
+_SHADOWS = 4096
+"""The side of the shadow map, in cells."""
+_MAX_PIXELS = 8192
+"""The longest side of an OpenGL image."""
+_TESSELLATION = (64, 32)
+"""Slices and stacks of round shapes."""
+_SKY_SIDE, _GRID_SIDE = 512, 2048
+_FOG = (0.75, 4.5)
+"""Where fog begins and ends behind the centre of the scene, in sizes of the scene."""
+_GREY = (0.5, 0.5, 0.5, 1.0)
+"""MuJoCo treats this colour as unset."""
+_CYLINDER = "mjGEOM_CYLINDER"
+_KINDS = {"box": "mjGEOM_BOX", "sphere": "mjGEOM_ELLIPSOID", "cylinder": _CYLINDER}
+"""Shapes that MuJoCo has as primitives; all others are meshes."""
+
+
+class RenderJob(Struct):
+    """Everything needed to render frames, except for their poses; `rest` is the first of them.
+
+    `frame` has forward, left and up as rows; `middle` and `size` describe the scene; `ground` is a height, m.
+    """
+
+    batches: list[InstanceBatch]
+    skins: list[SkinSurface]
+    rest: PoseRows
+    frame: Array
+    middle: Array
+    size: float
+    ground: float
+    camera: Camera
+    lighting: Lighting
+    width: int
+    height: int
+
+    @property
+    def supersampling(self) -> int:
+        """The supersampling factor per side; only supersampling smooths the edges of shadows."""
+        return 2 if 2 * max(self.width, self.height) <= _MAX_PIXELS else 1
+
+    def to_model(self, points: Array) -> Array:
+        """Transform points from the world to the model."""
+        moved: Array = (points - self.middle) @ self.frame.T / self.size
+        return moved
+
+
+def compile_model(job: RenderJob) -> Any:
+    """Compile the model, with one mocap body for each body of the scene and each point of a skin, as in frames."""
+    import mujoco
+
+    spec = mujoco.MjSpec()
+    _set_quality(spec, job)
+    _add_backdrop(mujoco, spec, job)
+    _add_lights(mujoco, spec, job)
+    spec.add_material(name="plain", specular=_SHINE, shininess=_SHARPNESS)
+    bodies = [spec.worldbody.add_body(name=_row_name(row), mocap=True) for row in range(len(job.rest))]
+    for number, batch in enumerate(job.batches):
+        _add_batch(mujoco, spec, bodies, job, batch, f"mesh_{number}")
+    for skin in job.skins:
+        _add_skin(spec, job, skin)
+    return spec.compile()
+
+
+def _set_quality(spec: Any, job: RenderJob) -> None:
+    visual = spec.visual
+    visual.global_.offwidth, visual.global_.offheight = job.supersampling * job.width, job.supersampling * job.height
+    visual.quality.shadowsize, visual.quality.offsamples = _SHADOWS, 0
+    visual.quality.numslices, visual.quality.numstacks = _TESSELLATION
+    visual.headlight.ambient = [_AMBIENT] * 3
+    visual.headlight.diffuse = [_HEADLIGHT] * 3
+    visual.headlight.specular = [0.05] * 3
+    visual.map.shadowclip, visual.map.shadowscale = 1.2, 0.9
+    visual.map.fogstart, visual.map.fogend = _fog(job)
+    visual.rgba.fog = [*job.lighting.horizon, 1.0]
+    spec.stat.extent = 1.0
+    spec.stat.center = [0.0, 0.0, 0.0]
+
+
+def _fog(job: RenderJob) -> tuple[float, float]:
+    """The distances from the camera at which fog begins and ends."""
+    away = float(np.linalg.norm(job.to_model(spatial.array(job.camera.position))))
+    return away + _FOG[0], away + _FOG[1]
+
+
+# --- surroundings -------------------------------------------------------------------------------------
+
+
+def _add_lights(mujoco: Any, spec: Any, job: RenderJob) -> None:
+    sun, fill = light_directions(job.camera, job.frame)
+    for at, strength, shadow in ((sun, _SUN, True), (fill, _FILL, False)):
+        toward = spatial.unit(np.array(at))
+        spec.worldbody.add_light(
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+            pos=(2.0 * toward).tolist(),
+            dir=(-toward).tolist(),
+            castshadow=shadow,
+            ambient=[0.0] * 3,
+            diffuse=[strength] * 3,
+            specular=[0.5 * shadow] * 3,
+        )
+
+
+def _add_backdrop(mujoco: Any, spec: Any, job: RenderJob) -> None:
+    _add_texture(spec, "sky", mujoco.mjtTexture.mjTEXTURE_SKYBOX, _sky(job.lighting).reshape(-1, _SKY_SIDE, 3))
+    _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.lighting, _ground_light()))
+    cell = grid_cell(job.size) / job.size
+    material = spec.add_material(
+        name="ground", texuniform=True, texrepeat=[2 / (5 * cell)] * 2, specular=0.0, shininess=0.0
+    )
+    material.textures[int(mujoco.mjtTextureRole.mjTEXROLE_RGB)] = "grid"
+    height = job.to_model(job.middle + (job.ground - job.middle @ job.frame[2]) * job.frame[2])[2] - GROUND_OFFSET
+    # Grid lines stay at round coordinates of the scene.
+    corner = -(job.middle @ job.frame[:2].T % (5 * cell * job.size)) / job.size
+    spec.worldbody.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[*corner.tolist(), height], material="ground",
+        contype=0, conaffinity=0, castshadow=False,
+    )  # fmt: skip
+
+
+def _add_texture(spec: Any, name: str, kind: Any, pixels: NDArray[np.uint8]) -> None:
+    height, width, channels = pixels.shape
+    texture = spec.add_texture(name=name, type=kind, width=width, height=height, nchannel=channels)
+    texture.data = pixels.tobytes()
+
+
+def _ground_light() -> float:
+    """The light on a level surface in the sun, without the weak headlight."""
+    sun, fill = (float(spatial.unit(np.array(at))[2]) for at in (SUN_DIRECTION, FILL_DIRECTION))
+    return _AMBIENT + _SUN * sun + _FILL * fill
+
+
+def _grid(lighting: Lighting, light: float) -> NDArray[np.uint8]:
+    """A texture of five by five grid cells that has the colours of `lighting` when lit by `light`."""
+    at = (np.arange(_GRID_SIDE) + 0.5) / _GRID_SIDE + 0.5  # MuJoCo places the centre of a texture at the origin
+    line = np.zeros(_GRID_SIDE)
+    for cells, strength in ((5, 0.45), (1, 1.0)):
+        away = np.abs(at * cells - np.round(at * cells)) / cells * _GRID_SIDE
+        line = np.maximum(line, strength * np.clip(2.5 - away, 0.0, 1.0))
+    share = np.maximum(line[:, None], line[None, :])[..., None]
+    color = np.array(lighting.ground) * (1.0 - share) + np.array(lighting.line) * share
+    return _bytes(color / light)
+
+
+def _sky(lighting: Lighting) -> NDArray[np.uint8]:
+    """The six faces of the sky box, one below the other: right, left, up, down, front, back."""
+    across = (np.arange(_SKY_SIDE) + 0.5) / _SKY_SIDE * 2.0 - 1.0
+    u, v = np.meshgrid(across, -across)
+    side = v / np.sqrt(1.0 + u**2 + v**2)
+    over = 1.0 / np.sqrt(1.0 + u**2 + v**2)
+    slopes = np.stack([side, side, over, -over, side, side])
+    rise = np.clip(slopes / 0.35, 0.0, 1.0)[..., None] ** 0.6
+    horizon = np.array(lighting.horizon)
+    return _bytes(horizon + (np.array(lighting.sky) - horizon) * rise)
+
+
+def _bytes(colors: Array) -> NDArray[np.uint8]:
+    out: NDArray[np.uint8] = np.round(255 * np.clip(colors, 0.0, 1.0)).astype(np.uint8)
+    return out
+
+
+# --- shapes -------------------------------------------------------------------------------------------
+
+
+def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch: InstanceBatch, name: str) -> None:
+    primitive = _KINDS.get(batch.name.split("_")[0])
+    mesh_names: dict[tuple[float, ...], str] = {}
+    columns = zip(batch.bodies.tolist(), batch.local.astype(float), batch.scales, batch.colors, strict=True)
+    for body, local, scale, color in columns:
+        options: dict[str, Any] = {
+            "pos": (local[:3] / job.size).tolist(),
+            "quat": local[3:].tolist(),
+            "rgba": _paint(color),
+            "material": "plain",
+            "contype": 0,
+            "conaffinity": 0,
+            "castshadow": bool(color[3] >= 1.0) and not batch.is_ground,
+        }
+        if primitive is not None and scale.min() > 0.0:
+            half = scale / 2 / job.size
+            options |= {
+                "type": getattr(mujoco.mjtGeom, primitive),
+                "size": [half[0], half[2], 0.0] if primitive.endswith("CYLINDER") else half,
+            }
+        else:
+            key = tuple(scale.tolist())
+            if key not in mesh_names:
+                mesh_names[key] = f"{name}_{len(mesh_names)}"
+                # A plane is visible only from the side of its normal, so that walls do not hide the scene.
+                both = not batch.is_plane and _is_open(batch.surface)
+                _add_mesh(mujoco, spec, mesh_names[key], batch.surface, scale / job.size, both_sides=both)
+            options |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": mesh_names[key]}
+        bodies[body].add_geom(**options)
+
+
+def _row_name(row: int) -> str:
+    """The name of the body of a row of a frame."""
+    return f"row_{row}"
+
+
+def _add_skin(spec: Any, job: RenderJob, skin: SkinSurface) -> None:
+    """Bind each vertex to the body of its point."""
+    rows, numbers = np.unique(skin.rows, return_inverse=True)
+    spec.add_skin(
+        name=skin.name,
+        rgba=_paint(spatial.array(skin.color)),
+        material="plain",
+        vert=job.to_model(spatial.array(job.rest[skin.rows, :3])).ravel().tolist(),
+        face=skin.triangles.ravel().tolist(),
+        bodyname=[_row_name(row) for row in rows.tolist()],
+        bindpos=job.to_model(spatial.array(job.rest[rows, :3])).ravel().tolist(),
+        bindquat=[1.0, 0.0, 0.0, 0.0] * len(rows),
+        vertid=[np.flatnonzero(numbers == bone).tolist() for bone in range(len(rows))],
+        vertweight=[[1.0] * int((numbers == bone).sum()) for bone in range(len(rows))],
+    )
+
+
+def _paint(color: Array) -> list[float]:
+    """Convert a colour for MuJoCo, which draws transparent shapes twice and treats its default grey as unset."""
+    bounded = np.clip(color, 0.0, 1.0)
+    if (bounded == _GREY).all():
+        bounded[0] = np.nextafter(np.float32(0.5), np.float32(1.0))
+    return [*bounded[:3].tolist(), float(1.0 - np.sqrt(1.0 - bounded[3]))]
+
+
+def _add_mesh(mujoco: Any, spec: Any, name: str, surface: Surface, scale: Array, *, both_sides: bool) -> None:
+    vertices = surface.vertices * scale
+    normals = spatial.unit(surface.normals / np.where(np.abs(scale) < 1e-12, 1e-12, scale))
+    triangles = np.asarray(surface.triangles)
+    if both_sides:
+        triangles = np.concatenate([triangles, triangles[:, ::-1] + len(vertices)])
+        vertices, normals = np.concatenate([vertices, vertices]), np.concatenate([normals, -normals])
+    spec.add_mesh(
+        name=name,
+        uservert=vertices.ravel().tolist(),
+        usernormal=normals.ravel().tolist(),
+        userface=triangles.ravel().tolist(),
+        userfacenormal=triangles.ravel().tolist(),
+        inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+    )
+
+
+def _is_open(surface: Surface) -> bool:
+    """Whether the surface has a boundary: an edge of a single triangle."""
+    _, triangles = surface.merge_vertices()
+    edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    _, count = np.unique(edges, axis=0, return_counts=True)
+    return bool((count == 1).any())
+
+
+# --- moving -------------------------------------------------------------------------------------------
+
+
+def place(job: RenderJob, data: Any, poses: PoseRows) -> None:
+    """Move the bodies to the poses of a frame."""
+    inner = poses.astype(np.float64)
+    outer = np.zeros_like(inner)
+    outer[:, 3:] = spatial.quaternion(job.frame)
+    data.mocap_pos[:] = job.to_model(inner[:, :3])
+    data.mocap_quat[:] = compose_poses(outer, inner)[1]
+
+
+def set_camera(job: RenderJob, scene: Any) -> None:
+    """Set the camera of a MuJoCo scene."""
+    camera = job.camera
+    _, up, back = camera.axes() @ job.frame.T
+    near, far = camera.near / job.size, _fog(job)[1] + 1.0  # nothing is visible beyond the fog
+    half = near * np.tan(camera.field_of_view / 2)
+    for eye in scene.camera:
+        eye.pos[:], eye.forward[:], eye.up[:] = job.to_model(spatial.array(camera.position)), -back, up
+        eye.frustum_center, eye.frustum_width = 0.0, half * job.width / job.height
+        eye.frustum_bottom, eye.frustum_top = -half, half
+        eye.frustum_near, eye.frustum_far = near, far
+
 
 VARIABLE = "MUJOCO_GL"
 _OFF = ("disable", "disabled", "off", "false", "0")

@@ -15,8 +15,7 @@ from exoskel.diagnostics import ExoskelError, printable
 from exoskel.spatial import Array
 from exoskel.view import html_text
 from exoskel.view.player import Player
-from exoskel.view.scene_tree import ItemKind
-from exoskel.view.selection import ItemSelection
+from exoskel.view.selection import ItemKind, ItemSelection
 
 PLOT_PANEL = "plot"
 """The name of the panel; the page script reports whether a page shows it."""

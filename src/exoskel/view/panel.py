@@ -16,10 +16,9 @@ from exoskel.scene.world import World
 from exoskel.view import html_text
 from exoskel.view.browser_scene import LAYERS
 from exoskel.view.camera import PRESETS
-from exoskel.view.command_sliders import CommandSliders
 from exoskel.view.render_scene import MissingMesh
-from exoskel.view.scene_cameras import camera_names
-from exoskel.view.sliders import JointSliders, round_step
+from exoskel.view.scene_placement import camera_names
+from exoskel.view.sliders import CommandSliders, JointSliders, round_step
 
 if TYPE_CHECKING:
     from viser import ViserServer

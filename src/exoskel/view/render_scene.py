@@ -25,7 +25,7 @@ from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import World
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.document import garbage_collection_paused
 from exoskel.source.surface import SEGMENTS, Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
 from exoskel.view import lighting

@@ -33,15 +33,12 @@ from exoskel.view.live_reload import (
     scene_errors,
     watched_files,
 )
-from exoskel.view.page import DEFAULT_PORT, LOOPBACK, Page
-from exoskel.view.page_script import FOLLOW_FRAME, PageScript
+from exoskel.view.page import DEFAULT_PORT, FOLLOW_FRAME, LOOPBACK, Page, PageScript
 from exoskel.view.panel import Job, Panel
 from exoskel.view.player import Player
 from exoskel.view.render_scene import RenderScene
-from exoskel.view.scene_cameras import placed_camera, preset_along
-from exoskel.view.scene_placement import ScenePlacement, placement_for
-from exoskel.view.scene_tree import ItemKind, TreeItem, parse_item
-from exoskel.view.selection import ItemSelection
+from exoskel.view.scene_placement import ScenePlacement, placed_camera, placement_for, preset_along
+from exoskel.view.selection import ItemKind, ItemSelection, TreeItem, parse_item
 
 FRAMES_PER_SECOND = 30
 _PANEL_INTERVAL = 0.1

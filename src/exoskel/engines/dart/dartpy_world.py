@@ -14,7 +14,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.dart.dart_world import INSTALL
-from exoskel.engines.live.parts import NameMap, common_losses, shape_labels
+from exoskel.engines.live_parts import NameMap, common_losses, shape_labels
 from exoskel.formats.skel.write import NATIVE_KIND, PARTLY_SUPPORTED, supported_order
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import connections

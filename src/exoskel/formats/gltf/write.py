@@ -32,7 +32,7 @@ from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Mesh, Shape, Tri
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
-from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.document import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
 from exoskel.source.mesh_parsing import srgb_to_linear
 from exoskel.source.output_context import Loss, OutputContext

@@ -9,8 +9,7 @@ import numpy as np
 
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.inertials import Inertials
-from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, joint_chain, motors_of_chain
-from exoskel.formats.mjcf.model.motors import has_force_motor
+from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, has_force_motor, joint_chain, motors_of_chain
 from exoskel.formats.mjcf.model.soft_bodies import BodySkin
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint

@@ -14,11 +14,19 @@ from exoskel import spatial
 from exoskel.formats.mjcf.collision_filter import SKIN, ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import moving
-from exoskel.formats.mjcf.model import joints, motors
+from exoskel.formats.mjcf.model import joints
 from exoskel.formats.mjcf.model.coordinates import SIZES
-from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, MujocoJoint, mean_armature, stop_spring, suspension
+from exoskel.formats.mjcf.model.joints import (
+    PRESCRIBED_ARMATURE,
+    STIFF,
+    STIFF_STEPS,
+    UNLIMITED_RANGE,
+    MujocoJoint,
+    mean_armature,
+    stop_spring,
+    suspension,
+)
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
-from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, STIFF, STIFF_STEPS
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body
@@ -107,7 +115,7 @@ class WorldWriter:
         self._has_tendons = integrator != EXPLICIT_EDGES
         """Whether the edges of skins are tendons, and not forces that are computed before each step."""
         self.stiff = (STIFF_STEPS * self.step, 1.0)
-        self.joint_friction = motors.friction_parameters(integrator, self.step)
+        self.joint_friction = joints.friction_parameters(integrator, self.step)
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> GeomWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
@@ -178,7 +186,7 @@ class WorldWriter:
         frames = (self.layout.zero_poses[id(joint.child)], frame)
         name = qualified_name(model.name, joint.name, "amotor")
         feedback = self.inertials.min_moment(joint.child) / self.step
-        motors.add_angular_motor(joint, name, (elements[id(joint.child)], parent_element), frames, feedback, self.root)
+        joints.add_angular_motor(joint, name, (elements[id(joint.child)], parent_element), frames, feedback, self.root)
 
     def _frames(self) -> dict[int, tuple[Array, Array]]:
         """Position and quaternion of each body in the frame of its parent, by id."""
@@ -235,8 +243,8 @@ class WorldWriter:
         for name, link, motor in zip(names, chain, joints.motors_of_chain(joint, chain), strict=True):
             self._link(name, joint, link, element)
             if motor is not None:
-                motors.add_motor(motor, name, self.root, self.joint_friction)
-                self.speeds[motors.flywheel_name(name)] = motor.velocity
+                joints.add_motor(motor, name, self.root, self.joint_friction)
+                self.speeds[joints.flywheel_name(name)] = motor.velocity
         if joint.kind == "screw":
             self._couple(self.root.child("equality"), names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
         if joint.mimic is not None:

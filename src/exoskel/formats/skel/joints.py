@@ -17,8 +17,8 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import DEFAULT_PITCH, Joint, JointKind
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
-from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
+from exoskel.source.positions import Elements
 from exoskel.spatial import Array
 
 X: Vector = (1.0, 0.0, 0.0)

@@ -27,9 +27,9 @@ from exoskel.scene.model import Model
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
-from exoskel.source.element_context import Elements
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.markup import Markup, format_number
+from exoskel.source.positions import Elements
 from exoskel.source.vocabulary import Element
 
 _CLOSE = 1e-12

@@ -14,7 +14,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.xode.codes import CATALOGUE
 from exoskel.formats.xode.context import Context, choose_dialect
 from exoskel.formats.xode.document_layout import DocumentLayout, Frames
-from exoskel.formats.xode.transform_elements import ROTATIONS
+from exoskel.formats.xode.transforms import ROTATIONS
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference
@@ -32,9 +32,9 @@ from exoskel.scene.pose import (
     poses_from_matrices,
 )
 from exoskel.source.document import Document
-from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
 from exoskel.source.markup import Markup, format_number
+from exoskel.source.positions import Elements
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 from exoskel.spatial import Array

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from exoskel.formats.xode.transform_elements import TRANSFORM, float_attributes, transform_element
+from exoskel.formats.xode.transforms import TRANSFORM, float_attributes, transform_element
 from exoskel.formats.xode.values import (
     BODY,
     BOOLEAN,

@@ -13,10 +13,18 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco import warp_state
+from exoskel.engines.mujoco import warp
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.mujoco.warp import STATE, Capacities, Device, DeviceRecorder, PendingSteps, measure_capacities
-from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_convert
+from exoskel.engines.mujoco.warp import (
+    STATE,
+    Capacities,
+    Device,
+    DeviceRecorder,
+    PendingSteps,
+    WarpStateConverter,
+    can_convert,
+    measure_capacities,
+)
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.simulate.batch.recorder import ConvertedStates, MujocoStates, Samples
 from exoskel.simulate.batch.worlds import Chunk, Worlds
@@ -183,7 +191,7 @@ class WarpWorlds(Worlds):
         with device.warp.ScopedDevice(device.device):
             if can_convert(coordinates):
                 return WarpStateConverter(device.warp, coordinates)
-            return warp_state.MujocoStateRecorder(device.warp, device.data)
+            return warp.MujocoStateRecorder(device.warp, device.data)
 
     def _check_overflow(self, overflow: Any, ages: list[float]) -> None:
         """Raise CapacityError for the first sample with an overflow; the device never clears the flags."""

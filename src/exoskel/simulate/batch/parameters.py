@@ -23,7 +23,7 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.model.motors import friction_parameters
+from exoskel.formats.mjcf.model.joints import friction_parameters
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.merge import copy_world

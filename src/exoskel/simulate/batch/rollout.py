@@ -27,9 +27,9 @@ from exoskel.simulate.batch.plan import (
 )
 from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, LazySamples, RawStates, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
-from exoskel.simulate.motion_recorder import FRAMES_A_SECOND
 from exoskel.simulate.options import MAX_THREADS, check_positive, sample_stride, whole_number
 from exoskel.simulate.records import CONTACTS, POINTS
+from exoskel.simulate.simulation import FRAMES_A_SECOND
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.version import __version__

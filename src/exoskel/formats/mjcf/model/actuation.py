@@ -6,7 +6,7 @@ A command is one number per coordinate, in state order, as in the SKEL reference
 are clipped to their limits, too.  Forces and accelerations that the file states are not, as in DART.
 
 In files, servos of ball and free joints are a `velocity` actuator for each axis, with the target speed as control.  The
-dry friction of flywheels (see `motors`) acts along single coordinates.  About three axes, feedback tracks the speed
+dry friction of flywheels (see `joints`) acts along single coordinates.  About three axes, feedback tracks the speed
 with bounded force.  Its gain is the largest that cannot overshoot within one time step.
 """
 
@@ -22,9 +22,17 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.inertials import Inertials
-from exoskel.formats.mjcf.model.joints import MujocoJoint, motors_of_chain, needs_duplicate
+from exoskel.formats.mjcf.model.joints import (
+    PRESCRIBED_ARMATURE,
+    Motor,
+    MujocoJoint,
+    flywheel_name,
+    motor_force_range,
+    motors_of,
+    motors_of_chain,
+    needs_duplicate,
+)
 from exoskel.formats.mjcf.model.layout import WorldLayout
-from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motor_force_range, motors_of
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.model import Model

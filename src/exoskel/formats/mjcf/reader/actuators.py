@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
-from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor
+from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNLIMITED_RANGE, Motor
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_motors, strip_model
 from exoskel.formats.mjcf.reader.joint_chains import Segment, vector

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from exoskel.formats.mjcf.model.actuation import SERVO
-from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, UNBOUNDED_FORCE, Motor
+from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNBOUNDED_FORCE, Motor
 from exoskel.formats.mjcf.model.soft_bodies import edge_name, point_name
 from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled

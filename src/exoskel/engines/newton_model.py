@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.live.parts import (
+from exoskel.engines.live_parts import (
     NameMap,
     PlacedJoint,
     common_losses,

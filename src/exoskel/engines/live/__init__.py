@@ -1,1 +1,0 @@
-"""Scenes as objects of other programs, built by their own calls: Newton, Pinocchio."""
