@@ -11,7 +11,7 @@ from typing import Any
 
 from exoskel.cli.command_runner import command_function, command_help
 from exoskel.cli.commands import COMMANDS, overview
-from exoskel.cli.json_schemas import SHAPES, json_type
+from exoskel.cli.reference import SHAPES, json_type
 from exoskel.engines import codes
 from exoskel.fates import Fate
 from exoskel.formats import registry

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from exoskel.cli import commands
-from exoskel.cli.json_schemas import SHAPES, json_schema
+from exoskel.cli.reference import SHAPES, json_schema
 from tests.cli.conftest import Command
 from tests.support.xml import one_body
 

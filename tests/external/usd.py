@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import Joint, Kinematics, Model, Scene, World, spatial
+from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS, fits, plan
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import LOWERED_KINDS, write
-from exoskel.formats.usd.writer.joint_axes import ROTATIONS, TRANSLATIONS, fits, plan
 from exoskel.scene.kinematics import initial_twists
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.output_context import OutputContext

@@ -12,9 +12,9 @@ import pytest
 import exoskel
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import open_document
-from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf import collision_filter, mujoco_import
 from exoskel.formats.mjcf.read import import_document
-from exoskel.formats.mjcf.reader import compiler, contact_groups, preprocessor
+from exoskel.formats.mjcf.reader import compiler, preprocessor
 from exoskel.scene.shape import TriMesh
 from exoskel.source.limits import Limits
 from tests.mjcf.support import imported
@@ -86,7 +86,7 @@ def test_a_flat_height_field_has_two_triangles_whatever_its_resolution() -> None
 
 def test_many_contact_bits_of_one_body_are_read_without_comparing_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
-    share, span = contact_groups._share_model, contact_groups._span_models
+    share, span = collision_filter._share_model, collision_filter._span_models
 
     def count(function: object) -> object:
         def counted(*arguments: object) -> object:
@@ -96,8 +96,8 @@ def test_many_contact_bits_of_one_body_are_read_without_comparing_all_pairs(monk
 
         return counted
 
-    monkeypatch.setattr(contact_groups, "_share_model", count(share))
-    monkeypatch.setattr(contact_groups, "_span_models", count(span))
+    monkeypatch.setattr(collision_filter, "_share_model", count(share))
+    monkeypatch.setattr(collision_filter, "_span_models", count(span))
     geoms = "".join(f'<geom size="1" contype="{number + 1}" conaffinity="0"/>' for number in range(3000))
     assert imported(WORLD.format(f"<body><freejoint/>{geoms}</body>")).scene.diagnostics == []
     assert imported(WORLD.format(geoms)).scene.diagnostics == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import exoskel
-from exoskel.formats.sdf import frames
+from exoskel.formats.sdf import context
 from tests.sdf.support import Read, load_text
 
 
@@ -24,12 +24,12 @@ def test_a_name_is_looked_up_once_per_level() -> None:
 
 
 def test_a_name_that_can_be_split_in_many_ways_is_looked_up_once_per_part() -> None:
-    scope = inner = frames.Scope()
+    scope = inner = context.Scope()
     for _ in range(60):
-        below = frames.Scope()
+        below = context.Scope()
         for name in ("a", "a::a"):
             inner.nested[name] = below
-            inner.frames[name] = frames.NamedFrame(name, None, 0)  # type: ignore[arg-type]
+            inner.frames[name] = context.NamedFrame(name, None, 0)  # type: ignore[arg-type]
         inner = below
     assert not scope.has_frame("::".join(["a"] * 61 + ["b"]))
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from exoskel import Scene, World, spatial
+from exoskel.formats.usd.joint_axes import fits
 from exoskel.formats.usd.tree import Layer, Prim, to_text
 from exoskel.formats.usd.write import LOWERED_KINDS, write
-from exoskel.formats.usd.writer.joint_axes import fits
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.output_context import OutputContext
 

@@ -15,10 +15,10 @@ from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.compose import NATIVE_JOINTS, read_back
+from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
+from exoskel.formats.usd.shape_writer import MaterialWriter
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, quote, to_text
 from exoskel.formats.usd.write import up_axis
-from exoskel.formats.usd.writer.joints import MOTOR_DAMPING
-from exoskel.formats.usd.writer.shapes import MaterialWriter
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 import exoskel
 from exoskel import World
 from exoskel.source.surface import Surface
-from exoskel.view.backdrop import SIZE as MAP_SIZE
-from exoskel.view.backdrop import ShadowMap
 from exoskel.view.camera import PRESETS, frame_of, look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.lighting import light_directions
 from exoskel.view.rasterizer import clip
 from exoskel.view.render_scene import VISUAL, RenderScene
-from exoskel.view.software_renderer import SoftwareRenderer
+from exoskel.view.software_renderer import SIZE as MAP_SIZE
+from exoskel.view.software_renderer import ShadowMap, SoftwareRenderer
 from tests.view.test_render import reddish
 
 WIDTH, HEIGHT = 320, 200

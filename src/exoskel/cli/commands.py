@@ -130,6 +130,7 @@ COMMANDS = {
             "exoskel compare dart://sample/skel/pendulum.skel --time 2 --json",
             "exoskel compare dart://sample/skel/pendulum.skel --engines mujoco,warp",
         ),
+        module="run",
     ),
     "view": Command(
         "View a scene in the browser: play, pose and inspect it. The page updates when you save the file.",

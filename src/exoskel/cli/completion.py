@@ -72,7 +72,7 @@ def _words(command: str) -> list[str]:
 
 def _json_commands() -> str:
     """The words after `exoskel schema json`."""
-    from exoskel.cli.json_schemas import SHAPES
+    from exoskel.cli.reference import SHAPES
 
     return " ".join(SHAPES)
 

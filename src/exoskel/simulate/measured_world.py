@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize
 from exoskel.engines.interface import AppliedWrench, Contact, ControllableWorld, EngineWorld, StepDynamics
+from exoskel.engines.mujoco.measurements import Distances
 from exoskel.engines.preflight import require, warn_about
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.layout import simulation_layout
@@ -23,7 +24,6 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.coordinate_array import CoordinateArray, SoftPoints
-from exoskel.simulate.distance import Distances
 from exoskel.simulate.handles import SimulatedBody, SimulatedJoint, SimulatedModel, Wrench
 from exoskel.simulate.options import check_positive, vector3
 from exoskel.simulate.trajectory import Trajectory

@@ -26,12 +26,11 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.source.child_process import ChildFailedError, ChildProcess
 from exoskel.source.surface import Surface
 from exoskel.spatial import Array
-from exoskel.view.backdrop import GROUND_OFFSET
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, light_directions
 from exoskel.view.render_scene import VISUAL, InstanceBatch, RenderScene, compose_poses, grid_cell
 from exoskel.view.skins import PoseRows, SkinSurface
-from exoskel.view.software_renderer import Image
+from exoskel.view.software_renderer import GROUND_OFFSET, Image
 
 _AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
 """Light intensities: a level surface in the sun appears in about its own colour."""

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Engine
 from exoskel.engines.mujoco.mujoco_world import MUJOCO, MujocoWorld
-from exoskel.formats.mjcf.model.coordinates import Coordinates
+from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.scene.world import World
 from exoskel.spatial import Array

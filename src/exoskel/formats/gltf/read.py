@@ -28,9 +28,8 @@ from exoskel.scene.shape import Color, Shape, TriMesh
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source import file_lookup
-from exoskel.source.document import Document
+from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.mesh_parsing import MeshError, linear_to_srgb
-from exoskel.source.object_document import ObjectDocument, SourceObject
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.spatial import Array
 

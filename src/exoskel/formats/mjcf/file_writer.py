@@ -21,9 +21,8 @@ from exoskel.formats.mjcf.force_comparison import compare_forces
 from exoskel.formats.mjcf.geoms import GeomWriter, is_flat, vertex_values
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.model.actuation import add_servo
-from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
-from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, document_addresses
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import GENERATED, SKIN_TEXT, shorten_names
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup

@@ -14,7 +14,6 @@ from msgspec import Struct
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import actuator_numbers, addresses
 from exoskel.formats.mjcf.model.actuation import SERVO, is_servo_link, joints_with_motors
-from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.joints import (
     flywheel_name,
     force_motor_name,
@@ -22,7 +21,7 @@ from exoskel.formats.mjcf.model.joints import (
     motor_force_range,
     motors_of,
 )
-from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
 from exoskel.formats.mjcf.reader.combined_model import CombinedModel
 from exoskel.scene.joint import DOF_DYNAMICS, PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.model import Model

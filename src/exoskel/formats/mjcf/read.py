@@ -13,12 +13,12 @@ from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.collision_filter import read_collision_filter
 from exoskel.formats.mjcf.file_writer import KEY, OTHER_KEY
-from exoskel.formats.mjcf.model.coordinates import Coordinates
+from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.names import GENERATED
 from exoskel.formats.mjcf.reader.actuators import ActuatorReader
 from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags, transforms
-from exoskel.formats.mjcf.reader.contact_groups import read_collision_filter
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.joint_chains import vector

@@ -15,7 +15,6 @@ from exoskel.formats.mjcf.collision_filter import SKIN, ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.model import joints
-from exoskel.formats.mjcf.model.coordinates import SIZES
 from exoskel.formats.mjcf.model.joints import (
     PRESCRIBED_ARMATURE,
     STIFF,
@@ -26,7 +25,7 @@ from exoskel.formats.mjcf.model.joints import (
     stop_spring,
     suspension,
 )
-from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
+from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body

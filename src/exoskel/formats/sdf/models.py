@@ -8,8 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from exoskel.formats.sdf.collision_filter import SelfCollision
-from exoskel.formats.sdf.context import Context, StatedPose
-from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
+from exoskel.formats.sdf.context import WORLD, Context, NamedFrame, Scope, StatedPose, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
 from exoskel.formats.sdf.links import DisplacedShape, read_link
 from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT

@@ -11,8 +11,7 @@ from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
 from exoskel.formats.sdf.collision_filter import SelfCollision
-from exoskel.formats.sdf.context import NEWEST, OLDEST, Context, parse_version, version_text
-from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
+from exoskel.formats.sdf.context import NEWEST, OLDEST, WORLD, Context, NamedFrame, Scope, parse_version, version_text
 from exoskel.formats.sdf.models import ModelReader, Placement, inner_transform, placement_of, unique_in_scope
 from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, SELF_COLLISION, WORLD_ELEMENT
 from exoskel.scene.item import Names

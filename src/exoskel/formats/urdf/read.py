@@ -16,8 +16,7 @@ from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, S
 from exoskel.formats.urdf import xacro
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, Context
-from exoskel.formats.urdf.joints import JointReader, JointSpec
-from exoskel.formats.urdf.links import LinkReader
+from exoskel.formats.urdf.links_and_joints import JointReader, JointSpec, LinkReader
 from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name

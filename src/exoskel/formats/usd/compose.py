@@ -16,13 +16,13 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.collision_filter import read_collision_rules
+from exoskel.formats.usd.joint_axes import fits
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.reader.bodies import BodyReader, ShapeReader
 from exoskel.formats.usd.reader.joints import JointReader, sort_joints
 from exoskel.formats.usd.reader.prim_index import apis, custom_data, name_of, values
 from exoskel.formats.usd.tree import BINARY, SIGNATURE, TEXT, open_layer, to_bytes, unpack
 from exoskel.formats.usd.write import LOWERED_KINDS, write
-from exoskel.formats.usd.writer.joint_axes import fits
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionRules
 from exoskel.scene.item import Item

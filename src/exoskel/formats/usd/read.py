@@ -19,8 +19,8 @@ from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.codes import CATALOGUE
+from exoskel.formats.usd.collision_filter import FilterReader
 from exoskel.formats.usd.reader.bodies import BodyReader
-from exoskel.formats.usd.reader.filter_prims import FilterReader
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import JointReader, sort_joints
 from exoskel.formats.usd.reader.layout import BodySource, ModelSource, WorldSource, is_own_file, layout, own_layout
@@ -45,9 +45,8 @@ from exoskel.scene.pose import Vector
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source import file_lookup
-from exoskel.source.document import Document
+from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.file_access import read_referenced
-from exoskel.source.object_document import ObjectDocument, SourceObject
 
 _GRAVITY = 9.81
 _LAYERS = (b"#usda", b"PXR-USDC")

@@ -19,11 +19,11 @@ from exoskel.fates import Fate
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS, CollisionGroups
 from exoskel.formats.usd.collision_filter import SCOPE as GROUPS
+from exoskel.formats.usd.joint_axes import fits
+from exoskel.formats.usd.joint_writer import JointWriter
+from exoskel.formats.usd.shape_writer import MESHES, MaterialWriter, ShapeWriter
+from exoskel.formats.usd.shape_writer import SCOPE as LOOKS
 from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, clip_to_single, display_name
-from exoskel.formats.usd.writer.joint_axes import fits
-from exoskel.formats.usd.writer.joints import JointWriter
-from exoskel.formats.usd.writer.shapes import MESHES, MaterialWriter, ShapeWriter
-from exoskel.formats.usd.writer.shapes import SCOPE as LOOKS
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint

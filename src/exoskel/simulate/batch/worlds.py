@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
+from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, LimitGuard, mechanical_energy
 from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
-from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.step_model import StepModel
 from exoskel.formats.mjcf import mujoco_import

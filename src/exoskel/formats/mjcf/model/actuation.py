@@ -20,7 +20,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
-from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.joints import (
     PRESCRIBED_ARMATURE,
@@ -32,7 +31,7 @@ from exoskel.formats.mjcf.model.joints import (
     motors_of_chain,
     needs_duplicate,
 )
-from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.model import Model

@@ -13,8 +13,8 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
+from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.tree import Prim, PrimPath
-from exoskel.formats.usd.writer.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.scene.joint import (
     DOF_VALUES,
     PRESCRIBED_ACTUATORS,
