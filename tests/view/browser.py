@@ -140,6 +140,19 @@ class Browser:
         )
         ActionChains(self.driver).move_to_element(found).click().perform()
 
+    def click_canvas(self, x: int, y: int) -> None:
+        """Click the scene at a pixel, from the top left of the window."""
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            event = {
+                "type": kind,
+                "x": x,
+                "y": y,
+                "button": "none" if kind == "mouseMoved" else "left",
+                "clickCount": 1,
+            }
+            self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)
+            time.sleep(0.1)
+
     def canvas(self) -> Any:
         return self.script(_CANVAS + "return canvas")
 

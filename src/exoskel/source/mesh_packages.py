@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import binascii
 import os
+from base64 import b64encode
 from collections.abc import Callable
 from io import BytesIO
 from math import isfinite
@@ -32,7 +33,8 @@ def glb_of(data: bytes, kind: str, folder: Path, limits: Limits, within: Path | 
     return PACKAGES[kind](data, folder, limits, within)
 
 
-def _glb(header: dict[str, Any], binary: bytes) -> bytes:
+def join_glb(header: dict[str, Any], binary: bytes) -> bytes:
+    """A GLB file of its two parts."""
     import json
 
     text = json.dumps(header).encode()
@@ -54,6 +56,27 @@ _MAX_BUFFERS = 1000
 
 def _gltf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None) -> bytes:
     """Join all buffers; textures have no effect on triangles and are not read."""
+    header = _gltf_header(data)
+    _drop_textures(header)
+    return _joined_gltf(header, folder, limits, within)
+
+
+def gltf_with_images(path: Path, limits: Limits, read_image: Callable[[str], bytes | None]) -> bytes:
+    """The GLB file of a text glTF file with its images; `read_image` reads those in other files."""
+    try:
+        data = read_referenced(path, limits.mesh_bytes)
+    except (OSError, ValueError) as error:
+        raise MeshError((isinstance(error, OSError) and error.strerror) or str(error)) from None
+    header = _gltf_header(data)
+    for image in _rows(header, "images"):
+        uri = image.get("uri")
+        if isinstance(uri, str) and not uri.startswith("data:"):
+            content = read_image(uri)
+            image["uri"] = "data:," if content is None else "data:image;base64," + b64encode(content).decode()
+    return _joined_gltf(header, path.parent, limits, None)
+
+
+def _gltf_header(data: bytes) -> dict[str, Any]:
     import json
 
     try:
@@ -62,10 +85,13 @@ def _gltf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None)
         raise MeshError("it is malformed: it is not JSON") from None
     if not isinstance(header, dict):
         raise MeshError("it is malformed: it is not a JSON object")
-    _drop_textures(header)
+    return header
+
+
+def _joined_gltf(header: dict[str, Any], folder: Path, limits: Limits, within: Path | None) -> bytes:
     joined = _join_buffers(header, folder, limits, within)
     header["buffers"] = [{"byteLength": len(joined)}]
-    return _glb(header, joined)
+    return join_glb(header, joined)
 
 
 def _drop_textures(header: dict[str, Any]) -> None:
@@ -84,22 +110,28 @@ _HEADER_START = 20
 """Where the JSON of a GLB file starts: after the length and kind of its chunk."""
 
 
-def glb_without_textures(data: bytes) -> bytes:
-    """A GLB file without its images, which have no effect on triangles; with some extensions trimesh decodes them."""
+def glb_parts(data: bytes) -> tuple[dict[str, Any] | None, bytes]:
+    """The header of a GLB file, or None if it is malformed, and its binary part."""
     import json
 
     end = _HEADER_START + int.from_bytes(data[12:16], "little")
-    text = data[_HEADER_START:end]
-    if b'"images"' not in text:
-        return data
     try:
-        header = json.loads(text)
+        header = json.loads(data[_HEADER_START:end])
     except (ValueError, RecursionError):
-        return data  # trimesh gives the reason
-    if not isinstance(header, dict):
+        return None, b""
+    return (header if isinstance(header, dict) else None), data[end + 8 :]
+
+
+def glb_without_textures(data: bytes) -> bytes:
+    """A GLB file without its images, which have no effect on triangles; with some extensions trimesh decodes them."""
+    end = _HEADER_START + int.from_bytes(data[12:16], "little")
+    if b'"images"' not in data[_HEADER_START:end]:
         return data
+    header, binary = glb_parts(data)
+    if header is None:
+        return data  # trimesh gives the reason
     _drop_textures(header)
-    return _glb(header, data[end + 8 :])
+    return join_glb(header, binary)
 
 
 def _rows(owner: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -236,7 +268,7 @@ class _Package3mf:
             "scenes": [{"nodes": [len(self._nodes) - 1]}],
             "scene": 0,
         }
-        return _glb(header, bytes(self._binary))
+        return join_glb(header, bytes(self._binary))
 
     def _place(self, use: Any, depth: int) -> int:
         """The number of a new node for an object where a build item or a component puts it."""

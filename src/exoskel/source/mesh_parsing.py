@@ -12,11 +12,12 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from typing import IO, Any
 
 import numpy as np
+from msgspec import Struct, structs
 from numpy.typing import ArrayLike, NDArray
 
 from exoskel import spatial
@@ -49,6 +50,21 @@ ColoredTriangles = tuple[Array, Triangles, "Array | None"]
 """Vertices in metres, vertex numbers, and the colours of the vertices, `(n, 4)` from 0 to 1, if there are any."""
 
 
+class TexturedTriangles(Struct, frozen=True):
+    """Triangles with colours and images: the fields of `ColoredTriangles`, and where the images lie on the triangles.
+
+    `uv` are `(n, 2)` from 0 at the left and bottom of an image to 1; images repeat beyond.  `images` are the numbers of
+    the images of the triangles, -1 for none.  `names` are the names of the images in the file.
+    """
+
+    vertices: Array
+    triangles: Triangles
+    colors: Array | None
+    uv: Array
+    images: Triangles
+    names: tuple[str, ...] = ()
+
+
 class MeshError(Exception):
     """A mesh cannot be used; the message gives the reason."""
 
@@ -69,15 +85,16 @@ FORMATS = frozenset({"obj", "stl", "ply", "off", "dae", "glb"})
 """Formats of a single file; `mesh_packages` has the others."""
 
 
-def _parse(data: bytes, kind: str) -> Any:
-    """All geometry of a file.  trimesh gets no resolver, so that a mesh file cannot load any other file."""
+def _parse(data: bytes, kind: str, files: ImageNumbers | None = None) -> Any:
+    """All geometry of a file.  trimesh gets no resolver of files, so that a mesh file cannot load any other file."""
     import logging
 
     import trimesh
 
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)
     with _trimesh_errors():
-        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False)
+        given: Any = files
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False, resolver=given)
         for node in scene.graph.nodes_geometry:
             transform, name = scene.graph[node]
             _check(transform, scene.geometry[name])
@@ -142,27 +159,50 @@ def parse_extent(data: bytes, kind: str) -> Bounds:
 
 def parse_triangles(data: bytes, kind: str) -> ColoredTriangles:
     """All triangles, as in `meshes.load_colored_triangles`."""
-    scene = _parse(data, kind)
-    _check_counts(scene, len(data))
+    parsed = _triangles(_parse(data, kind), kind, len(data))
+    return parsed.vertices, parsed.triangles, parsed.colors
+
+
+def parse_textured(data: bytes, kind: str, materials: bytes = b"") -> TexturedTriangles:
+    """All triangles, with the images that lie on them; `materials` is the MTL file of an OBJ file.
+
+    Images of a GLB file must be those of `numbered_image`; their names are their numbers.
+    """
+    files = ImageNumbers(materials)
+    found = _triangles(_parse(data, kind, files), kind, len(data))
+    if kind == "glb":
+        count = int(found.images.max(initial=-1)) + 1
+        return structs.replace(found, names=tuple(str(number) for number in range(count)))
+    return structs.replace(found, names=tuple(files.names))
+
+
+def _triangles(scene: Any, kind: str, size: int) -> TexturedTriangles:
+    """The triangles of all geometry, transformed, in metres."""
+    _check_counts(scene, size)
     parts = []
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
         if len(getattr(scene.geometry[name], "faces", ())):
             with _trimesh_errors():
-                vertices, faces, colors = _part(scene.geometry[name])
-                parts.append((vertices @ transform[:3, :3].T + transform[:3, 3], faces, colors))
+                vertices, faces, colors, uv, image = _part(scene.geometry[name])
+                placed = vertices @ transform[:3, :3].T + transform[:3, 3]
+                parts.append((placed, faces, colors, uv, np.full(len(faces), image, dtype=np.int64)))
     if not parts:
         raise MeshError("it has no triangles")
-    firsts = np.cumsum([0, *(len(vertices) for vertices, _, _ in parts)])
-    vertices = np.concatenate([vertices for vertices, _, _ in parts]) * _metres(str(scene.units))
-    faces = np.concatenate([faces + first for (_, faces, _), first in zip(parts, firsts, strict=False)])
+    counts = [len(one[0]) for one in parts]
+    vertices = np.concatenate([one[0] for one in parts]) * _metres(str(scene.units))
+    faces = np.concatenate([one[1] + first for one, first in zip(parts, np.cumsum([0, *counts]), strict=False)])
     _replace_unused(vertices, faces)
-    if all(colors is None for _, _, colors in parts):
-        return vertices, faces, None
+    uv, images = (np.concatenate([one[i] for one in parts]) for i in (3, 4))
+    if all(one[2] is None for one in parts):
+        return TexturedTriangles(vertices, faces, None, uv, images)
     plain = np.array(DEFAULT_COLOR)
-    colors = np.concatenate([np.tile(plain, (len(v), 1)) if own is None else own for v, _, own in parts])
+    colors = np.concatenate(
+        [np.tile(plain, (count, 1)) if one[2] is None else one[2] for one, count in zip(parts, counts, strict=True)]
+    )
     # glTF has linear colours, other files sRGB.
-    return vertices, faces, linear_to_srgb(colors) if kind == "glb" else colors
+    colors = linear_to_srgb(colors) if kind == "glb" else colors
+    return TexturedTriangles(vertices, faces, colors, uv, images)
 
 
 def _check_counts(scene: Any, size: int) -> None:
@@ -184,26 +224,103 @@ def _replace_unused(vertices: Array, faces: Triangles) -> None:
     vertices[~finite] = vertices[faces[0, 0]]
 
 
-def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
-    """Vertices, faces and colours of one geometry of a file."""
+def _part(geometry: Any) -> tuple[Array, Triangles, Array | None, Array, int]:
+    """Vertices, faces, colours, places on the image, and the number of the image of one geometry of a file."""
     vertices = np.asarray(geometry.vertices, dtype=np.float64)
     faces = np.asarray(geometry.faces, dtype=np.int64)
     visual = geometry.visual
     material = getattr(visual, "material", None)
+    nowhere = np.zeros((len(vertices), 2))
     if material is not None:
-        if getattr(material, "baseColorFactor", material) is None:
-            return vertices, faces, None  # it states none, and trimesh would return its own grey
-        return vertices, faces, np.tile(_color(material.main_color), (len(vertices), 1))
+        uv, image = _image(visual, material, len(vertices))
+        color = _material_color(material, image >= 0)
+        colors = None if color is None else np.tile(color, (len(vertices), 1))
+        return vertices, faces, colors, nowhere if uv is None else uv, image
     if visual.kind == "vertex":
-        return vertices, faces, _color(visual.vertex_colors)
+        return vertices, faces, _color(visual.vertex_colors), nowhere, -1
     if visual.kind == "face":
         own = np.arange(faces.size, dtype=np.int64).reshape(-1, 3)
-        return vertices[faces.ravel()], own, np.repeat(_color(visual.face_colors), 3, axis=0)
-    return vertices, faces, None
+        colors = np.repeat(_color(visual.face_colors), 3, axis=0)
+        return vertices[faces.ravel()], own, colors, np.zeros((faces.size, 2)), -1
+    return vertices, faces, None, nowhere, -1
+
+
+def _image(visual: Any, material: Any, count: int) -> tuple[Array | None, int]:
+    """The places of vertices on the image of a material, and its number; -1 without one."""
+    image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    uv = np.asarray(visual.uv, dtype=np.float64) if getattr(visual, "uv", None) is not None else None
+    if image is None or image.size != (1, 1):  # trimesh has an image of its own for missing materials
+        return None, -1
+    if uv is None or uv.ndim != 2 or len(uv) != count or uv.shape[1] < 2:
+        return None, -1
+    return np.nan_to_num(uv[:, :2], posinf=0.0, neginf=0.0), image_number(image)
+
+
+def _material_color(material: Any, has_image: bool) -> Array | None:
+    """The colour of a material, by which its image is multiplied; None if it states none."""
+    is_stated = "kd" in material.kwargs if hasattr(material, "diffuse") else material.baseColorFactor is not None
+    if not is_stated:  # trimesh would return its own grey
+        return np.ones(4) if has_image else None
+    color = _color(material.main_color)
+    if has_image and not color[:3].any():  # exporters write black beside an image that is not meant to be black
+        color[:3] = 1.0
+    stated = getattr(material, "kwargs", None) or {}
+    for name in ("d", "tr"):  # opacity and transparency of MTL
+        with suppress(ValueError, TypeError, IndexError):
+            value = float(stated[name][0]) if name in stated else 1.0 if name == "d" else 0.0
+            share = min(max(value if name == "d" else 1.0 - value, 0.0), 1.0)
+            color[3] *= share
+    return color
 
 
 def _color(bytes_: Any) -> Array:
     return np.asarray(bytes_, dtype=np.float64) / 255.0
+
+
+# --- images -----------------------------------------------------------------------------------------------
+
+
+class ImageNumbers:
+    """The files that trimesh asks for: the materials of an OBJ file, and for each image a pixel with its number.
+
+    So images are not decoded here; `names` are their names in the file.
+    """
+
+    file_name = None
+
+    def __init__(self, materials: bytes) -> None:
+        self._materials = materials
+        self.names: list[str] = []
+
+    def __getitem__(self, name: str) -> bytes:
+        """The material library; OBJ files ask for it in this way."""
+        return self._materials
+
+    def get(self, name: str) -> bytes:
+        """A pixel with the number of an image."""
+        if name not in self.names:
+            if len(self.names) >= _MOST_IMAGES:
+                raise MeshError(f"it has more than {_MOST_IMAGES} images")
+            self.names.append(name)
+        return numbered_image(self.names.index(name))
+
+
+_MOST_IMAGES = 1000
+
+
+def numbered_image(number: int) -> bytes:
+    """A PNG file of one pixel that stands for the image with this number."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new("RGB", (1, 1), (number >> 16, number >> 8 & 255, number & 255)).save(file, "PNG")
+    return file.getvalue()
+
+
+def image_number(image: Any) -> int:
+    """The number of the image that a pixel stands for."""
+    red, green, blue = image.convert("RGB").getpixel((0, 0))
+    return int(red) << 16 | int(green) << 8 | int(blue)
 
 
 def _placed_box(scene: Any, node: str) -> tuple[Array, Array] | None:
@@ -228,7 +345,7 @@ def _metres(unit: str) -> float:
 # --- limits of the child process ----------------------------------------------------------------------
 
 
-EXTENT, TRIANGLES = "extent", "triangles"
+EXTENT, TRIANGLES, TEXTURED = "extent", "triangles", "textured"
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Threads reserve memory, which counts towards the limit."""
 _MEGABYTE = 2**20
@@ -261,11 +378,12 @@ def wall_seconds(size: int) -> float:
 # --- requests and answers --------------------------------------------------------------------------------
 
 
-def request(task: str, data: bytes, kind: str) -> bytes:
+def request(task: str, data: bytes, kind: str, materials: bytes = b"") -> bytes:
     """The request to read a file."""
     import json
 
-    return json.dumps({"task": task, "kind": kind, "size": len(data)}).encode() + b"\n" + data
+    head = {"task": task, "kind": kind, "size": len(data), "materials": len(materials)}
+    return json.dumps(head).encode() + b"\n" + data + materials
 
 
 def receive_extent(stream: IO[bytes]) -> Bounds | None:
@@ -288,6 +406,21 @@ def receive_triangles(stream: IO[bytes]) -> ColoredTriangles | None:
     if vertices is None or faces is None:
         return None
     return vertices, faces, colors
+
+
+def receive_textured(stream: IO[bytes]) -> TexturedTriangles | None:
+    """The triangles with images in an answer; None if the process has ended."""
+    answer = _receive(stream)
+    if answer is None:
+        return None
+    vertices = _receive_array(stream, answer["vertices"], 3, np.float64)
+    faces = _receive_array(stream, answer["faces"], 3, np.int64)
+    colors = _receive_array(stream, answer["colors"], 4, np.float64)
+    uv = _receive_array(stream, answer["vertices"], 2, np.float64)
+    images = _receive_array(stream, answer["faces"], 1, np.int64)
+    if vertices is None or faces is None or uv is None or images is None:
+        return None
+    return TexturedTriangles(vertices, faces, colors, uv, images.ravel(), tuple(map(str, answer["names"])))
 
 
 def _receive(stream: IO[bytes]) -> dict[str, Any] | None:
@@ -316,14 +449,18 @@ def _receive_array(stream: IO[bytes], rows: int | None, columns: int, kind: type
 # --- the child process ---------------------------------------------------------------------------------------
 
 
-def _answer(task: str, data: bytes, kind: str, output: IO[bytes]) -> None:
+def _answer(task: str, data: bytes, kind: str, materials: bytes, output: IO[bytes]) -> None:
     if task == EXTENT:
         _send(output, {"extent": parse_extent(data, kind)})
         return
-    vertices, faces, colors = parse_triangles(data, kind)
+    if task == TEXTURED:
+        found = parse_textured(data, kind, materials)
+    else:
+        found = _triangles(_parse(data, kind), kind, len(data))
+    vertices, faces, colors = found.vertices, found.triangles, found.colors
     rows = {"vertices": len(vertices), "faces": len(faces), "colors": None if colors is None else len(colors)}
-    _send(output, rows)
-    for array in (vertices, faces, colors):
+    _send(output, rows | {"names": found.names})
+    for array in (vertices, faces, colors, *((found.uv, found.images) if task == TEXTURED else ())):
         if array is not None:
             output.write(np.ascontiguousarray(array).data)
     output.flush()
@@ -344,10 +481,11 @@ def main() -> None:
     os.dup2(2, 1)
     wanted = json.loads(sys.stdin.buffer.readline())
     data = sys.stdin.buffer.read(wanted["size"])
+    materials = sys.stdin.buffer.read(wanted["materials"])
     limit_memory(memory_limit(len(data)))
     limit_processor_time(processor_seconds(len(data)))
     try:
-        _answer(wanted["task"], data, wanted["kind"], output)
+        _answer(wanted["task"], data, wanted["kind"], materials, output)
     except (MeshMemoryError, MemoryError):
         _send(output, {"memory": memory_limit(len(data))})
     except MeshError as error:

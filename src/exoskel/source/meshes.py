@@ -17,6 +17,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 from lxml import etree
 from msgspec import Struct, structs
+from numpy.typing import NDArray
 
 from exoskel.diagnostics import printable
 from exoskel.scene.edit_tracking import no_edits
@@ -34,6 +35,7 @@ from exoskel.source.mesh_parsing import (
     FORMATS,
     ColoredTriangles,
     MeshError,
+    TexturedTriangles,
     Triangles,
     most_triangles,
     parse_extent,
@@ -45,6 +47,8 @@ from exoskel.spatial import Array
 __all__ = ["GLB", "PACKAGES", "MeshError", "Triangles"]
 
 T = TypeVar("T")
+Images = tuple[NDArray[np.uint8], ...]
+"""Images of meshes, `(height, width, 3)` each, from the top."""
 
 
 class ComplexMeshError(MeshError):
@@ -59,7 +63,7 @@ def mesh_extent(
     The transforms and the unit of the file are applied, but not its up axis: as in DART.  With `within`, the file must
     be in that folder.  If `is_patient` is not set, files that may take long are refused.
     """
-    return _extent(*_read(path, limits, within), is_patient)
+    return _extent(*read_mesh_data(path, limits, within), is_patient)
 
 
 def _extent(data: bytes, kind: str, is_patient: bool = True) -> Bounds:
@@ -68,7 +72,7 @@ def _extent(data: bytes, kind: str, is_patient: bool = True) -> Bounds:
         return parse_extent(data, kind)
     if not is_patient:
         raise ComplexMeshError("it is complex, and reading other meshes of the document took too long")
-    return _ask(mesh_parsing.EXTENT, data, kind, mesh_parsing.receive_extent)
+    return ask_child(mesh_parsing.EXTENT, data, kind, mesh_parsing.receive_extent)
 
 
 def load_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles]:
@@ -82,21 +86,21 @@ def load_colored_triangles(path: Path, limits: Limits = DEFAULT_LIMITS, within: 
 
     Faces with their own colours get their own vertices.
     """
-    data, kind = _read(path, limits, within)
+    data, kind = read_mesh_data(path, limits, within)
     data = glb_without_textures(data) if kind == GLB else data
     if check_expansion(data, kind):
         return parse_triangles(data, kind)
-    return _ask(mesh_parsing.TRIANGLES, data, kind, mesh_parsing.receive_triangles)
+    return ask_child(mesh_parsing.TRIANGLES, data, kind, mesh_parsing.receive_triangles)
 
 
 def read_mesh_file(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> bytes:
     """The bytes of a file, of a GLB file for packages; raises MeshError if it is not a mesh with triangles."""
-    data, kind = _read(path, limits, within)
+    data, kind = read_mesh_data(path, limits, within)
     _extent(data, kind)
     return data
 
 
-def _read(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, str]:
+def read_mesh_data(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, str]:
     """The content of a file, and the extension of its format without the dot; a package becomes GLB."""
     try:
         data = read_referenced(path, limits.mesh_bytes, within)
@@ -118,7 +122,7 @@ _CONVERTERS = {"3ds": "Assimp", "ac": "Assimp", "x3d": "Blender", "blend": "Blen
 """Extensions of meshes that DART reads through Assimp, and Exoskel does not read, with programs that convert them."""
 
 
-def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | None]) -> T:
+def ask_child(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | None], materials: bytes = b"") -> T:
     """Let a child process read a file.  One that was too complex is not tried again."""
     import hashlib
 
@@ -127,7 +131,8 @@ def _ask(task: str, data: bytes, kind: str, receive: Callable[[IO[bytes]], T | N
         raise ComplexMeshError(_TOO_COMPLEX[digest])
     child = ChildProcess(mesh_parsing.__name__, mesh_parsing.ENVIRONMENT)
     try:
-        return child.request(mesh_parsing.request(task, data, kind), receive, mesh_parsing.wall_seconds(len(data)))
+        request = mesh_parsing.request(task, data, kind, materials)
+        return child.request(request, receive, mesh_parsing.wall_seconds(len(data)))
     except (mesh_parsing.TooMuchMemoryError, ChildFailedError) as error:
         reason = str(error) if not isinstance(error, ChildFailedError) else f"it is too complex: {error}"
         if len(_TOO_COMPLEX) < _MOST_REMEMBERED:
@@ -197,6 +202,12 @@ class MeshFiles:
                 raise MeshError(f"the file '{printable(uri)}' was not found")
             case _:
                 raise MeshError(f"a {kind_of(geometry)} is not a mesh")
+
+    def textured_triangles(self, geometry: Geometry) -> tuple[TexturedTriangles, Images]:
+        """The same with the images of the triangles; here without images.  Raises MeshError if it cannot be read."""
+        vertices, faces, colors = self.colored_triangles(geometry)
+        nowhere, none = np.zeros((len(vertices), 2)), np.full(len(faces), -1, dtype=np.int64)
+        return TexturedTriangles(vertices, faces, colors, nowhere, none), ()
 
     def _scaled_file(self, path: str, scale: Vector) -> ColoredTriangles:
         if path not in self._scaled or self._scaled[path][0] != scale:

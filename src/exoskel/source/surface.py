@@ -28,7 +28,8 @@ from exoskel.scene.shape import (
     Sphere,
 )
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.meshes import MeshError, MeshFiles, Triangles
+from exoskel.source.mesh_parsing import TexturedTriangles
+from exoskel.source.meshes import Images, MeshError, MeshFiles, Triangles
 from exoskel.spatial import Array
 
 SEGMENTS = 32
@@ -48,13 +49,18 @@ class Surface(Struct, frozen=True, eq=False):
     """Triangles that run counter-clockwise seen from outside.
 
     `vertices` in m and unit `normals` are `(n, 3)`; a point on a sharp edge is repeated for each
-    normal.  `colors` are `(n, 4)` from 0 to 1, as a mesh file states them.
+    normal.  `colors` are `(n, 4)` from 0 to 1, as a mesh file states them.  `images` lie on the triangles:
+    `face_images` are their numbers, -1 for none, and `uv` `(n, 2)` the places on them, from 0 at the left and bottom
+    to 1.
     """
 
     vertices: Array
     normals: Array
     triangles: Triangles
     colors: Array | None = None
+    uv: Array | None = None
+    face_images: Triangles | None = None
+    images: Images = ()
 
     def merge_vertices(self) -> tuple[Array, Triangles]:
         """Merge equal vertices, ignoring normals; the result is closed if the surface is."""
@@ -127,7 +133,7 @@ class Surfaces:
             case Ray():
                 raise MeshError("a ray has no surface")
             case _:
-                return _smooth(*self._files.colored_triangles(geometry))
+                return _smooth(*self._files.textured_triangles(geometry))
 
 
 def unit_geometry(geometry: Geometry) -> tuple[Geometry, Vector]:
@@ -259,11 +265,13 @@ def _hull(geometry: MultiSphere) -> Surface:
     )
 
 
-def _smooth(vertices: Array, faces: Triangles, colors: Array | None) -> Surface:
+def _smooth(mesh: TexturedTriangles, images: Images) -> Surface:
     """Compute normals for a mesh: faces around a vertex share one unless they meet at a sharp edge."""
+    vertices, faces, colors = mesh.vertices, mesh.triangles, mesh.colors
     if not len(faces):
         raise MeshError("it has no triangles")
-    keys = vertices if colors is None else np.hstack([vertices, colors])
+    uv = mesh.uv if images else None
+    keys = np.hstack([part for part in (vertices, colors, uv) if part is not None])
     _, number = _distinct(vertices)
     corners = vertices[faces]
     edges = np.roll(corners, -1, axis=1) - corners
@@ -278,7 +286,15 @@ def _smooth(vertices: Array, faces: Triangles, colors: Array | None) -> Surface:
     normals[~normals.any(axis=1)] = _ANY  # triangles without area
     first, corner = _distinct(np.hstack([keys[faces.ravel()], normals]))
     point = faces.ravel()[first]
-    return Surface(vertices[point], normals[first], corner.reshape(-1, 3), None if colors is None else colors[point])
+    return Surface(
+        vertices[point],
+        normals[first],
+        corner.reshape(-1, 3),
+        None if colors is None else colors[point],
+        None if uv is None else uv[point],
+        mesh.images if images else None,
+        images,
+    )
 
 
 def _distinct(rows: Array) -> tuple[Triangles, Triangles]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from exoskel import spatial
@@ -39,11 +39,13 @@ from exoskel.view.render_scene import (
 )
 from exoskel.view.scene_placement import ScenePlacement, placement_for
 from exoskel.view.skins import PoseRows, SkinSurface
+from exoskel.view.surface_parts import textured_glb
 
 if TYPE_CHECKING:
     from viser import ViserServer
 
-MASS, CENTRE = "mass", "centre"
+MASS, CENTRE, HIGHLIGHT = "mass", "centre", "highlight"
+_HIGHLIGHT_ALPHA = 0.6
 MAX_LABELS = 60
 _LABEL_DISTANCE, _LABEL_SCALE = 0.08, 0.75
 """Names are at least this far apart, as a fraction of the scene's size, so that they do not cover it; their size."""
@@ -225,6 +227,9 @@ class BrowserScene:
                     self._add_skin(skin)
 
     def _add(self, batch: InstanceBatch, *, visible: bool) -> None:
+        if batch.image is not None and not self.ghost:
+            self._add_textured(batch, visible=visible)
+            return
         positions, quaternions = self._instance_poses(batch)
         alphas = np.full(len(batch.bodies), lighting.GHOST[3]) if self.ghost else batch.colors[:, 3]
         is_transparent = self.ghost or batch.is_transparent
@@ -241,6 +246,22 @@ class BrowserScene:
             cast_shadow=batch.casts_shadow and not self.ghost,
             receive_shadow=batch.is_plane or not is_transparent,
             side="double" if batch.name.startswith(("mesh", "trimesh")) else "front",
+            visible=visible,
+        )
+        self.meshes.append((batch, handle))
+
+    def _add_textured(self, batch: InstanceBatch, *, visible: bool) -> None:
+        assert batch.image is not None
+        positions, quaternions = self._instance_poses(batch)
+        handle = self.server.scene.add_batched_glb(
+            f"{self.root}/{batch.role}/{batch.name}",
+            textured_glb(batch.surface, batch.image, float(batch.colors[:, 3].min())),
+            batched_wxyzs=quaternions,
+            batched_positions=positions,
+            batched_scales=self.scale * batch.scales,
+            lod="off",
+            cast_shadow=batch.casts_shadow,
+            receive_shadow=not batch.is_transparent,
             visible=visible,
         )
         self.meshes.append((batch, handle))
@@ -426,11 +447,24 @@ class BrowserScene:
         """Highlight a body; -1 for none."""
         before, self.selected = self.selected, number
         for batch, handle in self.meshes:
-            if batch.role == VISUAL and np.isin(batch.bodies, (before, number)).any():
+            if batch.role == VISUAL and batch.image is None and np.isin(batch.bodies, (before, number)).any():
                 handle.batched_colors = self._colors(batch)
+        self._highlight_textured(number)
         for skin, handle in self.skins:
             if skin.body in (before, number):
                 handle.color = self._skin_color(skin)
+
+    def _highlight_textured(self, number: int) -> None:
+        """Draw transparent copies over the textured parts of a body, whose colours cannot be changed."""
+        for _, handle in (one for one in self.meshes if one[0].role == HIGHLIGHT):
+            handle.remove()
+        self.meshes = [one for one in self.meshes if one[0].role != HIGHLIGHT]
+        color = np.array([(*lighting.SELECTED[:3], _HIGHLIGHT_ALPHA)])
+        for batch in [batch for batch, _ in self.meshes if batch.image is not None]:
+            own = batch.bodies == number
+            if own.any():
+                colors = np.repeat(color, int(own.sum()), axis=0)
+                self._add(structs.replace(batch.take(own, role=HIGHLIGHT, image=None), colors=colors), visible=True)
 
     def _colors(self, batch: InstanceBatch) -> Any:
         colors = self._shown_colors(batch.colors[:, :3], batch.bodies if batch.role == VISUAL else np.array([-2]))

@@ -85,6 +85,7 @@ def compile_model(job: RenderJob) -> Any:
     import mujoco
 
     spec = mujoco.MjSpec()
+    spec.compiler.balanceinertia = True  # rounding gives flat meshes impossible moments, which would be an error
     _set_quality(spec, job)
     _add_backdrop(mujoco, spec, job)
     _add_lights(mujoco, spec, job)
@@ -199,14 +200,15 @@ def _bytes(colors: Array) -> NDArray[np.uint8]:
 
 def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch: InstanceBatch, name: str) -> None:
     primitive = _KINDS.get(batch.name.split("_")[0])
+    material = "plain" if batch.image is None else _add_image(mujoco, spec, f"image_{name}", batch.image)
     mesh_names: dict[tuple[float, ...], str] = {}
     columns = zip(batch.bodies.tolist(), batch.local.astype(float), batch.scales, batch.colors, strict=True)
     for body, local, scale, color in columns:
         options: dict[str, Any] = {
             "pos": (local[:3] / job.size).tolist(),
             "quat": local[3:].tolist(),
-            "rgba": _paint(color),
-            "material": "plain",
+            "rgba": _paint(color if batch.image is None else np.array([1.0, 1.0, 1.0, color[3]])),
+            "material": material,
             "contype": 0,
             "conaffinity": 0,
             "castshadow": bool(color[3] >= 1.0) and not batch.is_ground,
@@ -226,6 +228,14 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
                 _add_mesh(mujoco, spec, mesh_names[key], batch.surface, scale / job.size, both_sides=both)
             options |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": mesh_names[key]}
         bodies[body].add_geom(**options)
+
+
+def _add_image(mujoco: Any, spec: Any, name: str, image: NDArray[np.uint8]) -> str:
+    """Add a material with an image; returns its name."""
+    _add_texture(spec, name, mujoco.mjtTexture.mjTEXTURE_2D, image)
+    material = spec.add_material(name=name, specular=_SHINE, shininess=_SHARPNESS)
+    material.textures[int(mujoco.mjtTextureRole.mjTEXROLE_RGB)] = name
+    return name
 
 
 def _row_name(row: int) -> str:
@@ -262,11 +272,15 @@ def _add_mesh(mujoco: Any, spec: Any, name: str, surface: Surface, scale: Array,
     vertices = surface.vertices * scale
     normals = spatial.unit(surface.normals / np.where(np.abs(scale) < 1e-12, 1e-12, scale))
     triangles = np.asarray(surface.triangles)
+    uv = None if surface.uv is None else np.stack([surface.uv[:, 0], 1.0 - surface.uv[:, 1]], axis=1)
     if both_sides:
+        uv = None if uv is None else np.concatenate([uv, uv])
         triangles = np.concatenate([triangles, triangles[:, ::-1] + len(vertices)])
         vertices, normals = np.concatenate([vertices, vertices]), np.concatenate([normals, -normals])
+    placed = {} if uv is None else {"usertexcoord": uv.ravel().tolist(), "userfacetexcoord": triangles.ravel().tolist()}
     spec.add_mesh(
         name=name,
+        **placed,
         uservert=vertices.ravel().tolist(),
         usernormal=normals.ravel().tolist(),
         userface=triangles.ravel().tolist(),

@@ -26,15 +26,15 @@ from exoskel.scene.validation import require_valid
 from exoskel.scene.world import World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.document import garbage_collection_paused
+from exoskel.source.mesh_textures import TexturedMeshFiles
 from exoskel.source.surface import SEGMENTS, Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of, size_of
 from exoskel.view.skins import PoseRows, Skins
+from exoskel.view.surface_parts import SurfacePart, surface_parts
 
 VISUAL, COLLISION = "visual", "collision"
-_MAX_COLORS = 12
-"""A mesh file with more colours than this is drawn in their mean."""
 _WIDE = 4.0
 """A static shape this many times larger than the moving bodies is ground: it casts no shadow, and cameras ignore it."""
 _FLOOR_LENGTH, _FLOOR_WIDTH, _FLOOR_THICKNESS, _FLOOR_TOLERANCE = 0.8, 0.25, 0.2, 0.05
@@ -78,6 +78,8 @@ class InstanceBatch(Struct):
     """Whether the surface is a piece of an infinite plane."""
     is_ground: bool = False
     """Whether the instances dwarf the scene: they receive shadows, but would cast blurred ones on themselves."""
+    image: NDArray[np.uint8] | None = None
+    """The image on the surface, `(height, width, 3)`; `colors` are then its mean, for what cannot show it."""
 
     @property
     def is_transparent(self) -> bool:
@@ -139,7 +141,8 @@ class RenderScene:
         self.is_static = np.array([_is_static(model) for model in world.models for _ in model.bodies], dtype=bool)
         self.missing_meshes: list[MissingMesh] = []
         self.floor_heights: list[float] = []
-        self._surfaces = Surfaces(segments=_segments(sum(len(body.shapes) for body in self.bodies)))
+        segments = _segments(sum(len(body.shapes) for body in self.bodies))
+        self._surfaces = Surfaces(files=TexturedMeshFiles(), segments=segments)
         self._builders: dict[tuple[str, int, int, bool], _BatchBuilder] = {}
         with garbage_collection_paused():
             self._fill()
@@ -192,13 +195,13 @@ class RenderScene:
             is_placeholder = scale == _UNIT
             surface, color = self._surfaces.of(plain), lighting.PLACEHOLDER
         assert surface is not None
-        own_colors = surface.colors is not None and shape.color is None and role == VISUAL
-        for part, (piece, paint) in enumerate(_split_by_color(surface) if own_colors else [(surface, color)]):
-            key = (role, id(surface), part, paint[3] < 1.0)  # transparent instances are drawn separately
+        own_colors = (surface.colors is not None or surface.images) and shape.color is None and role == VISUAL
+        for part, piece in enumerate(surface_parts(surface) if own_colors else [SurfacePart(surface, color)]):
+            key = (role, id(surface), part, piece.color[3] < 1.0)  # transparent instances are drawn separately
             if key not in self._builders:
                 name = f"{kind_of(plain)}_{len(self._builders)}"
                 self._builders[key] = _BatchBuilder(name, role, piece, isinstance(plain, Plane))
-            self._builders[key].add(number, pose, scale, paint, is_placeholder)
+            self._builders[key].add(number, pose, scale, piece.color, is_placeholder)
 
     def _is_floor(self, number: int, shape: Shape) -> bool:
         """Whether a plane is level; the ground is then drawn instead of it."""
@@ -320,8 +323,8 @@ class RenderScene:
 class _BatchBuilder:
     """Collects the instances of a batch."""
 
-    def __init__(self, name: str, role: str, surface: Surface, is_plane: bool) -> None:
-        self.name, self.role, self.surface, self.is_plane = name, role, surface, is_plane
+    def __init__(self, name: str, role: str, part: SurfacePart, is_plane: bool) -> None:
+        self.name, self.role, self.part, self.is_plane = name, role, part, is_plane
         self.bodies: list[int] = []
         self.poses: list[Pose] = []
         self.scales: list[Sequence[float]] = []
@@ -340,12 +343,13 @@ class _BatchBuilder:
         return InstanceBatch(
             self.name,
             self.role,
-            self.surface,
+            self.part.surface,
             np.array(self.bodies, dtype=np.intp),
             spatial.pose7(pose_matrices(self.poses)).astype(np.float32),
             np.array(self.scales, dtype=np.float64),
             np.array(self.colors, dtype=np.float64),
             self.is_plane,
+            image=self.part.image,
         )
 
 
@@ -419,24 +423,3 @@ def _placeholder(geometry: Geometry, pose: Pose) -> tuple[Geometry, Sequence[flo
     low, high = np.array(bounds)
     placed = pose_matrices([pose])[0] @ spatial.transform(np.eye(3), (low + high) / 2)
     return Box(_UNIT), (high - low).tolist(), Pose.from_matrix(placed)
-
-
-def _split_by_color(surface: Surface) -> list[tuple[Surface, Color]]:
-    """Split a surface by the colours of its triangles."""
-    assert surface.colors is not None
-    faces = surface.colors[surface.triangles].mean(axis=1)
-    colors, number = np.unique(faces.round(3), axis=0, return_inverse=True)
-    number = number.ravel()
-    if len(colors) > _MAX_COLORS:
-        return [(surface, _color(surface.colors.mean(axis=0)))]
-    return [(_part(surface, number == i), _color(color)) for i, color in enumerate(colors)]
-
-
-def _part(surface: Surface, chosen: NDArray[np.bool_]) -> Surface:
-    used, triangles = np.unique(surface.triangles[chosen], return_inverse=True)
-    return Surface(surface.vertices[used], surface.normals[used], triangles.reshape(-1, 3))
-
-
-def _color(values: Array) -> Color:
-    r, g, b, a = values.tolist()
-    return (r, g, b, a)

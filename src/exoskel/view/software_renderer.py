@@ -6,7 +6,7 @@ each frame only adds the shadows on the ground.  Shadows of the sun are read fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -220,19 +220,28 @@ _MARGIN = 2.0
 
 
 class TriangleSoup(Struct):
-    """All triangles of an image in the world: vertices, normals, and colours (linear light and alpha)."""
+    """All triangles of a picture in the world: vertices, normals, and colours (linear light and alpha).
+
+    `uv` are places on an image, and `images` the numbers of the images of the vertices, -1 for none; vertices of one
+    triangle have the same.
+    """
 
     vertices: Floats
     normals: Floats
     triangles: NDArray[np.int64]
     colors: Floats
+    uv: Floats
+    images: NDArray[np.int64]
 
     def extended(self, clipped: ClippedTriangles) -> TriangleSoup:
         """The clipped triangles."""
         if clipped.triangles is self.triangles:
             return self
-        vertices, normals, colors = (clipped.extend(values) for values in (self.vertices, self.normals, self.colors))
-        return TriangleSoup(vertices, normals, clipped.triangles, colors)
+        vertices, normals, colors, uv = (
+            clipped.extend(values) for values in (self.vertices, self.normals, self.colors, self.uv)
+        )
+        images = np.concatenate([self.images, self.images[clipped.starts]])
+        return TriangleSoup(vertices, normals, clipped.triangles, colors, uv, images)
 
 
 class VisibleTriangles(Struct):
@@ -272,11 +281,15 @@ class SoftwareRenderer:
         self._clear = [batch for batch in visual if batch.is_transparent]
         self._casting = sum(batch.triangle_count for batch in casting)
         self._skins = render_scene.skins.surfaces
+        images = [batch.image for batch in visual if batch.image is not None]
+        self._image_numbers = {id(image): number for number, image in enumerate(images)}
+        self._images = [srgb_to_linear(image / 255.0).astype(np.float32) for image in images]
 
     def draw(self, poses: PoseRows) -> Image:
         """Render an image, `(height, width, 3)`, of a frame."""
-        solid = _collect_triangles(self._solid, poses)
-        clear = _collect_triangles(self._clear, poses, self._skins, eye=spatial.array(self.camera.position))
+        solid = _collect_triangles(self._solid, poses, images=self._image_numbers)
+        eye = spatial.array(self.camera.position)
+        clear = _collect_triangles(self._clear, poses, self._skins, eye=eye, images=self._image_numbers)
         shadows = self._map.render(solid.vertices, solid.triangles[: self._casting])
         light = self._backdrop.render(shadows)
         front = self._project(solid)
@@ -339,11 +352,22 @@ class SoftwareRenderer:
         normals = self._normals(soup, corners, weights)
         toward = -_unit(self._rays[at])
         normals = np.where(np.sum(normals * toward, axis=1, keepdims=True) < 0.0, -normals, normals)
-        colors = soup.colors[corners[:, 0]]
+        colors = self._colors(soup, corners, weights)
         lit = shadows.light_fraction(self._map.project(places + normals * np.float32(2e-3 * self.render_scene.size)))
         shaded = self._shade(normals, toward, colors[:, :3], lit)
         share = colors[:, 3:]
         light[at] = light[at] * (1.0 - share) + shaded * share
+
+    def _colors(self, soup: TriangleSoup, corners: NDArray[Any], weights: Floats) -> Floats:
+        """The colours of pixels in linear light, with alpha."""
+        colors: Floats = soup.colors[corners[:, 0]]
+        numbers = soup.images[corners[:, 0]]
+        for number in np.unique(numbers[numbers >= 0]).tolist():
+            own = numbers == number
+            first, second = weights[own, :1], weights[own, 1:]
+            a, b, c = (soup.uv[corners[own, i]] for i in range(3))
+            colors[own, :3] = _sample(self._images[number], a * first + b * second + c * (1.0 - first - second))
+        return colors
 
     def _normals(self, soup: TriangleSoup, corners: NDArray[Any], weights: Floats) -> Floats:
         first, second = weights[:, :1], weights[:, 1:]
@@ -365,6 +389,21 @@ class SoftwareRenderer:
         return light
 
 
+def _sample(image: Floats, uv: Floats) -> Floats:
+    """The colours of an image, interpolated, at places from 0 at the left and bottom to 1; it repeats beyond."""
+    height, width = image.shape[:2]
+    x = uv[:, 0] % 1.0 * width - 0.5
+    y = (1.0 - uv[:, 1]) % 1.0 * height - 0.5
+    left, top = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
+    across, down = (x - left)[:, None], (y - top)[:, None]
+    right, below = (left + 1) % width, (top + 1) % height
+    left, top = left % width, top % height
+    upper = image[top, left] * (1.0 - across) + image[top, right] * across
+    lower = image[below, left] * (1.0 - across) + image[below, right] * across
+    mixed: Floats = (upper * (1.0 - down) + lower * down).astype(np.float32)
+    return mixed
+
+
 def _unit(vectors: Floats) -> Floats:
     length = np.sqrt(np.einsum("ni,ni->n", vectors, vectors))
     out: Floats = vectors / np.maximum(length, np.float32(1e-20))[:, None]
@@ -381,10 +420,16 @@ _VERTICES_AT_ONCE = 500_000
 
 
 def _collect_triangles(
-    batches: list[InstanceBatch], poses: PoseRows, skins: Sequence[SkinSurface] = (), *, eye: Array | None = None
+    batches: list[InstanceBatch],
+    poses: PoseRows,
+    skins: Sequence[SkinSurface] = (),
+    *,
+    images: Mapping[int, int],
+    eye: Array | None = None,
 ) -> TriangleSoup:
     """All triangles in the world, except for planes seen from `eye` against their normals: walls hide nothing.
 
+    `images` are the numbers of images, by their ids.
     Raises TooManyTrianglesError before it allocates memory for them.
     """
     total = sum(len(batch.bodies) * len(batch.surface.triangles) for batch in batches)
@@ -394,6 +439,8 @@ def _collect_triangles(
     normals: list[Any] = [np.empty((0, 3), dtype=np.float32)]
     triangles: list[Any] = [np.empty((0, 3), dtype=np.int64)]
     colors: list[Any] = [np.empty((0, 4), dtype=np.float32)]
+    uv: list[Any] = [np.empty((0, 2), dtype=np.float32)]
+    numbers: list[Any] = [np.empty(0, dtype=np.int64)]
     first = 0
     for batch in batches:
         if batch.is_plane and eye is not None:
@@ -406,14 +453,19 @@ def _collect_triangles(
             (batch.surface.triangles[None] + first + count * np.arange(copies)[:, None, None]).reshape(-1, 3)
         )
         colors.append(np.repeat(_paint(batch.colors), count, axis=0))
+        own = np.zeros((count, 2)) if batch.surface.uv is None else batch.surface.uv
+        uv.append(np.tile(own.astype(np.float32), (copies, 1)))
+        numbers.append(np.full(copies * count, images.get(id(batch.image), -1), dtype=np.int64))
         first += copies * count
     for skin in skins:
         vertices.append(skin.vertices(poses).astype(np.float32))
         normals.append(skin.normals(skin.vertices(poses)).astype(np.float32))
         triangles.append(skin.triangles + first)
         colors.append(np.repeat(_paint(np.array([skin.color])), len(skin.rows), axis=0))
+        uv.append(np.zeros((len(skin.rows), 2), dtype=np.float32))
+        numbers.append(np.full(len(skin.rows), -1, dtype=np.int64))
         first += len(skin.rows)
-    return TriangleSoup(*(np.concatenate(parts) for parts in (vertices, normals, triangles, colors)))
+    return TriangleSoup(*(np.concatenate(parts) for parts in (vertices, normals, triangles, colors, uv, numbers)))
 
 
 def _faces(batch: InstanceBatch, poses: PoseRows, eye: Array) -> NDArray[np.bool_]:

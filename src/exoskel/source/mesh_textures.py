@@ -1,0 +1,192 @@
+"""Meshes with the images (textures) and materials that their files name, for pictures.
+
+The geometry is parsed without decoding images: a pixel with a number stands for each of them.  Then Pillow decodes the
+images that are used, in a few formats and up to a size; matplotlib requires Pillow.  A file that a mesh names must lie
+beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from base64 import b64encode
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+from msgspec import structs
+from numpy.typing import NDArray
+
+from exoskel.scene.shape import Geometry, Mesh
+from exoskel.source import mesh_parsing
+from exoskel.source.file_access import read_referenced
+from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.mesh_packages import GLB, glb_parts, glb_without_textures, gltf_with_images, join_glb
+from exoskel.source.mesh_parsing import MeshError, TexturedTriangles, parse_textured
+from exoskel.source.meshes import Images, MeshFiles, ask_child, check_expansion, read_mesh_data
+
+LARGEST_SIDE = 1024
+"""Images are reduced to this number of pixels on their longer side."""
+_FORMATS = ("PNG", "JPEG", "BMP", "TGA")
+_MOST_PIXELS = 64 * 2**20
+_MOST_BYTES = 64 * 2**20
+_MOST_MATERIAL_BYTES = 2**20
+_MATERIAL_FILE = re.compile(rb"^[ \t]*mtllib[ \t]+([^\r\n]+)", re.MULTILINE)
+_NEIGHBOURS = ("materials", "textures", "Textures", "images")
+"""Folders beside the folder of a mesh that may have its images."""
+
+
+def load_textured_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[TexturedTriangles, Images]:
+    """All triangles of a file with the images on them.
+
+    Triangles whose image cannot be read have none.  Raises MeshError if the triangles cannot be read.
+    """
+    data, kind, contents = _prepare(path, limits)
+    materials = _materials(data, path.parent) if kind == "obj" else b""
+    if check_expansion(data, kind):
+        found = parse_textured(data, kind, materials)
+    else:
+        found = ask_child(mesh_parsing.TEXTURED, data, kind, mesh_parsing.receive_textured, materials)
+    return _with_images(found, path.parent, contents)
+
+
+def _prepare(path: Path, limits: Limits) -> tuple[bytes, str, list[bytes | None]]:
+    """The bytes of a file, its kind, and the images in a GLB file; their place is taken by their numbers."""
+    if path.suffix.lower() == ".gltf":
+        data, kind = gltf_with_images(path, limits, lambda name: _read_beside(path.parent, name)), GLB
+    else:
+        data, kind = read_mesh_data(path, limits, None)
+    if kind != GLB:
+        return data, kind, []
+    header, binary = glb_parts(data)
+    if header is None or not isinstance(header.get("images"), list):
+        return glb_without_textures(data), kind, []
+    contents = [_embedded_image(one, header, binary) for one in header["images"]]
+    header["images"] = [{"uri": _data_uri(mesh_parsing.numbered_image(i))} for i in range(len(contents))]
+    return join_glb(header, binary), kind, contents
+
+
+def _data_uri(content: bytes) -> str:
+    return "data:image/png;base64," + b64encode(content).decode()
+
+
+def _embedded_image(image: Any, header: dict[str, Any], binary: bytes) -> bytes | None:
+    """The content of an image of a GLB file."""
+    if not isinstance(image, dict):
+        return None
+    uri, number, views = image.get("uri"), image.get("bufferView"), header.get("bufferViews")
+    if isinstance(uri, str) and uri.startswith("data:"):
+        from base64 import b64decode
+
+        try:
+            return b64decode(uri.partition(",")[2], validate=True)
+        except ValueError:
+            return None
+    if type(number) is not int or not isinstance(views, list) or not 0 <= number < len(views):
+        return None
+    view = views[number] if isinstance(views[number], dict) else {}
+    start, length = view.get("byteOffset", 0), view.get("byteLength", 0)
+    if type(start) is not int or type(length) is not int or start < 0 or length < 0:
+        return None
+    return binary[start : start + length]
+
+
+def _materials(data: bytes, folder: Path) -> bytes:
+    """The material files that an OBJ file names, joined."""
+    parts = [
+        _read_beside(folder, named.decode("utf-8", "replace").strip(), _MOST_MATERIAL_BYTES)
+        for named in _MATERIAL_FILE.findall(data)[:8]
+    ]
+    return b"\n".join(part for part in parts if part is not None)
+
+
+# --- images --------------------------------------------------------------------------------------------
+
+
+def _with_images(
+    found: TexturedTriangles, folder: Path, contents: list[bytes | None]
+) -> tuple[TexturedTriangles, Images]:
+    """Decode the images that triangles use; `contents` are those in the file itself."""
+    numbers = np.full(len(found.names) + 1, -1, dtype=np.int64)  # the last one is for triangles without an image
+    images: list[NDArray[np.uint8]] = []
+    for number in np.unique(found.images[found.images >= 0]).tolist():
+        if number >= len(found.names):
+            continue
+        data = contents[number] if number < len(contents) else _image_file(folder, found.names[number])
+        image = decode_image(data) if data is not None else None
+        if image is not None:
+            numbers[number] = len(images)
+            images.append(image)
+    known = np.where(found.images < len(found.names), found.images, -1)
+    return structs.replace(found, images=numbers[known]), tuple(images)
+
+
+def _image_file(folder: Path, name: str) -> bytes | None:
+    """The content of an image that a file names; options of MTL precede the name."""
+    content = _read_beside(folder, name)
+    words = name.split()
+    return content if content is not None or len(words) < 2 else _read_beside(folder, words[-1])
+
+
+def _read_beside(folder: Path, name: str, most: int = _MOST_BYTES) -> bytes | None:
+    """The content of a file in a folder or in a folder for textures beside it; None if it cannot be read."""
+    name = unquote(name).replace("\\", "/").removeprefix("file://")
+    if not name or "://" in name or "\0" in name:
+        return None
+    place = Path(os.path.normpath(folder / name))
+    root = next((one for one in (folder, *(folder.parent / n for n in _NEIGHBOURS)) if place.is_relative_to(one)), None)
+    if root is None:
+        return None
+    try:
+        content = read_referenced(place, most, root)
+    except (OSError, ValueError):
+        return None
+    return content if len(content) <= most else None
+
+
+def decode_image(data: bytes) -> NDArray[np.uint8] | None:
+    """The pixels of an image file, `(height, width, 3)`, reduced to `LARGEST_SIDE`; None if it cannot be decoded."""
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(BytesIO(data), formats=_FORMATS) as image:
+                if image.width * image.height > _MOST_PIXELS:
+                    return None
+                image.draft("RGB", (LARGEST_SIDE, LARGEST_SIDE))
+                plain = image.convert("RGB")
+    except Exception:  # Pillow raises many kinds
+        return None
+    plain.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    return np.array(plain, dtype=np.uint8)
+
+
+class TexturedMeshFiles(MeshFiles):
+    """Mesh files with their images; each file is read once."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(limits)
+        self._textured: dict[str, tuple[TexturedTriangles, Images] | MeshError] = {}
+
+    def textured_triangles(self, geometry: Geometry) -> tuple[TexturedTriangles, Images]:
+        """Scaled vertices, counter-clockwise faces, colours and images.  Raises MeshError if it cannot be read."""
+        if not isinstance(geometry, Mesh) or geometry.path is None:
+            return super().textured_triangles(geometry)
+        path = geometry.path
+        if path not in self._textured:
+            try:
+                self._textured[path] = load_textured_triangles(Path(path), self._limits)
+            except MeshError as error:
+                self._textured[path] = error
+        found = self._textured[path]
+        if isinstance(found, MeshError):
+            raise found
+        triangles, images = found
+        # Mirroring reverses the orientation of triangles.
+        faces = triangles.triangles[:, ::-1] if np.prod(geometry.scale) < 0.0 else triangles.triangles
+        scaled = triangles.vertices * np.array(geometry.scale)
+        return structs.replace(triangles, vertices=scaled, triangles=faces), images
