@@ -10,11 +10,12 @@ EXTERNAL_READY := $(EXTERNAL)/.ready
 EXAMPLES ?= 2000
 
 ONLY ?=
+PART ?= 1/3
 TIME ?= 600
 READER ?= skel
 GOAL ?= 1000000
 
-.PHONY: help demo view test test-all slow-tests test-external external gpu test-gpu cluster test-cluster explore fuzz fuzz-lines coverage audit
+.PHONY: help demo view test test-all test-part slow-tests test-external external gpu test-gpu cluster test-cluster explore fuzz fuzz-lines coverage audit
 .PHONY: oldest browser lint bench docs site pictures golden dist clean
 
 help:
@@ -22,6 +23,7 @@ help:
 	@echo "make view    open a sample in the browser"
 	@echo "make test    run linters, the type checker, and a few cases of every test (minutes)"
 	@echo "make test-all  run linters, the type checker and all tests"
+	@echo "make test-part  run a third of the tests that 'make test' does not (PART=1/3)"
 	@echo "make lint    run the linters, the type checker and the import contracts only"
 	@echo "make test-external  compare written files with MuJoCo, Pinocchio, Drake, DART, usd-core and Newton (large wheels, in .venv-external)"
 	@echo "make test-gpu      test MuJoCo Warp (on its CPU device without a GPU; the first run takes minutes)"
@@ -77,6 +79,10 @@ test: lint
 
 test-all: test
 	$(BIN)/python -m pytest -n auto --rest --durations=25 --junitxml=build/other-tests.xml
+
+# A part of the tests that `make test` does not run, such as PART=2/3.
+test-part: $(READY)
+	$(BIN)/python -m pytest -n auto --rest --part $(PART) --durations=25
 
 # Records which tests are slow, from the last run of all tests.
 slow-tests: $(READY)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.findings import Read, Reads, load_text
-from tests.support.quick_tests import read_slow_tests, select_quick
+from tests.support.quick_tests import read_part, read_slow_tests, select_part, select_quick
 
 STRICT_SKIPS = "EXOSKEL_STRICT_SKIPS"
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
@@ -31,6 +31,7 @@ settings.load_profile("exploring" if os.environ.get(EXAMPLES) else "repeatable")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="run a few cases of every test that is not slow")
     parser.addoption("--rest", action="store_true", help="run the tests that --quick does not")
+    parser.addoption("--part", type=read_part, default=(1, 1), help="of the tests to run, one part, such as 2/3")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +50,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen = set(select_quick(items, read_slow_tests()))
         config.hook.pytest_deselected(items=[item for item in items if (item in chosen) != quick])
         items[:] = [item for item in items if (item in chosen) == quick]
+    number, count = config.getoption("part")
+    if count > 1:
+        chosen = set(select_part(items, number, count))
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.places import PROJECT
-from tests.support.quick_tests import format_slow_tests, read_slow_tests, select_quick, slow_tests
+from tests.support.quick_tests import format_slow_tests, read_part, read_slow_tests, select_part, select_quick, slow_tests
 
 
 class Item:
@@ -36,6 +37,23 @@ def test_slow_functions_are_not_quick() -> None:
 def test_a_file_with_slow_functions_only_keeps_a_case_of_the_fastest() -> None:
     slow = {"a.py::test_x": 3.0, "a.py::test_y": 2.0}
     assert quick("a.py::test_x", "a.py::test_y[0]", "a.py::test_y[1]", slow=slow) == ["a.py::test_y[0]"]
+
+
+def test_parts_are_disjoint_and_keep_the_cases_of_a_function_together() -> None:
+    nodes = [f"a.py::test_{i}[{case}]" for i in range(60) for case in "xy"]
+    items: Any = [Item(node) for node in nodes]
+    parts = [{item.nodeid for item in select_part(items, number, 3)} for number in (1, 2, 3)]
+    assert sum(map(len, parts)) == len(nodes)
+    assert set.union(*parts) == set(nodes)
+    assert all(len(part) > 20 for part in parts)
+    assert all((f"a.py::test_{i}[x]" in part) == (f"a.py::test_{i}[y]" in part) for part in parts for i in range(60))
+
+
+def test_a_part_is_a_number_and_a_count() -> None:
+    assert read_part("2/3") == (2, 3)
+    for wrong in ("2", "0/3", "4/3", "a/3", ""):
+        with pytest.raises(ArgumentTypeError, match="is not a part"):
+            read_part(wrong)
 
 
 def test_slow_functions_are_recorded_by_their_seconds_per_case(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Selects the tests of `make test`: a few cases of every test function, except for slow ones.
+"""Selects the tests of `make test`: a few cases of every test function, except for slow ones; and parts of the others.
 
 `slow_tests.txt` lists the slow functions with their seconds per case.  `make slow-tests` records it from a run of all tests.
 """
@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import sys
+import zlib
+from argparse import ArgumentTypeError
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,6 +46,19 @@ def spread(items: Sequence[pytest.Item], count: int) -> list[pytest.Item]:
     if len(items) <= count:
         return list(items)
     return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]
+
+
+def select_part(items: Sequence[pytest.Item], number: int, count: int) -> list[pytest.Item]:
+    """Part `number` of `count`, counted from 1.  All cases of a function are in the same part, on every machine."""
+    return [item for item in items if zlib.crc32(function_name(item.nodeid).encode()) % count == number - 1]
+
+
+def read_part(text: str) -> tuple[int, int]:
+    """The number and the count in a text such as 2/3."""
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise ArgumentTypeError(f"{text!r} is not a part: use a number and a count, such as 2/3")
+    return int(number), int(count)
 
 
 def function_name(node: str) -> str:
