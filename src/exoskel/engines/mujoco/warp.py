@@ -60,11 +60,13 @@ def _device(warp: Any, name: str | None) -> Any:
 
 
 def _single_precision(model: Any) -> Any:
-    """A copy of the model for single precision, without a flag that Warp does not know: it never resets by itself."""
+    """A copy of the model for single precision, with Warp's own choice of dense or sparse rows, and without a flag that
+    Warp does not know: it never resets by itself."""
     import mujoco
 
     out = copy.copy(model)
     out.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    out.opt.jacobian = mujoco.mjtJacobian.mjJAC_AUTO
     np.minimum(out.dof_armature, _MAX_ARMATURE, out=out.dof_armature)
     return out
 
