@@ -78,7 +78,7 @@ def test_the_citation_and_the_conda_recipe_state_the_version_and_the_dependencie
     citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
     recipe = yaml.safe_load((PROJECT / "packaging" / "recipe.yaml").read_text(encoding="utf-8"))
     assert citation["version"] == recipe["context"]["version"] == __version__
-    conda = {"mujoco": "mujoco-python", "matplotlib": "matplotlib-base"}
+    conda = {"mujoco": "mujoco-python"}
     wanted = {}
     for one in SETTINGS["project"]["dependencies"]:
         name, bound = re.fullmatch(r"([a-z]+)>=([\d.]+)", one).groups()  # type: ignore[union-attr]

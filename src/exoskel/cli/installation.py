@@ -92,7 +92,7 @@ def _requirements() -> list[tuple[str, str]]:
     for line in lines:
         name = re.match(r"[\w.-]+", line)
         extra = re.search(r"extra\s*==\s*[\"']([\w-]+)", line)
-        if name and (extra is None or extra[1] != _DEVELOPMENT):
+        if name and name[0] != "exoskel" and (extra is None or extra[1] != _DEVELOPMENT):
             found[name[0], extra[1] if extra else ""] = None
     return sorted(found, key=lambda one: (one[1] != "", one[1]))
 

@@ -19,6 +19,7 @@ from exoskel.spatial import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_NEEDS_MATPLOTLIB = "matplotlib is not installed; install it with `pip install 'exoskel[plot]'`"
 _MAX_LINES = 10
 _JUMP = 2.5
 """A difference in radians between two samples that is a jump of the coordinate, not motion."""
@@ -86,7 +87,7 @@ def _new_figure(title: str) -> tuple[Any, Any]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise ExoskelError("matplotlib is not installed; install it with `pip install matplotlib`") from None
+        raise ExoskelError(_NEEDS_MATPLOTLIB) from None
     figure = Figure(figsize=(11, 7.5), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=12)
@@ -100,7 +101,7 @@ def check_plot_file(path: str | os.PathLike[str]) -> None:
         raise ExoskelError(f"cannot write {os.fspath(target)!r}: the extension must be .png, .svg or .pdf")
     check_writable(target)
     if importlib.util.find_spec("matplotlib") is None:
-        raise ExoskelError("matplotlib is not installed; install it with `pip install matplotlib`")
+        raise ExoskelError(_NEEDS_MATPLOTLIB)
 
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
