@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from tests.support.places import PROJECT
-from tests.support.quick_tests import format_slow_tests, read_part, read_slow_tests, select_part, select_quick, slow_tests
+from tests.support.quick_tests import (
+    format_slow_tests,
+    read_part,
+    read_slow_tests,
+    select_part,
+    select_quick,
+    slow_tests,
+)
 
 
 class Item:
