@@ -166,7 +166,7 @@ def test_a_large_document_compiles_when_the_address_space_is_nearly_used_up() ->
 
 def test_a_child_process_compiles_in_its_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mujoco_import, "run_in_thread", lambda _work: pytest.fail("in a thread"))
-    answer = compiler._answer(compiler._Request(WORLD.format(FREE), {}, 60))
+    answer = compiler._answer(compiler._CompileRequest(WORLD.format(FREE), {}, 60))
     assert len(answer.outputs) == 1 and len(answer.models[0]) > 1000
 
 
@@ -177,7 +177,7 @@ def test_an_attribute_that_mujoco_cannot_read_for_lack_of_memory_is_reported_as_
         raise compiler.CompilerError("XML Error: unknown error in attribute 'vertex'\nElement 'mesh', line 2")
 
     monkeypatch.setattr(compiler, "_compile", fail)
-    answer = compiler._answer(compiler._Request(WORLD.format(FREE), {}, 60))
+    answer = compiler._answer(compiler._CompileRequest(WORLD.format(FREE), {}, 60))
     assert answer.lacks_memory and not answer.outputs
 
 

@@ -20,10 +20,10 @@ from exoskel.engines.interface import pull_force
 def main() -> None:
     import dartpy
 
-    serve(_WorkerWorld(dartpy).answer)
+    serve(_DartWorkerWorld(dartpy).answer)
 
 
-class _WorkerWorld:
+class _DartWorkerWorld:
     def __init__(self, dartpy: Any) -> None:
         self.dartpy = dartpy
         self.world: Any = None

@@ -30,11 +30,11 @@ def main() -> None:
 
 class _Host:
     def __init__(self) -> None:
-        self.world: _WorkerWorld | None = None
+        self.world: _OdeWorkerWorld | None = None
 
     def answer(self, request: JsonObject) -> JsonObject:
         if "load" in request:
-            self.world = _WorkerWorld(request["load"])
+            self.world = _OdeWorkerWorld(request["load"])
         assert self.world is not None
         if "measure" in request:
             return {"joints": [joint.measure() for joint in self.world.joints]}
@@ -44,7 +44,7 @@ class _Host:
         return self.world.state()
 
 
-class _WorkerWorld:
+class _OdeWorkerWorld:
     def __init__(self, given: JsonObject) -> None:
         from panda3d import ode
 
@@ -146,7 +146,7 @@ class _WorkerWorld:
 class _WorkerJoint:
     """A joint or motor; `track` are its coordinates with whole turns, one per axis."""
 
-    def __init__(self, host: _WorkerWorld, given: JsonObject) -> None:
+    def __init__(self, host: _OdeWorkerWorld, given: JsonObject) -> None:
         self.given = given
         self.kind: str = given["type"]
         self.spring = given.get("spring")
@@ -229,7 +229,7 @@ class _WorkerGeoms:
     """All geoms, and the contact joints of one step."""
 
     def __init__(
-        self, host: _WorkerWorld, given: list[JsonObject], friction: float, connected: set[frozenset[int]] | None
+        self, host: _OdeWorkerWorld, given: list[JsonObject], friction: float, connected: set[frozenset[int]] | None
     ) -> None:
         self.host = host
         self.given = given

@@ -341,10 +341,10 @@ def write(
         raise catalogue_error("GL103.worlds", count=len(scene.worlds))
     require_valid(scene)
     with garbage_collection_paused():
-        return _file(scene, motion, _Writer(output, shown, reach))
+        return _file(scene, motion, _GltfWriter(output, shown, reach))
 
 
-def _file(scene: Scene, motion: Motion | None, writer: _Writer) -> bytes:
+def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
     scenes = [writer.world(world, motion) for world in scene.worlds]
     if not writer.finite:
         raise UnwritableError("some poses or sizes of the scene are not finite")
@@ -356,7 +356,7 @@ def _file(scene: Scene, motion: Motion | None, writer: _Writer) -> bytes:
     return writer.buffer.file(document | {name: part for name, part in parts.items() if part})
 
 
-class _Writer:
+class _GltfWriter:
     def __init__(self, output: OutputContext, shown: Shown, reach: float) -> None:
         self.output = output
         self.shown = shown
@@ -433,7 +433,7 @@ class _Writer:
 class _Bodies:
     """Creates the nodes of one world's bodies; `numbers` are their indices, in the world's order."""
 
-    def __init__(self, writer: _Writer, world: World, poses: list[list[float]]) -> None:
+    def __init__(self, writer: _GltfWriter, world: World, poses: list[list[float]]) -> None:
         self.writer = writer
         self.numbers: list[int] = []
         bodies = list(world.bodies())

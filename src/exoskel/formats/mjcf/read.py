@@ -22,9 +22,9 @@ from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_fla
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.joint_chains import vector
-from exoskel.formats.mjcf.reader.models import DOCUMENT, ModelReader, group_bodies
+from exoskel.formats.mjcf.reader.models import DOCUMENT, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
-from exoskel.formats.mjcf.reader.shapes import ShapeReader
+from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.scene.cameras import LightKind, SceneCamera, SceneLight, TrackingMode
 from exoskel.scene.item import qualified_name
 from exoskel.scene.keyframe import Keyframe, KeyframeJoint
@@ -44,7 +44,7 @@ class ImportedScene(Struct):
 
     scene: Scene
     compiled: Compiled | None = None
-    reader: ModelReader | None = None
+    reader: MjcfModelReader | None = None
     coordinates: Coordinates | None = None
 
 
@@ -82,8 +82,8 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     disabled = disabled_flags(compiled)
     report_disabled_flags(compiled, compiled.prepared.flags, report)
     generated = find_generated_parts(compiled)
-    shapes = ShapeReader(compiled, report, options.limits)
-    reader = ModelReader(compiled, generated, shapes, report, find_screws(compiled))
+    shapes = MjcfShapeReader(compiled, report, options.limits)
+    reader = MjcfModelReader(compiled, generated, shapes, report, find_screws(compiled))
     world = World(
         name=name,
         gravity=ZERO if "gravity" in disabled else vector(compiled.model.opt.gravity),
@@ -145,7 +145,7 @@ _MOST_NUMBERS = 1_000_000
 class ViewReader:
     """Sets the cameras, lights and keyframes of a world; those that Exoskel has generated for viewers are skipped."""
 
-    def __init__(self, compiled: Compiled, reader: ModelReader, world: World, report: Callable[..., None]) -> None:
+    def __init__(self, compiled: Compiled, reader: MjcfModelReader, world: World, report: Callable[..., None]) -> None:
         self.compiled = compiled
         self.model: Any = compiled.model
         self.reader = reader

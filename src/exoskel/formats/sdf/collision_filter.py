@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from exoskel.formats.sdf.codes import CATALOGUE
-from exoskel.formats.sdf.context import Context
+from exoskel.formats.sdf.context import SdfContext
 from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
@@ -21,9 +21,9 @@ class SelfCollision:
 
     def __init__(self) -> None:
         self._links: list[bool] = []
-        self._nodes: list[tuple[Context, int]] = []
+        self._nodes: list[tuple[SdfContext, int]] = []
 
-    def add_model(self, source: Context, node: Node) -> None:
+    def add_model(self, source: SdfContext, node: Node) -> None:
         """Add what a model and its links state."""
         links = node.nodes("link")
         whole = node.fields.get(_SELF_COLLIDE, False)

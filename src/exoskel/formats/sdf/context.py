@@ -68,7 +68,7 @@ class StatedPose(Struct, frozen=True):
 _DEFAULT_POSE = StatedPose()
 
 
-class Context:
+class SdfContext:
     """A document being read; `number` is its index among the scene's documents."""
 
     def __init__(self, document: Document, options: ReadOptions, number: int = 0) -> None:
@@ -145,7 +145,7 @@ class NamedFrame(Struct, eq=False):
     """
 
     name: str
-    source: Context
+    source: SdfContext
     node: int
     stated: StatedPose = StatedPose()
     default_frame: str = ""

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import JOINT_FRAME_AXES, MODEL_FRAME, WORLD, Context, NamedFrame, Scope, relative
+from exoskel.formats.sdf.context import JOINT_FRAME_AXES, MODEL_FRAME, WORLD, NamedFrame, Scope, SdfContext, relative
 from exoskel.formats.sdf.values import JOINT_KINDS, VECTOR, finite_or_infinite
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, JOINT_ELEMENT, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body
@@ -31,7 +31,7 @@ _AXES = ("axis", "axis2")
 class PendingJoint(Struct, eq=False):
     """A joint that is built once all frames are known.  `prefix` is the name prefix of its model."""
 
-    source: Context
+    source: SdfContext
     node: Node
     name: str
     frame: NamedFrame
@@ -155,7 +155,7 @@ def _axis(pending: PendingJoint, element: str, place: Array) -> Vector:
 # --- degrees of freedom -----------------------------------------------------------------------------
 
 
-def _set_dof(source: Context, node: Node, joint: Joint, index: int, *, bounds: bool) -> None:
+def _set_dof(source: SdfContext, node: Node, joint: Joint, index: int, *, bounds: bool) -> None:
     dynamics: Node | None = node.fields.get("dynamics")
     limit: Node | None = node.fields.get("limit")
     if dynamics is None and limit is None:
@@ -171,7 +171,7 @@ def _set_dof(source: Context, node: Node, joint: Joint, index: int, *, bounds: b
             setattr(dof, field, _symmetric(limit.fields.get(element, inf)))
 
 
-def _position_limits(source: Context, limit: Node) -> Interval:
+def _position_limits(source: SdfContext, limit: Node) -> Interval:
     lower, upper = (
         finite_or_infinite(limit.fields.get("lower", -inf)),
         finite_or_infinite(limit.fields.get("upper", inf)),
@@ -187,7 +187,7 @@ def _symmetric(most: float) -> Interval:
     return (-most, most)
 
 
-def _pitch(source: Context, node: Node, name: str) -> float:
+def _pitch(source: SdfContext, node: Node, name: str) -> float:
     """The travel in m per revolution, from either element."""
     travel: float | None = node.fields.get("screw_thread_pitch")
     thread_pitch: float | None = node.fields.get("thread_pitch")

@@ -8,7 +8,7 @@ from math import hypot
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.sdf.context import Context, StatedPose
+from exoskel.formats.sdf.context import SdfContext, StatedPose
 from exoskel.formats.sdf.geometry_elements import (
     GEOMETRIES,
     SOFT_ELEMENT,
@@ -38,7 +38,7 @@ from exoskel.source.mesh_parsing import Triangles
 from exoskel.spatial import Array, unit_divisor
 
 
-def read_shape(source: Context, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
+def read_shape(source: SdfContext, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
     """Read a shape and its pose as written; None if its geometry is missing or unsupported."""
     geometry = _geometry(source, node, element)
     if geometry is None:
@@ -62,7 +62,7 @@ def read_shape(source: Context, node: Node, element: str) -> tuple[Shape, Stated
     return shape, stated
 
 
-def _friction(source: Context, node: Node, surface: Node | None) -> float | None:
+def _friction(source: SdfContext, node: Node, surface: Node | None) -> float | None:
     """The coefficient of friction; one that is negative, or differs in the two directions, is reported."""
     one, other = (_nested_number(surface, "friction", "ode", name) for name in ("mu", "mu2"))
     if one is not None and one < 0.0:
@@ -91,7 +91,7 @@ def _color(node: Node) -> Color | None:
     return (red, green, blue, alpha * (1.0 - transparency) if transparency else alpha)
 
 
-def _geometry(source: Context, node: Node, element: str) -> Geometry | None:
+def _geometry(source: SdfContext, node: Node, element: str) -> Geometry | None:
     element_node: Node | None = node.fields.get("geometry")
     found = [kind for kind in GEOMETRIES if element_node is not None and kind in element_node.fields]
     if element_node is None or not found:
@@ -109,7 +109,7 @@ def _geometry(source: Context, node: Node, element: str) -> Geometry | None:
     return _GEOMETRY_READERS[kind](source, inner, kind)
 
 
-def _sizes(source: Context, node: Node, *names: str) -> list[float] | None:
+def _sizes(source: SdfContext, node: Node, *names: str) -> list[float] | None:
     """The values of some lengths; None if one is missing or not positive, which is reported."""
     values: list[float] = []
     for name in names:
@@ -124,27 +124,27 @@ def _sizes(source: Context, node: Node, *names: str) -> list[float] | None:
     return values
 
 
-def _box(source: Context, node: Node, _: str) -> Geometry | None:
+def _box(source: SdfContext, node: Node, _: str) -> Geometry | None:
     sizes = _sizes(source, node, "size")
     return Box((sizes[0], sizes[1], sizes[2])) if sizes else None
 
 
-def _sphere(source: Context, node: Node, _: str) -> Geometry | None:
+def _sphere(source: SdfContext, node: Node, _: str) -> Geometry | None:
     sizes = _sizes(source, node, "radius")
     return Sphere(sizes[0]) if sizes else None
 
 
-def _ellipsoid(source: Context, node: Node, _: str) -> Geometry | None:
+def _ellipsoid(source: SdfContext, node: Node, _: str) -> Geometry | None:
     sizes = _sizes(source, node, "radii")
     return Ellipsoid((2.0 * sizes[0], 2.0 * sizes[1], 2.0 * sizes[2])) if sizes else None
 
 
-def _round(source: Context, node: Node, kind: str) -> Geometry | None:
+def _round(source: SdfContext, node: Node, kind: str) -> Geometry | None:
     sizes = _sizes(source, node, "radius", "length")
     return _ROUND[kind](sizes[0], sizes[1]) if sizes else None
 
 
-def _plane(source: Context, node: Node, _: str) -> Geometry:
+def _plane(source: SdfContext, node: Node, _: str) -> Geometry:
     normal: Vector = node.fields.get("normal", (0.0, 0.0, 1.0))
     length = hypot(*normal)
     if length == 0.0:
@@ -155,7 +155,7 @@ def _plane(source: Context, node: Node, _: str) -> Geometry:
     return Plane((x / length, y / length, z / length))
 
 
-def _mesh(source: Context, node: Node, _: str) -> Geometry | None:
+def _mesh(source: SdfContext, node: Node, _: str) -> Geometry | None:
     uri: str | None = node.fields.get("uri")
     scale: Vector = node.fields.get("scale", (1.0, 1.0, 1.0))
     if uri is None:
@@ -177,7 +177,7 @@ def _mesh(source: Context, node: Node, _: str) -> Geometry | None:
 _MOST_CORNERS = 500
 
 
-def _polyline(source: Context, node: Node, _: str) -> Geometry | None:
+def _polyline(source: SdfContext, node: Node, _: str) -> Geometry | None:
     stated = [point for point in node.fields.get("point", ()) if isinstance(point, tuple)]
     sizes = _sizes(source, node, "height")
     if sizes is None:
@@ -234,7 +234,7 @@ _ROUND: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
     "capsule": Capsule,
     "cone": Cone,
 }
-_GEOMETRY_READERS: dict[str, Callable[[Context, Node, str], Geometry | None]] = {
+_GEOMETRY_READERS: dict[str, Callable[[SdfContext, Node, str], Geometry | None]] = {
     "box": _box,
     "sphere": _sphere,
     "cylinder": _round,
@@ -288,7 +288,7 @@ DisplacedShape = tuple[Shape, StatedPose, Node]
 """A shape whose pose is relative to another frame than its link."""
 
 
-def read_link(source: Context, node: Node, name: str, *, static: bool) -> tuple[Body, list[DisplacedShape]]:
+def read_link(source: SdfContext, node: Node, name: str, *, static: bool) -> tuple[Body, list[DisplacedShape]]:
     """Read a body without its pose, and the shapes whose poses are relative to other frames."""
     inertial: Node | None = node.fields.get("inertial")
     body = Body(
@@ -324,7 +324,7 @@ def read_link(source: Context, node: Node, name: str, *, static: bool) -> tuple[
     return body, displaced
 
 
-def _report_unsupported_motion(source: Context, node: Node) -> None:
+def _report_unsupported_motion(source: SdfContext, node: Node) -> None:
     """Report settings of a link's motion that a scene does not support."""
     decay: Node | None = node.fields.get("velocity_decay")
     lost = [name for name in ("kinematic", "enable_wind") if node.fields.get(name)]
@@ -337,7 +337,7 @@ def _report_unsupported_motion(source: Context, node: Node) -> None:
 # --- soft skins ----------------------------------------------------------------------------------------
 
 
-def _soft_body(source: Context, node: Node) -> SoftBody | None:
+def _soft_body(source: SdfContext, node: Node) -> SoftBody | None:
     """DART's soft skin; None if it is invalid, which is reported."""
     inner: Node | None = node.fields.get("geometry")
     mass: float | None = node.fields.get("total_mass")
@@ -369,7 +369,7 @@ def _soft_body(source: Context, node: Node) -> SoftBody | None:
     )
 
 
-def _soft_geometry(source: Context, node: Node, kind: str) -> SoftGeometry | None:
+def _soft_geometry(source: SdfContext, node: Node, kind: str) -> SoftGeometry | None:
     sizes = _sizes(source, node, *_SOFT_SIZES[kind])
     if sizes is None:
         return None
@@ -385,7 +385,7 @@ def _soft_geometry(source: Context, node: Node, kind: str) -> SoftGeometry | Non
 _SOFT_SIZES = {"sphere": ("radius",), "box": ("size",), "ellipsoid": ("size",), "cylinder": ("radius", "height")}
 
 
-def _tessellation(source: Context, node: Node) -> Tessellation | None:
+def _tessellation(source: SdfContext, node: Node) -> Tessellation | None:
     """The resolution of a skin; None if a number is not whole or out of range, which is reported."""
     given: dict[str, tuple[float, ...]] = {"frags": node.fields.get("frags", (3.0, 3.0, 3.0))}
     given |= {name: (node.fields.get(f"num_{name}", 0.0),) for name in ("slices", "stacks", "rings")}
@@ -402,7 +402,7 @@ def _tessellation(source: Context, node: Node) -> Tessellation | None:
 _MOST_FRAGMENTS = 10_000
 
 
-def _inertia(source: Context, link: Node, name: str, *, static: bool) -> Inertia:
+def _inertia(source: SdfContext, link: Node, name: str, *, static: bool) -> Inertia:
     node: Node | None = link.fields.get("inertial")
     if node is None:
         if not static:
@@ -416,7 +416,7 @@ def _inertia(source: Context, link: Node, name: str, *, static: bool) -> Inertia
     return Inertia(mass=mass, com=pose.position, moment=_moment(source, node, pose, name))
 
 
-def _moment(source: Context, node: Node, pose: Pose, name: str) -> Moment:
+def _moment(source: SdfContext, node: Node, pose: Pose, name: str) -> Moment:
     """The moments about the centre of mass, rotated from the frame of the inertial to that of the link."""
     stated: Node | None = node.fields.get("inertia")
     if stated is None:

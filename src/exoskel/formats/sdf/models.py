@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from exoskel.formats.sdf.collision_filter import SelfCollision
-from exoskel.formats.sdf.context import WORLD, Context, NamedFrame, Scope, StatedPose, relative
+from exoskel.formats.sdf.context import WORLD, NamedFrame, Scope, SdfContext, StatedPose, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
 from exoskel.formats.sdf.links import DisplacedShape, read_link
 from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT
@@ -93,10 +93,10 @@ MAX_NESTED = 200
 """The depth of models in models, with the files that they include."""
 
 
-class Placement(Struct, frozen=True):
+class ModelPlacement(Struct, frozen=True):
     """The placement of a model, with the values that an include overrides."""
 
-    source: Context
+    source: SdfContext
     node: Node
     name: str
     stated: StatedPose
@@ -104,18 +104,18 @@ class Placement(Struct, frozen=True):
     frame: str = ""
     """The frame whose pose is stated; empty: the model's own."""
     merge: bool = False
-    referrer: Context | None = None
+    referrer: SdfContext | None = None
     """The document that includes the model, which states the pose."""
     number: int = -1
 
 
-Included = Callable[[Context, Node], "Placement | None"]
+Included = Callable[[SdfContext, Node], "ModelPlacement | None"]
 
 
-def placement_of(source: Context, node: Node) -> Placement:
+def placement_of(source: SdfContext, node: Node) -> ModelPlacement:
     """The placement of a model that is defined in the document itself."""
     fields = node.fields
-    return Placement(
+    return ModelPlacement(
         source=source,
         node=node,
         name=fields.get("@name", ""),
@@ -139,7 +139,7 @@ class NestedModel(Struct, frozen=True):
         return NestedModel(prefix, (*self.roots, frame), (*self.scopes, scope))
 
 
-class ModelReader:
+class SdfModelReader:
     """Reads one model of a world with its nested models."""
 
     def __init__(self, included: Included) -> None:
@@ -154,7 +154,7 @@ class ModelReader:
         """All names of the model: merged models may repeat names."""
         self.self_collision = SelfCollision()
 
-    def read(self, placed: Placement, name: str) -> tuple[Model, Scope]:
+    def read(self, placed: ModelPlacement, name: str) -> tuple[Model, Scope]:
         """Read the model, without its pose in the world, and its frames."""
         scope = self._scope(placed, NestedModel())
         self._place_links()
@@ -182,7 +182,7 @@ class ModelReader:
 
     # --- scopes ---------------------------------------------------------------------------------------
 
-    def _scope(self, placed: Placement, place: NestedModel) -> Scope:
+    def _scope(self, placed: ModelPlacement, place: NestedModel) -> Scope:
         source, node = placed.source, placed.node
         scope = Scope()
         scope.fixed = placed.static
@@ -205,7 +205,7 @@ class ModelReader:
         self.self_collision.add_model(source, node)
         return scope
 
-    def _add_nested(self, inner: Placement, names: Names, scope: Scope, place: NestedModel) -> None:
+    def _add_nested(self, inner: ModelPlacement, names: Names, scope: Scope, place: NestedModel) -> None:
         referrer = inner.referrer or inner.source
         if len(place.roots) >= MAX_NESTED:
             referrer.report("SD034", inner.number, name=inner.name, most=MAX_NESTED)
@@ -222,7 +222,7 @@ class ModelReader:
             scope.frames[name] = frame
             scope.nested[name] = below
 
-    def _add_link(self, placed: Placement, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
+    def _add_link(self, placed: ModelPlacement, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
         source = placed.source
         body, displaced = read_link(
             source, node, self._full_name(source, node, "link", name, place), static=placed.static
@@ -236,7 +236,7 @@ class ModelReader:
         if placed.static:
             self.fixed.add(id(body))
 
-    def _add_joint(self, source: Context, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
+    def _add_joint(self, source: SdfContext, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
         child = node.fields.get("child", "")
         # The world is not a frame of the model: if it is the child, the pose is relative to the parent.
         default_frame = node.fields.get("parent", "") if child == WORLD else child
@@ -247,7 +247,7 @@ class ModelReader:
         full = self._full_name(source, node, "joint", name, place)
         self.pending.append(PendingJoint(source, node, full, frame, scope, place.prefix))
 
-    def _full_name(self, source: Context, node: Node, element: str, name: str, place: NestedModel) -> str:
+    def _full_name(self, source: SdfContext, node: Node, element: str, name: str, place: NestedModel) -> str:
         """The unique name in the whole model."""
         taken = self.names[element]
         full = place.prefix + name
@@ -257,7 +257,7 @@ class ModelReader:
         taken.add(renamed)
         return renamed
 
-    def _canonical(self, placed: Placement, scope: Scope) -> Body | None:
+    def _canonical(self, placed: ModelPlacement, scope: Scope) -> Body | None:
         name: str = placed.node.fields.get("@canonical_link", "")
         first = scope.first_body()
         if not name:
@@ -300,7 +300,7 @@ class ModelReader:
         return known[id(own)]
 
 
-def inner_transform(placed: Placement, scope: Scope) -> Array | None:
+def inner_transform(placed: ModelPlacement, scope: Scope) -> Array | None:
     """The transform from a model's placement frame to its own frame; None if they are the same."""
     if not placed.frame or placed.frame == scope.own:
         return None
@@ -313,7 +313,7 @@ def inner_transform(placed: Placement, scope: Scope) -> Array | None:
     return inverse(scope.transform(placed.frame))
 
 
-def unique_in_scope(source: Context, number: int, name: str, element: str, taken: Names) -> str:
+def unique_in_scope(source: SdfContext, number: int, name: str, element: str, taken: Names) -> str:
     """A unique name in a scope; reports reserved and repeated names."""
     if not name:
         name = unique_name(element, taken)
@@ -326,5 +326,5 @@ def unique_in_scope(source: Context, number: int, name: str, element: str, taken
     return renamed
 
 
-def _unique(source: Context, node: Node, element: str, taken: Names) -> str:
+def _unique(source: SdfContext, node: Node, element: str, taken: Names) -> str:
     return unique_in_scope(source, node.number, node.fields.get("@name", ""), element, taken)

@@ -11,8 +11,17 @@ from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
 from exoskel.formats.sdf.collision_filter import SelfCollision
-from exoskel.formats.sdf.context import NEWEST, OLDEST, WORLD, Context, NamedFrame, Scope, parse_version, version_text
-from exoskel.formats.sdf.models import ModelReader, Placement, inner_transform, placement_of, unique_in_scope
+from exoskel.formats.sdf.context import (
+    NEWEST,
+    OLDEST,
+    WORLD,
+    NamedFrame,
+    Scope,
+    SdfContext,
+    parse_version,
+    version_text,
+)
+from exoskel.formats.sdf.models import ModelPlacement, SdfModelReader, inner_transform, placement_of, unique_in_scope
 from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, SELF_COLLISION, WORLD_ELEMENT
 from exoskel.scene.item import Names
 from exoskel.scene.model import Model
@@ -36,7 +45,7 @@ _REMOTE = frozenset({"http", "https", "fuel"})
 _CONFIG = "model.config"
 
 
-def find(source: Context, uri: str, number: int) -> Path | None:
+def find(source: SdfContext, uri: str, number: int) -> Path | None:
     """Find the file of an include, which names a file or the folder of a model."""
     if uri_scheme(uri).lower() in _REMOTE:
         source.report("SD040.remote", number, "uri", token=uri, uri=uri)
@@ -54,7 +63,7 @@ def find(source: Context, uri: str, number: int) -> Path | None:
     return None
 
 
-def _choose_file(source: Context, config: Path, number: int) -> FoundFile:
+def _choose_file(source: SdfContext, config: Path, number: int) -> FoundFile:
     """The file that `model.config` names for the newest supported version."""
     location, paths, limits = source.document.location, source.options.paths, source.options.limits
     named: list[tuple[tuple[int, int], str]] = []
@@ -80,7 +89,7 @@ _ROOT_CODES = RootCodes(malformed="SD001", root="SD002", declarations="SD004")
 
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
-    reader = _Reader(options)
+    reader = _SdfReader(options)
     scene = Scene(source_info=SourceInfo(format="sdf"))
     source = reader.source(document)
     root = parse_root(document, "sdf", options.limits, source.collector, _ROOT_CODES)
@@ -112,24 +121,24 @@ def _sorted_once(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 class _IncludedFile(Struct, eq=False):
     """An included file and its root node."""
 
-    source: Context
+    source: SdfContext
     root: Node | None
 
 
-class _Reader:
+class _SdfReader:
     """Reads a document and its includes."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
-        self.sources: list[Context] = []
+        self.sources: list[SdfContext] = []
         self.opened: dict[str, _IncludedFile] = {}
         self.chain: dict[int, tuple[str, ...]] = {}
         """For each document, the chain of files that include it."""
         self.included_elements = 0
         """The total number of included elements: small files that include each other could grow without bound."""
 
-    def source(self, document: Document, chain: tuple[str, ...] = ()) -> Context:
-        made = Context(document, self.options, len(self.sources))
+    def source(self, document: Document, chain: tuple[str, ...] = ()) -> SdfContext:
+        made = SdfContext(document, self.options, len(self.sources))
         self.sources.append(made)
         self.chain[made.number] = (
             *chain,
@@ -137,7 +146,7 @@ class _Reader:
         )
         return made
 
-    def read(self, source: Context, root: Tree, scene: Scene) -> None:
+    def read(self, source: SdfContext, root: Tree, scene: Scene) -> None:
         node = self._structure(source, root)
         worlds, models = node.nodes("world"), node.nodes("model")
         if not worlds and not models:
@@ -155,7 +164,7 @@ class _Reader:
             self._models(source, default_world, [placement_of(source, one) for one in models], [])
             scene.worlds.append(default_world)
 
-    def _structure(self, source: Context, root: Tree) -> Node:
+    def _structure(self, source: SdfContext, root: Tree) -> Node:
         source.elements = list(root.iter())
         reader = StructureReader(source.document, SDF, source.collector, self.options.limits, literal=False)
         node = reader.read(root, lambda *_: None)
@@ -170,7 +179,7 @@ class _Reader:
 
     # --- worlds ---------------------------------------------------------------------------------------
 
-    def _world(self, source: Context, node: Node, extra_models: list[Node]) -> World:
+    def _world(self, source: SdfContext, node: Node, extra_models: list[Node]) -> World:
         physics = _physics(node)
         world = World(
             name=node.fields.get("@name", "world"),
@@ -189,7 +198,7 @@ class _Reader:
         self._models(source, world, [*placed, *included], node.nodes("frame"))
         return world
 
-    def _models(self, source: Context, world: World, placements: list[Placement], frames: list[Node]) -> None:
+    def _models(self, source: SdfContext, world: World, placements: list[ModelPlacement], frames: list[Node]) -> None:
         """Read the models in order, then place them, because poses may be relative to other models' frames."""
         scope, names = Scope(WORLD), Names()
         made: list[tuple[Model, NamedFrame]] = []
@@ -197,7 +206,7 @@ class _Reader:
         for placed in sorted(placements, key=lambda one: one.number):
             referrer = placed.referrer or placed.source
             name = unique_in_scope(referrer, placed.number, placed.name, "model", names)
-            reader = ModelReader(self._include)
+            reader = SdfModelReader(self._include)
             model, inner = reader.read(placed, name)
             frame = NamedFrame(
                 name, referrer, placed.number, placed.stated, inner_transform=inner_transform(placed, inner)
@@ -222,7 +231,7 @@ class _Reader:
 
     # --- includes -------------------------------------------------------------------------------------
 
-    def _include(self, source: Context, node: Node) -> Placement | None:
+    def _include(self, source: SdfContext, node: Node) -> ModelPlacement | None:
         """The model of an include, with the pose and settings of the include."""
         uri: str | None = node.fields.get("uri")
         path = None if uri is None else find(source, uri, node.number)
@@ -244,7 +253,7 @@ class _Reader:
             source.report("SD040.several", node.number, "uri", uri=uri)
         return _override(source, node, placement_of(opened.source, models[0]))
 
-    def _is_within_limit(self, source: Context, node: Node, opened: _IncludedFile) -> bool:
+    def _is_within_limit(self, source: SdfContext, node: Node, opened: _IncludedFile) -> bool:
         most = min(MAX_INCLUDED_ELEMENTS, self.options.limits.elements)
         self.included_elements += max(len(opened.source.elements), MIN_ELEMENTS)
         if self.included_elements > most:
@@ -270,11 +279,11 @@ class _Reader:
         return self.opened[key]
 
 
-def _override(source: Context, node: Node, placed: Placement) -> Placement:
+def _override(source: SdfContext, node: Node, placed: ModelPlacement) -> ModelPlacement:
     """A placement with the values that an include overrides."""
     fields = node.fields
     moved = "pose" in fields
-    return Placement(
+    return ModelPlacement(
         source=placed.source,
         node=placed.node,
         name=fields.get("name", placed.name),
@@ -292,7 +301,7 @@ def _physics(node: Node) -> Node | None:
     return next((one for one in stated if one.fields.get("@default")), stated[0] if stated else None)
 
 
-def _time_step(source: Context, physics: Node | None) -> float:
+def _time_step(source: SdfContext, physics: Node | None) -> float:
     step: float = physics.fields.get("max_step_size", DEFAULT_TIME_STEP) if physics else DEFAULT_TIME_STEP
     if step > 0.0 and isfinite(step):
         return step

@@ -36,7 +36,7 @@ def number(token: str, infinite: bool = False) -> float | Finding:
     return Finding("SD020", token)
 
 
-class Real(ValueType):
+class SdfReal(ValueType):
     """One number; `infinite` also allows infinity, for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
@@ -53,7 +53,7 @@ class Real(ValueType):
         return Outcome(ABSENT, (found,)) if isinstance(found, Finding) else Outcome(found)
 
 
-class Reals(ValueType):
+class SdfReals(ValueType):
     """Several numbers; `counts` are the allowed counts."""
 
     def __init__(self, name: str, meaning: str, *counts: int) -> None:
@@ -79,7 +79,7 @@ class Reals(ValueType):
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
-class Boolean(ValueType):
+class SdfBoolean(ValueType):
     """A boolean."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class RequiredText(ValueType):
         return Outcome(ABSENT, (Finding("SD016.blank", ""),))
 
 
-class Choice(ValueType):
+class SdfChoice(ValueType):
     """One of a few texts."""
 
     def __init__(self, name: str, meaning: str, choices: tuple[str, ...]) -> None:
@@ -152,22 +152,22 @@ def finite_or_infinite(value: float) -> float:
     return value if isfinite(value) and abs(value) < UNBOUNDED else inf if value > 0.0 else -inf
 
 
-REAL = Real()
-LIMIT = Real("limit", infinite=True)
-VECTOR = Reals("vector", "three numbers", 3)
-PAIR = Reals("pair", "two numbers", 2)
-COLOR = Reals("color", "red, green, blue and optionally alpha, from 0 to 1", 3, 4)
-POSE_EULER = Reals("pose", "`x y z roll pitch yaw`: m and rad", 6)
-POSE_QUATERNION = Reals("pose", "`x y z qx qy qz qw`", 7)
-BOOLEAN = Boolean()
+REAL = SdfReal()
+LIMIT = SdfReal("limit", infinite=True)
+VECTOR = SdfReals("vector", "three numbers", 3)
+PAIR = SdfReals("pair", "two numbers", 2)
+COLOR = SdfReals("color", "red, green, blue and optionally alpha, from 0 to 1", 3, 4)
+POSE_EULER = SdfReals("pose", "`x y z roll pitch yaw`: m and rad", 6)
+POSE_QUATERNION = SdfReals("pose", "`x y z qx qy qz qw`", 7)
+BOOLEAN = SdfBoolean()
 NAME = RequiredText("name", "a name; `::` and the form `__name__` are reserved")
 REFERENCE = OptionalText("reference", "the name of a frame, link, joint or model; `a::b` is `b` in `a`")
 URI = RequiredText("uri", "a file relative to this document, or a `model:`, `package:` or `file:` URI")
 VERSION = RequiredText("version", "a version such as 1.6")
 TEXT = OptionalText("text", "any text")
 MASK = Bitmask()
-ROTATION_FORMAT = Choice("rotation format", "the representation of the rotation", ("euler_rpy", "quat_xyzw"))
-AXIS_NAME = Choice("axis name", "which axis of a joint", ("axis", "axis2"))
+ROTATION_FORMAT = SdfChoice("rotation format", "the representation of the rotation", ("euler_rpy", "quat_xyzw"))
+AXIS_NAME = SdfChoice("axis name", "which axis of a joint", ("axis", "axis2"))
 JOINT_KINDS: dict[str, JointKind] = {
     "revolute": "revolute",
     "continuous": "revolute",
@@ -179,4 +179,4 @@ JOINT_KINDS: dict[str, JointKind] = {
     "revolute2": "hinge2",
 }
 """The joint kinds of SDFormat's supported joint types; of several types with the same kind, the first is written."""
-JOINT_TYPE = Choice("joint type", "a joint type", (*JOINT_KINDS, "gearbox"))
+JOINT_TYPE = SdfChoice("joint type", "a joint type", (*JOINT_KINDS, "gearbox"))

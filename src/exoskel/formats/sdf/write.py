@@ -126,7 +126,7 @@ def _model(model: Model, rows: Sequence[Sequence[float]], world: World, output: 
     written = [joint for joint in in_order if _is_written(joint, model, output)]
     joint_names = [_unique(joint.name, "joint", taken) for joint in written]
     known = {joint.name: name for joint, name in zip(written, joint_names, strict=True)}
-    writer = JointWriter(names, known, output)
+    writer = SdfJointWriter(names, known, output)
     element.children += [writer.write(joint, name) for joint, name in zip(written, joint_names, strict=True)]
     return element
 
@@ -229,7 +229,7 @@ _DOF_FIELDS = SDF.field_parts(Joint, "dofs")
 _DEFAULT_DOF = Dof()
 
 
-class JointWriter:
+class SdfJointWriter:
     """Writes the joints of one model; `bodies` and `joints` are the names to use."""
 
     def __init__(self, bodies: dict[int, str], joints: dict[str, str], output: OutputContext) -> None:

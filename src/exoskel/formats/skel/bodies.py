@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Any
 
 from exoskel import spatial
-from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
-from exoskel.formats.skel.shapes import ShapeReader
+from exoskel.formats.skel.context import DOCUMENT, EXTREME, SkelContext
+from exoskel.formats.skel.shapes import SkelShapeReader
 from exoskel.formats.skel.vocabulary import BODY_ELEMENT, INERTIA_ELEMENT, MARKER_ELEMENT, MOMENT_ENTRIES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, check_moment
@@ -18,13 +18,13 @@ from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 _DEFAULT_MASS = 1.0
 
 
-class BodyReader:
+class SkelBodyReader:
     """Reads the `body` elements of all skeletons of one document."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SkelContext) -> None:
         self.context = context
         self.report = context.report
-        self.shapes = ShapeReader(context)
+        self.shapes = SkelShapeReader(context)
         self.derived: list[Body] = []
         """Bodies whose moment is derived from shapes, collected so that all are checked at once."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.skel.context import Context
+from exoskel.formats.skel.context import SkelContext
 from exoskel.formats.skel.shapes import CollisionGeometry
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import DerivedMoments, derive_moments
@@ -20,7 +20,7 @@ _CENTRE_TOLERANCE = 1e-6
 _RULE_TOLERANCE = 0.01
 
 
-def check_derived_moments(context: Context, bodies: list[Body]) -> None:
+def check_derived_moments(context: SkelContext, bodies: list[Body]) -> None:
     """Report problems of moments that are derived from shapes."""
     checked = [body for body in bodies if context.extreme or not _has_one_centred_shape(body)]
     if not checked:
@@ -93,7 +93,7 @@ _DETECTORS: dict[str, dict[str, str]] = {
 """What DART 6.20 does with collision geometries that a detector does not support."""
 
 
-def check_detector(context: Context, detector: str, shapes: list[CollisionGeometry]) -> None:
+def check_detector(context: SkelContext, detector: str, shapes: list[CollisionGeometry]) -> None:
     """Report collision geometries that the document's collision detector does not support."""
     used = detector if detector in _DETECTORS else "fcl"
     for kind, node in shapes:
@@ -105,7 +105,7 @@ def check_detector(context: Context, detector: str, shapes: list[CollisionGeomet
         context.report("SK033", node, detector=used, geometry=kind, advice=advice, consequence=consequence)
 
 
-def check_free_velocities(context: Context, model: Model) -> None:
+def check_free_velocities(context: SkelContext, model: Model) -> None:
     """Report free joints whose initial velocity depends on the version of DART; convert it if requested."""
     moving = [joint for joint in model.joints if joint.kind == "free" and any(joint.velocities)]
     if not moving:

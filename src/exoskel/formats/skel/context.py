@@ -17,7 +17,7 @@ EXTREME = 1e75
 """Lengths and masses above this may overflow in a moment, which is a product of five of them."""
 
 
-class Context:
+class SkelContext:
     """State shared while one document is read."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:

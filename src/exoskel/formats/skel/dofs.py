@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from math import pi
 from typing import Any
 
-from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.context import DOCUMENT, SkelContext
 from exoskel.formats.skel.vocabulary import DYNAMICS, INITIAL, JOINT_ELEMENT
 from exoskel.scene.item import NO_FIELDS
 from exoskel.scene.joint import DOF_STATES, UNLIMITED, Dof, Interval, Joint
@@ -37,7 +37,7 @@ _SINGULARITY_TOLERANCE = 1e-6
 class DofReader:
     """Reads the degrees of freedom of all joints of one document."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SkelContext) -> None:
         self.context = context
         self.report = context.report
 

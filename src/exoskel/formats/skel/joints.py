@@ -9,7 +9,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import KnownNames
-from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.context import DOCUMENT, SkelContext
 from exoskel.formats.skel.dofs import AXES, AXIS_DYNAMICS, NOT_IN_DART, DofReader
 from exoskel.formats.skel.values import NOT_FINITE
 from exoskel.formats.skel.vocabulary import INITIAL, JOINT_ELEMENT
@@ -61,10 +61,10 @@ _NOT_UNIT_CONSEQUENCES = {"universal": "moves the child to its parent's origin a
 _DETAIL_ELEMENTS = frozenset({*AXES, "axis_order", "plane", "init_pos", "init_vel", "dof"})
 
 
-class JointReader:
+class SkelJointReader:
     """Reads the `joint` elements of all skeletons of one document."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SkelContext) -> None:
         self.context = context
         self.report = context.report
         self.dofs = DofReader(context)

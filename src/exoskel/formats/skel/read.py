@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.formats.skel import checks
-from exoskel.formats.skel.bodies import BodyReader
+from exoskel.formats.skel.bodies import SkelBodyReader
 from exoskel.formats.skel.codes import CATALOGUE, EMBEDDED_DATA
-from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.context import DOCUMENT, SkelContext
 from exoskel.formats.skel.dofs import PLANAR_THIRD
-from exoskel.formats.skel.joints import JointReader, place_like_dart
+from exoskel.formats.skel.joints import SkelJointReader, place_like_dart
 from exoskel.formats.skel.vocabulary import PHYSICS_ELEMENT, SKEL, SKELETON_ELEMENT, WORLD_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
@@ -34,7 +34,7 @@ from exoskel.source.well_formedness import MalformedError
 ROOT_NAME = "root"
 
 
-def order_joints(context: Context, bodies: dict[str, Body], joints: list[Joint]) -> list[Joint]:
+def order_joints(context: SkelContext, bodies: dict[str, Body], joints: list[Joint]) -> list[Joint]:
     """The valid joints and the added free joints, in the order in which DART builds and names them."""
     if len(bodies) == len(joints) == 1 and joints[0].parent is None and "name" in joints[0].given:
         return joints  # one body with one joint to the world: most skeletons of large files
@@ -43,7 +43,7 @@ def order_joints(context: Context, bodies: dict[str, Body], joints: list[Joint])
     return ordered
 
 
-def _make_names_unique(context: Context, joints: list[Joint]) -> None:
+def _make_names_unique(context: SkelContext, joints: list[Joint]) -> None:
     """Give each joint a unique name, in creation order, and report every changed name."""
     taken = Names()
     parents = {id(joint.parent) for joint in joints}
@@ -62,7 +62,7 @@ def _make_names_unique(context: Context, joints: list[Joint]) -> None:
             )
 
 
-def _report_missing_joint(context: Context, joint: Joint, is_parent: bool) -> None:
+def _report_missing_joint(context: SkelContext, joint: Joint, is_parent: bool) -> None:
     """Report a body without a joint, and what DART does with it."""
     body = joint.child
     if is_parent:
@@ -79,7 +79,7 @@ def _report_missing_joint(context: Context, joint: Joint, is_parent: bool) -> No
 class _JointForest:
     """Builds the forest of one skeleton's joints.  `parent_joints` maps the id of a body to its parent joint."""
 
-    def __init__(self, context: Context, bodies: dict[str, Body], joints: list[Joint]) -> None:
+    def __init__(self, context: SkelContext, bodies: dict[str, Body], joints: list[Joint]) -> None:
         self.context = context
         self.bodies = list(bodies.values())
         self.parent_joints: dict[int, Joint] = {}
@@ -173,7 +173,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     root = parse_root(document, "skel", options.limits, collector, codes)
     if root is not None:
         try:
-            _Reader(document, options, collector).read(root, scene)
+            _SkelReader(document, options, collector).read(root, scene)
             if (
                 options.apply_embedded_data
                 and might_contain_embedded_data(document.text)
@@ -200,14 +200,14 @@ def _by_node(diagnostic: Diagnostic) -> int:
     return diagnostic.place.node
 
 
-class _Reader:
+class _SkelReader:
     """Reads one document."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
-        self.context = Context(document, options, collector)
+        self.context = SkelContext(document, options, collector)
         self.report = collector.report
-        self.bodies = BodyReader(self.context)
-        self.joints = JointReader(self.context)
+        self.bodies = SkelBodyReader(self.context)
+        self.joints = SkelJointReader(self.context)
         self.structure = StructureReader(document, SKEL, collector, options.limits, self.context.dart)
         self.models: list[Model] = []
         self.bare: list[Model] = []

@@ -7,7 +7,7 @@ from math import hypot, isfinite
 from typing import Any, NamedTuple
 
 from exoskel.diagnostics import PACKAGE_HINT
-from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
+from exoskel.formats.skel.context import DOCUMENT, EXTREME, SkelContext
 from exoskel.formats.skel.geometry_elements import GEOMETRIES, SOFT_GEOMETRIES
 from exoskel.formats.skel.vocabulary import COLLISION_ELEMENT, SOFT_ELEMENT, VISUAL_ELEMENT
 from exoskel.scene.body import SoftBody, SoftGeometry, Tessellation
@@ -62,10 +62,10 @@ class _MeshProblem(NamedTuple):
     hint: str = ""
 
 
-class ShapeReader:
+class SkelShapeReader:
     """Reads the shapes of all bodies of one document."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: SkelContext) -> None:
         self.context = context
         self.report = context.report
         self.partly_supported: list[CollisionGeometry] = []
@@ -337,17 +337,17 @@ _REQUIRED_COUNTS = {
     "cylinder": frozenset({"num_slices", "num_stacks", "num_rings"}),
 }
 
-_GeometryReader = Callable[[ShapeReader, Node, str], Geometry | None]
+_GeometryReader = Callable[[SkelShapeReader, Node, str], Geometry | None]
 
 _GEOMETRY_READERS: dict[str, _GeometryReader] = {
-    "sphere": ShapeReader._sphere,
-    "box": ShapeReader._box,
-    "ellipsoid": ShapeReader._ellipsoid,
-    "cylinder": ShapeReader._tube,
-    "capsule": ShapeReader._tube,
-    "cone": ShapeReader._tube,
-    "pyramid": ShapeReader._pyramid,
-    "plane": ShapeReader._plane,
-    "multi_sphere": ShapeReader._multi_sphere,
-    "mesh": ShapeReader._mesh,
+    "sphere": SkelShapeReader._sphere,
+    "box": SkelShapeReader._box,
+    "ellipsoid": SkelShapeReader._ellipsoid,
+    "cylinder": SkelShapeReader._tube,
+    "capsule": SkelShapeReader._tube,
+    "cone": SkelShapeReader._tube,
+    "pyramid": SkelShapeReader._pyramid,
+    "plane": SkelShapeReader._plane,
+    "multi_sphere": SkelShapeReader._multi_sphere,
+    "mesh": SkelShapeReader._mesh,
 }

@@ -63,7 +63,7 @@ def _leading_value(token: str) -> float:
     return numbers.parse_c_prefix(token) or 0.0
 
 
-class Real(ValueType):
+class SkelReal(ValueType):
     """One real number; `infinite` allows infinities, as for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
@@ -88,7 +88,7 @@ class Real(ValueType):
         return Outcome(ABSENT if value is None else value, (finding,))
 
 
-class Reals(ValueType):
+class SkelReals(ValueType):
     """Several real numbers.  `counts` are the allowed counts (None: any)."""
 
     def __init__(self, name: str, meaning: str, counts: tuple[int, ...] | None) -> None:
@@ -164,7 +164,7 @@ NOT_FINITE = Pose()
 """The value of a transformation with a number that is not finite: an object of its own, equal to the identity."""
 
 
-class Transformation(Reals):
+class Transformation(SkelReals):
     """Translation in metres, then intrinsic XYZ Euler angles in radians."""
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ class Transformation(Reals):
         return super().check_count(stripped, values, findings, literal)
 
 
-class ColorComponents(Reals):
+class ColorComponents(SkelReals):
     """Red, green, blue and an optional alpha."""
 
     def __init__(self) -> None:
@@ -213,7 +213,7 @@ class ColorComponents(Reals):
 _TRUTH = {"1": True, "0": False, "true": True, "false": False}
 
 
-class Boolean(ValueType):
+class SkelBoolean(ValueType):
     """`1`, `0`, `true` or `false`, case-insensitive."""
 
     def __init__(self) -> None:
@@ -309,7 +309,7 @@ class Keyword(ValueType):
         return Outcome(token if self.keep else ABSENT, tuple(findings))
 
 
-class Name(ValueType):
+class SkelName(ValueType):
     """A name.  Spaces around it are removed, unlike in DART."""
 
     def parse_valid(self, text: str) -> str | None:
@@ -379,16 +379,16 @@ class Fragments(ValueType):
         return Outcome((a, b, c), (low,) if min(values) < 3 else ())
 
 
-REAL = Real()
-LIMIT = Real("limit", infinite=True)
-VECTOR = Reals("vector", "3 decimal numbers separated by spaces", (3,))
+REAL = SkelReal()
+LIMIT = SkelReal("limit", infinite=True)
+VECTOR = SkelReals("vector", "3 decimal numbers separated by spaces", (3,))
 TRANSFORMATION = Transformation()
-COORDINATES = Reals("coordinates", "as many decimal numbers as the joint has degrees of freedom", None)
+COORDINATES = SkelReals("coordinates", "as many decimal numbers as the joint has degrees of freedom", None)
 COLOR = ColorComponents()
-BOOLEAN = Boolean()
+BOOLEAN = SkelBoolean()
 COLLIDABLE = Collidable()
-NAME = Name("name", "a name")
-BODY_NAME = Name("body name", "the name of a body of the same skeleton", pattern=_NOT_EMPTY)
+NAME = SkelName("name", "a name")
+BODY_NAME = SkelName("body name", "the name of a body of the same skeleton", pattern=_NOT_EMPTY)
 FILE_NAME = Text("file name", "a path or URI, relative to the document", pattern=_NOT_EMPTY)
 VERSION = Text("version", "`1.0`")
 INDEX = Text("index", "an integer, counted from 0")

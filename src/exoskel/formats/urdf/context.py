@@ -85,7 +85,7 @@ UNBOUNDED = 1e30
 """Written for an infinite limit where URDF requires a number."""
 
 
-class Context:
+class UrdfContext:
     """State shared while one document is read."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import PACKAGE_HINT, did_you_mean
-from exoskel.formats.urdf.context import UNBOUNDED, Context, pose_of
+from exoskel.formats.urdf.context import UNBOUNDED, UrdfContext, pose_of
 from exoskel.formats.urdf.vocabulary import (
     COLLISION_ELEMENT,
     DYNAMICS,
@@ -46,10 +46,10 @@ _UNUSUAL = {
 }
 
 
-class ShapeReader:
+class UrdfShapeReader:
     """Creates shapes.  Colours of named materials are set at the end, when all materials are known."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: UrdfContext) -> None:
         self.context = context
         self.report = context.report
         self.colors: dict[str, Color | None] = {}
@@ -182,12 +182,12 @@ def _rgba(material: Node) -> Color | None:
     return found
 
 
-_GEOMETRY_READERS: dict[str, Callable[[ShapeReader, Node], Geometry | None]] = {
-    "box": ShapeReader._box,
-    "cylinder": ShapeReader._cylinder,
-    "sphere": ShapeReader._sphere,
-    "mesh": ShapeReader._mesh,
-    "capsule": ShapeReader._capsule,
+_GEOMETRY_READERS: dict[str, Callable[[UrdfShapeReader, Node], Geometry | None]] = {
+    "box": UrdfShapeReader._box,
+    "cylinder": UrdfShapeReader._cylinder,
+    "sphere": UrdfShapeReader._sphere,
+    "mesh": UrdfShapeReader._mesh,
+    "capsule": UrdfShapeReader._capsule,
 }
 
 
@@ -197,10 +197,10 @@ _GEOMETRY_READERS: dict[str, Callable[[ShapeReader, Node], Geometry | None]] = {
 class LinkReader:
     """Creates bodies; their poses follow from the joints."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: UrdfContext) -> None:
         self.context = context
         self.report = context.report
-        self.shapes = ShapeReader(context)
+        self.shapes = UrdfShapeReader(context)
         self.names = Names()
 
     def body(self, node: Node) -> Body:
@@ -268,8 +268,8 @@ class JointSpec(Struct):
         return self.node.number
 
 
-class JointReader:
-    def __init__(self, context: Context) -> None:
+class UrdfJointReader:
+    def __init__(self, context: UrdfContext) -> None:
         self.context = context
         self.report = context.report
         self.names = Names()

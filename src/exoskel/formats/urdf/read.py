@@ -15,8 +15,8 @@ from exoskel.fates import Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
 from exoskel.formats.urdf import xacro
 from exoskel.formats.urdf.codes import CATALOGUE
-from exoskel.formats.urdf.context import DOCUMENT, Context
-from exoskel.formats.urdf.links_and_joints import JointReader, JointSpec, LinkReader
+from exoskel.formats.urdf.context import DOCUMENT, UrdfContext
+from exoskel.formats.urdf.links_and_joints import JointSpec, LinkReader, UrdfJointReader
 from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name
@@ -33,7 +33,7 @@ from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
 
-def find_parent_joints(context: Context, links: Mapping[str, int], specs: list[JointSpec]) -> dict[str, JointSpec]:
+def find_parent_joints(context: UrdfContext, links: Mapping[str, int], specs: list[JointSpec]) -> dict[str, JointSpec]:
     """Find the parent joint of each link, by the link's name; `links` are node numbers by name.
 
     A joint is reported and ignored if a link is unknown, if its child has a parent joint already, or if it closes a
@@ -63,7 +63,7 @@ def find_parent_joints(context: Context, links: Mapping[str, int], specs: list[J
     return parent_joints
 
 
-def _cut_cycles(context: Context, parent_joints: dict[str, JointSpec], links: Mapping[str, int]) -> None:
+def _cut_cycles(context: UrdfContext, parent_joints: dict[str, JointSpec], links: Mapping[str, int]) -> None:
     checked: set[str] = set()
     for start in links:
         path: list[str] = []
@@ -115,7 +115,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="urdf"))
     if root is not None:
         try:
-            scene.worlds.append(_Reader(document, options, collector).read(root))
+            scene.worlds.append(_UrdfReader(document, options, collector).read(root))
             scene.source_info = SourceInfo("urdf", root.get("version") or "1.0")
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             report_malformed(problem, collector, _ROOT_CODES)
@@ -162,14 +162,14 @@ def _expand(document: Document, macro: _Macro, options: ReadOptions, collector: 
         return None
 
 
-class _Reader:
+class _UrdfReader:
     """Reads one document."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
-        self.context = Context(document, options, collector)
+        self.context = UrdfContext(document, options, collector)
         self.report = collector.report
         self.links = LinkReader(self.context)
-        self.joints = JointReader(self.context)
+        self.joints = UrdfJointReader(self.context)
         self.structure = StructureReader(document, URDF, collector, options.limits, literal=False)
         self.bodies: dict[str, Body] = {}
         self.specs: list[JointSpec] = []

@@ -29,7 +29,7 @@ from exoskel.source.vocabulary import (
 _SPACE = " \t\r\n"
 
 
-class Real(ValueType):
+class UrdfReal(ValueType):
     """A finite decimal number."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class NumberRow(ValueType):
         return Outcome(ABSENT, (_finding("UR203", text.strip(_SPACE), wanted=self.count, found=len(tokens)),))
 
 
-class Choice(ValueType):
+class UrdfChoice(ValueType):
     """One of a few texts."""
 
     def __init__(self, name: str, choices: tuple[str, ...]) -> None:
@@ -80,7 +80,7 @@ class Choice(ValueType):
         return Outcome(ABSENT, (_finding("UR204", token, choices=", ".join(self.choices), suggestion=suggestion),))
 
 
-class Name(ValueType):
+class UrdfName(ValueType):
     """Any text that is not empty."""
 
     def __init__(self, name: str, meaning: str) -> None:
@@ -112,13 +112,13 @@ JOINT_KINDS: dict[str, JointKind] = {
 }
 """The joint kinds of URDF's joint types; of several types with the same kind, the first has limits."""
 
-REAL = Real()
+REAL = UrdfReal()
 VECTOR = NumberRow("vector", 3)
 RGBA = NumberRow("colour", 4)
-NAME = Name("name", "any text")
-LINK = Name("link name", "the name of a link")
-FILE = Name("file", "a path or URI, for example `package://NAME/…`")
-JOINT_TYPE = Choice("joint type", tuple(JOINT_KINDS))
+NAME = UrdfName("name", "any text")
+LINK = UrdfName("link name", "the name of a link")
+FILE = UrdfName("file", "a path or URI, for example `package://NAME/…`")
+JOINT_TYPE = UrdfChoice("joint type", tuple(JOINT_KINDS))
 TEXT = Text("text", "any text")
 
 

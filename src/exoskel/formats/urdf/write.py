@@ -154,7 +154,7 @@ ShapePart = tuple[Geometry, Array | None]
 """A geometry of URDF, and its pose in the frame of the shape it is part of (None: identity)."""
 
 
-class ShapeWriter:
+class UrdfShapeWriter:
     """Writes shapes and collects their materials."""
 
     def __init__(self, output: OutputContext) -> None:
@@ -272,7 +272,7 @@ def write(scene: Scene, output: OutputContext, *, model: str = "") -> Markup:
 
     A URDF document contains one robot: if the world has several models, `model` names the one to write.
     """
-    return _Writer(_choose_model(scene, model), output).document()
+    return _UrdfWriter(_choose_model(scene, model), output).document()
 
 
 def _choose_model(scene: Scene, name: str) -> Model:
@@ -287,12 +287,12 @@ def _choose_model(scene: Scene, name: str) -> Model:
     )
 
 
-class _Writer:
+class _UrdfWriter:
     def __init__(self, model: Model, output: OutputContext) -> None:
         self.model = model
         self.output = output
         self.robot: Robot = build_robot(model, output)
-        self.shapes = ShapeWriter(output)
+        self.shapes = UrdfShapeWriter(output)
         taken = Names([WORLD])
         self.names = {id(link.body): _unique(link.body.name, taken) for link in self.robot.links}
         self.by_body = {id(link.body): link for link in self.robot.links}

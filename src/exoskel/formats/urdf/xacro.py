@@ -42,7 +42,7 @@ class XacroError(ExoskelError):
     """A document cannot be expanded; the message gives the reason."""
 
 
-class _Request(Struct):
+class _XacroRequest(Struct):
     text: str
     path: str
     uri: str
@@ -51,7 +51,7 @@ class _Request(Struct):
     seconds: int
 
 
-class _Answer(Struct):
+class _XacroAnswer(Struct):
     text: str = ""
     problem: str = ""
 
@@ -68,7 +68,7 @@ def expand(document: Document, arguments: Mapping[str, str], paths: SearchPaths,
     """
     location = document.location
     packages = paths.packages
-    request = _Request(
+    request = _XacroRequest(
         document.text.decode(document.scan.codec, "replace"),
         location.path,
         location.uri,
@@ -91,7 +91,7 @@ def expand(document: Document, arguments: Mapping[str, str], paths: SearchPaths,
     return expanded
 
 
-def _ask(request: _Request) -> _Answer:
+def _ask(request: _XacroRequest) -> _XacroAnswer:
     content = msgspec.msgpack.encode(request)
     child = ChildProcess(__name__)
     try:
@@ -105,16 +105,16 @@ def _ask(request: _Request) -> _Answer:
         child.close()
 
 
-def _receive(stream: IO[bytes]) -> _Answer | None:
+def _receive(stream: IO[bytes]) -> _XacroAnswer | None:
     """The answer; None if the process ended."""
     content = stream.read()
-    return msgspec.msgpack.decode(content, type=_Answer) if content else None
+    return msgspec.msgpack.decode(content, type=_XacroAnswer) if content else None
 
 
 # --- in the child process -----------------------------------------------------------------------------
 
 
-def _expand(request: _Request) -> str:
+def _expand(request: _XacroRequest) -> str:
     import xacro
 
     _answer_find(Location(path=request.path, uri=request.uri), SearchPaths(packages=request.packages))
@@ -149,11 +149,11 @@ def _answer_find(location: Location, paths: SearchPaths) -> None:
     sys.modules.update({"ament_index_python": parent, "ament_index_python.packages": module})
 
 
-def _answer(request: _Request) -> _Answer:
+def _answer(request: _XacroRequest) -> _XacroAnswer:
     try:
-        return _Answer(_expand(request))
+        return _XacroAnswer(_expand(request))
     except Exception as error:  # expressions and files can raise any
-        return _Answer(problem=_reason(error)[:_MOST_CHARACTERS])
+        return _XacroAnswer(problem=_reason(error)[:_MOST_CHARACTERS])
 
 
 def _reason(error: Exception) -> str:
@@ -172,7 +172,7 @@ def main() -> None:
     output = os.fdopen(os.dup(1), "wb")  # the package prints to standard output
     os.dup2(2, 1)
     size = int.from_bytes(sys.stdin.buffer.read(_LENGTH), "big")
-    request = msgspec.msgpack.decode(sys.stdin.buffer.read(size), type=_Request)
+    request = msgspec.msgpack.decode(sys.stdin.buffer.read(size), type=_XacroRequest)
     if request.path and Path(request.path).parent.is_dir():
         os.chdir(Path(request.path).parent)
     limit_memory(_MEMORY)

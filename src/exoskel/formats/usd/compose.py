@@ -18,8 +18,8 @@ from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.collision_filter import read_collision_rules
 from exoskel.formats.usd.joint_axes import fits
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
-from exoskel.formats.usd.reader.bodies import BodyReader, ShapeReader
-from exoskel.formats.usd.reader.joints import JointReader, sort_joints
+from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
+from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prim_index import apis, custom_data, name_of, values
 from exoskel.formats.usd.tree import BINARY, SIGNATURE, TEXT, open_layer, to_bytes, unpack
 from exoskel.formats.usd.write import LOWERED_KINDS, write
@@ -54,7 +54,7 @@ def read_back(data: bytes) -> ReadBack:
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
         raise catalogue_error("US002.other_program", reason="the creator is missing")
     made = ReadBack(source_info=SourceInfo("usd"))
-    shapes = ShapeReader(layer)
+    shapes = UsdShapeReader(layer)
     try:
         for prim in layer.rootPrims:
             if prim.kind == "assembly":
@@ -84,12 +84,12 @@ def _layer(data: bytes) -> Any:
         raise catalogue_error("US002", reason=str(problem).strip().splitlines()[-1]) from None
 
 
-def _world(prim: Any, shapes: ShapeReader) -> tuple[World, CollisionRules]:
+def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:
     found = values(prim.nameChildren["PhysicsScene"])
     gravity = np.array(found["physics:gravityDirection"], dtype=np.float64) * float(found["physics:gravityMagnitude"])
     x, y, z = gravity.tolist()
-    bodies = BodyReader()
-    joints = JointReader(bodies)
+    bodies = UsdBodyReader()
+    joints = UsdJointReader(bodies)
     models = {
         str(one.path): _model(one, bodies, joints, shapes) for one in prim.nameChildren if one.kind == "component"
     }
@@ -101,7 +101,7 @@ def _world(prim: Any, shapes: ShapeReader) -> tuple[World, CollisionRules]:
     return world, read_collision_rules(prim, models, bodies.by_path(), shapes.found, pairs)
 
 
-def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeReader) -> Model:
+def _model(prim: Any, bodies: UsdBodyReader, joints: UsdJointReader, shapes: UsdShapeReader) -> Model:
     prims = [one for one in prim.nameChildren if one.kind == "subcomponent"]
     model = Model(name=name_of(prim), bodies=[bodies.read(one) for one in prims])
     for one, body in zip(prims, model.bodies, strict=True):

@@ -41,7 +41,7 @@ JointFrames = dict[int, tuple[list[float], list[float], list[float], list[float]
 """Position and quaternion in the parent, position and quaternion in the child, of each joint by its id."""
 
 
-class JointWriter:
+class UsdJointWriter:
     """The joints of one world."""
 
     def __init__(self, world: World, kinematics: Kinematics, output: OutputContext) -> None:

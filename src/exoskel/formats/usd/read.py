@@ -20,9 +20,9 @@ from exoskel.diagnostics import Collector, Severity, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
-from exoskel.formats.usd.reader.bodies import BodyReader
+from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
-from exoskel.formats.usd.reader.joints import JointReader, sort_joints
+from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.layout import BodySource, ModelSource, WorldSource, is_own_file, layout, own_layout
 from exoskel.formats.usd.reader.prim_index import PrimIndex
 from exoskel.formats.usd.reader.shape_prims import ShapePrimReader, read_inertia
@@ -229,9 +229,9 @@ class _StageReader:
             document=0,
             node=self.index.node(source.prim) if source.prim is not None else 0,
         )
-        bodies = BodyReader()
+        bodies = UsdBodyReader()
         models = [(one, self._model(one, bodies, shapes)) for one in source.models]
-        joints = JointReader(bodies)
+        joints = UsdJointReader(bodies)
         bodies.finish()
         for one, model in models:
             model.joints = self._joints(one, model, joints, DriveReader(world.time_step, self.report))
@@ -258,13 +258,13 @@ class _StageReader:
 
     # --- models ---------------------------------------------------------------------------------------
 
-    def _model(self, source: ModelSource, bodies: BodyReader, shapes: ShapePrimReader) -> Model:
+    def _model(self, source: ModelSource, bodies: UsdBodyReader, shapes: ShapePrimReader) -> Model:
         node = self.index.node(source.prim) if source.prim is not None else -1
         model = Model(name=source.name, static=source.is_static, document=0, node=node)
         model.bodies += [self._body(one, bodies, shapes) for one in source.bodies]
         return model
 
-    def _body(self, source: BodySource, bodies: BodyReader, shapes: ShapePrimReader) -> Body:
+    def _body(self, source: BodySource, bodies: UsdBodyReader, shapes: ShapePrimReader) -> Body:
         prim = source.prim
         node = self.index.node(prim) if source.is_own else -1
         is_light = prim.values.get("physxRigidBody:disableGravity") or prim.values.get("mjc:body:gravcomp") == 1.0
@@ -295,7 +295,7 @@ class _StageReader:
         centre = prim.values.get("physics:centerOfMass", (0.0, 0.0, 0.0))
         return tuple((stretch @ spatial.array(centre)).tolist()) if all(map(isfinite, centre)) else (0.0, 0.0, 0.0)
 
-    def _joints(self, source: ModelSource, model: Model, joints: JointReader, drives: DriveReader) -> list[Joint]:
+    def _joints(self, source: ModelSource, model: Model, joints: UsdJointReader, drives: DriveReader) -> list[Joint]:
         numbers = {body.prim.path: joints.bodies.number[body.prim.path] for body in source.bodies}
         prims = JointPrimReader(self.index, numbers, self.report)
         sources = prims.sources(source) if not model.static else []
@@ -316,7 +316,7 @@ class _StageReader:
             made.append(joint)
         return sort_joints(model, made)
 
-    def _check_poses(self, world: World, bodies: BodyReader) -> None:
+    def _check_poses(self, world: World, bodies: UsdBodyReader) -> None:
         """Report bodies that are not where their joints put them."""
         if not bodies.bodies:
             return

@@ -114,7 +114,7 @@ Use = tuple[Geometry, bool]
 """A geometry, and whether it is visual (True) or a collider (False)."""
 
 
-class ShapeWriter:
+class UsdShapeWriter:
     """The shapes of a scene; their poses are computed all at once."""
 
     def __init__(self, visual: Iterable[Shape], collider: Iterable[Shape], output: OutputContext) -> None:

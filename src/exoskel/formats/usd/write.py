@@ -20,8 +20,8 @@ from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS, CollisionGroups
 from exoskel.formats.usd.collision_filter import SCOPE as GROUPS
 from exoskel.formats.usd.joint_axes import fits
-from exoskel.formats.usd.joint_writer import JointWriter
-from exoskel.formats.usd.shape_writer import MESHES, MaterialWriter, ShapeWriter
+from exoskel.formats.usd.joint_writer import UsdJointWriter
+from exoskel.formats.usd.shape_writer import MESHES, MaterialWriter, UsdShapeWriter
 from exoskel.formats.usd.shape_writer import SCOPE as LOOKS
 from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, clip_to_single, display_name
 from exoskel.scene.body import Body
@@ -176,10 +176,10 @@ def write(scene: Scene, output: OutputContext) -> Layer:
     simple = [lower_with_origins(world, LOWERED_KINDS, lambda joint: not fits(joint)) for world in scene.worlds]
     bodies = [body for world, *_ in simple for body in world.bodies()]
     own = OutputContext(output.folder, output.target)
-    shapes = ShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)
+    shapes = UsdShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)
     for world, original, owner in simple:
         name = names.unique(world.name, "world")
-        prim = _WorldWriter(world, name, shapes, own, is_one_of_several=len(simple) > 1).prim()
+        prim = _UsdWorldWriter(world, name, shapes, own, is_one_of_several=len(simple) > 1).prim()
         _clip_numbers(prim, world, own)
         for one in prim.iter():
             one.item = original(one.item)
@@ -250,9 +250,9 @@ def up_axis(world: World) -> str:
     return "Y" if abs(y) > abs(z) else "Z"
 
 
-class _WorldWriter:
+class _UsdWorldWriter:
     def __init__(
-        self, world: World, name: str, shapes: ShapeWriter, output: OutputContext, *, is_one_of_several: bool
+        self, world: World, name: str, shapes: UsdShapeWriter, output: OutputContext, *, is_one_of_several: bool
     ) -> None:
         self.world = world
         self.name = name
@@ -261,7 +261,7 @@ class _WorldWriter:
         self.output = output
         kinematics = Kinematics(world.models)
         self.bodies = BodyWriter(world, kinematics, output)
-        self.joints = JointWriter(world, kinematics, output)
+        self.joints = UsdJointWriter(world, kinematics, output)
         self.looks = MaterialWriter(self.path)
         self.groups = CollisionGroups(world, self.path)
         self.owner = PrimPath(f"{self.path}/{_SCENE}") if is_one_of_several else None

@@ -107,7 +107,7 @@ DOCUMENT = 0
 """The number of the document: a scene that was just read has one."""
 
 
-class Context:
+class XodeContext:
     """State shared while one document is read in a known dialect."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector, dialect: str) -> None:
@@ -149,7 +149,7 @@ def choose_dialect(wanted: Dialect, document: Document, root: Node) -> tuple[str
     return "spec", "the file shows no sign of PyODE"
 
 
-def report_choice(context: Context, reason: str) -> None:
+def report_choice(context: XodeContext, reason: str) -> None:
     """Report the chosen dialect if it affects the result."""
     if not reason:
         return

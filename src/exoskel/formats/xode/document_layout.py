@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.context import XodeContext
 from exoskel.formats.xode.transforms import NO_TRANSFORM, LocalTransform, TransformReader
 from exoskel.scene.pose import IDENTITY, Pose, pose_matrices
 from exoskel.source.embedded_format import EXTENSION
@@ -177,7 +177,7 @@ class Frames:
     scale of each.  `inner` and `inner_scale` are the same relative to the enclosing body, if there is one.
     """
 
-    def __init__(self, context: Context, layout: DocumentLayout) -> None:
+    def __init__(self, context: XodeContext, layout: DocumentLayout) -> None:
         self.context = context
         self.layout = layout
         reader = TransformReader(context)

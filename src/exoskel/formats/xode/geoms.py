@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.formats.xode.context import DOCUMENT, Context
+from exoskel.formats.xode.context import DOCUMENT, XodeContext
 from exoskel.formats.xode.document_layout import LARGEST, Frames, GeomEntry
 from exoskel.formats.xode.vocabulary import GEOM_ELEMENT, LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
@@ -23,7 +23,7 @@ _ALL_SHAPES = (*SHAPES, "capsule")
 class GeomReader:
     """Reads the `geom` elements of one document."""
 
-    def __init__(self, context: Context, frames: Frames) -> None:
+    def __init__(self, context: XodeContext, frames: Frames) -> None:
         self.context = context
         self.report = context.report
         self.frames = frames

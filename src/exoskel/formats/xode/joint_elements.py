@@ -41,7 +41,7 @@ def _require_two_directions(joint: Joint, axes: Sequence[Vector]) -> None:
         )
 
 
-class JointWriter:
+class XodeJointWriter:
     def __init__(
         self,
         names: dict[int, str],

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import KnownNames
-from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.context import XodeContext
 from exoskel.formats.xode.document_layout import LARGEST, DocumentLayout, Frames, JointEntry
 from exoskel.formats.xode.transforms import TransformReader, vector
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_KINDS
@@ -65,7 +65,7 @@ class OdeJoint(Struct):
 class OdeJointReader:
     """Reads the `joint` elements of one document."""
 
-    def __init__(self, context: Context, layout: DocumentLayout, frames: Frames) -> None:
+    def __init__(self, context: XodeContext, layout: DocumentLayout, frames: Frames) -> None:
         self.context = context
         self.report = context.report
         self.layout = layout

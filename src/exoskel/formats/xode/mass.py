@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.context import XodeContext
 from exoskel.formats.xode.transforms import NO_TRANSFORM, TransformReader, vector
 from exoskel.formats.xode.vocabulary import MASS_SHAPES
 from exoskel.scene.inertia import Inertia, Moment, is_clearly_valid
@@ -123,7 +123,7 @@ _SMALL = 1e-300
 class MassReader:
     """Reads the `mass` elements of the bodies of one document."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: XodeContext) -> None:
         self.context = context
         self.report = context.report
         self.transforms = TransformReader(context)

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.xode.context import DOCUMENT, Context
+from exoskel.formats.xode.context import DOCUMENT, XodeContext
 from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint
 from exoskel.formats.xode.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
@@ -107,7 +107,7 @@ class _Connection(Struct, frozen=True):
 class ModelBuilder:
     """Builds the models of one world.  `poses` are the transforms of all bodies of the document."""
 
-    def __init__(self, context: Context, bodies: Sequence[Body], poses: Array) -> None:
+    def __init__(self, context: XodeContext, bodies: Sequence[Body], poses: Array) -> None:
         self.context = context
         self.bodies = bodies
         self.poses = poses

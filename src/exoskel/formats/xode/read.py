@@ -17,8 +17,8 @@ from exoskel.formats.xode.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.formats.xode.context import (
     DOCUMENT,
     PYBRAIN_MARK,
-    Context,
     PybrainParameters,
+    XodeContext,
     choose_dialect,
     parse_pybrain_comment,
     report_choice,
@@ -64,7 +64,7 @@ _PARAMETERS = {
 """The parameters of a world by the scene fields that they set."""
 
 
-def _read_world_extensions(context: Context, element: Tree, node: Node, world: World) -> None:
+def _read_world_extensions(context: XodeContext, element: Tree, node: Node, world: World) -> None:
     """Read gravity, CFM, ERP and time step from extensions of any name directly under the world."""
     stated: set[str] = set()
     for extension in element.iterchildren(f"{{*}}{EXTENSION.tag}"):
@@ -96,7 +96,7 @@ def _extension_value(element: Tree, name: str, kind: ValueType) -> float | None:
     return None if value is None else float(value)
 
 
-def _report_parameter(context: Context, element: Tree, parameter: _Parameter, number: int) -> None:
+def _report_parameter(context: XodeContext, element: Tree, parameter: _Parameter, number: int) -> None:
     for name in parameter.attributes:
         text = element.get(name)
         if text is None:
@@ -106,7 +106,7 @@ def _report_parameter(context: Context, element: Tree, parameter: _Parameter, nu
                 context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)
 
 
-def _read_pybrain_comment(context: Context) -> PybrainParameters:
+def _read_pybrain_comment(context: XodeContext) -> PybrainParameters:
     """The PyBrain parameters from the first comment that has them."""
     if PYBRAIN_MARK not in context.document.text:
         return PybrainParameters()
@@ -152,7 +152,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES)
     if root is not None:
         try:
-            _Reader(document, options, collector).read(root, scene)
+            _XodeReader(document, options, collector).read(root, scene)
             if options.apply_embedded_data and might_contain_embedded_data(document.text):
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)
@@ -174,7 +174,7 @@ def _by_node(diagnostic: Diagnostic) -> int:
     return diagnostic.place.node
 
 
-class _Reader:
+class _XodeReader:
     """Reads one document."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
@@ -186,7 +186,7 @@ class _Reader:
     def read(self, tree: Tree, scene: Scene) -> None:
         root = self._read_structure(tree)
         chosen, reason = choose_dialect(self.options.dialect, self.document, root)
-        context = Context(self.document, self.options, self.collector, chosen)
+        context = XodeContext(self.document, self.options, self.collector, chosen)
         version = self._read_version(root)
         scene.source_info = SourceInfo("xode", version, chosen)
         layout = DocumentLayout(root)
@@ -243,7 +243,7 @@ def _add_to_parent(node: Node, rule: Element, parent: Node, _home: Element) -> N
 _ARTICLES = {"xode": "the document", "world": "a world", "space": "a space", "group": "a group"}
 
 
-def _report_duplicate_names(context: Context, layout: DocumentLayout) -> None:
+def _report_duplicate_names(context: XodeContext, layout: DocumentLayout) -> None:
     """Report names that occur twice: names are unique in the document, across all kinds of elements."""
     named: list[tuple[Node, str]] = [(frame.node, frame.kind) for frame in layout.frames]
     named += [(joint.node, "joint") for joint in layout.joints]
@@ -266,7 +266,7 @@ def _report_duplicate_names(context: Context, layout: DocumentLayout) -> None:
 class _WorldReader:
     """Reads the worlds of a document whose frames have been computed."""
 
-    def __init__(self, context: Context, layout: DocumentLayout, frames: Frames) -> None:
+    def __init__(self, context: XodeContext, layout: DocumentLayout, frames: Frames) -> None:
         self.context = context
         self.layout = layout
         self.frames = frames

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.context import XodeContext
 from exoskel.formats.xode.values import ANGLE_FORMAT, BOOLEAN, FLOAT, POSITIVE, TEXT
 from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
 from exoskel.source.flat_tree import Node
@@ -177,7 +177,7 @@ NO_TRANSFORM = LocalTransform()
 class TransformReader:
     """Reads the `transform` elements of one document."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: XodeContext) -> None:
         self.context = context
         self.report = context.report
         self._rotation_readers: dict[str, Callable[[Node], Rotation]] = {

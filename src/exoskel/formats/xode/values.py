@@ -66,7 +66,7 @@ class Integer(ValueType):
         return Outcome(ABSENT, (_finding("X304", token),))
 
 
-class Choice(Integer):
+class XodeChoice(Integer):
     """One of a few integers.  `odd` interprets other texts; by default they are errors."""
 
     def __init__(self, name: str, choices: tuple[int, ...], odd: Callable[[str], Outcome] | None = None) -> None:
@@ -102,7 +102,7 @@ def _odd_gravity_mode(token: str) -> Outcome:
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
-class Boolean(ValueType):
+class XodeBoolean(ValueType):
     """`true` or `false`."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class AngleFormat(ValueType):
         return Outcome(ABSENT, (_finding("X307", text.strip(_WHITESPACE), choices="radians, degrees"),))
 
 
-class Name(ValueType):
+class XodeName(ValueType):
     """Any text that is not empty."""
 
     def __init__(self, name: str, meaning: str) -> None:
@@ -147,7 +147,7 @@ class Name(ValueType):
         return Outcome(ABSENT, (Finding("X209"),))
 
 
-class BodyName(Name):
+class BodyName(XodeName):
     """The name of a body; an empty one counts as absent, which the joint reader reports."""
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -162,11 +162,11 @@ FLOAT = Float("float")
 STOP = Float("stop", infinite=True)
 POSITIVE = Float("positive float", positive=True)
 INTEGER = Integer("int", "an integer", base="xs:integer")
-FLAG = Choice("gravity mode", (0, 1), _odd_gravity_mode)
-MODE = Choice("rotation mode", (0, 1))
-BOOLEAN = Boolean()
+FLAG = XodeChoice("gravity mode", (0, 1), _odd_gravity_mode)
+MODE = XodeChoice("rotation mode", (0, 1))
+BOOLEAN = XodeBoolean()
 ANGLE_FORMAT = AngleFormat()
-NAME = Name("name", "any text")
+NAME = XodeName("name", "any text")
 BODY = BodyName("body name", "the name of a body")
 TEXT = Text("text", "any text")
 VERSION_PATTERN = r"1\.[0-9]+(r[0-9]+)?"

@@ -14,7 +14,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.xode.codes import CATALOGUE
-from exoskel.formats.xode.joint_elements import NATIVE, JointWriter
+from exoskel.formats.xode.joint_elements import NATIVE, XodeJointWriter
 from exoskel.formats.xode.mass import solid_properties
 from exoskel.formats.xode.models import ENVIRONMENT_NAME
 from exoskel.formats.xode.vocabulary import GROUPS, XODE
@@ -238,7 +238,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     if scene.worlds:
         root.attributes["name"] = names.unique(f"{scene.worlds[0].name}-scene", "scene")
     for world in scene.worlds:
-        root.children.append(_WorldWriter(world, output, names).write())
+        root.children.append(_XodeWorldWriter(world, output, names).write())
     return root
 
 
@@ -254,7 +254,7 @@ class _UniqueNames:
         return chosen
 
 
-class _WorldWriter:
+class _XodeWorldWriter:
     def __init__(self, world: World, output: OutputContext, names: _UniqueNames) -> None:
         self.world = world
         self.output = output
@@ -310,7 +310,7 @@ class _WorldWriter:
             space.children += self._plane_placeholders(model)
         for model in moving:
             space.children += [self._body_element(body, body_names[id(body)]) for body in model.bodies]
-        writer = JointWriter(
+        writer = XodeJointWriter(
             body_names, self.matrices, self.kinematics, self.world.models, self.names.unique, self.output
         )
         for model in moving:

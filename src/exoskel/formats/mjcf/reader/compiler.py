@@ -130,7 +130,7 @@ def _inertial(model: Any, body: int) -> str:
     return f'<inertial mass="{mass}" pos="{place}" quat="{rotation}" diaginertia="{moments}"/>'
 
 
-class _Request(Struct):
+class _CompileRequest(Struct):
     """A document, or the whole of one without joints, and parts with them."""
 
     text: str
@@ -139,7 +139,7 @@ class _Request(Struct):
     parts: list[PartText] = []
 
 
-class _Answer(Struct):
+class _CompileAnswer(Struct):
     outputs: list[CompilerOutput] = []
     models: list[bytes] = []
     problem: str = ""
@@ -161,7 +161,7 @@ def compile_document(text: str, assets: dict[str, bytes], work: Workload, second
         except CompilerError as problem:
             if _ALLOCATION_ERRNO not in str(problem):
                 raise
-    return _compile_in_child(_Request(text, assets, allowed))[0]
+    return _compile_in_child(_CompileRequest(text, assets, allowed))[0]
 
 
 def compile_parts(
@@ -177,7 +177,7 @@ def compile_parts(
     allowed = allowed_seconds(size, seconds)
     if needed > allowed:
         raise CompilerTimeError(f"{allowed:g} s")
-    outputs = _compile_in_child(_Request(text, assets, allowed, parts))
+    outputs = _compile_in_child(_CompileRequest(text, assets, allowed, parts))
     for part, output in zip((whole, *parts), outputs, strict=True):
         for row in (row for rows in output.parts.values() for row in rows):
             row.line = part.places[row.line - 1] if row.line else 0
@@ -274,13 +274,13 @@ def _ignore(_message: str) -> None:
 # --- in a child process -------------------------------------------------------------------------------
 
 
-def _memory(request: _Request) -> int:
+def _memory(request: _CompileRequest) -> int:
     """The memory limit in bytes."""
     size = sum(len(start) + len(ends) for part in request.parts for start, ends in part.lines)
     return _MEMORY + _MEMORY_PER_BYTE * (len(request.text) + size + sum(map(len, request.assets.values())))
 
 
-def _compile_in_child(request: _Request) -> list[CompilerOutput]:
+def _compile_in_child(request: _CompileRequest) -> list[CompilerOutput]:
     content = msgspec.msgpack.encode(request)
     child = ChildProcess(__name__, _ENVIRONMENT)
     try:
@@ -302,23 +302,23 @@ def _compile_in_child(request: _Request) -> list[CompilerOutput]:
     return answer.outputs
 
 
-def _receive(stream: IO[bytes]) -> _Answer | None:
+def _receive(stream: IO[bytes]) -> _CompileAnswer | None:
     """The answer; None if the process ended."""
     content = stream.read()
-    return msgspec.msgpack.decode(content, type=_Answer) if content else None
+    return msgspec.msgpack.decode(content, type=_CompileAnswer) if content else None
 
 
-def _answer(request: _Request) -> _Answer:
+def _answer(request: _CompileRequest) -> _CompileAnswer:
     try:
         whole = _compile(request.text, request.assets, arena=_ARENA)
         parts = (_compile(part.text(whole.model), {}, arena=_ARENA) for part in request.parts)
         outputs = [whole, *parts]
     except CompilerError as problem:
-        return _Answer(problem=str(problem), lacks_memory=any(one in str(problem) for one in _OUT_OF_MEMORY))
+        return _CompileAnswer(problem=str(problem), lacks_memory=any(one in str(problem) for one in _OUT_OF_MEMORY))
     models = [_as_bytes(output.model) for output in outputs]
     for output in outputs:
         output.model = None
-    return _Answer(outputs, models)
+    return _CompileAnswer(outputs, models)
 
 
 def _as_bytes(model: Any) -> bytes:
@@ -333,13 +333,13 @@ def main() -> None:
     output = os.fdopen(os.dup(1), "wb")  # MuJoCo may print to standard output
     os.dup2(2, 1)
     size = int.from_bytes(sys.stdin.buffer.read(_LENGTH), "big")
-    request = msgspec.msgpack.decode(sys.stdin.buffer.read(size), type=_Request)
+    request = msgspec.msgpack.decode(sys.stdin.buffer.read(size), type=_CompileRequest)
     limit_memory(_memory(request))
     limit_processor_time(ceil(_SLACK * request.seconds))
     try:
         answer = _answer(request)
     except MemoryError:
-        answer = _Answer(lacks_memory=True)
+        answer = _CompileAnswer(lacks_memory=True)
     with output:
         output.write(msgspec.msgpack.encode(answer))
 

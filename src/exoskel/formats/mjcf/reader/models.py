@@ -25,7 +25,7 @@ from exoskel.formats.mjcf.reader.generated_parts import (
     strip_model,
 )
 from exoskel.formats.mjcf.reader.joint_chains import EXACT, ChainJoint, Screws, Segment, segments, vector
-from exoskel.formats.mjcf.reader.shapes import ShapeReader
+from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.scene.body import Body, Marker, MarkerKind
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
@@ -174,14 +174,14 @@ class FoundParts(Struct):
     segments: list[tuple[Model, Joint, Segment]] = field(default_factory=list)
 
 
-class ModelReader:
+class MjcfModelReader:
     """Creates models from groups of bodies."""
 
     def __init__(
         self,
         compiled: Compiled,
         generated: GeneratedParts,
-        shapes: ShapeReader,
+        shapes: MjcfShapeReader,
         report: Callable[..., None],
         screws: Screws,
     ) -> None:

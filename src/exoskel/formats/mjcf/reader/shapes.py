@@ -51,7 +51,7 @@ _PRIMITIVES: dict[str, Callable[[float, float, float], Geometry]] = {
 """MuJoCo uses half sizes."""
 
 
-class ShapeReader:
+class MjcfShapeReader:
     """Creates shapes from geoms, by number."""
 
     def __init__(self, compiled: Compiled, report: Callable[..., None], limits: Limits) -> None:

@@ -34,7 +34,7 @@ _SHAPE_ATTRIBUTES = (
 _MESH_ATTRIBUTES = (*_SHAPE_ATTRIBUTES, "points", "faceVertexIndices")
 
 
-class ShapeReader:
+class UsdShapeReader:
     """The shapes of one layer; their poses are computed all at once."""
 
     def __init__(self, layer: Any) -> None:
@@ -155,7 +155,7 @@ _BODY_ATTRIBUTES = (
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
-class BodyReader:
+class UsdBodyReader:
     """The bodies of one world, numbered as they were read."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.formats.usd.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
-from exoskel.formats.usd.reader.bodies import BodyReader
+from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.prim_index import Values, custom_data, name_of, target, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
@@ -203,10 +203,10 @@ class JointSource(Struct):
     node: int = -1
 
 
-class JointReader:
+class UsdJointReader:
     """The joints of one world."""
 
-    def __init__(self, bodies: BodyReader) -> None:
+    def __init__(self, bodies: UsdBodyReader) -> None:
         self.bodies = bodies
         self.rows: list[JointRow] = []
         self.non_colliding: list[Pair] = []

@@ -91,7 +91,7 @@ _ORTHOGONAL = 1e-6
 """The tolerance for the cosines between the axes of a transform without shear."""
 
 
-class Placement(Struct, frozen=True, eq=False):
+class PrimPlacement(Struct, frozen=True, eq=False):
     """A transform as a rotation and translation, `rigid`, after a symmetric `stretch`; lengths in m."""
 
     rigid: Array
@@ -111,12 +111,12 @@ class Placement(Struct, frozen=True, eq=False):
         return bool(np.abs(off).max() > _ORTHOGONAL * np.abs(self.stretch).max())
 
 
-def placement(matrix: Array) -> Placement:
+def placement(matrix: Array) -> PrimPlacement:
     """Split a transform.  A mirrored one gets a negative factor along x."""
     linear = matrix[:3, :3]
     stated = linear.diagonal()
     if np.count_nonzero(linear) == 3 and (stated > _SMALL).all() and (stated < _LARGE).all():  # no rotation
-        return Placement(spatial.transform(linear / stated, matrix[:3, 3]), np.diag(stated))
+        return PrimPlacement(spatial.transform(linear / stated, matrix[:3, 3]), np.diag(stated))
     sizes = np.linalg.norm(linear, axis=0)
     if (sizes > 0.0).all():
         axes = linear / sizes
@@ -124,11 +124,11 @@ def placement(matrix: Array) -> Placement:
         if np.abs(products).max() < _ORTHOGONAL:
             if np.linalg.det(axes) < 0.0:
                 axes[:, 0], sizes[0] = -axes[:, 0], -sizes[0]
-            return Placement(spatial.transform(axes, matrix[:3, 3]), np.diag(sizes))
+            return PrimPlacement(spatial.transform(axes, matrix[:3, 3]), np.diag(sizes))
     left, values, right = np.linalg.svd(linear)
     if np.linalg.det(left @ right) < 0.0:
         left[:, 2], values[2] = -left[:, 2], -values[2]
-    return Placement(spatial.transform(left @ right, matrix[:3, 3]), right.T @ np.diag(values) @ right)
+    return PrimPlacement(spatial.transform(left @ right, matrix[:3, 3]), right.T @ np.diag(values) @ right)
 
 
 class PrimIndex:
@@ -142,7 +142,7 @@ class PrimIndex:
         """The numbers of the objects of the document; 0 is the layer."""
         self.metre = _CENTIMETRE if stage.meters_per_unit is None else stage.meters_per_unit
         self.kilogram = 1.0 if stage.kilograms_per_unit is None else stage.kilograms_per_unit
-        self._placements: dict[str, Placement] = {}
+        self._placements: dict[str, PrimPlacement] = {}
 
     def node(self, prim: StagePrim) -> int:
         return self.number[prim.path]
@@ -153,7 +153,7 @@ class PrimIndex:
         found[:3] *= self.metre
         return found
 
-    def placement(self, prim: StagePrim) -> Placement:
+    def placement(self, prim: StagePrim) -> PrimPlacement:
         found = self._placements.get(prim.path)
         if found is None:
             found = self._placements[prim.path] = placement(self.matrix(prim))

@@ -13,7 +13,7 @@ from exoskel import spatial
 from exoskel.diagnostics import repeats
 from exoskel.formats.usd.mapping import SKIN
 from exoskel.formats.usd.reader.layout import BodySource
-from exoskel.formats.usd.reader.prim_index import COLLIDER, Placement, PrimIndex, placement
+from exoskel.formats.usd.reader.prim_index import COLLIDER, PrimIndex, PrimPlacement, placement
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, solid
@@ -93,11 +93,11 @@ class ShapePrimReader:
         if self.hidden:
             self.report("US113.hidden", self.index.node(self.hidden[0]), repeats=repeats(len(self.hidden)))
 
-    def _add_site(self, prim: StagePrim, body: Body, place: Placement) -> None:
+    def _add_site(self, prim: StagePrim, body: Body, place: PrimPlacement) -> None:
         x, y, z = place.rigid[:3, 3].tolist()
         body.markers.append(Marker(name=prim.title, offset=(x, y, z), document=0, node=self.index.node(prim)))
 
-    def _shape(self, prim: StagePrim, place: Placement, *, is_solid: bool) -> Shape | None:
+    def _shape(self, prim: StagePrim, place: PrimPlacement, *, is_solid: bool) -> Shape | None:
         found = self._geometry(prim, place)
         if found is None:
             return None
@@ -122,7 +122,7 @@ class ShapePrimReader:
 
     # --- geometry -------------------------------------------------------------------------------------
 
-    def _geometry(self, prim: StagePrim, place: Placement) -> PlacedGeometry | None:
+    def _geometry(self, prim: StagePrim, place: PrimPlacement) -> PlacedGeometry | None:
         if prim.type == "Mesh":
             mesh = self._mesh(prim, place)
             return PlacedGeometry(mesh, np.eye(3)) if mesh is not None else None
@@ -155,7 +155,7 @@ class ShapePrimReader:
         height = float(prim.values.get("height", default_height)) * along
         return _ROUND[prim.type](radius, height)
 
-    def _mesh(self, prim: StagePrim, place: Placement) -> TriMesh | None:
+    def _mesh(self, prim: StagePrim, place: PrimPlacement) -> TriMesh | None:
         arrays = {name: one.array() for name, one in prim.arrays.items()}
         points = arrays.get("points", np.empty((0, 3))).reshape(-1, 3) @ place.stretch.T
         indices = arrays.get("faceVertexIndices", np.empty(0, dtype=np.int64))

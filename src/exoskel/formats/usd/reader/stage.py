@@ -127,7 +127,7 @@ FindLayer = Callable[[str, str], tuple[str, bytes] | None]
 """Finds the file that a layer refers to by a path: its key and content; None if there is no such file."""
 
 
-class _Request(Struct):
+class _StageRequest(Struct):
     """Files that the child process does not have yet; `size` is that of all files."""
 
     layers: dict[str, bytes]
@@ -136,7 +136,7 @@ class _Request(Struct):
     size: int
 
 
-class _Answer(Struct):
+class _StageAnswer(Struct):
     stage: Stage | None = None
     wanted: list[Reference] = field(default_factory=list)
     problem: str = ""
@@ -158,7 +158,7 @@ def open_stage(data: bytes, find: FindLayer) -> Stage:
 
 
 def _compose_in(child: ChildProcess, data: bytes, find: FindLayer) -> Stage:
-    request = _Request({ROOT: data}, [], len(data))
+    request = _StageRequest({ROOT: data}, [], len(data))
     known = {ROOT}
     for _ in range(_MOST_ROUNDS):
         answer = _ask(child, request)
@@ -168,7 +168,7 @@ def _compose_in(child: ChildProcess, data: bytes, find: FindLayer) -> Stage:
             raise StageLimitError(f"{_memory(request.size) // 2**20} MB of memory")
         if not answer.wanted:
             raise StageError(answer.problem)
-        request = _Request({}, [], request.size)
+        request = _StageRequest({}, [], request.size)
         for key, path in answer.wanted:
             found = find(key, path)
             request.found.append((key, path, None if found is None else found[0]))
@@ -187,7 +187,7 @@ def _seconds(size: int) -> float:
     return _SECONDS + _SECONDS_PER_MEGABYTE * size / _MEGABYTE
 
 
-def _ask(child: ChildProcess, request: _Request) -> _Answer:
+def _ask(child: ChildProcess, request: _StageRequest) -> _StageAnswer:
     seconds = _seconds(request.size)
     try:
         return child.request(_message(request), _receive, _START_SECONDS + 4.0 * seconds)
@@ -197,7 +197,7 @@ def _ask(child: ChildProcess, request: _Request) -> _Answer:
         raise StageError(str(error)) from None
 
 
-def _message(content: _Request | _Answer) -> bytes:
+def _message(content: _StageRequest | _StageAnswer) -> bytes:
     data = msgspec.msgpack.encode(content)
     return len(data).to_bytes(_LENGTH, "big") + data
 
@@ -210,9 +210,9 @@ def _received(stream: IO[bytes]) -> bytes | None:
     return data if data and len(data) == size else None
 
 
-def _receive(stream: IO[bytes]) -> _Answer | None:
+def _receive(stream: IO[bytes]) -> _StageAnswer | None:
     data = _received(stream)
-    return None if data is None else msgspec.msgpack.decode(data, type=_Answer)
+    return None if data is None else msgspec.msgpack.decode(data, type=_StageAnswer)
 
 
 # --- in the child -------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class _Layers:
     def __init__(self) -> None:
         self.layers: dict[str, Any] = {}
 
-    def add(self, request: _Request) -> list[Reference]:
+    def add(self, request: _StageRequest) -> list[Reference]:
         """Add the files of a request; returns the files that they refer to."""
         from pxr import Sdf
 
@@ -254,14 +254,14 @@ def _remove_clips(layer: Any) -> None:
     layer.Traverse("/", visit)
 
 
-def _answer(layers: _Layers, request: _Request) -> _Answer:
+def _answer(layers: _Layers, request: _StageRequest) -> _StageAnswer:
     from pxr import Tf
 
     try:
         wanted = layers.add(request)
     except (Tf.ErrorException, UnicodeDecodeError) as problem:
-        return _Answer(problem=str(problem).strip().splitlines()[-1].strip("\t '"))
-    return _Answer(wanted=wanted) if wanted else _Answer(_compose(layers.layers[ROOT]))
+        return _StageAnswer(problem=str(problem).strip().splitlines()[-1].strip("\t '"))
+    return _StageAnswer(wanted=wanted) if wanted else _StageAnswer(_compose(layers.layers[ROOT]))
 
 
 def _compose(layer: Any) -> Stage:
@@ -384,13 +384,13 @@ def main() -> None:
     layers = _Layers()
     with output:
         while (data := _received(sys.stdin.buffer)) is not None:
-            request = msgspec.msgpack.decode(data, type=_Request)
+            request = msgspec.msgpack.decode(data, type=_StageRequest)
             limit_memory(_memory(request.size))
             limit_processor_time(ceil(_seconds(request.size)))
             try:
                 answer = _answer(layers, request)
             except MemoryError:
-                answer = _Answer(lacks_memory=True)
+                answer = _StageAnswer(lacks_memory=True)
             output.write(_message(answer))
             output.flush()
 
