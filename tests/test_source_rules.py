@@ -131,9 +131,6 @@ def test_a_choice_of_a_format_by_its_name_is_found() -> None:
 
 # --- names of types -------------------------------------------------------------------------------------
 
-_SAME_ROLE = {"Progress", "Reader", "Writer"}
-"""Types that have the same role everywhere."""
-
 
 def _type_names(tree: ast.Module) -> Iterator[str]:
     """The names of the classes and type aliases of a module, without underscores."""
@@ -146,18 +143,10 @@ def _type_names(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
-def _have_separate_packages(files: Sequence[Path]) -> bool:
-    """Whether each file belongs to another format, or each to another engine."""
-    paths = [file.relative_to(SOURCE).parts for file in files]
-    is_one_layer = {parts[0] for parts in paths} in ({"formats"}, {"engines"})
-    return is_one_layer and len({parts[1] for parts in paths}) == len(paths)
-
-
-def test_types_with_the_same_name_have_the_same_role() -> None:
-    """Each format may have its own `JointReader`, and each engine its own worker; other names are unique."""
+def test_every_type_has_its_own_name() -> None:
+    """No two modules define a class or a type alias of the same name."""
     modules: dict[str, list[Path]] = defaultdict(list)
     for file in MODULES:
         for name in _type_names(_parse(file)):
             modules[name].append(file)
-    repeated = {name: files for name, files in modules.items() if len(files) > 1 and name not in _SAME_ROLE}
-    assert {name: files for name, files in repeated.items() if not _have_separate_packages(files)} == {}
+    assert {name: files for name, files in modules.items() if len(files) > 1} == {}

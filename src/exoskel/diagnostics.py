@@ -298,7 +298,9 @@ class Collector:
 
 
 class ExoskelError(Exception):
-    """The base class of all errors of the library."""
+    """The base class of all errors of the library; `diagnostics` has the reasons, for errors that list them."""
+
+    diagnostics: Sequence[Diagnostic] = ()
 
 
 class SourceError(ExoskelError, OSError):
@@ -313,7 +315,7 @@ class LoadError(ExoskelError):
     """A file has errors in strict mode.  `diagnostics` has all diagnostics."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        self.diagnostics = diagnostics
+        self.diagnostics: list[Diagnostic] = diagnostics
         first = next((d for d in diagnostics if d.severity is Severity.ERROR), diagnostics[0])
         others = len(diagnostics) - 1
         super().__init__(str(first) + (f" (and {others} more)" if others else ""))

@@ -21,7 +21,7 @@ from exoskel.conversion.matching import Matching, match_markers, match_members, 
 from exoskel.diagnostics import ExoskelError, pluralize, printable
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import Difference, differences, inertia_component_differences, transform_differences
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import MOTION_FIELDS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
@@ -254,13 +254,15 @@ class _SceneDifferences:
         container: int,
         name: str,
         place: int,
-        one: Any,
-        other: Any,
+        one: Item | None,
+        other: Item | None,
         there: str = "",
     ) -> None:
-        here = f"place {place + 1}" if there else summary(other if one is None else one)
+        shown = other if one is None else one
+        assert shown is not None
+        here = f"place {place + 1}" if there else summary(shown)
         a, b = (None, here) if one is None else (here, there or None)
-        tail = _step(name, other if one is None else one, place)
+        tail = _step(name, shown, place)
         self.found.append(_FoundDifference(at, kind, a, b, one, other, tail, own=False, container=container))
 
     def _pair_parts(self, number: int, one: Any, other: Any) -> None:
@@ -466,7 +468,7 @@ def _poses_in_world(models: Sequence[_PairedItems], bodies: Sequence[_PairedItem
 
 
 def _step(name: str, item: Item, place: int) -> str:
-    called = str(getattr(item, "name", "")).replace("~", "~0").replace("/", "~1")
+    called = item_name(item).replace("~", "~0").replace("/", "~1")
     word = _STEPS.get(name)
     return called if word is None else f"{word}[{called or place + 1}]"
 

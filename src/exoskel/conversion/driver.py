@@ -288,7 +288,7 @@ class ExtremeNumberError(ExoskelError):
     """Numbers of the input are too large or too small for an exact conversion.  `diagnostics` has the first of them."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        self.diagnostics = diagnostics
+        self.diagnostics: list[Diagnostic] = diagnostics
         first = diagnostics[0]
         super().__init__(f"line {first.line}: {first.message} ({first.code}); nothing was written")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, comparable_value
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
@@ -123,8 +123,8 @@ def match_names(ones: Sequence[T], others: Sequence[T]) -> Matching[T]:
     return found
 
 
-def _name(item: Any) -> str | None:
-    return item.name or None
+def _name(item: Item) -> str | None:
+    return item_name(item) or None
 
 
 def match_rest(matching: Matching[T], resembles: Callable[[T, T], bool]) -> Matching[T]:
@@ -206,7 +206,7 @@ def content(item: Item) -> str:
     fields = [f for f in FIELDS[type(item)] if f not in ("name", "child", "parent")]
     own = [repr(comparable_value(item, field)) for field in fields]
     inner = [
-        f"{name}:{getattr(part, 'name', '')}:{content(part)}"
+        f"{name}:{item_name(part)}:{content(part)}"
         for name in CHILD_LISTS.get(type(item), ())
         for part in getattr(item, name)
     ]

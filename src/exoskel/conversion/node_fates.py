@@ -26,7 +26,7 @@ from exoskel.formats.interface import Format, NodeKey
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, items_by_document, iter_items
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, anisotropic_fields
@@ -312,7 +312,7 @@ class FateRecorder:
             stated = ["", *(name for name in FIELDS[type(item)] if getattr(item, name) is not None)]
             lost = next((v for field in stated if (v := self._field_verdict(item, field)).loss), None)
             if lost is not None and not found.loss:
-                return partly_lost(f"{type(item).__name__.lower()} '{getattr(item, 'name', '')}': {lost.why}")
+                return partly_lost(f"{type(item).__name__.lower()} '{item_name(item)}': {lost.why}")
         return found
 
     def _attribute_verdict(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
@@ -524,8 +524,8 @@ def _added_item(owner: Item | None, element: EmbeddedElement, text: str) -> Item
         stated = msgspec.json.decode(text, type=_NamedItem).name
     except msgspec.DecodeError:
         return added
-    if stated and getattr(added, "name", "") != stated:  # joints that were lowered have moved it
-        return next((one for one in items if getattr(one, "name", "") == stated), added)
+    if stated and (added is None or item_name(added) != stated):  # joints that were lowered have moved it
+        return next((one for one in items if item_name(one) == stated), added)
     return added
 
 

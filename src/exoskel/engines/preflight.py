@@ -41,7 +41,7 @@ class NotRunnableError(ExoskelError):
     """An engine cannot run the world.  `diagnostics` has all errors, warnings and notes."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        self.diagnostics = diagnostics
+        self.diagnostics: list[Diagnostic] = diagnostics
         errors = [d for d in diagnostics if d.severity is Severity.ERROR]
         super().__init__(errors[0].message + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""))
 

@@ -42,6 +42,11 @@ class Item(Tracked, eq=False, kw_only=True):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+def item_name(item: Item) -> str:
+    """The name of an item; empty for items without names, such as degrees of freedom."""
+    return getattr(item, "name", "")
+
+
 class UnknownNameError(ExoskelError, KeyError):
     """No item has this name.  The message lists the known names."""
 

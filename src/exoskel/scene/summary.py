@@ -18,6 +18,8 @@ from exoskel.scene.model import Model
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
 
+_SummaryRow = dict[str, Any]
+
 
 def summarize(scene: SceneLike) -> dict[str, Any]:
     """The scene's worlds, models, bodies and joints with their numbers; units are SI, frames as named.
@@ -57,7 +59,7 @@ def moments(bodies: Sequence[Body]) -> np.ndarray:
     return out
 
 
-def _world(scene: Scene, world: World) -> dict[str, Any]:
+def _world(scene: Scene, world: World) -> _SummaryRow:
     bodies, joints = list(world.bodies()), list(world.joints())
     poses = spatial.pose7(Kinematics(world.models).poses()).tolist()
     lines = iter(_lines(scene, [*bodies, *joints]))
@@ -74,8 +76,8 @@ def _world(scene: Scene, world: World) -> dict[str, Any]:
     }
 
 
-def _models(models: Sequence[Model], bodies: list[Any], joints: list[Any]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _models(models: Sequence[Model], bodies: list[_SummaryRow], joints: list[_SummaryRow]) -> list[_SummaryRow]:
+    rows: list[_SummaryRow] = []
     first_body = first_joint = 0
     for model in models:
         next_body, next_joint = first_body + len(model.bodies), first_joint + len(model.joints)
@@ -91,7 +93,7 @@ def _models(models: Sequence[Model], bodies: list[Any], joints: list[Any]) -> li
     return rows
 
 
-def _body(body: Body, moment: list[float], pose: list[float], line: int | None) -> dict[str, Any]:
+def _body(body: Body, moment: list[float], pose: list[float], line: int | None) -> _SummaryRow:
     return {
         "name": body.name,
         "mass": _number(body.mass),
@@ -105,7 +107,7 @@ def _body(body: Body, moment: list[float], pose: list[float], line: int | None) 
     }
 
 
-def _joint(joint: Joint, line: int | None) -> dict[str, Any]:
+def _joint(joint: Joint, line: int | None) -> _SummaryRow:
     return {
         "name": joint.name,
         "type": joint.kind,

@@ -34,7 +34,7 @@ class InvalidSceneError(ExoskelError, ValueError):
     """A scene is invalid and cannot be written or run.  `diagnostics` has all errors."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        self.diagnostics = diagnostics
+        self.diagnostics: list[Diagnostic] = diagnostics
         others = len(diagnostics) - 1
         super().__init__(diagnostics[0].message + (f" (and {others} more)" if others else ""))
 
@@ -198,19 +198,26 @@ class _Validator:
                 self.report("SC102", world, kind, owner=check.describe(world), kind=kind, name=name)
         self._check_references(cameras, lights, keyframes)
 
-    def _check_references(self, cameras: Any, lights: Any, keyframes: Any) -> None:
+    def _check_references(
+        self, cameras: Sequence[SceneCamera], lights: Sequence[SceneLight], keyframes: Sequence[Keyframe]
+    ) -> None:
         """Check that bodies and joints of cameras, lights and keyframes exist, if these have valid names."""
         names = [one.name for items in (self.models, self.bodies, self.joints) for one in items]
         if not (cameras or lights or keyframes) or not all(isinstance(name, str) for name in names):
             return
         bodies = {qualified_name(model.name, body.name) for model in self.models for body in model.bodies}
         joints = {path for path, _ in joint_paths(self.models)}
-        paths = [(one, path, bodies) for one in (*cameras, *lights) for path in (one.body, one.target) if path]
-        paths += [(one, state.joint, joints) for one in keyframes for state in one.joints]
-        for one, path, known in paths:
+        views: list[SceneCamera | SceneLight] = [*cameras, *lights]
+        paths = [
+            ("camera" if isinstance(one, SceneCamera) else "light", one.name, path, bodies)
+            for one in views
+            for path in (one.body, one.target)
+            if path
+        ]
+        paths += [("keyframe", one.name, state.joint, joints) for one in keyframes for state in one.joints]
+        for what, name, path, known in paths:
             if path not in known:
-                what = type(one).__name__.removeprefix("Scene").lower()
-                self.report("SC116", self.world, f"{what}s", what=what, name=one.name, path=path)
+                self.report("SC116", self.world, f"{what}s", what=what, name=name, path=path)
 
     def _check_names(self) -> None:
         self._check_scope(self.world, self.models, "models")

@@ -16,7 +16,7 @@ from exoskel.diagnostics import format_detail, is_plural
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import (
     DOF_DYNAMICS,
     DOF_LIMITS,
@@ -185,7 +185,7 @@ class ValueChecker:
 
     def describe(self, item: Item) -> str:
         """The kind and name of an item, or of what it belongs to."""
-        kind, name = type(item).__name__.lower(), getattr(item, "name", "")
+        kind, name = type(item).__name__.lower(), item_name(item)
         if name or id(item) not in self._owners:
             return f"{kind} '{name}'"
         return f"a {kind} of {self.describe(self._owners[id(item)])}"

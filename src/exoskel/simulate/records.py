@@ -14,6 +14,7 @@ from exoskel.diagnostics import ExoskelError, closest_name
 from exoskel.engines.interface import Contact, StepDynamics
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.soft_skin import soft_skin
 from exoskel.simulate.measured_world import MeasuredWorld
 from exoskel.simulate.trajectory import SOFT_POINTS, ContactRecord, Record
@@ -80,7 +81,7 @@ def _models(simulation: MeasuredWorld) -> list[str]:
     return [qualified_name(model.name) for model in _with_mass(simulation)]
 
 
-def _with_mass(simulation: MeasuredWorld) -> list[Any]:
+def _with_mass(simulation: MeasuredWorld) -> list[Model]:
     return [model for model in simulation.world.models if model.bodies and model.mass > 0.0]
 
 

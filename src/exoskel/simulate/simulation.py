@@ -24,8 +24,8 @@ from exoskel.source.convex_decomposition import decomposed
 from exoskel.spatial import Array
 from exoskel.version import __version__
 
-Controller = Callable[[Any], ArrayLike | None]
-Progress = Callable[[float], None]
+Controller = Callable[["Simulation"], ArrayLike | None]
+RunProgress = Callable[[float], None]
 FRAMES_A_SECOND = 100
 _MAX_DISTANCE = 1e6
 """Metres from the origin beyond which a motion has diverged."""
@@ -53,14 +53,14 @@ class Summary(Struct, frozen=True):
 
 
 def record_motion(
-    simulation: MeasuredWorld,
+    simulation: Simulation,
     duration: float,
     *,
     every: float | None = None,
     controller: Controller | None = None,
     record: str | Sequence[str] = (),
     sensors: Mapping[str, Sensor] | None = None,
-    progress: Progress | None = None,
+    progress: RunProgress | None = None,
 ) -> Trajectory:
     """Simulate from the present state of a simulation, and return samples: see `run`."""
     check_times(duration, every)
@@ -78,12 +78,12 @@ def check_times(duration: float, every: float | None) -> None:
 class _RunRecorder:
     def __init__(
         self,
-        simulation: MeasuredWorld,
+        simulation: Simulation,
         duration: float,
         every: float | None,
         controller: Controller | None,
         recorder: SampleRecorder,
-        progress: Progress | None,
+        progress: RunProgress | None,
     ) -> None:
         self.simulation = simulation
         self.steps = step_count(duration, simulation.time_step)
@@ -278,7 +278,7 @@ def run(
     controller: Controller | None = None,
     record: str | Sequence[str] = (),
     sensors: Mapping[str, Sensor] | None = None,
-    progress: Progress | None = None,
+    progress: RunProgress | None = None,
     warn: bool = True,
 ) -> Trajectory:
     """Simulate a world for `duration` s, and return samples that are `every` s apart (default 100 per second).

@@ -14,6 +14,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from exoskel.diagnostics import ExoskelError, printable
+from exoskel.scene.item import Item
+from exoskel.scene.world import Scene
 
 INDENT = "  "
 RAW_TAG = "#raw"
@@ -30,7 +32,7 @@ class Markup(Struct, eq=False):
     attributes: dict[str, str] = field(default_factory=dict)
     text: str = ""
     children: list[Markup] = field(default_factory=list)
-    item: Any = None
+    item: Item | Scene | None = None
     verbatim: str = ""
     placeholder: bool = False
     """The element is only for other readers: the data that it represents is embedded elsewhere."""

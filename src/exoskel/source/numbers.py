@@ -87,7 +87,7 @@ _STRING_OR_LONG = re.compile(rf'"(?:[^"\\]|\\.)*"|-?(?=[0-9.]{{{COMPUTED_DIGITS 
 """A string, or a number with a fraction, in JSON."""
 
 
-def given_numbers(documents: Iterable[Any]) -> GivenNumbers:
+def given_numbers(documents: Iterable[object]) -> GivenNumbers:
     """The numbers in the texts of documents with more than 13 digits."""
     found: set[float] = set()
     for document in documents:

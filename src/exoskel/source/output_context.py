@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 import numpy as np
@@ -323,7 +323,7 @@ class OutputContext:
         """The paths with which the document would be read back now."""
         return dict(self._paths), dict(self._rebased)
 
-    def read_options(self) -> dict[str, Any]:
+    def read_options(self) -> dict[str, SearchPaths]:
         """Options for reading the document back before its companions are written."""
         return {"paths": SearchPaths(resolver=self._paths.get)} if self._paths else {}
 

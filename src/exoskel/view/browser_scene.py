@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import printable
+from exoskel.engines.interface import Contact
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import plane_frames
@@ -126,13 +127,13 @@ def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float)
     ]
 
 
-def contact_arrows(contacts: Sequence[Any], length: float) -> Array:
+def contact_arrows(contacts: Sequence[Contact], length: float) -> Array:
     """Contact forces as arrows from the points of contact, `(n, 2, 3)`; the strongest is `length` m long.
 
     If the engine reports no forces, or all are zero, contact normals are drawn at a third of the length.
     """
     points = np.array([contact.position for contact in contacts]).reshape(-1, 3)
-    forces = np.array([getattr(contact, "force", np.zeros(3)) for contact in contacts]).reshape(-1, 3)
+    forces = np.array([contact.force for contact in contacts]).reshape(-1, 3)
     strongest = float(np.linalg.norm(forces, axis=1).max(initial=0.0))
     if strongest > 0.0:
         return np.stack([points, points + forces * (length / strongest)], axis=1)
@@ -346,7 +347,7 @@ class BrowserScene:
 
     # --- moving ---------------------------------------------------------------------------------------
 
-    def show(self, poses: PoseRows, contacts: list[Any] | None = None) -> None:
+    def show(self, poses: PoseRows, contacts: list[Contact] | None = None) -> None:
         """Move all visible parts to the poses of a frame."""
         self.poses = poses
         with self.server.atomic():
@@ -357,7 +358,7 @@ class BrowserScene:
                 handle.vertices = self._skin_vertices(skin)
             self._move_handles(poses, contacts or [])
 
-    def _move_handles(self, poses: PoseRows, contacts: list[Any]) -> None:
+    def _move_handles(self, poses: PoseRows, contacts: list[Contact]) -> None:
         if self.layers[FRAMES] and FRAMES in self._handles:
             handle, own = self._handles[FRAMES], poses[: len(self.render_scene.bodies)]
             handle.batched_positions, handle.batched_wxyzs = self.placement.on_page(own[:, :3]), own[:, 3:]
@@ -368,7 +369,7 @@ class BrowserScene:
         for number, label in self._labels if self.layers[LABELS] else ():
             label.position = self.placement.on_page(poses[number, :3])
 
-    def _show_contacts(self, contacts: list[Any]) -> None:
+    def _show_contacts(self, contacts: list[Contact]) -> None:
         arrows = contact_arrows(contacts, 0.2 * self.render_scene.size)
         points: PoseRows = self.placement.on_page(arrows).astype(np.float32)
         if CONTACTS in self._handles:

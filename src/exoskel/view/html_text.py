@@ -14,6 +14,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene
+from exoskel.source.document import Document
 from exoskel.view.render_scene import MissingMesh
 from exoskel.view.skins import PoseRows
 
@@ -111,8 +112,8 @@ def _line(scene: Scene, item: Item) -> str:
     place = scene.where(item)
     if place is None:
         return ""
-    location = getattr(scene.documents[item.document], "location", None)
-    path = "" if location is None or location.is_base else location.path
+    document = scene.documents[item.document]
+    path = document.location.path if isinstance(document, Document) and not document.location.is_base else ""
     link = f" · {editor_link(path, place.line, place.column)}" if path else ""
     return f" <span style='opacity:0.75'>line {place.line}{link}</span>"
 

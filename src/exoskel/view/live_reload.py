@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity
 from exoskel.scene.shape import Mesh
 from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
 
 INTERVAL = 0.1
 """Seconds between two checks: polling is cheap and works on every file system."""
@@ -22,7 +23,7 @@ class BrokenFileError(ExoskelError):
 
     def __init__(self, message: str, diagnostics: list[Diagnostic]) -> None:
         super().__init__(message)
-        self.diagnostics = diagnostics
+        self.diagnostics: list[Diagnostic] = diagnostics
 
 
 # --- watching files -----------------------------------------------------------------------------------
@@ -74,10 +75,9 @@ def watched_files(scene: Scene) -> list[str]:
     paths: dict[str, None] = {}
     folders: list[str] = []
     for document in scene.documents:
-        path = getattr(getattr(document, "location", None), "path", "")
-        if path:
-            folders.append(os.path.dirname(path))
-            paths |= dict.fromkeys([path, *getattr(document, "included", ())])
+        if isinstance(document, Document) and document.location.path:
+            folders.append(os.path.dirname(document.location.path))
+            paths |= dict.fromkeys([document.location.path, *document.included])
     for world in scene.worlds:
         for body in world.bodies():
             for shape in body.shapes:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Mapping
 from copy import copy
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.interface import Contact
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
@@ -135,7 +135,7 @@ class Player:
         return self.can_simulate and self._simulation is None and self.is_at_end
 
     @property
-    def contacts(self) -> list[Any]:
+    def contacts(self) -> list[Contact]:
         """The current contacts; empty for earlier frames and recorded motions, because only engines know them."""
         if self._simulation is None or not self.is_at_end:
             return []

@@ -32,7 +32,7 @@ VIDEO_SIZE = (960, 540)
 RATE = 30
 """Frames per second of a video."""
 _MIN_SIDE, _MAX_SIDE = 16, 8192
-Progress = Callable[[int, int], None]
+FrameProgress = Callable[[int, int], None]
 RendererName = Literal["auto", "mujoco", "software"]
 
 
@@ -65,7 +65,7 @@ def render(
     dark: bool = False,
     engine: str = "mujoco",
     renderer: RendererName = "auto",
-    progress: Progress | None = None,
+    progress: FrameProgress | None = None,
 ) -> RenderResult:
     """Render a scene to `.png`, `.jpg` or `.webp`, or its motion to `.mp4` or `.gif`.
 
@@ -219,7 +219,7 @@ def _move_to_origin(
     return render_scene.moved(origin), moved, structs.replace(camera, position=position, target=target)
 
 
-def _render_frames(renderer: Renderer, poses: Sequence[PoseRows], progress: Progress | None) -> Iterator[Image]:
+def _render_frames(renderer: Renderer, poses: Sequence[PoseRows], progress: FrameProgress | None) -> Iterator[Image]:
     """The frames in order, rendered by several threads; only a few are rendered ahead."""
     workers = min(8, os.cpu_count() or 1)
     with ThreadPoolExecutor(workers) as pool:

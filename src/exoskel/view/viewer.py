@@ -220,8 +220,7 @@ class Viewer:
             ghost_world = self._comparison_world(world)
             player = Player(world, self.player.engine, recorded=self._recorded)
         except ExoskelError as error:
-            diagnostics: list[Diagnostic] = getattr(error, "diagnostics", [])
-            self._keep_last_scene(diagnostics or _diagnostics_of(locals().get("scene")), str(error))
+            self._keep_last_scene(list(error.diagnostics) or _diagnostics_of(locals().get("scene")), str(error))
             return
         if is_regression(scene, world, self.scene, self.world):
             self._keep_last_scene(scene.diagnostics, "")

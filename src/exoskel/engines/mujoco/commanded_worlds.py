@@ -20,6 +20,9 @@ from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.spatial import Array, Indices, Mask
 
+CoordinateColumns = Indices | tuple[slice, Indices]
+"""Numbers of coordinates of one world, or those of all worlds."""
+
 
 class CommandedWorlds(ABC):
     """One MuJoCo world, or many, with forces and commands that act until they are changed.
@@ -101,7 +104,9 @@ class CommandedWorlds(ABC):
         commands[..., numbers] = values
         self.commands = commands
 
-    def _set_commanded_forces(self, numbers: Any, dofs: Any, limits: tuple[Array, Array] | None, values: Array) -> None:
+    def _set_commanded_forces(
+        self, numbers: CoordinateColumns, dofs: CoordinateColumns, limits: tuple[Array, Array] | None, values: Array
+    ) -> None:
         """Set commands that are forces on joints with one degree of freedom, where nothing else depends on them."""
         self._mark_changed()
         self._commands[numbers] = values
@@ -361,7 +366,7 @@ class LimitGuard:
         return bool(is_outside.any() or is_free[step_model.limited_dofs(data)].any())
 
 
-def _bounded(numbers: Any, limits: Array) -> tuple[Any, Array, Array]:
+def _bounded(numbers: Indices, limits: Array) -> tuple[Indices, Array, Array]:
     """The numbers that have limits, `(2, n)`, with these."""
     which = np.isfinite(limits).any(axis=0)
     return numbers[which], limits[0, which], limits[1, which]

@@ -93,7 +93,7 @@ def _json(data: bytes) -> dict[str, Any]:
     return found
 
 
-NumberArray = NDArray[Any]
+AccessorArray = NDArray[Any]
 
 _MAGIC, _VERSION = 0x46546C67, 2
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
@@ -114,7 +114,7 @@ class Buffer:
         self._parts: list[bytes] = []
         self._size = 0
 
-    def add(self, values: NumberArray, *, target: int = 0, bounds: bool = False, normalized: bool = False) -> int:
+    def add(self, values: AccessorArray, *, target: int = 0, bounds: bool = False, normalized: bool = False) -> int:
         """Add an accessor for an array whose rows are its elements; the type is preserved."""
         accessor = _accessor(self._view(values, target), values, len(values))
         if bounds:
@@ -125,7 +125,7 @@ class Buffer:
         self.accessors.append(accessor)
         return len(self.accessors) - 1
 
-    def add_many(self, values: NumberArray) -> range:
+    def add_many(self, values: AccessorArray) -> range:
         """Add an accessor for each subarray, all in one view."""
         view = self._view(values, 0)
         first = len(self.accessors)
@@ -137,7 +137,7 @@ class Buffer:
             self.accessors.append(accessor)
         return range(first, len(self.accessors))
 
-    def _view(self, values: NumberArray, target: int) -> int:
+    def _view(self, values: AccessorArray, target: int) -> int:
         data = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
         view = {"buffer": 0, "byteOffset": self._size, "byteLength": len(data)}
         if target:
@@ -166,13 +166,13 @@ class Buffer:
         return b"".join(parts)
 
 
-def _accessor(view: int, values: NumberArray, count: int) -> dict[str, Any]:
+def _accessor(view: int, values: AccessorArray, count: int) -> dict[str, Any]:
     width = 1 if values.ndim == 1 else values.shape[-1]
     kind = _COMPONENTS[values.dtype.str[1:]]
     return {"bufferView": view, "componentType": kind, "count": count, "type": _KINDS[width]}
 
 
-def single(values: NumberArray, what: str) -> NDArray[np.float32]:
+def single(values: AccessorArray, what: str) -> NDArray[np.float32]:
     """Convert numbers to single precision; raises GltfError if they are out of range."""
     with np.errstate(over="ignore"):
         out = values.astype(np.float32)

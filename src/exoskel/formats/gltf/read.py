@@ -78,13 +78,13 @@ def read(document: Document, options: ReadOptions) -> Scene:
     return scene
 
 
-Numbers = dict[tuple[str, int], int]
+ObjectNumbers = dict[tuple[str, int], int]
 """The numbers of the objects of the document, by list and place."""
 
 
-def _objects(file: GltfFile) -> tuple[Numbers, list[SourceObject]]:
+def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject]]:
     made = [SourceObject("glTF", -1, "", tuple(name for name in file.header if name not in _LISTS))]
-    numbers: Numbers = {}
+    numbers: ObjectNumbers = {}
     for name, tag in _LISTS.items():
         for place, row in enumerate(file.rows(name)):
             numbers[name, place] = len(made)
@@ -95,7 +95,7 @@ def _objects(file: GltfFile) -> tuple[Numbers, list[SourceObject]]:
 class _GltfReader:
     """The scenes of one file."""
 
-    def __init__(self, file: GltfFile, numbers: Numbers, report: ReportGltf) -> None:
+    def __init__(self, file: GltfFile, numbers: ObjectNumbers, report: ReportGltf) -> None:
         self.file = file
         self.numbers = numbers
         self.report = report

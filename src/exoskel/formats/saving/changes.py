@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, comparable_dofs, comparable_value
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
@@ -85,7 +85,7 @@ class FlatModels:
         found += [list(map(_DOCUMENT, items)) for items in self.all]
         found.append([joint.implicit for joint in self.joints])
         if any(-1 in nodes for nodes in found):
-            found += [[getattr(item, "name", "") for item in items if item.node < 0] for items in self.all]
+            found += [[item_name(item) for item in items if item.node < 0] for items in self.all]
         return found
 
 
@@ -273,5 +273,5 @@ def _is_same_item(one: Item, other: Item) -> bool:
 def _key(item: Item) -> tuple[int, bool, str]:
     """What identifies an item in two readings of a document: its element, or its name if it has none."""
     if item.node < 0 or item.document < 0:
-        return -1, False, getattr(item, "name", "")
+        return -1, False, item_name(item)
     return item.node, isinstance(item, Joint) and item.implicit, ""

@@ -17,7 +17,7 @@ from exoskel.formats.saving.changes import (
 )
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, Difference, differences
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
@@ -176,5 +176,5 @@ def _set_fields(item: Item) -> list[str]:
 
 def _label(item: Item | None) -> str:
     kind = type(item).__name__.lower()
-    name = getattr(item, "name", "")
+    name = "" if item is None else item_name(item)
     return f"{kind} {name!r}" if name else f"a {kind}"

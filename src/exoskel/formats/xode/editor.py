@@ -21,7 +21,7 @@ from exoskel.formats.xode.transform_edits import InitialPoses, Transforms
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Drive, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Plane, Shape
@@ -259,7 +259,7 @@ class XodeEditor(FormatEditor):
 
     def _adapt_name(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         """Replace canonical names, which are unique, by those of the scene, and leave out unchanged ones."""
-        names = (getattr(source, "name", ""), getattr(item, "name", ""))
+        names = (item_name(source), item_name(item))
         adapted: list[Markup] = []
         for element, name in zip((old, new), names, strict=True):
             attributes = {k: v for k, v in element.attributes.items() if k != "name"}
@@ -359,7 +359,7 @@ class XodeEditor(FormatEditor):
             attributes = {k: v for k, v in element.attributes.items() if k != "name"}
             return Markup(element.tag, attributes, element.text, element.children, element.item)
         children = [
-            self.adapt_added(child.item, child) if child.item is not None else child for child in element.children
+            self.adapt_added(child.item, child) if isinstance(child.item, Item) else child for child in element.children
         ]
         adapted = Markup(element.tag, element.attributes, element.text, children, element.item)
         if isinstance(item, Joint):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, field, structs
@@ -17,7 +17,10 @@ from exoskel.simulate.options import numbers
 from exoskel.simulate.records import RECORD_KINDS
 from exoskel.spatial import Array
 
-Policy = Callable[[Any], Any]
+if TYPE_CHECKING:
+    from exoskel.simulate.batch.worlds import Worlds
+
+Policy = Callable[["Worlds"], Array | None]
 RECORDS = ("positions", "velocities", "body_poses", "energy")
 """The records of a motion."""
 MEASURED_RECORDS = tuple(RECORD_KINDS)

@@ -16,13 +16,13 @@ from exoskel.simulate.measured_world import MeasuredWorld
 from exoskel.simulate.records import RECORD_KINDS, Measurements, RecordKind
 from exoskel.spatial import Array
 
-Progress = Callable[[int], None]
+StepProgress = Callable[[int], None]
 
 
 def run(
     plan: RolloutPlan,
     recorder: Recorder,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
     engine: MujocoWorld | None = None,
     factory: Callable[..., Worlds] = Worlds,
 ) -> Worlds:
@@ -35,7 +35,7 @@ def run(
     return worlds
 
 
-def run_worlds(plan: RolloutPlan, worlds: Worlds, recorder: Recorder, progress: Progress | None = None) -> None:
+def run_worlds(plan: RolloutPlan, worlds: Worlds, recorder: Recorder, progress: StepProgress | None = None) -> None:
     """Run worlds that are in their initial states, as planned."""
     _Runner(plan, worlds, recorder, progress or (lambda _: None)).run()
 
@@ -56,7 +56,7 @@ def create_worlds(
 
 
 class _Runner:
-    def __init__(self, plan: RolloutPlan, worlds: Worlds, recorder: Recorder, progress: Progress) -> None:
+    def __init__(self, plan: RolloutPlan, worlds: Worlds, recorder: Recorder, progress: StepProgress) -> None:
         self.plan = plan
         self.worlds = worlds
         self.recorder = recorder

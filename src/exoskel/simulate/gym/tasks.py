@@ -8,23 +8,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from msgspec import Struct
 
 from exoskel.spatial import Array
 
+if TYPE_CHECKING:
+    from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+
 SCENES = Path(__file__).parent / "scenes"
+
+
+class SteppedWorlds(Protocol):
+    """The worlds of environments: their states, as arrays of which the first axis is the number of the world."""
+
+    engine: MujocoWorld
+
+    @property
+    def positions(self) -> Array: ...
+
+    @property
+    def velocities(self) -> Array: ...
+
+    @property
+    def body_poses(self) -> Array: ...
 
 
 class EnvironmentState:
     """The state of the environments: `positions` and `velocities (N, dofs)`, and derived values."""
 
-    def __init__(self, worlds: Any) -> None:
+    def __init__(self, worlds: SteppedWorlds) -> None:
         self._worlds = worlds
-        self.positions: Array = worlds.positions
-        self.velocities: Array = worlds.velocities
+        self.positions = worlds.positions
+        self.velocities = worlds.velocities
         self.names: dict[str, int] = worlds.engine.coordinates.numbers
 
     def position(self, name: str) -> Array:

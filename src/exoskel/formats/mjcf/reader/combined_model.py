@@ -16,11 +16,9 @@ from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, 
 from exoskel.formats.mjcf.reader.document_parts import DocumentParts
 from exoskel.formats.mjcf.reader.preprocessor import Fragment
 from exoskel.source.numbers import parse_decimal
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
-Numbers = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-
-_NONE: Numbers = np.empty(0, dtype=np.intp)
+_NONE: Indices = np.empty(0, dtype=np.intp)
 _OF_WHOLE = ("geom_", "site_", "cam_", "light_", "mesh_", "mat_", "hfield_")
 """Prefixes of what does not depend on joints."""
 _OF_BODIES = "parentid pos quat ipos iquat mass inertia gravcomp mocapid geomnum geomadr"
@@ -69,11 +67,11 @@ class _CompiledPart(Struct):
     """The model of one part, and the numbers in the whole document of what it contains."""
 
     model: Any
-    numbers: dict[str, Numbers]
+    numbers: dict[str, Indices]
     """By kind of element."""
-    qpos: Numbers = _NONE
-    dofs: Numbers = _NONE
-    wraps: Numbers = _NONE
+    qpos: Indices = _NONE
+    dofs: Indices = _NONE
+    wraps: Indices = _NONE
 
 
 class CombinedModel:
@@ -115,7 +113,7 @@ class CombinedModel:
     def __dir__(self) -> list[str]:
         return [name for name in dir(self._whole) if name.startswith(_CHECKED)]
 
-    def _gather(self, name: str, numbers: Callable[[_CompiledPart], Numbers]) -> Any:
+    def _gather(self, name: str, numbers: Callable[[_CompiledPart], Indices]) -> Any:
         """An array of all parts, by the numbers in the whole document."""
         if not self._parts:
             return getattr(self._whole, name)
@@ -165,7 +163,7 @@ class CombinedModel:
         self.body_jntnum = np.bincount(self.jnt_bodyid, minlength=self._whole.nbody)
         self.body_jntadr = np.where(self.body_jntnum, _starts(self.body_jntnum), -1)
 
-    def _translate(self, name: str, kind: str, convert: Callable[[_CompiledPart, Numbers], Numbers]) -> Numbers:
+    def _translate(self, name: str, kind: str, convert: Callable[[_CompiledPart, Indices], Indices]) -> Indices:
         """An array of numbers of elements, by the numbers in the whole document."""
         out = np.zeros(len(self.rows[kind]), dtype=np.intp)
         for part in self._parts:
@@ -224,12 +222,12 @@ class CombinedModel:
 
     # --- forces ---------------------------------------------------------------------------------------
 
-    def parts(self) -> Iterator[tuple[Any, Numbers, Numbers, Numbers]]:
+    def parts(self) -> Iterator[tuple[Any, Indices, Indices, Indices]]:
         """The models of all parts, with the numbers of their positions, velocities and actuators in the whole."""
         return ((part.model, part.qpos, part.dofs, part.numbers["actuators"]) for part in self._parts)
 
 
-def _numbers(rows: Sequence[PartRow], known: dict[int, int]) -> Numbers:
+def _numbers(rows: Sequence[PartRow], known: dict[int, int]) -> Indices:
     """The numbers in the whole document of elements of a part, by their lines; the world is the same in both."""
     out = np.zeros(max((row.number for row in rows), default=-1) + 1, dtype=np.intp)
     for row in rows:
@@ -240,17 +238,17 @@ def _numbers(rows: Sequence[PartRow], known: dict[int, int]) -> Numbers:
     return out
 
 
-def _starts(counts: Any) -> Numbers:
+def _starts(counts: Any) -> Indices:
     """Where ranges of some lengths begin, one after the other."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.intp)])[:-1].astype(np.intp)
 
 
-def _ranges(starts: Numbers, counts: Any) -> Numbers:
+def _ranges(starts: Indices, counts: Any) -> Indices:
     """The numbers in ranges of some lengths."""
     return np.repeat(starts - _starts(counts), counts) + np.arange(int(np.sum(counts)))
 
 
-def _equality_objects(part: _CompiledPart, found: Numbers) -> Numbers:
+def _equality_objects(part: _CompiledPart, found: Indices) -> Indices:
     """The numbers of the bodies, sites or joints of constraints; -1 for a missing second joint."""
     mujoco = mujoco_import.load()
     kinds = {
@@ -265,7 +263,7 @@ def _equality_objects(part: _CompiledPart, found: Numbers) -> Numbers:
     return out
 
 
-def _transmissions(part: _CompiledPart) -> Numbers:
+def _transmissions(part: _CompiledPart) -> Indices:
     """The numbers of the joints, tendons or sites that actuators act on."""
     kinds: Any = mujoco_import.load().mjtTrn
     targets = {
@@ -295,7 +293,7 @@ def _vector(key: Fragment, name: str, default: Array) -> Array:
     return np.array(values, dtype=float)
 
 
-def _normalize(rows: Array, places: Numbers) -> None:
+def _normalize(rows: Array, places: Indices) -> None:
     """Normalize the quaternions in some places of each row.  MuJoCo itself does it, so that they are rounded alike."""
     mujoco = mujoco_import.load()
     for row in rows:

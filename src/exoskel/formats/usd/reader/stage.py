@@ -56,7 +56,7 @@ class StageLimitError(Exception):
     """usd-core needs more time or memory than the limit, which is the message."""
 
 
-class NumberArray(Struct):
+class StageArray(Struct):
     """The numbers of an array attribute."""
 
     kind: str
@@ -84,7 +84,7 @@ class StagePrim(Struct):
     custom: dict[str, str]
     properties: list[str]
     values: dict[str, Any]
-    arrays: dict[str, NumberArray]
+    arrays: dict[str, StageArray]
     targets: dict[str, list[str]]
     place: list[float]
     is_visible: bool
@@ -296,7 +296,7 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
         animated += [name] if is_animated else []
         value = attribute.Get(first) if is_animated else attribute.Get()
         plain = _plain(name, value, is_single=_is_single(attribute))
-        if isinstance(plain, NumberArray):
+        if isinstance(plain, StageArray):
             arrays[name] = plain
         elif plain is not None:
             values[name] = plain
@@ -370,7 +370,7 @@ def _plain(name: str, value: Any, *, is_single: bool) -> Any:
     if is_single:
         numbers = numbers.astype(np.float32).astype(str)
     wide = numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float64)
-    return NumberArray(wide.dtype.str, wide.shape, wide.tobytes())
+    return StageArray(wide.dtype.str, wide.shape, wide.tobytes())
 
 
 def _shortest(value: float) -> float:
