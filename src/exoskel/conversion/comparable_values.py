@@ -181,8 +181,8 @@ def space_difference(one: Shape, other: Shape) -> float:
         return _multi_sphere_difference(a, mine, b, theirs)
     if isinstance(mine, Box | Pyramid) and type(mine) is type(theirs):
         return min(
-            max(relative_difference(mine, _turned(theirs, turn)), _pose_difference(a, b @ turn))
-            for turn in (_CUBE_TURNS if isinstance(mine, Box) else _UPRIGHT_TURNS)
+            max(relative_difference(mine, _rotated(theirs, rotation)), _pose_difference(a, b @ rotation))
+            for rotation in (_CUBE_ROTATIONS if isinstance(mine, Box) else _UPRIGHT_ROTATIONS)
         )
     size = relative_difference(mine, theirs)
     if isinstance(mine, _ROUND) and size < inf:
@@ -271,14 +271,14 @@ def _signed_permutations() -> list[np.ndarray]:
     return found
 
 
-_CUBE_TURNS = _signed_permutations()
-_UPRIGHT_TURNS = [turn for turn in _CUBE_TURNS if turn[2, 2] == 1.0]
+_CUBE_ROTATIONS = _signed_permutations()
+_UPRIGHT_ROTATIONS = [rotation for rotation in _CUBE_ROTATIONS if rotation[2, 2] == 1.0]
 
 
-def _turned(solid: Box | Pyramid, turn: np.ndarray) -> Box | Pyramid:
-    """The same solid in a frame that is turned by a rotation of the cube."""
+def _rotated(solid: Box | Pyramid, rotation: np.ndarray) -> Box | Pyramid:
+    """The same solid in a frame that is rotated by a symmetry of the cube."""
     size = solid.size if isinstance(solid, Box) else (solid.width, solid.depth, solid.height)
-    x, y, z = (np.abs(turn[:3, :3]).T @ size).tolist()
+    x, y, z = (np.abs(rotation[:3, :3]).T @ size).tolist()
     return Box((x, y, z)) if isinstance(solid, Box) else Pyramid(x, y, z)
 
 

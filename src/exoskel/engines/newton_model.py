@@ -225,8 +225,8 @@ class _NewtonBuilder:
             case Cone(radius=radius, height=height, centred=True):
                 return int(add.add_shape_cone(body, radius=radius, half_height=height / 2, **options))
             case Plane(normal=normal, offset=offset):
-                turn = spatial.rotation_from_z(np.array([normal]))[0]
-                pose = shape.pose.matrix() @ spatial.transform(turn, offset * np.array(normal))
+                from_z = spatial.rotation_from_z(np.array([normal]))[0]
+                pose = shape.pose.matrix() @ spatial.transform(from_z, offset * np.array(normal))
                 options["xform"] = _transform(pose)
                 return int(add.add_shape_plane(plane=None, width=0.0, length=0.0, body=body, **options))
             case Ray():

@@ -279,7 +279,7 @@ class FormatEditor:
 
     @staticmethod
     def mark_replaced_items(changes: Changes) -> None:
-        """Turn edits that need new elements into removed and added items."""
+        """Convert edits that need new elements into removed and added items."""
 
     @staticmethod
     def find_name_clash(base: Scene, reread: Scene) -> str:

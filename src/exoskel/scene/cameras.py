@@ -14,7 +14,7 @@ from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 
 TrackingMode = Literal["fixed", "track", "trackcom", "targetbody", "targetbodycom"]
 """How a camera or light follows bodies, as in MuJoCo: fixed to its body; with the body's position but not its rotation
-(`track`), or that of the centre of mass below it (`trackcom`); or turned towards a target."""
+(`track`), or that of the centre of mass below it (`trackcom`); or rotated towards a target."""
 LightKind = Literal["spot", "directional", "point"]
 _PARALLEL = 1e-9
 

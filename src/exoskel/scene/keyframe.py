@@ -52,9 +52,9 @@ class Keyframe(CheckedValue, frozen=True):
         """Name, time and state for comparisons: rotations of ball and free joints as matrices."""
         rows: list[object] = [self.name, self.time]
         for joint, state in self.states([model for model in models if not model.static]):
-            turned = joint.kind in ("ball", "free", "amotor")
-            matrix = spatial.exp(np.array(state.positions[:3])).ravel().tolist() if turned else []
-            rows += [(*matrix, *state.positions[3 * turned :]), state.velocities]
+            has_rotation_vector = joint.kind in ("ball", "free", "amotor")
+            matrix = spatial.exp(np.array(state.positions[:3])).ravel().tolist() if has_rotation_vector else []
+            rows += [(*matrix, *state.positions[3 * has_rotation_vector :]), state.velocities]
         return tuple(rows)
 
     def __repr__(self) -> str:

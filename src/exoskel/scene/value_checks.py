@@ -278,8 +278,8 @@ class ValueChecker:
             self._check_inertias(bodies)
         moving = [(body, body.state) for body in bodies if body.state is not None]
         states = self._check_parts(moving, "state", _STATE)
-        turns = [(body, state.finite_rotation) for body, state in states]
-        self._check_parts(turns, "state", _FINITE_ROTATION, "state.finite_rotation")
+        rotations = [(body, state.finite_rotation) for body, state in states]
+        self._check_parts(rotations, "state", _FINITE_ROTATION, "state.finite_rotation")
         for body in bodies:
             if body.soft is not None and self.typed([(body.soft, body)], "soft", SoftBody):
                 self._check_soft_body(body, body.soft)

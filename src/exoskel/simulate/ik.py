@@ -243,8 +243,8 @@ class _PoseSearch:
     def _errors(self, q: Array) -> tuple[float, float]:
         poses = self.kinematics.poses(q)
         distance = max(float(np.linalg.norm(poses[g.body, :3, 3] - g.position)) for g in self.goals)
-        turns = [spatial.log(g.rotation.T @ poses[g.body, :3, :3]) for g in self.goals if g.rotation is not None]
-        return distance, max((float(np.linalg.norm(turn)) for turn in turns), default=0.0)
+        rotations = [spatial.log(g.rotation.T @ poses[g.body, :3, :3]) for g in self.goals if g.rotation is not None]
+        return distance, max((float(np.linalg.norm(rotation_vector)) for rotation_vector in rotations), default=0.0)
 
     def _jacobian(self, q: Array) -> Array:
         columns = []

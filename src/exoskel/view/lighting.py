@@ -55,12 +55,12 @@ FILL_DIRECTION: Vector = (0.6, 1.0, 0.3)
 def light_directions(camera: Camera, frame: Array) -> tuple[Vector, Vector]:
     """The directions towards the sun and the fill light: forward, left, up.
 
-    They turn with the camera about the vertical, so that the sun shines from its right and shadows are visible.
+    They rotate with the camera about the vertical, so that the sun shines from its right and shadows are visible.
     """
     forward, left, _ = frame @ (np.array(camera.position) - np.array(camera.target))
     ahead, aside, _ = PRESETS["default"]
-    turn = np.arctan2(left, forward) - np.arctan2(aside, ahead)
-    c, s = np.cos(turn), np.sin(turn)
+    azimuth = np.arctan2(left, forward) - np.arctan2(aside, ahead)
+    c, s = np.cos(azimuth), np.sin(azimuth)
     rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     return vector(rotation @ SUN_DIRECTION), vector(rotation @ FILL_DIRECTION)
 

@@ -180,8 +180,8 @@ class _WorldBuilder:
         made, node = create(None if joint.parent is None else self.nodes[id(joint.parent)])
         if kind == "euler":
             order, frame = supported_order(joint)
-            turn = spatial.inverse(joint.pose.matrix()) @ frame.matrix()
-            from_parent, from_child = from_parent @ turn, from_child @ turn
+            frame_change = spatial.inverse(joint.pose.matrix()) @ frame.matrix()
+            from_parent, from_child = from_parent @ frame_change, from_child @ frame_change
             if order == "zyx":
                 made.setProperties(self._zyx_properties())
         made.setName(joint.name)

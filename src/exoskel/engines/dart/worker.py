@@ -190,11 +190,11 @@ class _DartWorkerWorld:
             self._restore_commands(skeleton, commands)
         self.world.setTime(time)
         self.known_contacts = contacts
-        turns = [body.getWorldTransform().rotation() for body in bodies]
+        rotations = [body.getWorldTransform().rotation() for body in bodies]
         return {
             "accelerations": [float(a) for rate in rates for a in rate],
             "bodies": [[*b.getAngularAcceleration(), *b.getLinearAcceleration()] for b in bodies],
-            "reactions": [[*(t @ f[:3]), *(t @ f[3:])] for t, f in zip(turns, transmitted, strict=True)],
+            "reactions": [[*(t @ f[:3]), *(t @ f[3:])] for t, f in zip(rotations, transmitted, strict=True)],
         }
 
     def _restore_commands(self, skeleton: Any, commands: Any) -> None:

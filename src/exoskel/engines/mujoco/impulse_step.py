@@ -80,7 +80,7 @@ class EnforcedLimits(Struct, frozen=True):
     motor_stops: list[tuple[int, float, float]]
 
 
-class _TurningJoints(Struct, frozen=True):
+class _RotatingJoints(Struct, frozen=True):
     """Ball or free joints with forces, limits or actuators of their own, and where MuJoCo stores their inertia.
 
     `entries` has the places of the lower triangle for the joints `coupled`.  The inertia of the joints `alone` is
@@ -98,7 +98,7 @@ class _TurningJoints(Struct, frozen=True):
 class _State(Struct, frozen=True):
     """What the accelerations of a step follow from: arrays of the scene's values, `(nv)`, and MuJoCo's data.
 
-    `blocks` are the matrices from MuJoCo's velocities to the scene's for each `_TurningJoints`.  The friction, limits
+    `blocks` are the matrices from MuJoCo's velocities to the scene's for each `_RotatingJoints`.  The friction, limits
     and servos of joints that are `solved` are computed by MuJoCo's solver.
     """
 
@@ -223,17 +223,17 @@ class ImpulseStep:
 
     def _set_rotations(self, concerned: Mask, placed: Mask, has_springs: Mask) -> None:
         """Find the ball and free joints with something to compute; those that are `placed` need their positions."""
-        self._rotations: list[_TurningJoints] = []
-        self._is_turning = np.zeros(len(concerned), dtype=bool)
+        self._rotations: list[_RotatingJoints] = []
+        self._is_rotating = np.zeros(len(concerned), dtype=bool)
         for group in self.compiled.coordinates.rotational:
             dofs = group.qvel
             if concerned[dofs].any():
-                self._is_turning[dofs] = True
+                self._is_rotating[dofs] = True
                 alone = np.array([self._inertia.is_diagonal(own) for own in dofs], dtype=bool)
                 coupled = np.flatnonzero(~alone)
                 entries = np.array([self._inertia.triangle(own) for own in dofs[coupled]], dtype=np.intp)
                 flags = bool(placed[dofs].any()), bool(has_springs[dofs].any())
-                self._rotations.append(_TurningJoints(group, *flags, coupled, np.flatnonzero(alone), entries))
+                self._rotations.append(_RotatingJoints(group, *flags, coupled, np.flatnonzero(alone), entries))
 
     def varied_values(self, friction: Array, fields: Mapping[str, Array | None]) -> JointValues:
         """The values of many worlds, from their joint friction and their fields of MuJoCo's model that vary."""
@@ -450,13 +450,13 @@ class ImpulseStep:
             right -= out
             right[0, self._prescribed] = 0.0
             plain = self._inertia.without_prescribed(plain)
-        implicit, turned = plain, []
+        implicit, rotated = plain, []
         if self._has_springs:
             implicit = plain.copy()
-            turned = self._add_springs(state, implicit)
+            rotated = self._add_springs(state, implicit)
         self._use_inertia(model, data, implicit)
         self._mujoco.mj_solveM(model, data, out, right)
-        for dofs, own in turned:
+        for dofs, own in rotated:
             out[0, dofs] = np.linalg.solve(own, right[0, dofs][..., None])[..., 0]
         if braking:
             full = np.empty((len(data.qvel), len(data.qvel)))
@@ -474,7 +474,7 @@ class ImpulseStep:
         if not self._rotations:
             inertia[diagonal] += added
             return []
-        inertia[diagonal] += np.where(self._is_turning, 0.0, added)
+        inertia[diagonal] += np.where(self._is_rotating, 0.0, added)
         for rotation, blocks in zip(self._rotations, state.blocks, strict=True):
             if rotation.has_springs:
                 dofs = rotation.group.qvel
@@ -520,7 +520,7 @@ class ImpulseStep:
         count = len(problem.dofs)
         rows = np.zeros((int(ranks.max()) + 1, model.nv))
         rows[ranks[:count], problem.dofs] = 1.0
-        if state.blocks and self._is_turning[problem.dofs].any():
+        if state.blocks and self._is_rotating[problem.dofs].any():
             rows = self._mujoco_forces(rows, state.blocks)
         for rank, column in zip(ranks[count:].tolist(), problem.columns, strict=True):
             rows[rank] += column

@@ -127,7 +127,7 @@ class _GltfReader:
         step = extras.get("time_step", DEFAULT_TIME_STEP)
         world.time_step = float(step) if isinstance(step, int | float) and step > 0 else DEFAULT_TIME_STEP
         roots = [(number, np.eye(4)) for number in _numbers(scene, "nodes")]
-        if self.is_own and len(roots) == 1:  # the node that turns the world to y-up
+        if self.is_own and len(roots) == 1:  # the node that rotates the world to y-up
             self._seen.add(roots[0][0])
             roots = [(child, np.eye(4)) for child in _numbers(self._node(roots[0][0]), "children")]
         taken = Names()

@@ -128,8 +128,8 @@ def _rotate(world: World, pose: Pose) -> RotatedWorld:
 
 def _rotate_views(world: World, rotation: Array) -> None:
     """Rotate what is in the frame of the world: cameras, lights, and velocities of free bodies in keyframes."""
-    turn = Pose.from_matrix(spatial.transform(rotation, np.zeros(3)))
-    world.cameras = [one if one.body else structs.replace(one, pose=turn @ one.pose) for one in world.cameras]
+    rotation_pose = Pose.from_matrix(spatial.transform(rotation, np.zeros(3)))
+    world.cameras = [one if one.body else structs.replace(one, pose=rotation_pose @ one.pose) for one in world.cameras]
     world.lights = [one if one.body else _rotated_light(one, rotation) for one in world.lights]
     free = {path: joint for path, joint in joint_paths(world.models) if joint.parent is None and _floats(joint)}
     for number, keyframe in enumerate(world.keyframes):

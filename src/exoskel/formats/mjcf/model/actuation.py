@@ -206,7 +206,7 @@ def is_servo_link(joint: Joint, link: MujocoJoint) -> bool:
 def servo_axes(layout: WorldLayout, joint: Joint, link: MujocoJoint, step: float) -> Iterator[ServoAxis]:
     """The axes of the servo of a ball or free joint, in the order of its coordinates."""
     frame, zero = joint.pose.matrix(), layout.zero_poses_in_parent.get(id(joint.child), np.eye(4))
-    turns, moves = _gains(layout.inertials, joint, step)
+    angular_gain, linear_gain = _gains(layout.inertials, joint, step)
     in_parent = joint.kind == "free"
     # MuJoCo's parent frame of a ball is that of its child at zero positions, and the world for a free joint.
     inner = zero[:3, :3].T if in_parent and link.type == "ball" else np.eye(3)
@@ -215,9 +215,9 @@ def servo_axes(layout: WorldLayout, joint: Joint, link: MujocoJoint, step: float
             continue
         axis = frame[:3, motor.coordinate % 3]
         if motor.coordinate >= 3:
-            push, torque, gain = axis, np.cross(frame[:3, 3], axis), moves
+            push, torque, gain = axis, np.cross(frame[:3, 3], axis), linear_gain
         else:
-            push, torque, gain = np.zeros(3), inner @ axis, turns
+            push, torque, gain = np.zeros(3), inner @ axis, angular_gain
         gear = np.concatenate([push, torque]) if link.type == "free" else torque
         yield ServoAxis(motor, tuple(spatial.without_noise(gear).tolist()), gain, in_parent)
 
@@ -228,12 +228,12 @@ def _gains(inertials: Inertials, joint: Joint, step: float) -> tuple[float, floa
     Joints to other bodies only make the two bodies harder to move.  So the sum of their mobilities bounds what one
     step of feedback changes.
     """
-    turn = sum(1.0 / inertials.min_moment(body) for body in (joint.child, joint.parent) if body is not None)
+    angular_mobility = sum(1.0 / inertials.min_moment(body) for body in (joint.child, joint.parent) if body is not None)
     # The force acts at the joint: at this distance from the centre of mass, or less.
     lever = _length(joint.pose.position) + _length(joint.child.com)
-    move = 1.0 / inertials.mass(joint.child) + lever**2 * turn
+    linear_mobility = 1.0 / inertials.mass(joint.child) + lever**2 * angular_mobility
     share = 0.5 if lever else 1.0
-    return _rounded(share / (step * turn)), _rounded(share / (step * move))
+    return _rounded(share / (step * angular_mobility)), _rounded(share / (step * linear_mobility))
 
 
 def _length(vector: tuple[float, float, float]) -> float:

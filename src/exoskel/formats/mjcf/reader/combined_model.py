@@ -216,8 +216,8 @@ class CombinedModel:
         self.key_qvel = _stack([_vector(key, "qvel", np.zeros(self.nv)) for key in keys], self.nv)
         self.key_ctrl = _stack([_vector(key, "ctrl", np.zeros(self.nu)) for key in keys], self.nu)
         self.key_qpos = _stack([_vector(key, "qpos", self.qpos0) for key in keys], self.nq)
-        turning = self.jnt_type <= _BALL
-        firsts = (self.jnt_qposadr + np.where(self.jnt_type == _FREE, 3, 0))[turning]
+        has_quaternion = self.jnt_type <= _BALL
+        firsts = (self.jnt_qposadr + np.where(self.jnt_type == _FREE, 3, 0))[has_quaternion]
         _normalize(self.key_qpos, firsts[:, None] + np.arange(4))
 
     # --- forces ---------------------------------------------------------------------------------------
@@ -297,9 +297,9 @@ def _normalize(rows: Array, places: Indices) -> None:
     """Normalize the quaternions in some places of each row.  MuJoCo itself does it, so that they are rounded alike."""
     mujoco = mujoco_import.load()
     for row in rows:
-        turned = places[(row[places] != _NO_ROTATION).any(axis=1)]
-        for first in range(0, len(turned), _CHUNK):
-            chunk = turned[first : first + _CHUNK]
+        rotated = places[(row[places] != _NO_ROTATION).any(axis=1)]
+        for first in range(0, len(rotated), _CHUNK):
+            chunk = rotated[first : first + _CHUNK]
             numbers = " ".join(map(repr, row[chunk].ravel().tolist()))
             text = f"<mujoco><worldbody>{_BALL_BODY * len(chunk)}</worldbody>"
             text += f'<keyframe><key qpos="{numbers}"/></keyframe></mujoco>'

@@ -210,7 +210,7 @@ class JointPrimReader:
     # --- generic joints -------------------------------------------------------------------------------
 
     def _fit(self, joint: StagePrim, found: Values) -> str:
-        """Turn a generic joint so that its free axes are those of a kind of joint; returns the schema."""
+        """Rotate a generic joint so that its free axes are those of a kind of joint; returns the schema."""
         moving = free_axes(found)
         if len(moving) > 1 and _find_permutation(moving) is None:
             self.report("US106.axes", self.index.node(joint), name=joint.title, axes=", ".join(moving))

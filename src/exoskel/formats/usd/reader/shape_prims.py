@@ -37,7 +37,7 @@ _TO_Z: dict[str, Array] = {
     "Y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
     "Z": np.eye(3),
 }
-"""The rotations that turn z to the axis of a primitive."""
+"""The rotations from z to the axis of a primitive."""
 
 
 class PlacedGeometry(Struct):
