@@ -105,7 +105,7 @@ _UNSUPPORTED = (
     Topic(
         "MJ201",
         "Not part of the scene",
-        "A scene contains bodies, joints, shapes and actuators. Cameras, lights, sensors and textures are ignored.",
+        "Sensors, textures, skins, custom data and visual settings have no counterpart in a scene.",
         info("MJ201", "<{tag}>{name} is ignored: {what} not part of the scene"),
     ),
     Topic(

@@ -190,7 +190,7 @@ _MODELS = (
         "SD034",
         "Depth of nested models",
         "Models may be nested, also by including files, up to a limit.",
-        error("SD034", "model '{name}' is nested deeper than {most} levels, the limit; it is ignored"),
+        error("SD034", "model '{name}' is nested deeper than the limit of {most} levels; it is ignored"),
     ),
     Topic(
         "SD040",
@@ -208,9 +208,7 @@ _MODELS = (
         error("SD040.config", "{file} is not well-formed: {reason}; model.sdf is read instead"),
         error("SD040.empty", "'{uri}' contains no model; it is ignored"),
         error("SD040.deep", "'{uri}' is included more than {most} levels deep; it is ignored"),
-        error(
-            "SD040.many", "with '{uri}', the included files have more than {most} elements, the limit; it is ignored"
-        ),
+        error("SD040.many", "'{uri}' is ignored: with it, the included files exceed the limit of {most} elements"),
         warning("SD040.several", "'{uri}' contains several models; the first is used"),
     ),
     Topic(

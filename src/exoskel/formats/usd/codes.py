@@ -80,7 +80,7 @@ _READ = (
         "Meshes",
         "The face counts and indices of a mesh must match its points. USD may approximate a mesh that collides.",
         error("US105.mesh", "mesh '{name}' has no faces that match its points; it is not read"),
-        warning("US105.approximation", "the mesh collides as '{name}' in USD; its triangles are read"),
+        warning("US105.approximation", "USD approximates the mesh as '{name}' for collisions; its triangles are read"),
     ),
     Topic(
         "US106",

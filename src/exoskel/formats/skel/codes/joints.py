@@ -93,8 +93,8 @@ TOPICS = (
     Topic(
         "SK077",
         "Joint axis",
-        "Revolute, prismatic, screw and universal joints rotate about or slide along an axis of unit length. By DART's "
-        "old wiki, an `axis` without `xyz` is 1 0 0, which DART never implemented.",
+        "Revolute, prismatic, screw and universal joints rotate about or slide along an axis of unit length. In DART's "
+        "old wiki, an `axis` without `xyz` is 1 0 0; DART never implemented this.",
         error(
             "SK077.missing",
             "the {kind} joint has no <{element}>; {fallback} is used",
@@ -266,8 +266,8 @@ TOPICS = (
         "SK089",
         "Limits not enforced by DART",
         "DART stores position and velocity limits, and enforces them only if a program enables this for a "
-        "joint. Reading `written` enforces the limits; reading `dart` stores them. A servo is an exception: in both "
-        "readings, and in DART, it stops at the limits.",
+        "joint. The reading `written` enforces the limits; the reading `dart` only stores them. A servo is an "
+        "exception: in both readings, and in DART, it stops at the limits.",
         info("SK089", "joint '{joint}' has {kinds} limits", "", "does not enforce them by default"),
         info("SK089.servo", "joint '{joint}' has {kinds} limits", "", "the servo stops at them"),
     ),

@@ -262,8 +262,8 @@ TOPICS = (
     Topic(
         "X810",
         "Parameter out of range",
-        "Exoskel ignores the parameter. ODE ignores only `FMax` and `FudgeFactor` out of range, and uses any value of "
-        "other parameters. The dialect `pyode` does the same.",
+        "The parameter is ignored. ODE ignores only invalid values of `FMax` and `FudgeFactor`, and uses any value of "
+        "other parameters. The dialect `pyode` does the same as ODE.",
         message_with_severities("X810", "E/W", "{name} is {value}, but must be {range}; it is ignored"),
         message_with_severities("X810.kept", "E/W", "{name} is {value}, but should be {range}"),
     ),

@@ -49,7 +49,7 @@ TOPICS = (
     Topic(
         "X106",
         "Namespace",
-        "XODE elements have no namespace. The elements are read as if they had no namespace.",
+        "XODE elements have no namespace. The namespace is ignored.",
         message_with_severities("X106", "E/W", "<{element}> is in the namespace '{namespace}'", "remove the namespace"),
     ),
     Topic(
