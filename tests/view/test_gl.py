@@ -167,7 +167,7 @@ import pickle
 pickle.load(sys.stdin.buffer)
 send(sys.stdout.buffer, IMAGE, b"")
 pickle.load(sys.stdin.buffer)
-send(sys.stdout.buffer, IMAGE, b"")
+send(sys.stdout.buffer, IMAGE, bytes(64 * 48 * 3))
 os.abort()
 """
 
@@ -184,7 +184,7 @@ def test_a_failing_driver_falls_back_to_software(
     assert drawn.renderer == "software" and reason in drawn.reason
     assert Image.open(tmp_path / "a.gif").n_frames == 3  # type: ignore[attr-defined]
     with pytest.raises(ExoskelError, match="MuJoCo cannot render here"):
-        render(load_text(FALLING), tmp_path / "a.png", size=(64, 48), renderer="mujoco")
+        render(load_text(FALLING), tmp_path / "b.gif", size=(64, 48), time=0.2, rate=10, renderer="mujoco")
 
 
 @pytest.fixture

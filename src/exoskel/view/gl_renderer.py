@@ -3,7 +3,7 @@
 It runs in a child process, which reads pickled requests from standard input and writes replies.  A driver that is
 missing, crashes or hangs raises NoRendererError here.
 
-The MuJoCo model of a scene has no masses and no collisions; its bodies are `mocap` bodies.  The scene is centred,
+The MuJoCo model of a scene has no masses and no collisions.  The scene is centred,
 rotated so that z is up, and scaled to one metre, so that light, shadow and fog are the same for all scenes.
 """
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.source.child_process import ChildFailedError, ChildProcess
-from exoskel.source.surface import Surface
+from exoskel.source.surface import SEGMENTS, Surface
 from exoskel.spatial import Array
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, light_directions
@@ -39,8 +39,9 @@ _SHADOWS = 4096
 """The side of the shadow map, in cells."""
 _MAX_PIXELS = 8192
 """The longest side of an OpenGL image."""
-_TESSELLATION = (64, 32)
-"""Slices and stacks of round shapes."""
+_SLICES = {SEGMENTS: 64, SEGMENTS // 2: 16}
+_FEWEST_SLICES = 12
+"""Slices of round shapes by the segments of surfaces.  There are half as many stacks."""
 _SKY_SIDE, _GRID_SIDE = 512, 2048
 _FOG = (0.75, 4.5)
 """Where fog begins and ends behind the centre of the scene, in sizes of the scene."""
@@ -68,6 +69,8 @@ class RenderJob(Struct):
     lighting: Lighting
     width: int
     height: int
+    segments: int
+    """Segments of circles in surfaces: fewer in scenes of very many shapes."""
 
     @property
     def supersampling(self) -> int:
@@ -81,7 +84,11 @@ class RenderJob(Struct):
 
 
 def compile_model(job: RenderJob) -> Any:
-    """Compile the model, with one mocap body for each body of the scene and each point of a skin, as in frames."""
+    """Compile the model: the ground, then the geoms of all batches in order.
+
+    All geoms belong to the world and are placed frame by frame: MuJoCo's time to add a body grows with their number.
+    Only the bones of skins are bodies.
+    """
     import mujoco
 
     spec = mujoco.MjSpec()
@@ -90,19 +97,26 @@ def compile_model(job: RenderJob) -> Any:
     _add_backdrop(mujoco, spec, job)
     _add_lights(mujoco, spec, job)
     spec.add_material(name="plain", specular=_SHINE, shininess=_SHARPNESS)
-    bodies = [spec.worldbody.add_body(name=_row_name(row), mocap=True) for row in range(len(job.rest))]
     for number, batch in enumerate(job.batches):
-        _add_batch(mujoco, spec, bodies, job, batch, f"mesh_{number}")
+        _add_batch(mujoco, spec, job, batch, f"mesh_{number}")
+    for row in _bones(job).tolist():
+        spec.worldbody.add_body(name=_row_name(row), mocap=True)
     for skin in job.skins:
         _add_skin(spec, job, skin)
     return spec.compile()
+
+
+def _bones(job: RenderJob) -> NDArray[np.intp]:
+    """The rows of a frame that move the points of skins, which are the bodies of the model, in order."""
+    return np.unique(np.concatenate([np.zeros(0, np.intp), *(skin.rows for skin in job.skins)]))
 
 
 def _set_quality(spec: Any, job: RenderJob) -> None:
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = job.supersampling * job.width, job.supersampling * job.height
     visual.quality.shadowsize, visual.quality.offsamples = _SHADOWS, 0
-    visual.quality.numslices, visual.quality.numstacks = _TESSELLATION
+    slices = _SLICES.get(job.segments, _FEWEST_SLICES)
+    visual.quality.numslices, visual.quality.numstacks = slices, slices // 2
     visual.headlight.ambient = [_AMBIENT] * 3
     visual.headlight.diffuse = [_HEADLIGHT] * 3
     visual.headlight.specular = [0.05] * 3
@@ -198,12 +212,11 @@ def _bytes(colors: Array) -> NDArray[np.uint8]:
 # --- shapes -------------------------------------------------------------------------------------------
 
 
-def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch: InstanceBatch, name: str) -> None:
+def _add_batch(mujoco: Any, spec: Any, job: RenderJob, batch: InstanceBatch, name: str) -> None:
     primitive = _KINDS.get(batch.name.split("_")[0])
     material = "plain" if batch.image is None else _add_image(mujoco, spec, f"image_{name}", batch.image)
     mesh_names: dict[tuple[float, ...], str] = {}
-    columns = zip(batch.bodies.tolist(), batch.local.astype(float), batch.scales, batch.colors, strict=True)
-    for body, local, scale, color in columns:
+    for local, scale, color in zip(batch.local.astype(float), batch.scales, batch.colors, strict=True):
         options: dict[str, Any] = {
             "pos": (local[:3] / job.size).tolist(),
             "quat": local[3:].tolist(),
@@ -227,7 +240,7 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
                 both = not batch.is_plane and _is_open(batch.surface)
                 _add_mesh(mujoco, spec, mesh_names[key], batch.surface, scale / job.size, both_sides=both)
             options |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": mesh_names[key]}
-        bodies[body].add_geom(**options)
+        spec.worldbody.add_geom(**options)
 
 
 def _add_image(mujoco: Any, spec: Any, name: str, image: NDArray[np.uint8]) -> str:
@@ -300,13 +313,28 @@ def _is_open(surface: Surface) -> bool:
 # --- moving -------------------------------------------------------------------------------------------
 
 
-def place(job: RenderJob, data: Any, poses: PoseRows) -> None:
-    """Move the bodies to the poses of a frame."""
+def place_bones(job: RenderJob, data: Any, poses: PoseRows) -> None:
+    """Move the bones of skins to the poses of a frame, before MuJoCo's kinematics."""
+    placed = _placed(job, poses)[_bones(job)]
+    data.mocap_pos[:], data.mocap_quat[:] = placed[:, :3], placed[:, 3:]
+
+
+def place_geoms(job: RenderJob, model: Any, data: Any, poses: PoseRows) -> None:
+    """Move the geoms to the poses of a frame, after MuJoCo's kinematics; the ground, the first one, stays."""
+    rows = np.concatenate([np.zeros(0, np.intp), *(batch.bodies for batch in job.batches)])
+    # Compiled poses: MuJoCo moves meshes to their centres and principal axes.
+    local = np.concatenate([model.geom_pos[1:], model.geom_quat[1:]], axis=1)
+    positions, rotations = compose_poses(_placed(job, poses)[rows], local)
+    data.geom_xpos[1:] = positions
+    data.geom_xmat[1:] = spatial.quaternion_matrix(rotations).reshape(-1, 9)
+
+
+def _placed(job: RenderJob, poses: PoseRows) -> Array:
+    """The rows of a frame in the model."""
     inner = poses.astype(np.float64)
     outer = np.zeros_like(inner)
     outer[:, 3:] = spatial.quaternion(job.frame)
-    data.mocap_pos[:] = job.to_model(inner[:, :3])
-    data.mocap_quat[:] = compose_poses(outer, inner)[1]
+    return np.concatenate([job.to_model(inner[:, :3]), compose_poses(outer, inner)[1]], axis=1)
 
 
 def set_camera(job: RenderJob, scene: Any) -> None:
@@ -361,33 +389,39 @@ class GlRenderer:
             lighting=lighting,
             width=width,
             height=height,
+            segments=render_scene.segments,
         )
         self._lock = Lock()
-        self._worker = _start_worker(pickle.dumps(job), pickle.dumps(render_scene.initial.astype(np.float32)))
+        self._first = pickle.dumps(render_scene.initial.astype(np.float32))
+        self._worker, self._first_image = _start_worker(pickle.dumps(job), self._first)
 
     def draw(self, poses: PoseRows) -> Image:
         """Render an image, `(height, width, 3)`, of a frame."""
-        with self._lock:
-            content = self._worker.request(pickle.dumps(poses))
+        request = pickle.dumps(poses)
+        if request == self._first:
+            content = self._first_image
+        else:
+            with self._lock:
+                content = self._worker.request(request)
         return np.frombuffer(content, dtype=np.uint8).reshape(self.height, self.width, 3)
 
     def close(self) -> None:
         self._worker.close()
 
 
-def _start_worker(job: bytes, poses: bytes) -> _Worker:
-    """Start a worker and render a first image to check that it works."""
+def _start_worker(job: bytes, poses: bytes) -> tuple[_Worker, bytes]:
+    """Start a worker and render a first image, which shows that it works."""
     reasons: list[str] = []
     for system in systems(os.environ):
         worker = _Worker(system)
         try:
             worker.request(job)
-            worker.request(poses)
+            image = worker.request(poses)
         except NoRendererError as error:
             worker.close()
             reasons.append(f"{system.upper() or 'OpenGL'}: {error}")
         else:
-            return worker
+            return worker, image
     raise NoRendererError("; ".join(reasons) or f"{VARIABLE} disables it")
 
 
@@ -466,8 +500,9 @@ class _OffscreenRenderer:
         self._renderer: Any = mujoco.Renderer(self._model, height, width, max_geom=self._model.ngeom + 100)
 
     def draw(self, poses: PoseRows) -> bytes:
-        place(self._job, self._data, poses)
+        place_bones(self._job, self._data, poses)
         self._mujoco.mj_kinematics(self._model, self._data)
+        place_geoms(self._job, self._model, self._data, poses)
         self._mujoco.mj_camlight(self._model, self._data)
         self._renderer.update_scene(self._data)
         scene = self._renderer.scene

@@ -141,8 +141,9 @@ class RenderScene:
         self.is_static = np.array([_is_static(model) for model in world.models for _ in model.bodies], dtype=bool)
         self.missing_meshes: list[MissingMesh] = []
         self.floor_heights: list[float] = []
-        segments = _segments(sum(len(body.shapes) for body in self.bodies))
-        self._surfaces = Surfaces(files=TexturedMeshFiles(), segments=segments)
+        self.segments = _segments(sum(len(body.shapes) for body in self.bodies))
+        """Segments of circles in surfaces."""
+        self._surfaces = Surfaces(files=TexturedMeshFiles(), segments=self.segments)
         self._builders: dict[tuple[str, int, int, bool], _BatchBuilder] = {}
         with garbage_collection_paused():
             self._fill()
