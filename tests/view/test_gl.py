@@ -16,7 +16,8 @@ import exoskel
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.shape import Ball, Geometry, kind_of
 from exoskel.source import child_process
-from exoskel.view import gl_renderer
+from exoskel.source.surface import SEGMENTS
+from exoskel.view import gl_model, gl_renderer
 from exoskel.view.camera import look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError, systems
 from exoskel.view.lighting import DARK, LIGHT, Lighting
@@ -229,3 +230,29 @@ def test_the_software_renderer_starts_no_process(tmp_path: Path, monkeypatch: py
 )
 def test_the_environment_selects_the_opengl_systems(named: str, tried: list[str]) -> None:
     assert systems({"MUJOCO_GL": named}) == tried
+
+
+def test_the_image_that_checks_the_driver_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    requests: list[bytes] = []
+    request = gl_renderer._Worker.request
+
+    def counted(worker: gl_renderer._Worker, message: bytes) -> bytes:
+        requests.append(message)
+        return request(worker, message)
+
+    monkeypatch.setattr(gl_renderer._Worker, "request", counted)
+    try:
+        render(load_text(FALLING), tmp_path / "a.png", size=(64, 48), renderer="mujoco")
+    except ExoskelError as error:
+        pytest.skip(f"MuJoCo cannot render here: {error}")
+    assert len(requests) == 2  # the job and one image
+
+
+def test_round_shapes_have_fewer_slices_in_scenes_of_many() -> None:
+    job = {"batches": [], "skins": [], "rest": np.zeros((0, 7)), "frame": np.eye(3), "middle": np.zeros(3), "size": 1.0}
+    job |= {"ground": 0.0, "camera": look_at(np.zeros((1, 3)), (0.0, 0.0, 1.0), preset="default", aspect=1.0)}
+    slices = [
+        gl_model.compile_model(gl_model.RenderJob(**job, lighting=LIGHT, width=8, height=8, segments=segments))
+        for segments in (SEGMENTS, SEGMENTS // 2, SEGMENTS // 4)
+    ]
+    assert [model.vis.quality.numslices for model in slices] == [64, 16, 12]

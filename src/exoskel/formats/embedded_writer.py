@@ -126,6 +126,7 @@ class EmbeddedWriter:
         self.fields: list[EmbeddedField] = []
         self.has_changed = False
         """Whether the document holds anything that the format's writer did not put there."""
+        self.placeholders = 0
         self.moved: set[int] = set()
         """Bodies, by id, whose poses in the format are those of the initial state."""
         if embedding.states_initial_poses:
@@ -141,6 +142,7 @@ class EmbeddedWriter:
                 self._embed_item(item, container, name)
         for element in list(items.root.iter()):
             if element.placeholder:
+                self.placeholders += 1
                 self._add(element, EmbeddedElement(EmbeddedTag.PLACEHOLDER))
         for world in items.scene.worlds:
             self._embed_grouping(world)

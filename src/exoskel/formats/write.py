@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import Severity
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
-from exoskel.formats.embedded_writer import EmbeddedField, EmbeddedWriter, WrittenItems
+from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
 from exoskel.formats.interface import CATALOGUE, Dialect, ReadOptions
 from exoskel.scene.edit_tracking import no_edits
@@ -18,12 +18,12 @@ from exoskel.scene.item import Item
 from exoskel.scene.merge import copy_scene
 from exoskel.scene.shape import Mesh
 from exoskel.scene.validation import require_valid
-from exoskel.scene.world import Scene
+from exoskel.scene.world import Scene, World
 from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
-from exoskel.source.markup import UnwritableError, serialize
+from exoskel.source.markup import Markup, UnwritableError, serialize
 from exoskel.source.numbers import round_markup
 from exoskel.source.output_context import ComposedFile, MeshPaths, OutputContext, Target
 
@@ -52,6 +52,10 @@ class Written(Struct):
     native_only: bool = False
     elements: frozenset[int] = frozenset()
     compiled: object | None = None
+    native_data: bytes = b""
+    """The document before any data was embedded."""
+    placeholders: int = 0
+    """The number of placeholders in it."""
 
 
 def write(
@@ -83,15 +87,42 @@ def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Wri
     written = _write_once(scene, format, output, readings)
     if written.native_only:
         return written
-    for _ in range(_MOST_ROUNDS):
+    for number in range(_MOST_ROUNDS):
         written.reread, written.reread_native = readings.read(written.data, output)
-        again = _write_once(written.reread, format, output.empty_copy(), readings)
+        again_output = output.empty_copy()
+        root = _compose(written.reread, registry.by_name(format), again_output)
+        if number == 0 and _is_surely_stable(scene, written, root):
+            return written
+        again = _write_once(written.reread, format, again_output, readings, root)
         if again.data == written.data:
             return written
         # Rounding: numbers that were decomposed and recombined differ in the last bit.
         written.data = again.data
     written.reread, written.reread_native = readings.read(written.data, output)
     return written
+
+
+def _is_surely_stable(scene: Scene, written: Written, again: Markup) -> bool:
+    """Whether embedding data in `again`, the native document of the scene that was read back, gives the same document.
+
+    This is the common case, and shown without embedding the data again.  If the native documents are the same, what
+    was read back differs from them in just the embedded fields.  They are embedded again unless rounding makes a
+    small difference vanish.
+    """
+    preserved, reread = written.preserved, written.reread
+    if preserved.comments or preserved.has_other_data or len(reread.diagnostics) != len(written.native.diagnostics):
+        return False
+    if any(not one.field or one.field == "geometry" or one.error <= 2 * TOLERANCE for one in written.embedded):
+        return False
+    if [_groups(world) for world in scene.worlds] != [_groups(world) for world in reread.worlds]:
+        return False
+    is_same = serialize(again).encode() == written.native_data
+    return is_same and sum(element.placeholder for element in again.iter()) == written.placeholders
+
+
+def _groups(world: World) -> list[tuple[object, ...]]:
+    """The models of a world as they are described by embedded data."""
+    return [(m.name, m.static, m.pose, [b.name for b in m.bodies], [j.name for j in m.joints]) for m in world.models]
 
 
 class _Readings:
@@ -127,21 +158,31 @@ class _Readings:
 _Both = tuple[Scene, Scene]
 
 
-def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Readings) -> Written:
+def _compose(scene: Scene, chosen: registry.Format, output: OutputContext) -> Markup:
+    """Write the native document of a scene, without embedded data."""
+    root = chosen.writer()(scene, output)
+    if output.given_numbers is not None:
+        round_markup(root, output.given_numbers)
+    return root
+
+
+def _write_once(
+    scene: Scene, format: str, output: OutputContext, readings: _Readings, root: Markup | None = None
+) -> Written:
+    """Write a scene and embed what its native document lacks; `root` is that document, if it is known."""
     chosen = registry.by_name(format)
     capabilities = chosen.capabilities()
     output.resolves_model_uris = capabilities.resolves_model_uris
     _record_lost_textures(scene, output, reads_files=capabilities.reads_mesh_textures)
     if capabilities.compose is not None:
         return _native_only(capabilities.compose(scene, output), output, PreservedData())
-    root = chosen.writer()(scene, output)
-    if output.given_numbers is not None:
-        round_markup(root, output.given_numbers)
+    if root is None:
+        root = _compose(scene, chosen, output)
     embedding = chosen.embedding
     preserved = PreservedData()
     if embedding is None:
         preserved = preserve_comments(root, scene, is_part=output.is_part)
-    data = serialize(root).encode()
+    data = native_data = serialize(root).encode()
     native, _ = readings.read(data, output)
     _require_worlds(scene, native, chosen.label)
     items = WrittenItems(scene, native, root, has_all_elements=embedding is not None)
@@ -169,6 +210,8 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
         reread=native,
         reread_native=native,
         elements=elements,
+        native_data=native_data,
+        placeholders=writer.placeholders,
     )
 
 

@@ -272,6 +272,8 @@ def clip_to_single(prim: Prim) -> Iterator[tuple[str, float]]:
             continue
         if type(numbers) is float and abs(numbers) <= MAX_SINGLE:
             continue
+        if type(numbers) is tuple and all(type(one) is float and abs(one) <= MAX_SINGLE for one in numbers):
+            continue
         found = np.asarray(numbers, dtype=np.float64)
         beyond = np.isfinite(found) & (np.abs(found) > MAX_SINGLE)
         if beyond.any():
