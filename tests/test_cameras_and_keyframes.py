@@ -210,3 +210,54 @@ def test_keyframes_of_static_models_are_in_the_initial_state() -> None:
     world = World()
     world.add_model("fixed", static=True).add_body("a", joint="revolute", axis=(0, 0, 1), position=1.0)
     assert world.add_keyframe("k").joints == () and Keyframe("x").positions(world.models) == (1.0,)
+
+
+KEYFRAME = """<mujoco>
+<worldbody>
+<body name="b"><joint name="j"/><joint name="k" axis="1 0 0"/><geom size=".1"/></body>
+<body name="m" mocap="true"><geom size=".1"/></body>
+</worldbody>
+<actuator><motor joint="j"/><motor joint="k"/><intvelocity joint="j" actrange="-1 1"/><intvelocity joint="k" actrange="-1 1"/></actuator>
+<keyframe>
+<key name="home" {}/>
+</keyframe>
+</mujoco>"""
+
+
+def keyframe_problems(text: str) -> list[exoskel.Diagnostic]:
+    found = exoskel.load(KEYFRAME.format(text)).diagnostics
+    return [one for one in found if one.code == "MJ311" or one.key == "MJ106.keyframe"]
+
+
+@pytest.mark.parametrize("name", ["time", "qpos", "qvel", "act", "ctrl", "mpos", "mquat"])
+@pytest.mark.parametrize("number", ["nan", "-inf", "NaN"])
+def test_a_number_of_a_keyframe_that_is_not_finite_is_reported_and_ignored(name: str, number: str) -> None:
+    text = KEYFRAME.format(f'{name}="{number}"')
+    (problem,) = keyframe_problems(f'{name}="{number}"')
+    assert (problem.code, problem.severity, problem.line) == ("MJ311", "error", 8)
+    assert f"the {name} of keyframe 'home' contains {number}" in problem.message
+    scene = exoskel.load(text)
+    assert [one.name for one in scene.world.keyframes] == ["home"] and not exoskel.check(scene.world)
+    exoskel.convert(text, None, to="sdf")
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "expected"),
+    [("qpos", "0.5", 2), ("qvel", "1", 2), ("act", "1", 2), ("ctrl", "1 2 3", 4), ("mpos", "1 2", 3), ("mquat", "1", 4)],
+)
+def test_too_few_numbers_of_a_keyframe_are_reported(name: str, numbers: str, expected: int) -> None:
+    (problem,) = keyframe_problems(f'{name}="{numbers}"')
+    assert (problem.severity, problem.line) == ("warning", 8)
+    assert f"the {name} of keyframe 'home' has too few numbers: {len(numbers.split())}, {expected}" in problem.message
+
+
+@pytest.mark.parametrize("name", ["qpos", "qvel", "act", "ctrl", "mpos", "mquat"])
+def test_too_many_numbers_of_a_keyframe_are_reported_at_its_line(name: str) -> None:
+    (problem,) = keyframe_problems(f'{name}="1 2 3 4 5"')
+    assert (problem.key, problem.line) == ("MJ106.keyframe", 8)
+    assert f"the {name} of keyframe 'home' has too many numbers: 5, " in problem.message
+
+
+def test_complete_keyframes_are_not_reported() -> None:
+    assert not keyframe_problems('time="1" qpos="1 2" qvel="1 2" act="0 0" ctrl="0 0 0 0" mpos="1 2 3" mquat="1 0 0 0"')
+    assert not keyframe_problems('qpos=""')

@@ -74,6 +74,11 @@ _DOCUMENT = (
             "MuJoCo cannot compile the document: it needs more than {limit} of memory",
             "simplify the document",
         ),
+        error(
+            "MJ106.keyframe",
+            "MuJoCo cannot compile the document: the {name} of keyframe {keyframe} has too many numbers: {count}, "
+            "{expected} expected",
+        ),
         warning("MJ106.warning", "MuJoCo warns: {reason}"),
     ),
     Topic(
@@ -184,6 +189,23 @@ _SURFACES = (
         "Many keyframes",
         "A file may state many keyframes in few characters. At most a million numbers are read.",
         warning("MJ310", "{count} keyframes have more than a million numbers; the first {most} are read"),
+    ),
+    Topic(
+        "MJ311",
+        "Numbers of a keyframe",
+        "A keyframe states a number for each coordinate of the document. MuJoCo completes a list that is too short "
+        "with the default state, and ignores the poses of mocap bodies if one is missing.",
+        error("MJ311", "the {name} of keyframe {keyframe} contains {found}: expected finite numbers; it is ignored"),
+        warning(
+            "MJ311.few",
+            "the {name} of keyframe {keyframe} has too few numbers: {count}, {expected} expected; defaults follow",
+            "state all numbers",
+        ),
+        warning(
+            "MJ311.mocap",
+            "the {name} of keyframe {keyframe} has too few numbers: {count}, {expected} expected; MuJoCo ignores it",
+            "state all numbers",
+        ),
     ),
 )
 

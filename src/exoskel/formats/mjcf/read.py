@@ -17,6 +17,7 @@ from exoskel.formats.mjcf.collision_filter import read_collision_filter
 from exoskel.formats.mjcf.file_writer import KEY, OTHER_KEY
 from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.names import GENERATED
+from exoskel.formats.mjcf.reader import keyframes
 from exoskel.formats.mjcf.reader.actuators import ActuatorReader
 from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags, transforms
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
@@ -66,8 +67,10 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
         except MalformedError as problem:  # a limit that only the expanded document exceeds
             report_malformed(problem, collector, _ROOT_CODES)
             return out
+        keyframes.remove_invalid_numbers(prepared, collector)
         compiled = compile(prepared, collector, options.limits.seconds)
         if compiled is not None:
+            keyframes.report_short_lists(prepared, compiled.model, collector)
             out.compiled = compiled
             if options.on_compiled is not None:
                 options.on_compiled(compiled.model)

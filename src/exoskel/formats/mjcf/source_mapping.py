@@ -296,8 +296,11 @@ def _classes_of(document: Document, node: int) -> list[str]:
 SOURCE_MAPPING = SourceMapping(
     SceneFieldTable(ROWS),
     DiagnosticEffects(
-        ignored=("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent"),
-        used=("MJ105", "MJ107", "MJ109", "MJ307.hfield"),
+        ignored=(
+            *("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ311", "MJ311.mocap"),
+            *("MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent"),
+        ),
+        used=("MJ105", "MJ107", "MJ109", "MJ307.hfield", "MJ311.few"),
         lossless=("MJ106.warning",),
         attributes={
             "MJ308": ("contype", "conaffinity"),

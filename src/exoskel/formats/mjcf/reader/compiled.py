@@ -23,6 +23,7 @@ from exoskel.formats.mjcf.reader.compiler import (
     compile_document,
 )
 from exoskel.formats.mjcf.reader.document_parts import split
+from exoskel.formats.mjcf.reader.keyframes import report_long_list
 from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 from exoskel.spatial import Array
 
@@ -206,6 +207,8 @@ _CLASSES = ("class", "childclass")
 
 def report_rejection(problem: str, prepared: PreparedDocument, collector: Collector) -> None:
     """Report an error of MuJoCo's compiler at the element that it names."""
+    if report_long_list(problem, prepared, collector):
+        return
     lines = _LINE.findall(problem)
     line = int(lines[-1]) if lines else 0
     node = prepared.node(line)
