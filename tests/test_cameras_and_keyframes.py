@@ -243,7 +243,14 @@ def test_a_number_of_a_keyframe_that_is_not_finite_is_reported_and_ignored(name:
 
 @pytest.mark.parametrize(
     ("name", "numbers", "expected"),
-    [("qpos", "0.5", 2), ("qvel", "1", 2), ("act", "1", 2), ("ctrl", "1 2 3", 4), ("mpos", "1 2", 3), ("mquat", "1", 4)],
+    [
+        ("qpos", "0.5", 2),
+        ("qvel", "1", 2),
+        ("act", "1", 2),
+        ("ctrl", "1 2 3", 4),
+        ("mpos", "1 2", 3),
+        ("mquat", "1", 4),
+    ],
 )
 def test_too_few_numbers_of_a_keyframe_are_reported(name: str, numbers: str, expected: int) -> None:
     (problem,) = keyframe_problems(f'{name}="{numbers}"')

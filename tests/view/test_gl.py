@@ -17,7 +17,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.scene.shape import Ball, Geometry, kind_of
 from exoskel.source import child_process
 from exoskel.source.surface import SEGMENTS
-from exoskel.view import gl_model, gl_renderer
+from exoskel.view import gl_renderer
 from exoskel.view.camera import look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError, systems
 from exoskel.view.lighting import DARK, LIGHT, Lighting
@@ -232,7 +232,9 @@ def test_the_environment_selects_the_opengl_systems(named: str, tried: list[str]
     assert systems({"MUJOCO_GL": named}) == tried
 
 
-def test_the_image_that_checks_the_driver_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_image_that_checks_the_driver_is_not_rendered_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     requests: list[bytes] = []
     request = gl_renderer._Worker.request
 
@@ -252,7 +254,7 @@ def test_round_shapes_have_fewer_slices_in_scenes_of_many() -> None:
     job = {"batches": [], "skins": [], "rest": np.zeros((0, 7)), "frame": np.eye(3), "middle": np.zeros(3), "size": 1.0}
     job |= {"ground": 0.0, "camera": look_at(np.zeros((1, 3)), (0.0, 0.0, 1.0), preset="default", aspect=1.0)}
     slices = [
-        gl_model.compile_model(gl_model.RenderJob(**job, lighting=LIGHT, width=8, height=8, segments=segments))
+        gl_renderer.compile_model(gl_renderer.RenderJob(**job, lighting=LIGHT, width=8, height=8, segments=segments))
         for segments in (SEGMENTS, SEGMENTS // 2, SEGMENTS // 4)
     ]
     assert [model.vis.quality.numslices for model in slices] == [64, 16, 12]
