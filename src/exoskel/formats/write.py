@@ -12,7 +12,7 @@ from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
-from exoskel.formats.interface import CATALOGUE, Dialect, ReadOptions
+from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
 from exoskel.scene.merge import copy_scene
@@ -158,7 +158,7 @@ class _Readings:
 _Both = tuple[Scene, Scene]
 
 
-def _compose(scene: Scene, chosen: registry.Format, output: OutputContext) -> Markup:
+def _compose(scene: Scene, chosen: Format, output: OutputContext) -> Markup:
     """Write the native document of a scene, without embedded data."""
     root = chosen.writer()(scene, output)
     if output.given_numbers is not None:
