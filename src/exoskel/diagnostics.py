@@ -172,6 +172,12 @@ class Catalogue:
     def __getitem__(self, key: str) -> Message:
         return self.messages[key]
 
+    def exception_text(self, key: str, **details: object) -> str:
+        """A message with its hint and code, for an exception."""
+        message = self.messages[key]
+        text = message.text.format(**{name: format_detail(value) for name, value in details.items()})
+        return f"{text}{f'; {message.hint}' if message.hint else ''} ({message.code})"
+
 
 class Diagnostic(Struct, frozen=True):
     """One message about one place in a file.  `reader_note` states what the original reader does; often empty."""

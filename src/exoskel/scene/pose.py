@@ -150,6 +150,12 @@ class Pose(CheckedValue, frozen=True, gc=False):
 IDENTITY = Pose()
 
 
+def vector_from_array(values: ArrayLike) -> Vector:
+    """Three numbers, such as a row of an array, as a vector of the scene."""
+    x, y, z = np.asarray(values, dtype=np.float64).tolist()
+    return (x, y, z)
+
+
 def poses_from_matrices(transforms: Array) -> list[Pose]:
     """The poses of many 4x4 transforms; rotations other than the identity become quaternions."""
     positions = spatial.without_noise(transforms[:, :3, 3]).tolist()

@@ -20,14 +20,14 @@ from exoskel.engines.interface import Contact
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import plane_frames
-from exoskel.scene.pose import pose_matrices
+from exoskel.scene.pose import pose_matrices, vector_from_array
 from exoskel.scene.shape import Sphere
 from exoskel.scene.summary import moments
 from exoskel.scene.world import World
 from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
 from exoskel.view import lighting
-from exoskel.view.camera import Camera, frame_of, look_at, vector
+from exoskel.view.camera import Camera, frame_of, look_at
 from exoskel.view.lighting import light_directions, srgb_to_linear
 from exoskel.view.render_scene import (
     COLLISION,
@@ -325,7 +325,7 @@ class BrowserScene:
             fade_from="origin",
             shadow_opacity=0.35,
             # Slightly lower, so that flat objects on the ground do not flicker.
-            position=vector(
+            position=vector_from_array(
                 self.placement.on_page(middle + (render_scene.ground - 1e-3 * render_scene.size - middle @ up) * up)
             ),
         )
@@ -436,7 +436,7 @@ class BrowserScene:
             label = self.server.scene.add_label(
                 f"{self.root}/{LABELS}/{number}",
                 printable(body if count[body] == 1 else f"{model}/{body}"),
-                position=vector(self.placement.on_page(self.poses[number, :3])),
+                position=vector_from_array(self.placement.on_page(self.poses[number, :3])),
                 font_screen_scale=_LABEL_SCALE,
                 anchor="bottom-center",
             )
@@ -555,4 +555,4 @@ def client_camera(client: Any, placement: ScenePlacement) -> Camera:
     position, target, up = placement.in_world(own.position), placement.in_world(own.look_at), own.up_direction
     distance = float(np.linalg.norm(position - target))
     near, far = distance * 1e-3, max(own.far / placement.scale, 1e3 * distance)
-    return Camera(vector(position), vector(target), vector(up), own.fov, near, far)
+    return Camera(vector_from_array(position), vector_from_array(target), vector_from_array(up), own.fov, near, far)

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.scene.pose import Vector
+from exoskel.scene.pose import Vector, vector_from_array
 from exoskel.spatial import Array
 
 FIELD_OF_VIEW = radians(35.0)
@@ -92,7 +92,7 @@ def look_at(
     deep, wide, _ = np.ptp(points @ frame.T, axis=0).tolist()
     chosen = _SIDE_VIEW if preset == "default" and deep > _LONG * wide else PRESETS[preset]
     direction = spatial.unit(np.array(chosen) @ frame)
-    axes = Camera(vector(direction), (0.0, 0.0, 0.0), up).axes()
+    axes = Camera(vector_from_array(direction), (0.0, 0.0, 0.0), up).axes()
     seen = points @ axes.T
     slope = (
         fill * np.tan(FIELD_OF_VIEW / 2) * (np.array([aspect, 1.0]) if both_sides else min(1.0, aspect) * np.ones(2))
@@ -105,17 +105,14 @@ def look_at(
     target = np.array([*middle, (seen[:, 2].min() + seen[:, 2].max()) / 2]) @ axes
     position = np.array([*middle, height]) @ axes
     distance = float(np.linalg.norm(position - target))
-    return Camera(vector(position), vector(target), up, near=distance * 1e-3, far=50 * (distance + size))
+    return Camera(
+        vector_from_array(position), vector_from_array(target), up, near=distance * 1e-3, far=50 * (distance + size)
+    )
 
 
 def size_of(corners: Array) -> float:
     """The diagonal of the bounding box of points `(n, 3)`, m."""
     return max(float(np.linalg.norm(np.ptp(corners, axis=0))), _SMALLEST)
-
-
-def vector(values: Array) -> Vector:
-    x, y, z = values.tolist()
-    return (x, y, z)
 
 
 def corners_of(low: Array, high: Array) -> Array:

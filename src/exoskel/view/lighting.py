@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from exoskel.scene.pose import Vector
+from exoskel.scene.pose import Vector, vector_from_array
 from exoskel.scene.shape import Color
 from exoskel.spatial import Array
-from exoskel.view.camera import PRESETS, Camera, vector
+from exoskel.view.camera import PRESETS, Camera
 from exoskel.view.rasterizer import Floats
 
 MODELS: tuple[Color, ...] = (
@@ -62,7 +62,7 @@ def light_directions(camera: Camera, frame: Array) -> tuple[Vector, Vector]:
     azimuth = np.arctan2(left, forward) - np.arctan2(aside, ahead)
     c, s = np.cos(azimuth), np.sin(azimuth)
     rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    return vector(rotation @ SUN_DIRECTION), vector(rotation @ FILL_DIRECTION)
+    return vector_from_array(rotation @ SUN_DIRECTION), vector_from_array(rotation @ FILL_DIRECTION)
 
 
 class Lighting(Struct, frozen=True):

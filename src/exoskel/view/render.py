@@ -15,10 +15,11 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.pose import vector_from_array
 from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.simulation import run
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.view.camera import PRESETS, Camera, look_at, vector
+from exoskel.view.camera import PRESETS, Camera, look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.lighting import DARK, LIGHT
 from exoskel.view.render_scene import RenderScene, compact_poses
@@ -214,7 +215,7 @@ def _move_to_origin(
     origin = np.array(placement_for(render_scene.corners()).origin)
     if not origin.any():
         return render_scene, poses, camera
-    position, target = (vector(np.array(point) - origin) for point in (camera.position, camera.target))
+    position, target = (vector_from_array(np.array(point) - origin) for point in (camera.position, camera.target))
     moved = [np.concatenate([pose[:, :3] - origin, pose[:, 3:]], axis=1).astype(np.float32) for pose in poses]
     return render_scene.moved(origin), moved, structs.replace(camera, position=position, target=target)
 

@@ -14,9 +14,9 @@ from msgspec import Struct, structs
 from exoskel import spatial
 from exoskel.scene.cameras import SceneCamera
 from exoskel.scene.item import qualified_name
-from exoskel.scene.pose import Vector, pose_matrices
+from exoskel.scene.pose import Vector, pose_matrices, vector_from_array
 from exoskel.spatial import Array
-from exoskel.view.camera import PRESETS, Camera, frame_of, size_of, vector
+from exoskel.view.camera import PRESETS, Camera, frame_of, size_of
 from exoskel.view.render_scene import RenderScene, grid_cell
 from exoskel.view.skins import PoseRows
 
@@ -46,8 +46,8 @@ class ScenePlacement(Struct, frozen=True):
         position, target = (self.on_page(spatial.array(point)) for point in (camera.position, camera.target))
         return structs.replace(
             camera,
-            position=vector(position),
-            target=vector(target),
+            position=vector_from_array(position),
+            target=vector_from_array(target),
             near=self.scale * camera.near,
             far=self.scale * camera.far,
         )
@@ -69,7 +69,7 @@ def placement_for(corners: Array) -> ScenePlacement:
         return ScenePlacement(scale)
     # A crossing of grid lines, so that the lines stay at round coordinates of the world.
     section = 5.0 * grid_cell(size)
-    return ScenePlacement(scale, vector(np.round(middle / section) * section))
+    return ScenePlacement(scale, vector_from_array(np.round(middle / section) * section))
 
 
 def _is_near(middle: Array, size: float) -> bool:
@@ -120,7 +120,14 @@ def placed_camera(camera: SceneCamera, render_scene: RenderScene, poses: PoseRow
     if camera.orthographic:
         angle = 2.0 * float(np.arctan(camera.field_of_view / (2.0 * distance)))
     look_at = position - distance * back
-    return Camera(vector(position), vector(look_at), vector(up), angle, 1e-3 * distance, 50 * (distance + size))
+    return Camera(
+        vector_from_array(position),
+        vector_from_array(look_at),
+        vector_from_array(up),
+        angle,
+        1e-3 * distance,
+        50 * (distance + size),
+    )
 
 
 def _matrix(poses: PoseRows, body: int) -> Array:

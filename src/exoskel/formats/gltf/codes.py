@@ -5,7 +5,7 @@ GL1nn are errors, GL2nn parts that are written approximately, GL3nn parts that a
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, format_detail, warning
+from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, warning
 from exoskel.fates import Fate
 
 
@@ -152,11 +152,7 @@ CATALOGUE = Catalogue("glTF", (*_ERRORS, *_READ, *_APPROXIMATED, *_DROPPED))
 
 def catalogue_error(key: str, **details: object) -> GltfError:
     """The exception for an error of the catalogue."""
-    message = CATALOGUE[key]
-    hint = f"; {message.hint}" if message.hint else ""
-    return GltfError(
-        f"{message.text.format(**{k: format_detail(v) for k, v in details.items()})}{hint} ({message.code})"
-    )
+    return GltfError(CATALOGUE.exception_text(key, **details))
 
 
 def fate_of(code: str) -> Fate:

@@ -22,14 +22,13 @@ from exoskel.formats.mjcf.reader.actuators import ActuatorReader
 from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags, transforms
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
-from exoskel.formats.mjcf.reader.joint_chains import vector
 from exoskel.formats.mjcf.reader.models import DOCUMENT, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.scene.cameras import LightKind, SceneCamera, SceneLight, TrackingMode
 from exoskel.scene.item import qualified_name
 from exoskel.scene.keyframe import Keyframe, KeyframeJoint
-from exoskel.scene.pose import ZERO, Pose, Vector
+from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
 from exoskel.scene.validation import mark_invalid, world_problems
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document
@@ -89,7 +88,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     reader = MjcfModelReader(compiled, generated, shapes, report, find_screws(compiled))
     world = World(
         name=name,
-        gravity=ZERO if "gravity" in disabled else vector(compiled.model.opt.gravity),
+        gravity=ZERO if "gravity" in disabled else vector_from_array(compiled.model.opt.gravity),
         time_step=_time_step(compiled, report),
         document=DOCUMENT,
         node=0,
@@ -189,8 +188,8 @@ class ViewReader:
         return SceneLight(
             name=self.compiled.lights.name(number),
             body=self._path(int(model.light_bodyid[number])),
-            position=vector(model.light_pos[number]),
-            direction=vector(model.light_dir[number]),
+            position=vector_from_array(model.light_pos[number]),
+            direction=vector_from_array(model.light_dir[number]),
             kind=_LIGHTS[int(model.light_type[number])],
             active=bool(model.light_active[number]),
             casts_shadows=bool(model.light_castshadow[number]),

@@ -6,7 +6,7 @@ are not written.
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, format_detail, info, warning
+from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, info, warning
 from exoskel.fates import Fate
 
 
@@ -316,11 +316,7 @@ CATALOGUE = Catalogue("USD", (*_ERRORS, *_READ, *_APPROXIMATED, *_DROPPED))
 
 def catalogue_error(key: str, **details: object) -> UsdError:
     """The exception for an error of the catalogue."""
-    message = CATALOGUE[key]
-    hint = f"; {message.hint}" if message.hint else ""
-    return UsdError(
-        f"{message.text.format(**{k: format_detail(v) for k, v in details.items()})}{hint} ({message.code})"
-    )
+    return UsdError(CATALOGUE.exception_text(key, **details))
 
 
 def fate_of(code: str) -> Fate:

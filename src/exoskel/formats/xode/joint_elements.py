@@ -15,7 +15,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
-from exoskel.scene.pose import Vector
+from exoskel.scene.pose import Vector, vector_from_array
 from exoskel.source.markup import Markup, UnwritableError, format_number
 from exoskel.source.output_context import OutputContext, loss
 from exoskel.spatial import Array, unit, without_noise
@@ -99,7 +99,7 @@ class XodeJointWriter:
         default = self.places[id(second)][:3, 1]
         if np.abs(np.cross(axes[0], default)).max() < _NUDGE:
             perpendicular = unit(np.cross(axes[0], axes[1]))
-            axes[0] = _vector(np.array(axes[0]) + _NUDGE * perpendicular)
+            axes[0] = vector_from_array(np.array(axes[0]) + _NUDGE * perpendicular)
 
     def _fixed_joint(self, joint: Joint) -> Markup:
         """A fixed joint to the environment, for a body of a static model."""
@@ -137,7 +137,7 @@ class XodeJointWriter:
         # The coordinate is the first link's motion relative to the second's.
         sign = -1.0 if parent_first else 1.0
         units = self.units.get(id(joint)) or list(map(unit, joint.axes))
-        axes = [_vector(without_noise(sign * side @ axis)) for side, axis in zip(sides, units, strict=True)]
+        axes = [vector_from_array(without_noise(sign * side @ axis)) for side, axis in zip(sides, units, strict=True)]
         drives = self._drives(joint)
         if kind in _TWO_AXES and joint.parent is None and not joint.swapped:
             # The environment can only be the second link, so the axes are swapped.
@@ -170,11 +170,6 @@ def _units(joints: Sequence[Joint]) -> dict[int, list[Array]]:
     """The normalised axes of each joint, by the joint's id."""
     units = iter(unit([axis for joint in joints for axis in joint.axes] or np.empty((0, 3))))
     return {id(joint): [next(units) for _ in joint.axes] for joint in joints}
-
-
-def _vector(array: Array) -> Vector:
-    x, y, z = array.tolist()
-    return (x, y, z)
 
 
 def _axis(axis: Vector, drive: Drive) -> Markup:

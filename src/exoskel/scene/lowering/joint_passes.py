@@ -30,7 +30,7 @@ from exoskel.scene.joint import Dof, Joint, JointKind, Mimic
 from exoskel.scene.kinematics import Kinematics, free_twist, plane_frames
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
-from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.pose import Pose, Vector, vector_from_array
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
@@ -191,8 +191,8 @@ def _replace_ball(joint: Joint) -> None:
     second, third = spatial.axis_rotation("y", angles[1]), spatial.axis_rotation("z", angles[2])
     # The angular velocity in the child's axes, as a ball has it, for each of the three rates.
     columns = [(second @ third).T @ _X, third.T @ _Y, np.array(_Z)]
-    joint.positions = _vector(angles)
-    joint.velocities = _vector(np.linalg.lstsq(np.stack(columns, axis=1), spin, rcond=None)[0])
+    joint.positions = vector_from_array(angles)
+    joint.velocities = vector_from_array(np.linalg.lstsq(np.stack(columns, axis=1), spin, rcond=None)[0])
 
 
 def _can_lower(joint: Joint, model: Model, kinds: frozenset[str]) -> bool:
@@ -226,7 +226,7 @@ def _links(joint: Joint) -> list[_Link]:
             return _links_along("prismatic", [_X, _Y, _Z])
         case "free":  # the ball comes last: the translation is in the axes of the parent
             return [*_links_along("prismatic", [_X, _Y, _Z], first=3), _Link("ball", (0, 1, 2))]
-    one, two, normal = (_vector(direction[0]) for direction in plane_frames([joint]))
+    one, two, normal = (vector_from_array(direction[0]) for direction in plane_frames([joint]))
     if joint.kind == "translational2d":
         return _links_along("prismatic", [one, two])
     return [*_links_along("prismatic", [one, two]), *_links_along("revolute", [normal], first=2)]
@@ -399,11 +399,6 @@ def _free_to_chain_velocities(joint: Joint, model: Model) -> Array:
         at_joint = speed + np.cross(spin, here @ own[:3, 3])
         columns.append(np.concatenate([(here @ own[:3, :3]).T @ spin, axes.T @ at_joint]))
     return np.array(columns).T
-
-
-def _vector(array: Array) -> Vector:
-    x, y, z = array.tolist()
-    return (x, y, z)
 
 
 # --- origins --------------------------------------------------------------------------------------------

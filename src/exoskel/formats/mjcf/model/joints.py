@@ -22,7 +22,7 @@ from exoskel import spatial
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.joint import PLANES, UNLIMITED, Dof, Interval, Joint
-from exoskel.scene.pose import Vector
+from exoskel.scene.pose import Vector, vector_from_array
 from exoskel.scene.world import World
 from exoskel.spatial import Array, unit
 
@@ -263,7 +263,7 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
             return along("slide", list(plane_axes(joint)))
         case "planar":
             first, second = plane_axes(joint)
-            normal = _vector(np.cross(first, second))
+            normal = vector_from_array(np.cross(first, second))
             return [*along("slide", [first, second]), *along("hinge", [normal], 2)]
         case _:  # amotor, and free with a parent body or with damping, springs, friction or limits
             return free_joint_chain(joint, whole=False)
@@ -328,14 +328,9 @@ def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
     first = unit(joint.axes[0])
     second = unit(joint.axes[1])
     across = unit(second - first * float(first @ second))
-    return _vector(first), _vector(across)
+    return vector_from_array(first), vector_from_array(across)
 
 
 def _direction(array: Array) -> Vector:
     """A computed direction without rounding errors."""
-    return _vector(spatial.without_noise(array))
-
-
-def _vector(array: Array) -> Vector:
-    x, y, z = np.asarray(array).tolist()
-    return (x, y, z)
+    return vector_from_array(spatial.without_noise(array))

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNLIMITED_RANGE, Motor
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_motors, strip_model
-from exoskel.formats.mjcf.reader.joint_chains import Segment, vector
+from exoskel.formats.mjcf.reader.joint_chains import Segment
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, Owner
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
+from exoskel.scene.pose import vector_from_array
 
 _AFFINE, _FIXED, _STATELESS, _AT_JOINT = 1, 0, 0, (0, 1)
 """Values of mjtBias, mjtGain, mjtDyn and mjtTrn."""
@@ -206,7 +207,7 @@ class ActuatorReader:
         body, parent = int(model.site_bodyid[site]), int(model.site_bodyid[reference])
         back = self.compiled.zero[body][:3, :3].T
         home = self.found.models[body]
-        axes = [vector(back @ model.actuator_gear[number, 3:6]) for number in actuators]
+        axes = [vector_from_array(back @ model.actuator_gear[number, 3:6]) for number in actuators]
         drives = [
             Drive(
                 velocity=-float(model.actuator_biasprm[number, 0] / model.actuator_biasprm[number, 2]),
@@ -216,7 +217,7 @@ class ActuatorReader:
         ]
         spare = [axis for axis in np.eye(3) if len(axes) < 3]
         while len(axes) < 3:
-            axes.append(vector(spare.pop(0)))
+            axes.append(vector_from_array(spare.pop(0)))
             drives.append(Drive())
         own_name = strip_model(name, qualified_name(home.name))
         child, base = self.found.bodies[body], self.found.bodies.get(parent) if parent else None
@@ -224,7 +225,7 @@ class ActuatorReader:
         if floating is not None and floating.name == own_name and floating.parent is base:
             frame = floating.pose.matrix()[:3, :3]
             floating.kind, floating.drives = "amotor", tuple(drives)
-            floating.axes = tuple(vector(frame.T @ axis) for axis in axes)
+            floating.axes = tuple(vector_from_array(frame.T @ axis) for axis in axes)
             return
         home.joints.append(
             Joint(

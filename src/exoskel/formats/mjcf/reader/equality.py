@@ -10,11 +10,11 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, strip_model
-from exoskel.formats.mjcf.reader.joint_chains import Screws, vector
+from exoskel.formats.mjcf.reader.joint_chains import Screws
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, bodies_of
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Joint, JointKind, Mimic
-from exoskel.scene.pose import IDENTITY, Pose, Vector
+from exoskel.scene.pose import IDENTITY, Pose, Vector, vector_from_array
 from exoskel.spatial import Array
 
 _KINDS = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance")
@@ -107,11 +107,11 @@ class EqualityReader:
         """Add a ball joint for one point, a revolute joint for two."""
         if len(points) == 2 and np.linalg.norm(points[0][1] - points[1][1]) > _TOLERANCE:
             low, high = points[0][1], points[1][1]
-            axis = vector(spatial.unit(high - low))
-            self._add_loop(points[0][0], "revolute", child, parent, Pose(vector((low + high) / 2)), (axis,))
+            axis = vector_from_array(spatial.unit(high - low))
+            self._add_loop(points[0][0], "revolute", child, parent, Pose(vector_from_array((low + high) / 2)), (axis,))
             return
         for number, point in points:
-            self._add_loop(number, "ball", child, parent, Pose(vector(point)), ())
+            self._add_loop(number, "ball", child, parent, Pose(vector_from_array(point)), ())
 
     def _read_weld(self, number: int) -> None:
         ends = self._ends(number)

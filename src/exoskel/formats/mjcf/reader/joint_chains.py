@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.scene.joint import JointKind
-from exoskel.scene.pose import ZERO, Vector
+from exoskel.scene.pose import ZERO, Vector, vector_from_array
 from exoskel.spatial import Array
 
 EXACT = 1e-12
@@ -102,14 +102,16 @@ def _inner_free(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "sssb")
     if head is None or (rotation := _right_handed(head[:3])) is None:
         return None
-    return Segment(kind="free", numbers=_numbers(head), anchor=vector(head[3].anchor), rotation=rotation)
+    return Segment(kind="free", numbers=_numbers(head), anchor=vector_from_array(head[3].anchor), rotation=rotation)
 
 
 def _translational(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "sss")
     if head is None or (rotation := _right_handed(head)) is None:
         return None
-    return Segment(kind="translational", numbers=_numbers(head), anchor=vector(head[0].anchor), rotation=rotation)
+    return Segment(
+        kind="translational", numbers=_numbers(head), anchor=vector_from_array(head[0].anchor), rotation=rotation
+    )
 
 
 def _euler(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
@@ -119,10 +121,12 @@ def _euler(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     axes = np.array([part.axis for part in head])
     for order in _ORDERS:  # use the body's own frame if its axes match
         if _same(axes, np.array([_AXES[name] for name in order])):
-            return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), order=order)
+            return Segment(kind="euler", numbers=_numbers(head), anchor=vector_from_array(head[0].anchor), order=order)
     order = "xyz" if _right_handed(head) is not None else "xzy"
     rotation = np.stack([axes[order.index(name)] for name in "xyz"], axis=1)
-    return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), rotation=rotation, order=order)
+    return Segment(
+        kind="euler", numbers=_numbers(head), anchor=vector_from_array(head[0].anchor), rotation=rotation, order=order
+    )
 
 
 def _planar(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
@@ -130,7 +134,11 @@ def _planar(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     if head is None or not _orthogonal(head) or _right_handed(head) is None:
         return None
     return Segment(
-        kind="planar", numbers=_numbers(head), anchor=vector(head[2].anchor), plane="arbitrary", axes=_span(head)
+        kind="planar",
+        numbers=_numbers(head),
+        anchor=vector_from_array(head[2].anchor),
+        plane="arbitrary",
+        axes=_span(head),
     )
 
 
@@ -141,7 +149,7 @@ def _translational2d(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     return Segment(
         kind="translational2d",
         numbers=_numbers(head),
-        anchor=vector(head[0].anchor),
+        anchor=vector_from_array(head[0].anchor),
         plane="arbitrary",
         axes=_span(head),
     )
@@ -154,24 +162,26 @@ def _screw(parts: Sequence[ChainJoint], screws: Screws) -> Segment | None:
     hinge, travel = screws[head[1].number]
     if hinge != head[0].number:
         return None
-    own = (vector(head[0].axis),)
+    own = (vector_from_array(head[0].axis),)
     pitch = 2 * np.pi * travel
-    return Segment(kind="screw", numbers=_numbers(head), anchor=vector(head[0].anchor), axes=own, pitch=pitch)
+    return Segment(
+        kind="screw", numbers=_numbers(head), anchor=vector_from_array(head[0].anchor), axes=own, pitch=pitch
+    )
 
 
 def _universal(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     head = _of(parts, "hh")
     if head is None or not _share_anchor(head):
         return None
-    axes = (vector(head[0].axis), vector(head[1].axis))
-    return Segment(kind="universal", numbers=_numbers(head), anchor=vector(head[0].anchor), axes=axes)
+    axes = (vector_from_array(head[0].axis), vector_from_array(head[1].axis))
+    return Segment(kind="universal", numbers=_numbers(head), anchor=vector_from_array(head[0].anchor), axes=axes)
 
 
 def _single(parts: Sequence[ChainJoint], _: Screws) -> Segment | None:
     one = parts[0]
     kind: JointKind = "ball" if one.type == "ball" else "revolute" if one.type == "hinge" else "prismatic"
-    axes = () if kind == "ball" else (vector(one.axis),)
-    return Segment(kind=kind, numbers=[one.number], anchor=vector(one.anchor), axes=axes)
+    axes = () if kind == "ball" else (vector_from_array(one.axis),)
+    return Segment(kind=kind, numbers=[one.number], anchor=vector_from_array(one.anchor), axes=axes)
 
 
 _RULES: tuple[SegmentRule, ...] = (
@@ -196,8 +206,8 @@ def _hinge2(parts: Sequence[ChainJoint]) -> Segment | None:
         return Segment(
             kind="hinge2",
             numbers=_numbers(head),
-            anchor=vector(head[first].anchor),
-            axes=(vector(head[first].axis), vector(head[second].axis)),
+            anchor=vector_from_array(head[first].anchor),
+            axes=(vector_from_array(head[first].axis), vector_from_array(head[second].axis)),
             swapped=types == "hhs",
             suspension=head[slide].number,
         )
@@ -216,9 +226,4 @@ def _right_handed(parts: Sequence[ChainJoint]) -> Array | None:
 
 
 def _span(parts: Sequence[ChainJoint]) -> tuple[Vector, ...]:
-    return (vector(parts[0].axis), vector(parts[1].axis))
-
-
-def vector(array: Array) -> Vector:
-    x, y, z = np.asarray(array, dtype=float).tolist()
-    return (x, y, z)
+    return (vector_from_array(parts[0].axis), vector_from_array(parts[1].axis))

@@ -24,14 +24,14 @@ from exoskel.formats.mjcf.reader.generated_parts import (
     servo_frame,
     strip_model,
 )
-from exoskel.formats.mjcf.reader.joint_chains import EXACT, ChainJoint, Screws, Segment, segments, vector
+from exoskel.formats.mjcf.reader.joint_chains import EXACT, ChainJoint, Screws, Segment, segments
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.scene.body import Body, Marker, MarkerKind
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Drive, Joint, erp_cfm_from_spring
 from exoskel.scene.model import Model
-from exoskel.scene.pose import IDENTITY, Pose, poses_from_matrices
+from exoskel.scene.pose import IDENTITY, Pose, poses_from_matrices, vector_from_array
 from exoskel.scene.shape import Shape, clamp_color
 from exoskel.scene.world import World
 from exoskel.spatial import Array
@@ -320,10 +320,10 @@ class MjcfModelReader:
         color = tuple(float(str(one)) for one in model.site_rgba[site].astype(np.float32))  # as in the file
         return Marker(
             name=name,
-            offset=vector(model.site_pos[site]),
+            offset=vector_from_array(model.site_pos[site]),
             quaternion=tuple(model.site_quat[site].tolist()),
             kind=_SITE_KINDS.get(int(model.site_type[site]), "sphere"),
-            size=vector(model.site_size[site]),
+            size=vector_from_array(model.site_size[site]),
             color=None if color == _DEFAULT_SITE_COLOR else clamp_color(color),  # type: ignore[arg-type]
             document=DOCUMENT,
             node=self.compiled.sites.node(site),
@@ -349,7 +349,9 @@ class MjcfModelReader:
         rotation = servo_frame(self.compiled, driven, actuators)
         if segment.kind == "free":  # forces act at the origin of the joint frame: their torque is position x force
             gears = self.mujoco.actuator_gear[[actuators[3 + i] for i in range(3)]]
-            segment.anchor = vector(spatial.without_noise(0.5 * np.cross(gears[:, :3], gears[:, 3:]).sum(axis=0)))
+            segment.anchor = vector_from_array(
+                spatial.without_noise(0.5 * np.cross(gears[:, :3], gears[:, 3:]).sum(axis=0))
+            )
         if np.abs(rotation - np.eye(3)).max() > EXACT:
             segment.rotation = rotation
 
