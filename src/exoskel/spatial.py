@@ -67,11 +67,22 @@ def round_vectors(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
     v = array(vectors)
     sizes = np.maximum(np.abs(v).max(axis=-1, initial=0.0), scales)
     rows = [
-        [round(value, COMPUTED_DIGITS - 1 - _exponent(size)) for value in row] if 0.0 < size < np.inf else row
+        [round(value, COMPUTED_DIGITS - 1 - decimal_exponent(size)) for value in row] if 0.0 < size < np.inf else row
         for row, size in zip(v.reshape(-1, v.shape[-1]).tolist(), sizes.ravel().tolist(), strict=True)
     ]
     return array(rows).reshape(v.shape) + 0.0  # no minus zero
 
+
+def round_array(values: NDArray[np.floating] | NDArray[np.integer]) -> Array:
+    """All computed `values` rounded to the same decimal: the 13th digit of the largest of them."""
+    found = array(values)
+    size = float(np.abs(found).max(initial=0.0))
+    decimals = COMPUTED_DIGITS - 1 - decimal_exponent(size) if 0.0 < size < np.inf else 0
+    return np.round(found, decimals) + 0.0 if 0 < decimals < _MOST_DECIMALS else found
+
+
+_MOST_DECIMALS = 200
+"""NumPy multiplies by a power of ten, which must not overflow."""
 
 _NOISE = 2e-15
 """A component that is smaller, relative to the vector, is a rounding error."""
@@ -87,7 +98,7 @@ def without_noise(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
     return np.where((np.abs(v) < _NOISE * sizes) & np.isfinite(sizes), 0.0, v)
 
 
-def _exponent(size: float) -> int:
+def decimal_exponent(size: float) -> int:
     """The decimal exponent, which is the same for 1 and 0.9999999999999999."""
     return int(f"{size:e}".partition("e")[2])
 

@@ -149,3 +149,35 @@ def test_a_spinning_single_body_is_a_free_joint_in_a_file(tmp_path: Path) -> Non
     world.models[0].joints[0].velocities = (3.0, 2.0, 1.0, 0.0, 0.0, 0.0)
     exoskel.save(exoskel.Scene([world]), tmp_path / "top.xml")
     assert 'type="ball"' not in (tmp_path / "top.xml").read_text()
+
+
+PUSHED = """<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step><gravity>0 0 0</gravity></physics>
+<skeleton name="s"><body name="a"><inertia><mass>2</mass><offset>0.1 0 0.2</offset></inertia></body>
+<body name="b"><transformation>0.3 0.2 0.4 0.1 0.2 0.3</transformation><inertia><mass>1</mass></inertia></body>
+<joint name="base" type="prismatic"><parent>world</parent><child>a</child><axis><xyz>1 0 0</xyz></axis></joint>
+<joint name="arm" type="{kind}" actuator="{actuator}"><parent>a</parent><child>b</child>
+<transformation>0 0 -0.3 0.2 0 0</transformation>{axes}</joint></skeleton></world></skel>"""
+AXES = {
+    "revolute": "<axis><xyz>0 1 0</xyz></axis>",
+    "prismatic": "<axis><xyz>0 0.6 0.8</xyz></axis>",
+    "universal": "<axis><xyz>0 1 0</xyz></axis><axis2><xyz>0 0 1</xyz></axis2>",
+    "ball": "",
+}
+
+
+@needs_dart
+@pytest.mark.parametrize("actuator", ["force", "passive", "servo"])
+@pytest.mark.parametrize("kind", sorted(AXES))
+def test_forces_act_on_joints_with_any_actuator(kind: str, actuator: str) -> None:
+    """DART itself ignores the forces of passive joints and servos."""
+    source = PUSHED.format(kind=kind, actuator=actuator, axes=AXES[kind])
+    ends = {}
+    for engine in ("mujoco", "dart"):
+        simulation = Simulation(exoskel.load(source), engine=engine)
+        simulation.forces = np.linspace(0.2, 0.5, len(simulation.dof_names))
+        reactions = simulation.step_dynamics("reactions").reactions
+        simulation.step(100)
+        ends[engine] = simulation.positions, simulation.velocities, reactions
+    for one, other in zip(*ends.values(), strict=True):
+        assert np.abs(one - other).max() < 1e-6
+    assert actuator == "servo" or np.abs(ends["dart"][0][1:]).max() > 1e-3

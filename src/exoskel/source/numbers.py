@@ -8,14 +8,15 @@ are rounded to 13 digits, or computed again from rounded numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import cycle
 from math import inf, isfinite, nan
 from typing import Any
 
 from exoskel.source import encoding
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number
-from exoskel.spatial import COMPUTED_DIGITS
+from exoskel.spatial import COMPUTED_DIGITS, decimal_exponent
 
 DECIMAL = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _DECIMAL = re.compile(DECIMAL)
@@ -121,13 +122,53 @@ def round_value(value: Any, given: GivenNumbers) -> Any:
     return value
 
 
+def round_vector(values: Sequence[float], given: GivenNumbers) -> list[float]:
+    """The components of a vector or tensor; those that are not given are rounded to the 13th digit of the largest.
+
+    A component that is small beside the others is what is left of larger numbers, with their absolute error.
+    """
+    size = max(map(abs, values), default=0.0)
+    if not 0.0 < size < inf:
+        return list(values)
+    decimals = COMPUTED_DIGITS - 1 - decimal_exponent(size)
+    return [value if abs(value) in given else round(value, decimals) + 0.0 for value in values]
+
+
+_JSON_VECTOR = re.compile(
+    r'("(?:position|angles|wxyz|com|moment)": ?\[)((?=[^]]{%d})-?[0-9][-+0-9.eE]*(?:, ?-?[0-9][-+0-9.eE]*)*)\]'
+    % COMPUTED_DIGITS
+)
+"""A vector, rotation or tensor in JSON; quotation marks inside strings are escaped, so that none is in a string."""
+
+
 def round_json(text: str, given: GivenNumbers) -> str:
     """A JSON text with its numbers rounded unless they are given; strings stay as they are."""
 
     def rounded(found: re.Match[str]) -> str:
         return found[0] if found[0][0] == '"' else repr(round_computed(float(found[0]), given))
 
-    return _STRING_OR_LONG.sub(rounded, text)
+    def rounded_vector(found: re.Match[str]) -> str:
+        values = [float(token) for token in found[2].split(",")]
+        return found[1] + ", ".join(map(repr, round_vector(values, given))) + "]"
+
+    return _STRING_OR_LONG.sub(rounded, _JSON_VECTOR.sub(rounded_vector, text))
+
+
+_VECTORS = {
+    **dict.fromkeys(("xyz", "rpy", "pos", "axis", "euler", "anchor", "gravity", "offset", "normal"), (3,)),
+    **dict.fromkeys(("vertex", "pose", "transformation"), (3,)),
+    "quat": (4,),
+    "fullinertia": (6,),
+    "fromto": (6,),
+    "relpose": (3, 4),
+}
+"""Texts and attributes with vectors, one after the other: the numbers of components."""
+_COMPONENTS = (
+    frozenset("xyzw"),
+    frozenset(("ixx", "iyy", "izz", "ixy", "ixz", "iyz")),
+    frozenset(f"m{i}{j}" for i in range(4) for j in range(4)),
+)
+"""Components of a vector or tensor in attributes or elements of their own."""
 
 
 def round_markup(root: Markup, given: GivenNumbers) -> None:
@@ -142,7 +183,52 @@ def round_markup(root: Markup, given: GivenNumbers) -> None:
         if element.is_rounded:
             continue
         if len(element.text) > COMPUTED_DIGITS:
-            element.text = _LONG.sub(rounded, element.text)
+            text = _round_vectors(element.tag, element.text, given)
+            element.text = _LONG.sub(rounded, text)
+        _round_components(element, given)
         for name, value in element.attributes.items():
             if len(value) > COMPUTED_DIGITS:
-                element.attributes[name] = _LONG.sub(rounded, value)
+                text = _round_vectors(name, value, given)
+                element.attributes[name] = _LONG.sub(rounded, text)
+
+
+def _round_vectors(name: str, text: str, given: GivenNumbers) -> str:
+    """A text with one or several vectors, if that is what the name says."""
+    sizes = _VECTORS.get(name)
+    if sizes is None or _LONG.search(text) is None:
+        return text
+    tokens = text.split()
+    found: list[str] = []
+    for size in cycle(sizes):
+        part = tokens[len(found) : len(found) + size]
+        if not part:
+            return " ".join(found)
+        found += _round_tokens(part, given)
+    return text
+
+
+def _round_components(element: Markup, given: GivenNumbers) -> None:
+    """Round a vector or tensor whose components are attributes or elements of their own."""
+    if len(element.attributes) > 1:
+        for names in _COMPONENTS:
+            chosen = [name for name in element.attributes if name in names]
+            if len(chosen) > 1:
+                texts = _round_tokens([element.attributes[name] for name in chosen], given)
+                element.attributes.update(zip(chosen, texts, strict=True))
+    moments = [child for child in element.children if child.tag in _COMPONENTS[1]]
+    for child, text in zip(moments, _round_tokens([child.text for child in moments], given), strict=True):
+        child.text = text
+
+
+def _round_tokens(tokens: list[str], given: GivenNumbers) -> list[str]:
+    """The texts of the components of a vector; short ones stay as they are."""
+    if not any(map(_LONG.fullmatch, tokens)):
+        return tokens
+    try:
+        values = [float(token) for token in tokens]
+    except ValueError:  # no vector
+        return tokens
+    return [
+        token if short == value or _LONG.fullmatch(token) is None else format_number(short)
+        for token, value, short in zip(tokens, values, round_vector(values, given), strict=True)
+    ]

@@ -41,6 +41,8 @@ PLANE_HALF_SIZE = 10.0
 CREASE = np.cos(np.radians(40.0))
 """The cosine of the largest angle between a smooth normal and that of its face; above it, the face stays flat there.
 For a cube the angle is 55°."""
+_EQUAL_ANGLES = 1e-9
+"""Cosines that differ less are the same: meshes with regular angles must not depend on rounding errors."""
 
 _ANY = (0.0, 0.0, 1.0)
 
@@ -281,8 +283,9 @@ def _smooth(mesh: TexturedTriangles, images: Images) -> Surface:
     around = np.zeros((int(number.max()) + 1, 3))
     np.add.at(around, number[faces], inner[:, :, None] * flat[:, None, :])
     smooth = spatial.unit(around)[number[faces]]
-    bends_little = np.einsum("fck,fk->fc", smooth, flat) >= CREASE
+    bends_little = np.sum(smooth * flat[:, None, :], axis=2) >= CREASE - _EQUAL_ANGLES
     normals = np.where(bends_little[:, :, None], smooth, flat[:, None, :]).reshape(-1, 3)
+    normals = spatial.round_array(normals)  # corners with the same normal are one on every processor
     normals[~normals.any(axis=1)] = _ANY  # triangles without area
     first, corner = _distinct(np.hstack([keys[faces.ravel()], normals]))
     point = faces.ravel()[first]

@@ -128,7 +128,7 @@ class DartWorld:
 
     @property
     def forces(self) -> Array:
-        """External generalised forces, in N or N·m; they act on joints with a `force` actuator only."""
+        """External generalised forces, in N or N·m."""
         return self._forces.copy()
 
     @forces.setter

@@ -9,12 +9,14 @@ the accelerations and reactions of such a step, {"twists": true}, {"contacts": t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from exoskel.engines.engine_process import serve
 from exoskel.engines.interface import pull_force
+from exoskel.spatial import Array
 
 
 def main() -> None:
@@ -135,8 +137,31 @@ class _DartWorkerWorld:
             skeleton.setCommands(combined)
             first += count
 
+    def _joint_wrenches(self) -> Iterator[tuple[Any, Array]]:
+        """The body below each passive joint and servo on which forces act, and their torque and force in its frame.
+
+        DART ignores the generalised forces of these joints; a pair of wrenches on the two bodies does the same.
+        """
+        kinds = self.dartpy.dynamics.ActuatorType
+        first = 0
+        for skeleton in self._skeletons() if any(self.inputs.get("forces", [])) else []:
+            for joint in (skeleton.getJoint(index) for index in range(skeleton.getNumJoints())):
+                if joint.getNumDofs() and joint.getActuatorType() in (kinds.PASSIVE, kinds.SERVO, kinds.MIMIC):
+                    dofs = [first + joint.getIndexInSkeleton(number) for number in range(joint.getNumDofs())]
+                    forces = np.array(self.inputs["forces"])[dofs]
+                    if forces.any():
+                        yield joint.getChildBodyNode(), np.linalg.pinv(joint.getRelativeJacobian()).T @ forces
+            first += skeleton.getNumDofs()
+
     def _push(self) -> None:
         """Apply forces and torques to bodies for one step: DART clears them after it."""
+        for child, wrench in self._joint_wrenches():
+            child.addExtTorque(wrench[:3], True)
+            child.addExtForce(wrench[3:], np.zeros(3), True, True)
+            parent, place = child.getParentBodyNode(), child.getWorldTransform()
+            if parent is not None:
+                parent.addExtTorque(place.rotation() @ -wrench[:3], False)
+                parent.addExtForce(place.rotation() @ -wrench[3:], place.translation(), False, False)
         bodies = self._bodies() if self.wrenches else []
         for one in self.wrenches:
             body = bodies[one["body"]]
@@ -177,12 +202,13 @@ class _DartWorkerWorld:
         contacts = self._contacts() if self.known_contacts is None else self.known_contacts
         skeletons, bodies, time = self._skeletons(), self._bodies(), self.world.getTime()
         before = [(s.getPositions(), s.getVelocities(), s.getCommands()) for s in skeletons]
+        joint_wrenches = {self._name(body): wrench for body, wrench in self._joint_wrenches()}
         self._take_step()
         rates = [
             (s.getVelocities() - velocities) / self.world.getTimeStep()
             for s, (_, velocities, _) in zip(skeletons, before, strict=True)
         ]
-        transmitted = [np.array(body.getBodyForce()) for body in bodies]
+        transmitted = [np.array(body.getBodyForce()) + joint_wrenches.get(self._name(body), 0.0) for body in bodies]
         for skeleton, (positions, velocities, commands), rate in zip(skeletons, before, rates, strict=True):
             skeleton.setPositions(positions)
             skeleton.setVelocities(velocities)
@@ -196,6 +222,10 @@ class _DartWorkerWorld:
             "bodies": [[*b.getAngularAcceleration(), *b.getLinearAcceleration()] for b in bodies],
             "reactions": [[*(t @ f[:3]), *(t @ f[3:])] for t, f in zip(rotations, transmitted, strict=True)],
         }
+
+    @staticmethod
+    def _name(body: Any) -> tuple[str, str]:
+        return body.getSkeleton().getName(), body.getName()
 
     def _restore_commands(self, skeleton: Any, commands: Any) -> None:
         """Set commands again, also initial ones beyond the limits, to which `setCommand` clips."""

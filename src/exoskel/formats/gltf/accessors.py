@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from exoskel import spatial
 from exoskel.formats.gltf.codes import catalogue_error
 from exoskel.source.limits import Limits
 from exoskel.source.mesh_packages import glb_of
@@ -175,7 +176,7 @@ def _accessor(view: int, values: AccessorArray, count: int) -> dict[str, Any]:
 def single(values: AccessorArray, what: str) -> NDArray[np.float32]:
     """Convert numbers to single precision; raises GltfError if they are out of range."""
     with np.errstate(over="ignore"):
-        out = values.astype(np.float32)
+        out = spatial.round_array(values).astype(np.float32)
     if not np.isfinite(out).all():
         raise catalogue_error("GL102", what=what)
     return out

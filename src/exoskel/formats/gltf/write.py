@@ -11,7 +11,7 @@ each shape: here 10,000 boxes share one mesh.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, inf, isfinite, log10, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -531,7 +531,7 @@ def _round(vector: Sequence[float]) -> list[float]:
     size = max(map(abs, vector))
     if not _LEAST < size < inf:
         return list(vector)
-    decimals = spatial.COMPUTED_DIGITS - 1 - floor(log10(size))
+    decimals = spatial.COMPUTED_DIGITS - 1 - spatial.decimal_exponent(size)
     return [round(value, decimals) + 0.0 for value in vector]
 
 

@@ -17,13 +17,13 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from exoskel.formats.usd.codes import catalogue_error
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.markup import UnwritableError
-from exoskel.source.numbers import GivenNumbers, round_computed
-from exoskel.spatial import Array
+from exoskel.source.numbers import GivenNumbers, round_computed, round_vector
+from exoskel.spatial import Array, round_array
 
 _INVALID = re.compile(r"[^A-Za-z0-9_]")
 
@@ -207,9 +207,9 @@ def _append_prim(prim: Prim, margin: str, lines: list[str], given: GivenNumbers 
 def _property(declaration: str, value: Any, given: GivenNumbers | None) -> str:
     if value is None:
         return declaration
-    if _is_single(declaration):
-        return f"{declaration} = {_value(value, number=_single)}"
-    return f"{declaration} = {_value(value if given is None else _rounded(value, given))}"
+    if given is not None:
+        value = _rounded(value, given, is_vector=_is_vector(declaration))
+    return f"{declaration} = {_value(value, number=_single if _is_single(declaration) else None)}"
 
 
 _SINGLE = re.compile(r"(?:^| )(?:float|quatf|[a-z]+[A-Za-z]*[234]f)[234]?(?:\[\])? ")
@@ -221,13 +221,28 @@ def _is_single(declaration: str) -> bool:
     return _SINGLE.search(declaration) is not None
 
 
-def _rounded(value: Any, given: GivenNumbers) -> Any:
+_VECTOR = re.compile(r"(?:^| )(?:(?:quat|point3|vector3|normal3)[fd]|double3|float3)(?:\[\])? (?!xformOp:scale)")
+
+
+@lru_cache(maxsize=256)
+def _is_vector(declaration: str) -> bool:
+    """Whether a declaration is that of a vector or rotation, or of several."""
+    return _VECTOR.search(declaration) is not None
+
+
+def _rounded(value: Any, given: GivenNumbers, *, is_vector: bool) -> Any:
     """A value of a property without the rounding errors of its numbers."""
     if isinstance(value, float):
         return round_computed(value, given)
     if isinstance(value, tuple):
-        return tuple(_rounded(one, given) for one in value)
-    return [_rounded(one, given) for one in value] if isinstance(value, list) else value
+        if is_vector and all(isinstance(one, float) for one in value):
+            return tuple(round_vector(value, given))
+        return tuple(_rounded(one, given, is_vector=is_vector) for one in value)
+    if isinstance(value, np.ndarray):
+        return round_array(value) if is_vector else value
+    if isinstance(value, Varying):
+        return structs.replace(value, values=_rounded(value.values, given, is_vector=is_vector))
+    return [_rounded(one, given, is_vector=is_vector) for one in value] if isinstance(value, list) else value
 
 
 def _value(value: Any, margin: str = "", number: Callable[[float], str] | None = None) -> str:

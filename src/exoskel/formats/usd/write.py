@@ -124,7 +124,7 @@ def marker_properties(offset: Any) -> Properties:
 def principal_axes(rows: Array) -> tuple[Array, Array]:
     """Principal moments and their axes as quaternions, of rows of ixx iyy izz ixy ixz iyz.
 
-    A diagonal tensor is not changed.
+    A diagonal tensor is not changed.  Axes that the tensor leaves open are chosen by a rule, not by LAPACK.
     """
     tensors = spatial.moment_matrix(rows.reshape(-1, 6))
     values = np.stack([tensors[:, 0, 0], tensors[:, 1, 1], tensors[:, 2, 2]], axis=1)
@@ -132,10 +132,38 @@ def principal_axes(rows: Array) -> tuple[Array, Array]:
     rotated = np.flatnonzero(rows[:, 3:].any(axis=1) & np.isfinite(rows).all(axis=1))
     if rotated.size:
         found, vectors = np.linalg.eigh(tensors[rotated])
-        vectors[:, :, 2] *= np.sign(np.linalg.det(vectors))[:, None]
-        values[rotated] = spatial.without_noise(found)
-        axes[rotated] = spatial.quaternion(vectors)
+        values[rotated] = spatial.round_vectors(found)
+        frames = np.array([_frame(*pair) for pair in zip(found, vectors, strict=True)])
+        axes[rotated] = spatial.round_vectors(spatial.quaternion(frames))
     return values, axes
+
+
+_SAME_MOMENTS = 1e-8
+"""Moments that differ less, relative to the largest, are the same in single precision."""
+
+
+def _frame(values: Array, vectors: Array) -> Array:
+    """The principal axes in the columns of `vectors`, for ascending moments, in a form without any choice.
+
+    Each axis points to the side of its largest component.  Of a rotationally symmetric body, only one axis is
+    determined, and of a sphere none.
+    """
+    differ = np.diff(values) > _SAME_MOMENTS * abs(values).max()
+    if not differ.any():
+        return np.eye(3)
+    ordered = [_upward(vectors[:, 0]), _upward(vectors[:, 1])]
+    if not differ.all():
+        single = 0 if differ[0] else 2
+        axis = _upward(vectors[:, single])
+        helper = np.eye(3)[int(np.argmin(np.round(np.abs(axis), 6)))]
+        across = _upward(spatial.unit(np.cross(helper, axis)))
+        ordered = [axis, across] if single == 0 else [across, np.cross(axis, across)]
+    return np.stack([*ordered, np.cross(*ordered)], axis=1)
+
+
+def _upward(axis: Array) -> Array:
+    """An axis or its opposite: the one whose largest component, the first of several, is positive."""
+    return axis * np.sign(axis[int(np.argmax(np.round(np.abs(axis), 6)))])
 
 
 def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Twist]:
