@@ -181,3 +181,18 @@ def test_forces_act_on_joints_with_any_actuator(kind: str, actuator: str) -> Non
     for one, other in zip(*ends.values(), strict=True):
         assert np.abs(one - other).max() < 1e-6
     assert actuator == "servo" or np.abs(ends["dart"][0][1:]).max() > 1e-3
+
+
+@needs_dart
+@pytest.mark.parametrize("steps", [0, 1])
+def test_accelerations_of_bodies_beyond_locked_joints_match_dart(steps: int) -> None:
+    """An initial velocity of a locked joint ends with the first step, and is one of the body until then."""
+    source = PUSHED.format(kind="revolute", actuator="locked", axes=AXES["revolute"])
+    source = source.replace('type="prismatic"', 'type="revolute"')
+    source = source.replace("</xyz></axis>", "</xyz></axis><init_vel>0.7</init_vel>")
+    found = []
+    for engine in ("mujoco", "dart"):
+        simulation = Simulation(exoskel.load(source), engine=engine)
+        simulation.step(steps)
+        found.append(simulation.body_accelerations)
+    assert np.abs(found[0] - found[1]).max() < 1e-7

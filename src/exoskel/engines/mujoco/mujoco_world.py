@@ -505,12 +505,14 @@ class MujocoWorld(CommandedWorlds):
 
     def step_dynamics(self) -> StepDynamics:
         """What the next step does at the present state, with the present forces and commands; nothing changes."""
-        positions, velocities = self.qpos.copy(), self.qvel.copy()
+        positions, velocities, is_first = self.qpos.copy(), self.qvel.copy(), self._takes_first_step
         with self._trial_step() as data:
             rates = (data.qvel - velocities) / self.time_step
             data.qpos[:], data.qvel[:] = positions, velocities
             if self.model.opt.integrator == self._mujoco.mjtIntegrator.mjINT_RK4:  # it ends at another state
                 self._mujoco.mj_forward(self.model, data)
+            elif is_first:  # it stops locked joints before it computes the velocities of bodies
+                self._mujoco.mj_comVel(self.model, data)
             data.qacc[:] = rates
             reactions = joint_reactions(self.model, data)
             loops = loop_reactions(self.model, data, reactions, self._loops)
