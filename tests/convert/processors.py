@@ -1,13 +1,13 @@
 """Compares what is written on several processors: `python -m tests.convert.processors`.
 
 `write FOLDER` converts all scenes to all formats; run it on each processor, then `compare FOLDER FOLDER`.  `noise`
-writes them once more on this processor, with functions whose results differ in their last bits.
+writes them, or files that are named, once more on this processor, with functions that give other last bits.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -24,18 +24,22 @@ _FUNCTIONS = {
     np: ("sin", "cos", "arctan2", "hypot", "sinc", "einsum"),
     np.linalg: ("norm", "eigh", "svd"),
     spatial: (
-        "exp log quaternion quaternion_matrix euler_matrix euler_xyz axis_rotation axis_angle_matrix rotation_from_z"
-        " rotate_moment inverse"
-    ).split(),
+        *("exp", "log", "quaternion", "quaternion_matrix", "euler_matrix", "euler_xyz", "axis_rotation"),
+        *("axis_angle_matrix", "rotation_from_z", "rotate_moment", "inverse"),
+    ),
 }
 """Functions by BLAS, LAPACK or a vectorized library, and those that multiply matrices."""
 _ULP = 2.3e-16
 
 
-def files() -> list[Path]:
-    """The samples, the examples of the tests, and scenes that once showed a fault, if a copy is next to the project."""
+def files(names: Sequence[str] = ()) -> list[Path]:
+    """The samples, the examples of the tests, and scenes that once showed a fault, if a copy is next to the project.
+
+    Those with the given names, if there are any.
+    """
     found = sorted((SHARED / "corpus" / "found").glob("*.*"))
-    return [*sample_files(), *xode_sample_files(), *example_files(), *found]
+    known = [*sample_files(), *xode_sample_files(), *example_files(), *found]
+    return [file for file in known if not names or file.name in names]
 
 
 def written(file: Path) -> Iterator[tuple[str, bytes]]:
@@ -117,11 +121,11 @@ def main(arguments: list[str]) -> int:
     if command == "write":
         folder = Path(rest[0])
         folder.mkdir(parents=True, exist_ok=True)
-        for file in files():
+        for file in files(rest[1:]):
             for name, data in written(file):
                 (folder / name).write_bytes(data)
         return 0
-    pairs = _noise_pairs(int(rest[0]) if rest else 0) if command == "noise" else _folder_pairs(*map(Path, rest))
+    pairs = _noise_pairs(rest) if command == "noise" else _folder_pairs(*map(Path, rest))
     different = [name for name, (one, other) in pairs.items() if one != other]
     for name in different:
         print(name, *_first_difference(*pairs[name]), sep="\n    ")
@@ -129,12 +133,12 @@ def main(arguments: list[str]) -> int:
     return bool(different)
 
 
-def _noise_pairs(seed: int) -> dict[str, tuple[bytes, bytes]]:
-    """The data without and with noise, by name."""
+def _noise_pairs(names: list[str]) -> dict[str, tuple[bytes, bytes]]:
+    """The data without and with noise, by name; of all files, or of those named."""
     pairs = {}
-    for file in files():
+    for file in files(names):
         plain = dict(written(file))
-        with noise(seed):
+        with noise():
             pairs |= {name: (plain[name], data) for name, data in written(file)}
     return pairs
 

@@ -67,7 +67,10 @@ class Kinematics:
         """Convert frames of the joints in the world, at zero positions, to frames in their parents."""
         has_parent = self.parent >= 0
         out = world.copy()
-        out[has_parent] = spatial.inverse(self.zero_poses[self.parent[has_parent]]) @ world[has_parent]
+        parents, inner = self.zero_poses[self.parent[has_parent]], world[has_parent]
+        out[has_parent] = spatial.inverse(parents) @ inner
+        sizes = np.abs(np.hstack([parents[:, :3, 3], inner[:, :3, 3]])).max(axis=1, initial=0.0)
+        out[has_parent, :3, 3] = spatial.without_noise(out[has_parent, :3, 3], sizes)
         return out
 
     def relative(self, positions: ArrayLike) -> Array:

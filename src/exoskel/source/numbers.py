@@ -2,7 +2,8 @@
 
 Decimal numbers are those of SKEL and XODE; C's `strtod` reads a prefix.  A number that the source states is written
 with all of its digits.  All others are results of computations, whose rounding errors differ between processors.  They
-are rounded to 13 digits, or computed again from rounded numbers.
+are rounded to 13 digits, those of vectors to the 13th digit of the largest component, or computed again from rounded
+numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import cycle
-from math import inf, isfinite, nan
+from math import copysign, inf, isfinite, nan, ulp
 from typing import Any
 
 from exoskel.source import encoding
@@ -78,8 +79,8 @@ def shortest_number(token: str) -> str:
     return repr(value).removesuffix(".0") if isfinite(value) else token
 
 
-GivenNumbers = frozenset[float]
-"""The numbers of a source with more than 13 digits, without their signs."""
+GivenNumbers = dict[float, float]
+"""The numbers of a source with more than 13 digits, without their signs, by themselves and by their first 13 digits."""
 
 _GIVEN = re.compile(rb"[0-9.]{%d,}(?:[eE][-+]?[0-9]+)?" % (COMPUTED_DIGITS + 1))
 _LONG = re.compile(rf"(?<!\S)-?(?=[0-9.]{{{COMPUTED_DIGITS + 1}}})([0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?)(?!\S)")
@@ -90,7 +91,7 @@ _STRING_OR_LONG = re.compile(rf'"(?:[^"\\]|\\.)*"|-?(?=[0-9.]{{{COMPUTED_DIGITS 
 
 def given_numbers(documents: Iterable[object]) -> GivenNumbers:
     """The numbers in the texts of documents with more than 13 digits."""
-    found: set[float] = set()
+    found: dict[float, float] = {}
     for document in documents:
         if not isinstance(document, Document):
             continue
@@ -100,15 +101,36 @@ def given_numbers(documents: Iterable[object]) -> GivenNumbers:
             continue  # nothing was read from it
         for number in _GIVEN.finditer(text):
             try:
-                found.add(float(number[0]))
+                value = float(number[0])
             except ValueError:  # dots of a version or a name
                 continue
-    return frozenset(found)
+            found[value] = value
+    return {_shortened(value): value for value in sorted(found, reverse=True)} | found
+
+
+def _shortened(value: float) -> float:
+    return float(f"{value:.{COMPUTED_DIGITS}g}")
 
 
 def round_computed(value: float, given: GivenNumbers) -> float:
     """A number, rounded unless it is given."""
-    return value if abs(value) in given else float(f"{value:.{COMPUTED_DIGITS}g}")
+    known = _as_given(value, given)
+    return _shortened(value) if known is None else known
+
+
+_ROUNDING_ERRORS = 4
+"""How many units in the last place a given number may be off after a computation that gives it again."""
+
+
+def _as_given(value: float, given: GivenNumbers) -> float | None:
+    """The given number that a computed one is, up to its rounding errors."""
+    if not given or (abs(value) in given and given[abs(value)] == abs(value)):
+        return value if given else None
+    short = _shortened(abs(value))
+    known = given.get(short)
+    if known is None or short == abs(value) or abs(known - abs(value)) > _ROUNDING_ERRORS * ulp(known):
+        return None
+    return copysign(known, value)
 
 
 def round_value(value: Any, given: GivenNumbers) -> Any:
@@ -131,13 +153,15 @@ def round_vector(values: Sequence[float], given: GivenNumbers) -> list[float]:
     if not 0.0 < size < inf:
         return list(values)
     decimals = COMPUTED_DIGITS - 1 - decimal_exponent(size)
-    return [value if abs(value) in given else round(value, decimals) + 0.0 for value in values]
+    rounded: list[float] = []
+    for value in values:
+        known = _as_given(value, given)
+        rounded.append(round(value, decimals) + 0.0 if known is None else known)
+    return rounded
 
 
-_JSON_VECTOR = re.compile(
-    r'("(?:position|angles|wxyz|com|moment)": ?\[)((?=[^]]{%d})-?[0-9][-+0-9.eE]*(?:, ?-?[0-9][-+0-9.eE]*)*)\]'
-    % COMPUTED_DIGITS
-)
+_JSON_NUMBER = "-?[0-9][-+0-9.eE]*"
+_JSON_VECTOR = re.compile(rf'("(?:position|angles|wxyz|com|moment)": ?\[)({_JSON_NUMBER}(?:, ?{_JSON_NUMBER})*)\]')
 """A vector, rotation or tensor in JSON; quotation marks inside strings are escaped, so that none is in a string."""
 
 

@@ -20,7 +20,7 @@ from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
-from exoskel.source.numbers import round_json
+from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.spatial import Array
 
 Target = Literal["portable", "pyode", "mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac"]
@@ -133,7 +133,7 @@ class OutputContext:
         self.state_file = ""
         self.is_bare = False
         self.is_part = False
-        self.given_numbers: frozenset[float] | None = None
+        self.given_numbers: GivenNumbers | None = None
         self.compiler_seconds = _COMPILER_SECONDS
         self.folder = folder
         self.target = target

@@ -285,7 +285,6 @@ def _smooth(mesh: TexturedTriangles, images: Images) -> Surface:
     smooth = spatial.unit(around)[number[faces]]
     bends_little = np.sum(smooth * flat[:, None, :], axis=2) >= CREASE - _EQUAL_ANGLES
     normals = np.where(bends_little[:, :, None], smooth, flat[:, None, :]).reshape(-1, 3)
-    normals = spatial.round_array(normals)  # corners with the same normal are one on every processor
     normals[~normals.any(axis=1)] = _ANY  # triangles without area
     first, corner = _distinct(np.hstack([keys[faces.ravel()], normals]))
     point = faces.ravel()[first]

@@ -35,6 +35,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
 from exoskel.source.mesh_parsing import srgb_to_linear
+from exoskel.source.numbers import round_computed, round_vector
 from exoskel.source.output_context import Loss, OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE, Surface, Surfaces, unit_geometry
 from exoskel.version import __version__
@@ -478,7 +479,12 @@ class _Bodies:
         return self.writer.add({"name": marker.name, "translation": marker.offset, "extras": {"marker": True}})
 
     def _extras(self, body: Body, moment: list[float]) -> dict[str, Any]:
-        extras: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": moment}
+        given = self.writer.output.given_numbers or {}
+        extras: dict[str, Any] = {
+            "mass": round_computed(body.mass, given),
+            "com": round_vector(body.com, given),
+            "inertia": round_vector(moment, given),
+        }
         if not all(map(isfinite, (body.mass, *body.com, *moment))):
             self.writer.output.add_loss(body, CATALOGUE["GL307"], "inertia")
             extras = {}

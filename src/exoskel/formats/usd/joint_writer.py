@@ -102,7 +102,10 @@ class UsdJointWriter:
         if joint.parent is not None:
             custom["exoskelParent"] = bodies[id(joint.parent)]
             outer = spatial.inverse(self.zero[self.number[id(joint.parent)]]) @ outer
-        rows = spatial.pose7(np.stack([outer, inner])).tolist()
+        poses = spatial.pose7(np.stack([outer, inner]))
+        size = np.abs(self.zero[:, :3, 3]).max(initial=0.0)
+        parts = spatial.round_vectors(poses[:, :3], size), spatial.round_vectors(poses[:, 3:])
+        rows = np.hstack(parts).tolist()
         return custom | {f"exoskelFrame{i}": " ".join(map(repr, row)) for i, row in enumerate(rows)}
 
     def prim(

@@ -234,7 +234,10 @@ class Frames:
     def _compute_absolute_offsets(self, members: Indices, body: Indices) -> None:
         """Compute the pose in the body of frames below an absolute transform, from the initial poses of both."""
         body_frame = np.array([self.layout.bodies[number].frame for number in body[members].tolist()])
-        self.inner[members] = spatial.inverse(self.rigid(body_frame)) @ self.rigid(members)
+        outer, frames = self.rigid(body_frame), self.rigid(members)
+        self.inner[members] = spatial.inverse(outer) @ frames
+        sizes = np.abs(np.hstack([outer[:, :3, 3], frames[:, :3, 3]])).max(axis=1)
+        self.inner[members, :3, 3] = spatial.without_noise(self.inner[members, :3, 3], sizes)
         self.inner_scale[members] = 1.0
 
     def rigid(self, numbers: Indices | list[int]) -> Array:

@@ -172,6 +172,8 @@ class ModelBuilder:
             [link.anchor if link.anchor is not None else self.poses[child, :3, 3] for link, child in connections]
         )
         frames = spatial.inverse(children) @ spatial.transform(np.eye(3), anchors)
+        sizes = np.abs(np.hstack([children[:, :3, 3], anchors])).max(axis=1)
+        frames[:, :3, 3] = spatial.without_noise(frames[:, :3, 3], sizes)
         return poses_from_matrices(frames)
 
     def _build_joint(self, connection: _Connection, frame: Pose, names: set[str]) -> Joint:
