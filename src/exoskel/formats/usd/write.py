@@ -151,19 +151,20 @@ def _frame(values: Array, vectors: Array) -> Array:
     differ = np.diff(values) > _SAME_MOMENTS * abs(values).max()
     if not differ.any():
         return np.eye(3)
-    ordered = [_upward(vectors[:, 0]), _upward(vectors[:, 1])]
+    first, second = _upward(vectors[:, 0]), _upward(vectors[:, 1])
     if not differ.all():
         single = 0 if differ[0] else 2
         axis = _upward(vectors[:, single])
         helper = np.eye(3)[int(np.argmin(np.round(np.abs(axis), 6)))]
         across = _upward(spatial.unit(np.cross(helper, axis)))
-        ordered = [axis, across] if single == 0 else [across, np.cross(axis, across)]
-    return np.stack([*ordered, np.cross(*ordered)], axis=1)
+        first, second = (axis, across) if single == 0 else (across, np.cross(axis, across))
+    return np.stack([first, second, np.cross(first, second)], axis=1)
 
 
 def _upward(axis: Array) -> Array:
     """An axis or its opposite: the one whose largest component, the first of several, is positive."""
-    return axis * np.sign(axis[int(np.argmax(np.round(np.abs(axis), 6)))])
+    turned: Array = axis * np.sign(axis[int(np.argmax(np.round(np.abs(axis), 6)))])
+    return turned
 
 
 def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Twist]:
