@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, cast, get_args
 
 from exoskel.cli import terminal
 from exoskel.cli.commands import COMMANDS, VERSION, definitions, overview, paragraph, text_width
-from exoskel.cli.main import INTERRUPTED, discard_output
 from exoskel.cli.parameters import CommandArgument, UsageError, signature_of
+from exoskel.cli.standard_streams import INTERRUPTED, discard_output
 from exoskel.cli.terminal import COLOR_OPTION, STDIN, StyledText
 from exoskel.diagnostics import ExoskelError, did_you_mean, printable
 from exoskel.source.atomic_write import remove_abandoned_folders
