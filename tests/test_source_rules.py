@@ -1,4 +1,4 @@
-"""Rules about the source code: words that belong to one module are not spelled in others, and types have unique names."""
+"""Rules about the source code: words of one module, unique names of types, and no import cycles."""
 
 from __future__ import annotations
 
@@ -150,3 +150,38 @@ def test_every_type_has_its_own_name() -> None:
         for name in _type_names(_parse(file)):
             modules[name].append(file)
     assert {name: files for name, files in modules.items() if len(files) > 1} == {}
+
+
+# --- imports --------------------------------------------------------------------------------------------
+
+
+def _module_name(file: Path) -> str:
+    return ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imported(tree: ast.Module, known: Iterable[str]) -> Iterator[str]:
+    """The modules of the package that a module imports, also in functions, but not for type checking only."""
+    checks = [node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name)]
+    hidden = {node for check in checks for node in ast.walk(check)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node not in hidden:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in known else node.module
+
+
+def test_no_modules_import_each_other() -> None:
+    files = {_module_name(file): file for file in MODULES}
+    graph = {name: {one for one in _imported(_parse(file), files) if one in files} for name, file in files.items()}
+    in_cycles = []
+    for start in graph:
+        found: set[str] = set()
+        waiting = list(graph[start] - {start})
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found.add(one)
+                waiting += graph[one]
+        if start in found:
+            in_cycles.append(start)
+    assert in_cycles == []
