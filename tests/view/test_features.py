@@ -82,7 +82,7 @@ class ShownPage:
         return found
 
 
-def _expand_panel(browser: Browser) -> None:
+def expand_panel(browser: Browser) -> None:
     """Open the panel, which is collapsed in a narrow window, as with a tap on its handle."""
     find = """
         const tab = [...document.querySelectorAll('[role=tab]')].find(one => one.innerText.trim() === 'Motion');
@@ -111,7 +111,7 @@ def page(
     try:
         browser.open(viewer.page.url)
         if width < 577:
-            _expand_panel(browser)
+            expand_panel(browser)
         yield ShownPage(browser, viewer, file, width)
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

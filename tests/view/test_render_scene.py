@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import exoskel
 from exoskel import spatial
 from exoskel.scene.kinematics import Kinematics
-from exoskel.view import browser_scene
+from exoskel.view import overlays
 from exoskel.view.render_scene import COLLISION, VISUAL, RenderScene, compose_poses
 from tests.support.findings import load_text
 from tests.support.places import sample_files, xode_sample_files
@@ -104,13 +104,13 @@ def test_the_inertia_ellipsoid_of_an_ellipsoid_is_itself() -> None:
     body.mass = 3.0
     x, y, z = 0.2**2, 0.4**2, 0.8**2
     body.moment = (3.0 / 20 * (y + z), 3.0 / 20 * (x + z), 3.0 / 20 * (x + y), 0.0, 0.0, 0.0)
-    inertia, _ = browser_scene.inertia_batches([body], [0], 1.0)
+    inertia, _ = overlays.inertia_batches([body], [0], 1.0)
     assert sorted(inertia.scales[0]) == pytest.approx([0.2, 0.4, 0.8])
 
 
 def test_joint_axes_pass_through_their_joints() -> None:
     scene = load_text(world(sliding("cart", "1 2 0.5", RED)))
-    arrows = browser_scene.joint_axes(scene.world, 2.0)
+    arrows = overlays.joint_axes(scene.world, 2.0)
     (ends,) = arrows.world_points(RenderScene(scene.world).initial)
     assert np.allclose(ends, [[1.0, 1.0, 0.5], [1.0, 3.0, 0.5]])
 

@@ -1,41 +1,33 @@
 """A scene on the page: each batch is one batched mesh of viser, and each frame sends one message per batch.
 
-Overlays (joint axes, centres of mass, inertia ellipsoids and contact forces) are drawable geometry.  Except for
-contacts, they are built once in body frames and then follow the poses `(bodies, 7)`.
+Overlays (`overlays.py`) are built once in body frames and then follow the poses `(bodies, 7)`, except for contacts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import structs
 from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import printable
 from exoskel.engines.interface import Contact
-from exoskel.scene.body import Body
-from exoskel.scene.joint import Joint
-from exoskel.scene.kinematics import plane_frames
-from exoskel.scene.pose import pose_matrices, vector_from_array
-from exoskel.scene.shape import Sphere
-from exoskel.scene.summary import moments
-from exoskel.scene.world import World
-from exoskel.source.surface import Surfaces
+from exoskel.scene.pose import vector_from_array
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import Camera, frame_of, look_at
 from exoskel.view.lighting import light_directions, srgb_to_linear
+from exoskel.view.overlays import CENTRE, MASS, ForceScale, force_text, inertia_batches, joint_axes, spread_points
 from exoskel.view.render_scene import (
     COLLISION,
     VISUAL,
     InstanceBatch,
     RenderScene,
     compact_poses,
-    compose_poses,
     grid_cell,
 )
 from exoskel.view.scene_placement import ScenePlacement, placement_for
@@ -45,111 +37,14 @@ from exoskel.view.surface_parts import textured_glb
 if TYPE_CHECKING:
     from viser import ViserServer
 
-MASS, CENTRE, HIGHLIGHT = "mass", "centre", "highlight"
+HIGHLIGHT = "highlight"
 _HIGHLIGHT_ALPHA = 0.6
-MAX_LABELS = 60
 _LABEL_DISTANCE, _LABEL_SCALE = 0.08, 0.75
 """Names are at least this far apart, as a fraction of the scene's size, so that they do not cover it; their size."""
-_CENTRE_SIZE = 0.012
-"""The diameter of the spheres at centres of mass, as a fraction of the scene's size."""
-
-
-class Arrows(Struct):
-    """Arrows fixed to bodies: the body of each arrow, and its two ends in that body's frame, `(n, 3)` each."""
-
-    bodies: NDArray[np.intp]
-    tails: Array
-    heads: Array
-
-    def world_points(self, poses: PoseRows) -> PoseRows:
-        """Both ends of each arrow in the world, `(n, 2, 3)`."""
-        outer = poses[self.bodies]
-        return np.stack([_transform_points(outer, self.tails), _transform_points(outer, self.heads)], axis=1)
-
-
-def _transform_points(outer: PoseRows, points: Array) -> PoseRows:
-    inner = np.zeros((len(points), 7), dtype=outer.dtype)
-    inner[:, :3], inner[:, 3] = points, 1.0
-    return compose_poses(outer, inner)[0]
-
-
-def joint_axes(world: World, length: float) -> Arrows:
-    """The axes of all joints, as arrows of `length` m centred at the joints."""
-    number = {id(body): i for i, body in enumerate(world.bodies())}
-    joints = [joint for joint in world.joints() if not joint.loop]
-    frames = pose_matrices([joint.pose for joint in joints])
-    bodies: list[int] = []
-    tails: list[Array] = []
-    heads: list[Array] = []
-    for joint, frame in zip(joints, frames, strict=True):
-        for axis in spatial.unit(np.array(_joint_directions(joint)).reshape(-1, 3)):
-            half = frame[:3, :3] @ axis * (length / 2)
-            bodies.append(number[id(joint.child)])
-            tails.append(frame[:3, 3] - half)
-            heads.append(frame[:3, 3] + half)
-    ends = np.array([tails, heads]).reshape(2, -1, 3)
-    return Arrows(np.array(bodies, dtype=np.intp), ends[0], ends[1])
-
-
-def _joint_directions(joint: Joint) -> Sequence[Sequence[float]]:
-    if joint.kind == "euler":
-        return [np.eye(3)["xyz".index(name)].tolist() for name in joint.order]
-    if joint.kind in ("planar", "translational2d"):
-        return [direction[0].tolist() for direction in plane_frames([joint])[:2]]
-    return joint.axes
-
-
-def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[InstanceBatch]:
-    """The inertia of bodies, given by number: equivalent ellipsoids of uniform density, and centres of mass.
-
-    `size` is the size of the scene in m.
-    """
-    heavy = [i for i in numbers if bodies[i].mass > 0.0 and np.isfinite(bodies[i].mass)]
-    if not heavy:
-        return []
-    chosen = [bodies[i] for i in heavy]
-    mass = np.array([body.mass for body in chosen])
-    tensors = np.nan_to_num(spatial.moment_matrix(moments(chosen)))
-    values, vectors = np.linalg.eigh(tensors)
-    vectors[np.linalg.det(vectors) < 0.0, :, 0] *= -1.0
-    # The moments of a solid ellipsoid are m (b² + c²) / 5 and so on; solve for the squares of the half axes.
-    squares = 2.5 * (values.sum(axis=1, keepdims=True) - 2.0 * values) / mass[:, None]
-    scales = 2.0 * np.sqrt(np.clip(squares, 0.0, None))
-    local = spatial.pose7(spatial.transform(vectors, np.array([body.com for body in chosen])))
-    ball = Surfaces().of(Sphere(0.5))
-    assert ball is not None
-    which, count = np.array(heavy, dtype=np.intp), len(heavy)
-    dots = np.full((count, 3), _CENTRE_SIZE * size)
-    clear, solid = (np.tile(color, (count, 1)) for color in (lighting.MASS, (*lighting.MASS[:3], 1.0)))
-    return [
-        InstanceBatch("inertia", MASS, ball, which, local.astype(np.float32), scales, clear),
-        InstanceBatch("centres", CENTRE, ball, which, local.astype(np.float32), dots, solid),
-    ]
-
-
-def contact_arrows(contacts: Sequence[Contact], length: float) -> Array:
-    """Contact forces as arrows from the points of contact, `(n, 2, 3)`; the strongest is `length` m long.
-
-    If the engine reports no forces, or all are zero, contact normals are drawn at a third of the length.
-    """
-    points = np.array([contact.position for contact in contacts]).reshape(-1, 3)
-    forces = np.array([contact.force for contact in contacts]).reshape(-1, 3)
-    strongest = float(np.linalg.norm(forces, axis=1).max(initial=0.0))
-    if strongest > 0.0:
-        return np.stack([points, points + forces * (length / strongest)], axis=1)
-    normals = np.array([contact.normal for contact in contacts]).reshape(-1, 3)
-    return np.stack([points, points + normals * (length / 3)], axis=1)
-
-
-def spread_points(points: PoseRows, distance: float, most: int = MAX_LABELS) -> list[int]:
-    """The numbers of at most `most` points that are at least `distance` m apart, earlier ones first."""
-    chosen: list[int] = []
-    for number, point in enumerate(points):
-        if len(chosen) == most:
-            break
-        if not chosen or np.linalg.norm(points[chosen] - point, axis=1).min() >= distance:
-            chosen.append(number)
-    return chosen
+_MAX_FORCE_LABELS = 5
+"""Contact forces whose numbers are shown, strongest first."""
+_AXIS_LENGTH, _AXIS_RANGE, _AXIS_WITHOUT_SHAPE = 1.2, (0.06, 0.5), 0.12
+"""The length of a joint axis in sizes of its body, within fractions of the scene's size; for bodies without shapes."""
 
 
 FRAMES, AXES, CONTACTS, LABELS, GROUND = "frames", "axes", "contacts", "labels", "ground"
@@ -180,7 +75,8 @@ DragCallback = Callable[[str, int, Array, Array], None]
 class BrowserScene:
     """One scene on a page.  `show` moves everything to the poses of the bodies.
 
-    `ghost` draws it pale and transparent, for comparison.  Without `lights`, viser's own lights are used.
+    `ghost` draws it pale and transparent, for comparison; static bodies only `with_static`, the
+    ground never.  Without `lights`, viser's own lights are used.
     `placement` maps the world to the page.
     """
 
@@ -191,6 +87,7 @@ class BrowserScene:
         *,
         name: str = "scene",
         ghost: bool = False,
+        with_static: bool = False,
         lights: bool = True,
         placement: ScenePlacement | None = None,
         dark: bool = False,
@@ -199,7 +96,7 @@ class BrowserScene:
         self.placement = placement_for(render_scene.corners()) if placement is None else placement
         self.scale = self.placement.scale
         self.root = f"{_ROOT}/{name}"
-        self.ghost, self.dark = ghost, dark
+        self.ghost, self.with_static, self.dark = ghost, with_static, dark
         self.layers = dict(LAYERS)
         self.selected = -1
         self.poses: PoseRows = compact_poses(render_scene.initial)
@@ -207,7 +104,9 @@ class BrowserScene:
         self.skins: list[tuple[SkinSurface, Any]] = []
         self._handles: dict[str, Any] = {}
         self._labels: list[tuple[int, Any]] = []
-        self._arrows = joint_axes(render_scene.world, 0.18 * render_scene.size)
+        self._arrows = joint_axes(render_scene.world, _axis_lengths(render_scene))
+        self.forces = ForceScale(0.2 * render_scene.size)
+        self._force_labels: list[Any] = []
         self._build(lights)
 
     # --- building -------------------------------------------------------------------------------------
@@ -221,11 +120,16 @@ class BrowserScene:
             for batch in self.render_scene.batches:
                 if not self.ghost:
                     self._add(batch, visible=self.layers[batch.role])
-                elif batch.role == VISUAL and (moving := _movable_instances(batch, self.render_scene)) is not None:
-                    self._add(moving, visible=True)
+                elif batch.role == VISUAL and (shown := self._ghost_instances(batch)) is not None:
+                    self._add(shown, visible=True)
             for skin in self.render_scene.skins.surfaces:
-                if not (self.ghost and self.render_scene.is_static[skin.body]):
+                if not (self.ghost and not self.with_static and self.render_scene.is_static[skin.body]):
                     self._add_skin(skin)
+
+    def _ghost_instances(self, batch: InstanceBatch) -> InstanceBatch | None:
+        if self.with_static:
+            return None if batch.is_ground or batch.is_plane else batch
+        return _movable_instances(batch, self.render_scene)
 
     def _add(self, batch: InstanceBatch, *, visible: bool) -> None:
         if batch.image is not None and not self.ghost:
@@ -341,9 +245,9 @@ class BrowserScene:
         with self.server.atomic():
             for _, handle in (*self.meshes, *self.skins):
                 handle.remove()
-            for handle in (*self._handles.values(), *(label for _, label in self._labels)):
+            for handle in (*self._handles.values(), *(label for _, label in self._labels), *self._force_labels):
                 handle.remove()
-        self.meshes, self.skins, self._handles, self._labels = [], [], {}, []
+        self.meshes, self.skins, self._handles, self._labels, self._force_labels = [], [], {}, [], []
 
     # --- moving ---------------------------------------------------------------------------------------
 
@@ -370,7 +274,7 @@ class BrowserScene:
             label.position = self.placement.on_page(poses[number, :3])
 
     def _show_contacts(self, contacts: list[Contact]) -> None:
-        arrows = contact_arrows(contacts, 0.2 * self.render_scene.size)
+        arrows = self.forces.arrows(contacts)
         points: PoseRows = self.placement.on_page(arrows).astype(np.float32)
         if CONTACTS in self._handles:
             if len(points):
@@ -378,6 +282,31 @@ class BrowserScene:
             self._handles[CONTACTS].visible = bool(len(points))
         elif len(points):
             self._handles[CONTACTS] = self._add_arrows(CONTACTS, points, lighting.bytes_of(lighting.CONTACT), 1.0)
+        self._show_force_numbers(arrows)
+
+    def _show_force_numbers(self, arrows: Array) -> None:
+        """Write the numbers of the strongest forces at the heads of their arrows."""
+        strength = self.forces.strengths
+        order = np.argsort(-strength)[: 4 * _MAX_FORCE_LABELS]
+        order = order[strength[order] > 0.0]
+        near = spread_points(arrows[order, 1], _LABEL_DISTANCE * self.render_scene.size, _MAX_FORCE_LABELS)
+        for place, number in enumerate(order[near].tolist()):
+            text, at = force_text(float(strength[number])), vector_from_array(self.placement.on_page(arrows[number, 1]))
+            if place == len(self._force_labels):
+                self._force_labels.append(self._add_label(f"{CONTACTS}_{place}", text, at))
+            label = self._force_labels[place]
+            label.text, label.position, label.visible = text, at, True
+        for label in self._force_labels[len(near) :]:
+            label.visible = False
+
+    def _add_label(self, name: str, text: str, position: Any) -> Any:
+        return self.server.scene.add_label(
+            f"{self.root}/{LABELS}/{name}",
+            text,
+            position=position,
+            font_screen_scale=_LABEL_SCALE,
+            anchor="bottom-center",
+        )
 
     def _add_arrows(self, name: str, points: PoseRows, color: tuple[int, int, int], width: float) -> Any:
         unit = 0.004 * self.scale * self.render_scene.size * width
@@ -404,6 +333,8 @@ class BrowserScene:
                 self._handles[name].visible = on
             for _, label in self._labels if name == LABELS else ():
                 label.visible = on
+            for label in self._force_labels if name == CONTACTS and not on else ():
+                label.visible = False
         self.show(self.poses)
 
     def _build_layer(self, name: str) -> None:
@@ -433,14 +364,9 @@ class BrowserScene:
         count = Counter(body for _, body in names)
         for number in spread_points(self.poses[: len(names), :3], _LABEL_DISTANCE * self.render_scene.size):
             model, body = names[number]
-            label = self.server.scene.add_label(
-                f"{self.root}/{LABELS}/{number}",
-                printable(body if count[body] == 1 else f"{model}/{body}"),
-                position=vector_from_array(self.placement.on_page(self.poses[number, :3])),
-                font_screen_scale=_LABEL_SCALE,
-                anchor="bottom-center",
-            )
-            self._labels.append((number, label))
+            text = printable(body if count[body] == 1 else f"{model}/{body}")
+            at = vector_from_array(self.placement.on_page(self.poses[number, :3]))
+            self._labels.append((number, self._add_label(str(number), text, at)))
 
     # --- selection ------------------------------------------------------------------------------------
 
@@ -525,6 +451,14 @@ def _drag_handler(
             dragged(event.phase, body, point, pointer)
 
     return moved
+
+
+def _axis_lengths(render_scene: RenderScene) -> Array:
+    """The length of the joint axes of each body, m: they fit the size of the body."""
+    sizes, whole = render_scene.body_sizes(), render_scene.size
+    fitting = np.clip(_AXIS_LENGTH * sizes, _AXIS_RANGE[0] * whole, _AXIS_RANGE[1] * whole)
+    lengths: Array = np.where(sizes > 0.0, fitting, _AXIS_WITHOUT_SHAPE * whole)
+    return lengths
 
 
 def _movable_instances(batch: InstanceBatch, render_scene: RenderScene) -> InstanceBatch | None:

@@ -32,15 +32,12 @@ class Quantity(StrEnum):
     VELOCITY = "velocity"
     REACTION = "joint force"
     CONTACT = "contact force"
+    COUNT = "contacts"
 
 
-_UNITS = {
-    Quantity.POSITION: ("rad or m", "m"),
-    Quantity.VELOCITY: ("rad/s or m/s", "m/s"),
-    Quantity.REACTION: ("N", "N"),
-    Quantity.CONTACT: ("N", "N"),
-}
-"""The units of a quantity for joints and for bodies."""
+_MEASURED = (Quantity.REACTION, Quantity.CONTACT, Quantity.COUNT)
+"""What engines know only of the present: it is measured while the motion plays."""
+_RATES = {"rad": "rad/s", "m": "m/s"}
 
 
 class PlottedLines(Struct, frozen=True, eq=False):
@@ -95,12 +92,16 @@ class LivePlot:
         self._samples = []
 
     def measure(self, selection: ItemSelection, player: Player) -> None:
-        """Measure a force of the current frame, if it is plotted; engines know forces only of the present."""
-        if not self.is_visible or self.quantity not in (Quantity.REACTION, Quantity.CONTACT):
+        """Measure a force or count contacts of the current frame, if that is plotted."""
+        if not self.is_visible or self.quantity not in _MEASURED:
             return
         joint, body = selection.joint, selection.chosen_body
+        value: tuple[float, ...] | None
         if self.quantity is Quantity.REACTION:
             value = player.joint_force(joint) if joint is not None else None
+        elif self.quantity is Quantity.COUNT:
+            count = player.contact_count(selection.body) if body is not None else None
+            value = None if count is None else (count,)
         else:
             value = player.contact_force(body) if body is not None else None
         if value is not None and (not self._samples or player.time > self._samples[-1][0]):
@@ -133,25 +134,29 @@ class LivePlot:
         if selection.item is None or selection.item.kind is ItemKind.MODEL:
             return None
         is_joint = selection.item.kind is ItemKind.JOINT
-        title = f"{' / '.join(selection.names[1:])}: {self.quantity.value} ({_UNITS[self.quantity][not is_joint]})"
-        if self.quantity in (Quantity.REACTION, Quantity.CONTACT):
-            values = np.array([value for _, value in self._samples]).reshape(-1, 3)
-            return PlottedLines(title, _XYZ, np.array([time for time, _ in self._samples]), values)
+        title = f"{' / '.join(selection.names[1:])}: {self.quantity.value}"
+        if self.quantity in _MEASURED:
+            names: tuple[str, ...] = ("contacts",) if self.quantity is Quantity.COUNT else _XYZ
+            title += "" if self.quantity is Quantity.COUNT else " (N)"
+            values = np.array([value for _, value in self._samples]).reshape(-1, len(names))
+            return PlottedLines(title, names, np.array([time for time, _ in self._samples]), values)
         frames = player.frames[:: max(1, len(player.frames) // MAX_POINTS)]
         times = np.array([frame.time for frame in frames])
         joint = selection.joint if is_joint else None
         if joint is not None:
             dofs = selection.dofs_of(joint)
             values = np.array([frame.positions[dofs.start : dofs.stop] for frame in frames]).reshape(len(times), -1)
-            names = tuple(joint.dof_names)
+            names, units = tuple(joint.dof_names), tuple("rad" if one == "r" else "m" for one in joint.motion)
         else:
             values = np.array([frame.poses[selection.body, :3] for frame in frames], dtype=np.float64)
-            names = _XYZ
+            names, units = _XYZ, ("m",) * 3
         if not values.shape[1]:
             return None
         if self.quantity is Quantity.VELOCITY:
-            values = _rates(times, values)
-        return PlottedLines(title, names, times, values)
+            values, units = _rates(times, values), tuple(_RATES[one] for one in units)
+        if len(set(units)) > 1:  # the lines of a joint that turns and slides have different units
+            names = tuple(f"{name} ({unit})" for name, unit in zip(names, units, strict=True))
+        return PlottedLines(f"{title} ({', '.join(dict.fromkeys(units))})", names, times, values)
 
     def csv(self) -> bytes:
         """The plotted lines as a table."""

@@ -76,6 +76,8 @@ class Actions(Protocol):
     def set_view(self, preset: str, client: int | None = None) -> None: ...
     def pose(self, dof: int, value: float) -> None: ...
     def set_command(self, dof: int, value: float) -> None: ...
+    def set_measuring(self, on: bool) -> None: ...
+    def set_last_version(self, on: bool) -> None: ...
 
 
 class Panel:
@@ -128,12 +130,24 @@ class Panel:
             gui.add_dropdown("Keyframe", (NOTHING,), hint="Go to a state of the file"),
             lambda name: self.actions.set_keyframe(self._keyframes.get(name, -1)),
         )
-        self._sliders = JointSliders(gui, gui.add_folder("Joints"), self._input, self.actions.pose)
+        self._joints = gui.add_folder("Joints")
+        self._sliders = JointSliders(gui, self._joints, self._input, self.actions.pose)
 
     def _add_layers(self, dark: bool) -> None:
         gui = self.gui
         for name, on in LAYERS.items():
             self._input(gui.add_checkbox(_TITLES[name], on), partial(self.actions.set_layer, name))
+            if name == "contacts":
+                self._forces = gui.add_html("")
+        self._last_version = self._input(
+            gui.add_checkbox("Last version", False, hint="The scene before the file was saved, as a ghost"),
+            self.actions.set_last_version,
+        )
+        self._input(
+            gui.add_checkbox("Measure", False, hint="Click two points: their distance is shown"),
+            self.actions.set_measuring,
+        )
+        self._measured = gui.add_html("")
         self._input(gui.add_checkbox("Dark theme", dark), self.actions.set_dark)
         views = gui.add_button_group("View", tuple(PRESETS))
         views.on_click(self._callback(lambda event: self._set_view(event.target.value, event.client_id)))
@@ -193,6 +207,7 @@ class Panel:
         keyframes = [printable(one.name) or f"keyframe {number + 1}" for number, one in enumerate(world.keyframes)]
         self._keyframes = _fill_choice(self._keyframe, keyframes)
         self._sliders.fill(world, size)
+        self._joints.visible = bool(self._sliders.sliders)
 
     # --- updates --------------------------------------------------------------------------------------
 
@@ -230,6 +245,10 @@ class Panel:
     def show_tree(self, tree: str) -> None:
         """Show the tree of the scene, HTML."""
         self._tree.content = tree
+
+    def show_tools(self, forces: str, measured: str) -> None:
+        """Show HTML about contact forces and about what was measured."""
+        self._forces.content, self._measured.content = forces, measured
 
     def show_follow(self, on: bool) -> None:
         self._follow.value = on

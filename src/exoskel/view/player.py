@@ -15,9 +15,11 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.interface import Contact
+from exoskel.engines.interface import Contact, pull_force
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
@@ -68,6 +70,7 @@ class Player:
         self._simulation: Simulation | None = None
         self._kinematics = Kinematics(world.models)
         self._skins = Skins(world)
+        self._names = [(model.name, body.name) for model in world.models for body in model.bodies]
         self._time_offset = 0.0
         """The recorded time at which the engine's time is zero."""
         self._time_debt = 0.0
@@ -152,6 +155,30 @@ class Player:
         if self._simulation is None or not self.is_at_end:
             return None
         return tuple(self._simulation.contact_force(None, body).tolist())
+
+    def contact_count(self, body: int) -> float | None:
+        """The number of contacts of a body, given by number; None unless an engine is at this frame."""
+        if self._simulation is None or not self.is_at_end:
+            return None
+        path = qualified_name(*self._names[body])
+        return float(sum(path in contact.bodies for contact in self._simulation.contacts))
+
+    def pull_force(self) -> tuple[float, bool] | None:
+        """The force of the pull, N, and whether it is an estimate; None without a pull.
+
+        MuJoCo reports it.  For the other engines it is computed from the mass of the body alone.
+        """
+        if self.active_pull is None or self._simulation is None:
+            return None
+        engine, number = self._simulation.engine, self.active_pull.body
+        if isinstance(engine, MujocoWorld):
+            return float(np.linalg.norm(engine.data.xfrc_applied[engine.body_ids[number], :3])), False
+        rotation, position = engine.body_poses[number, :3, :3], engine.body_poses[number, :3, 3]
+        arm = rotation @ self.active_pull.point
+        angular, linear = engine.body_velocities[number, :3], engine.body_velocities[number, 3:]
+        mass = list(self.world.bodies())[number].mass
+        force = pull_force(mass, self.active_pull.target - position - arm, linear + np.cross(angular, arm))
+        return float(np.linalg.norm(force)), True
 
     # --- playing --------------------------------------------------------------------------------------
 

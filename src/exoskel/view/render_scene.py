@@ -314,6 +314,16 @@ class RenderScene:
         other.ground = self.ground - float(origin @ np.array(self.up))
         return other
 
+    def body_sizes(self) -> Array:
+        """The diagonal of the largest visual shape of each body, m; 0 without shapes."""
+        sizes = np.zeros(len(self.bodies))
+        for batch in self.of_role(VISUAL):
+            if not batch.is_plane:
+                boxes = batch.boxes(self.initial)
+                across = np.linalg.norm(boxes.max(axis=1) - boxes.min(axis=1), axis=1)
+                np.maximum.at(sizes, batch.bodies, np.nan_to_num(across))
+        return sizes
+
     def corners(self) -> Array:
         return corners_of(self.low, self.high)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from exoskel import spatial
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
 from exoskel.engines.registry import engine_title
 from exoskel.scene.pose import Vector
@@ -38,6 +37,7 @@ from exoskel.view.panel import Job, Panel
 from exoskel.view.player import Player
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.scene_placement import ScenePlacement, placed_camera, placement_for, preset_along
+from exoskel.view.scene_tools import LastVersion, Measurement, PullTool, legend
 from exoskel.view.selection import ItemKind, ItemSelection, TreeItem, parse_item
 
 FRAMES_PER_SECOND = 30
@@ -99,6 +99,9 @@ class Viewer:
             "panels": self._set_visible_panels,
         }
         self.page_script = PageScript(self.page.server, self._receive)
+        self.pull = PullTool(self.page.server)
+        self.last_version = LastVersion(self.page.server)
+        self.measurement = Measurement(self.page.server, lambda *ray: self.submit(lambda: self._measure(*ray)))
         self.panel = Panel(self.page.server, self, self.submit, engine=engine, dark=dark)
         with self.panel.tabs.add_tab("Plot"):
             self.plot = LivePlot(self.page.server.gui, lambda one: self.submit(lambda: self._set_quantity(one)))
@@ -141,8 +144,10 @@ class Viewer:
             self._up = self.render_scene.up
             server.scene.set_up_direction(self._up)
         self.browser_scene = BrowserScene(server, self.render_scene, placement=self.placement, dark=self._dark)
-        self.browser_scene.on_pick(lambda number: self.submit(lambda: self.select(number)))
-        self.browser_scene.on_drag(lambda *how: self.submit(lambda: self._drag(*how)))
+        self.browser_scene.on_pick(lambda number: self.submit(lambda: self._pick(number)))
+        self.browser_scene.on_drag(lambda *how: self.submit(lambda: self.pull.drag(self.player, *how)))
+        self.measurement.begin(self.render_scene, self.placement)
+        self.last_version.place(self.placement)
         self.panel.fill(self.world, self.render_scene.size)
         self.selection = ItemSelection(self.scene, self.world, self.render_scene)
         self.selection.tree.search = self.panel.search_text
@@ -220,7 +225,8 @@ class Viewer:
             ghost_world = self._comparison_world(world)
             player = Player(world, self.player.engine, recorded=self._recorded)
         except ExoskelError as error:
-            self._keep_last_scene(list(error.diagnostics) or _diagnostics_of(locals().get("scene")), str(error))
+            known = error.diagnostics or getattr(locals().get("scene"), "diagnostics", ())
+            self._keep_last_scene(list(known), str(error))
             return
         if is_regression(scene, world, self.scene, self.world):
             self._keep_last_scene(scene.diagnostics, "")
@@ -267,6 +273,7 @@ class Viewer:
         player.speed, player.gravity = self.player.speed, self.player.gravity
         self.player.close()
         self.scene, self.world, self.player = scene, world, player
+        self.last_version.keep(self.render_scene)
         with self.page.server.atomic():
             old.remove()
             self._add_scene()
@@ -356,6 +363,8 @@ class Viewer:
         self.browser_scene.show(self.player.poses, contacts)
         if self.ghost is not None:
             self.ghost.follow(self.player.time, self.player.poses)
+        self.pull.show(self.player, self.placement)
+        self.measurement.show(self.player.poses)
         self._move_cameras()
         self.plot.measure(self.selection, self.player)
         self._panel_is_current = False
@@ -368,6 +377,8 @@ class Viewer:
         )
         if self.selection.item is not None:
             self.panel.show_about(self._about())
+        forces = self.browser_scene.forces.legend if self.browser_scene.layers[CONTACTS] else ""
+        self.panel.show_tools(legend(forces), self.measurement.html(player.poses))
         if self.ghost is not None:
             self.ghost.show_numbers(player.poses)
         self.plot.show(self.selection, player)
@@ -460,6 +471,21 @@ class Viewer:
     def _about(self) -> str:
         """HTML about the selected item."""
         return self.selection.about(self.player.poses, self.player.positions)
+
+    def set_measuring(self, on: bool) -> None:
+        self.measurement.set_on(on)
+        self._panel_is_current = False
+
+    def _measure(self, *ray: Array) -> None:
+        self.measurement.click(self.player.poses, *ray)
+        self._panel_is_current = False
+
+    def set_last_version(self, on: bool) -> None:
+        self.last_version.set_visible(on, self.placement)
+
+    def _pick(self, number: int) -> None:
+        if not self.measurement.is_on:  # then clicks are points
+            self.select(number)
 
     def select(self, number: int) -> None:
         """Select a body; -1 for none."""
@@ -571,21 +597,3 @@ class Viewer:
 
     def set_command(self, dof: int, value: float) -> None:
         self.player.set_command(dof, value)
-
-    def _drag(self, phase: str, body: int, point: Array, pointer: Array) -> None:
-        """Pull a body at a point (world, m) towards the pointer; the point stays fixed in the body's frame."""
-        if phase == "end":
-            self.player.release()
-            return
-        if not self.player.can_simulate:
-            raise ExoskelError("bodies of a recorded motion cannot be pulled; this works only while simulating")
-        if not self.player.is_playing:
-            raise ExoskelError("bodies can be pulled only while the motion plays; press Play first")
-        if phase == "start" or self.player.active_pull is None:
-            pose = self.player.poses[body].astype(np.float64)
-            self._pulled_point = (point - pose[:3]) @ spatial.quaternion_matrix(pose[3:])
-        self.player.pull(body, self._pulled_point, pointer)
-
-
-def _diagnostics_of(scene: Scene | None) -> list[Diagnostic]:
-    return [] if scene is None else scene.diagnostics

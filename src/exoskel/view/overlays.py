@@ -1,0 +1,168 @@
+"""What is drawn over a scene: joint axes, centres of mass, inertia ellipsoids and contact forces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import floor, log10
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from exoskel import spatial
+from exoskel.diagnostics import pluralize
+from exoskel.engines.interface import Contact
+from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import plane_frames
+from exoskel.scene.pose import pose_matrices
+from exoskel.scene.shape import Sphere
+from exoskel.scene.summary import moments
+from exoskel.scene.world import World
+from exoskel.source.surface import Surfaces
+from exoskel.spatial import Array
+from exoskel.view import lighting
+from exoskel.view.render_scene import InstanceBatch, compose_poses
+from exoskel.view.skins import PoseRows
+
+MASS, CENTRE = "mass", "centre"
+MAX_LABELS = 60
+_CENTRE_SIZE = 0.012
+"""The diameter of the spheres at centres of mass, as a fraction of the scene's size."""
+
+
+class Arrows(Struct):
+    """Arrows fixed to bodies: the body of each arrow, and its two ends in that body's frame, `(n, 3)` each."""
+
+    bodies: NDArray[np.intp]
+    tails: Array
+    heads: Array
+
+    def world_points(self, poses: PoseRows) -> PoseRows:
+        """Both ends of each arrow in the world, `(n, 2, 3)`."""
+        outer = poses[self.bodies]
+        return np.stack([_transform_points(outer, self.tails), _transform_points(outer, self.heads)], axis=1)
+
+
+def _transform_points(outer: PoseRows, points: Array) -> PoseRows:
+    inner = np.zeros((len(points), 7), dtype=outer.dtype)
+    inner[:, :3], inner[:, 3] = points, 1.0
+    return compose_poses(outer, inner)[0]
+
+
+def joint_axes(world: World, lengths: float | Array) -> Arrows:
+    """The axes of all joints, as arrows centred at the joints; `lengths` in m, for all or for each child body."""
+    number = {id(body): i for i, body in enumerate(world.bodies())}
+    length = np.broadcast_to(np.asarray(lengths, dtype=np.float64), len(number))
+    joints = [joint for joint in world.joints() if not joint.loop]
+    frames = pose_matrices([joint.pose for joint in joints])
+    bodies: list[int] = []
+    tails: list[Array] = []
+    heads: list[Array] = []
+    for joint, frame in zip(joints, frames, strict=True):
+        for axis in spatial.unit(np.array(_joint_directions(joint)).reshape(-1, 3)):
+            half = frame[:3, :3] @ axis * (length[number[id(joint.child)]] / 2)
+            bodies.append(number[id(joint.child)])
+            tails.append(frame[:3, 3] - half)
+            heads.append(frame[:3, 3] + half)
+    ends = np.array([tails, heads]).reshape(2, -1, 3)
+    return Arrows(np.array(bodies, dtype=np.intp), ends[0], ends[1])
+
+
+def _joint_directions(joint: Joint) -> Sequence[Sequence[float]]:
+    if joint.kind == "euler":
+        return [np.eye(3)["xyz".index(name)].tolist() for name in joint.order]
+    if joint.kind in ("planar", "translational2d"):
+        return [direction[0].tolist() for direction in plane_frames([joint])[:2]]
+    return joint.axes
+
+
+def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[InstanceBatch]:
+    """The inertia of bodies, given by number: equivalent ellipsoids of uniform density, and centres of mass.
+
+    `size` is the size of the scene in m.
+    """
+    heavy = [i for i in numbers if bodies[i].mass > 0.0 and np.isfinite(bodies[i].mass)]
+    if not heavy:
+        return []
+    chosen = [bodies[i] for i in heavy]
+    mass = np.array([body.mass for body in chosen])
+    tensors = np.nan_to_num(spatial.moment_matrix(moments(chosen)))
+    values, vectors = np.linalg.eigh(tensors)
+    vectors[np.linalg.det(vectors) < 0.0, :, 0] *= -1.0
+    # The moments of a solid ellipsoid are m (b² + c²) / 5 and so on; solve for the squares of the half axes.
+    squares = 2.5 * (values.sum(axis=1, keepdims=True) - 2.0 * values) / mass[:, None]
+    scales = 2.0 * np.sqrt(np.clip(squares, 0.0, None))
+    local = spatial.pose7(spatial.transform(vectors, np.array([body.com for body in chosen])))
+    ball = Surfaces().of(Sphere(0.5))
+    assert ball is not None
+    which, count = np.array(heavy, dtype=np.intp), len(heavy)
+    dots = np.full((count, 3), _CENTRE_SIZE * size)
+    clear, solid = (np.tile(color, (count, 1)) for color in (lighting.MASS, (*lighting.MASS[:3], 1.0)))
+    return [
+        InstanceBatch("inertia", MASS, ball, which, local.astype(np.float32), scales, clear),
+        InstanceBatch("centres", CENTRE, ball, which, local.astype(np.float32), dots, solid),
+    ]
+
+
+class ForceScale:
+    """The scale of contact forces: a force of `force` N is an arrow of `length` m.
+
+    It grows to a round number if a force is stronger than all before, and stays otherwise, so that arrows of different
+    times can be compared.  `strengths` are the forces of the contacts that were drawn last, N.
+    """
+
+    def __init__(self, length: float) -> None:
+        self.length, self.force = length, 0.0
+        self.strengths: Array = np.zeros(0)
+
+    def arrows(self, contacts: Sequence[Contact]) -> Array:
+        """Contact forces as arrows from the points of contact, `(n, 2, 3)`.
+
+        If the engine reports no forces, or all are zero, contact normals are drawn at a third of the length.
+        """
+        points = np.array([contact.position for contact in contacts]).reshape(-1, 3)
+        forces = np.array([contact.force for contact in contacts]).reshape(-1, 3)
+        self.strengths = np.linalg.norm(forces, axis=1)
+        strongest = float(self.strengths.max(initial=0.0))
+        if not np.isfinite(strongest):
+            strongest, forces, self.strengths = 0.0, np.zeros_like(forces), np.zeros(len(forces))
+        if strongest > self.force:
+            self.force = _round_up(strongest)
+        if strongest > 0.0:
+            return np.stack([points, points + forces * (self.length / self.force)], axis=1)
+        normals = np.array([contact.normal for contact in contacts]).reshape(-1, 3)
+        return np.stack([points, points + normals * (self.length / 3)], axis=1)
+
+    @property
+    def legend(self) -> str:
+        """One line about the contacts that were drawn last and the scale of their arrows."""
+        count = pluralize(len(self.strengths), "contact")
+        if not self.force:
+            return count
+        return (
+            f"{count}, strongest force {force_text(float(self.strengths.max(initial=0.0)))}; "
+            f"an arrow of {self.length:.2g} m is {force_text(self.force)}"
+        )
+
+
+def force_text(force: float) -> str:
+    """A force with three digits, in N or kN."""
+    return f"{force / 1000.0:.3g} kN" if force >= 999.5 else f"{force:.3g} N"
+
+
+def _round_up(value: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** floor(log10(value))
+    return next((factor * power for factor in (1.0, 2.0, 5.0) if factor * power >= value), 10.0 * power)
+
+
+def spread_points(points: PoseRows, distance: float, most: int = MAX_LABELS) -> list[int]:
+    """The numbers of at most `most` points that are at least `distance` m apart, earlier ones first."""
+    chosen: list[int] = []
+    for number, point in enumerate(points):
+        if len(chosen) == most:
+            break
+        if not chosen or np.linalg.norm(points[chosen] - point, axis=1).min() >= distance:
+            chosen.append(number)
+    return chosen
