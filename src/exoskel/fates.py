@@ -16,7 +16,7 @@ class Fate(StrEnum):
     - `exact`: the output has the same value.
     - `lowered`: the output expresses it in another way, by a named pass, with the same physics.
     - `approximated`: the output has it approximately.
-    - `kept`: the output's format cannot express it; it is preserved as extra data.
+    - `kept`: preserved as extra data that the output's format does not express, or written to the same format as it is.
     - `dropped`: it is not in the output.
     """
 

@@ -118,7 +118,7 @@ _MEANING = {
     Fate.EXACT: "same meaning in the output",
     Fate.LOWERED: "other elements, same physics",
     Fate.APPROXIMATED: "expressed approximately",
-    Fate.KEPT: "not expressible there; preserved as extra data",
+    Fate.KEPT: "preserved: as extra data, or as it is",
     Fate.DROPPED: "not in the output",
 }
 

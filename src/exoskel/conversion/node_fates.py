@@ -129,6 +129,7 @@ def describe(diagnostic: Diagnostic) -> str:
 
 
 _PRESERVED = Verdict(Fate.KEPT, "data of another application, preserved")
+_WRITTEN_AGAIN = Verdict(Fate.KEPT, "not part of a scene; written to the same format as it is")
 _FLATTENED = Verdict(Fate.LOWERED, "flattened into its content")
 _UNUSED = Verdict(Fate.DROPPED, "not used")
 _NO_EXTENSIONS = Verdict(Fate.DROPPED, "PyODE rejects extensions")
@@ -317,7 +318,9 @@ class FateRecorder:
 
     def _attribute_verdict(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
         if node in self.preserved.unknown:
-            return _PRESERVED
+            return _WRITTEN_AGAIN if self.source is self.target and not self.target.embeds_data else _PRESERVED
+        if (node, name) in self.preserved.attributes:
+            return _WRITTEN_AGAIN
         lost = above or self.unused.get((node, name))
         if lost is not None:
             return lost
@@ -328,7 +331,7 @@ class FateRecorder:
     def _node_verdict(self, owner: Item | None, path: str, node: int, attribute: str = "") -> Verdict:
         """The verdict on an element or attribute, by its path below the element of the item around it."""
         if node in self.preserved.unknown:
-            return _PRESERVED
+            return _WRITTEN_AGAIN if self.source is self.target and not self.target.embeds_data else _PRESERVED
         if node in self.generated:
             return self._generated_verdict(self.generated[node])
         row = self._find_row(owner, path)

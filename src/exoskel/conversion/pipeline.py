@@ -146,6 +146,7 @@ class Conversion(Struct, frozen=True):
         decomposed = selected if decomposition is None else decomposition.after
         rotation = UpAxisRotation(decomposed, self.up, self._up_axes(decomposed)) if self.up is not None else None
         rotated = decomposed if rotation is None else rotation.after
+        output.is_rotated = rotation is not None and any(one is not None for one in rotation.passes)
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
         lowering = self._lower_joints(rotated, unsupported)
         scene = rotated if lowering is None else lowering.after

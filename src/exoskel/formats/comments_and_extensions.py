@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import cached_property
 
@@ -35,7 +35,10 @@ class PreservedData(Struct):
     nodes: set[int] = field(default_factory=set)
     """Extensions, with all that is inside."""
     unknown: set[int] = field(default_factory=set)
-    """Elements of other namespaces outside of extensions, with all that is inside."""
+    """Elements of other namespaces outside of extensions, and others that are written again as they are, with all that
+    is inside."""
+    attributes: set[tuple[int, str]] = field(default_factory=set)
+    """Attributes that are written again as they are, by their elements and names."""
     comments: set[int] = field(default_factory=set)
     has_other_data: bool = False
     """Whether the output contains data of other applications, in a layout of its own."""
@@ -50,15 +53,22 @@ def preserve(root: Markup, scene: Scene, embedding: EmbeddedDataFormat) -> Prese
     return preserved
 
 
-def preserve_comments(root: Markup, scene: Scene, *, is_part: bool) -> PreservedData:
-    """Copy comments only, for formats without a place for data of other applications.
+def preserve_comments(
+    root: Markup, scene: Scene, *, is_part: bool, unread: tuple[str, ...] = (), is_rotated: bool = False
+) -> PreservedData:
+    """Copy comments, for formats without a place for data of other applications.
 
-    If the scene `is_part` of what was read, comments that may belong to other parts are omitted.
+    If the scene `is_part` of what was read, comments that may belong to other parts are omitted.  `unread` are the
+    diagnostics about elements that are not part of a scene and that the format has a place for: these are copied too.
+    If the world `is_rotated`, those of the world are omitted.
     """
     preserved = PreservedData()
     document = scene.documents[0] if scene.documents else None
-    if isinstance(document, Document) and b"<!--" in document.text:
-        _Preserver(root, scene, document, preserved, is_part=is_part).copy_comments([])
+    if isinstance(document, Document):
+        preserver = _Preserver(root, scene, document, preserved, is_part=is_part)
+        copied = preserver.copy_unread(unread, is_rotated) if unread else []
+        if b"<!--" in document.text:
+            preserver.copy_comments(copied)
     return preserved
 
 
@@ -96,6 +106,61 @@ class _Preserver:
             copied = self._copy_other_data(embedding)
         if b"<!--" in text:
             self.copy_comments(copied)
+
+    def copy_unread(self, keys: tuple[str, ...], is_rotated: bool) -> list[int]:
+        """Copy the elements directly in written items that diagnostics report as not read; returns their numbers.
+
+        An element that refers to a link or joint that is not written is omitted.
+        """
+        found = {
+            self.document.element(one.place)
+            for one in self.scene.diagnostics
+            if one.key.startswith(keys) and one.source is self.document and not one.place.attribute
+        }
+        if not found:
+            return []
+        names, copied, added = self._written_names(), list[int](), list[tuple[Markup, Markup]]()
+        tags, parents = self.document.outline.tags, self.document.outline.parents
+        for number, element in enumerate(self._tree().iter(etree.Element)):
+            owner = self._container_of(parents[number]) if number in found else None
+            if owner is None or (is_rotated and isinstance(owner.item, World)) or self._is_written(tags[number], owner):
+                continue
+            copy = deepcopy(element)
+            made = _as_markup(copy) if _rename_references(copy, names) else None
+            if made is not None:
+                added.append((owner, made))
+                copied.append(number)
+                self.preserved.unknown.update(range(number, self.document.outline.ends[number]))
+        for owner, made in added:
+            owner.children.append(made)
+        return copied
+
+    def _container_of(self, node: int) -> Markup | None:
+        """The element in the output of the item whose own element this is."""
+        item = self.items.get(node)
+        if item is None and node == 0 and not self.is_part:
+            return self.root
+        return self.elements.get(id(item)) if item is not None else None
+
+    @staticmethod
+    def _is_written(tag: str, owner: Markup) -> bool:
+        """Whether the output already has an element of this tag, which its writer made from the scene."""
+        return any(child.tag == tag for child in owner.children)
+
+    def _written_names(self) -> dict[str, str | None]:
+        """The names of links and joints in the output by those in the source; None if they are not written."""
+        found: dict[str, str | None] = {}
+        tags, parents = self.document.outline.tags, self.document.outline.parents
+        written = {str(one.attributes.get("name")) for one in self.root.iter() if one.tag in ("link", "joint")}
+        for node, tag in enumerate(tags):
+            if tag not in ("link", "joint") or tags[parents[node]] not in ("robot", "model"):
+                continue
+            item, name = self.items.get(node), self.document.attribute_text(node, "name")
+            if item is not None and id(item) in self.elements:
+                found[name] = self.elements[id(item)].attributes.get("name", name)
+            else:
+                found[name] = name if name in written else None
+        return found
 
     def _element_around(self, node: int) -> Markup | None:
         """The element in the output of the nearest item around an element of the source."""
@@ -218,6 +283,55 @@ class _Preserver:
             etree.cleanup_namespaces(part)
             copy = Markup(RAW_TAG, verbatim=etree.tostring(part, encoding="unicode", with_tail=False))
             embedding.add_other_data(self.root, owner, copy, found)
+
+
+_REFERENCES = frozenset({"reference", "link", "joint"})
+_REFERRING_ELEMENTS = frozenset({"joint_name", "link_name", "joint", "link", "parent", "child", "parent_link"})
+"""Attributes, and elements with their text or their attribute `name`, that refer to links and joints."""
+
+
+def _as_markup(element: Tree) -> Markup | None:
+    """An element with all that it contains; None if it has text between elements, or namespaces."""
+    root = Markup(str(element.tag), {str(key): str(value) for key, value in element.attrib.items()})
+    waiting = [(element, root)]
+    while waiting:
+        source, made = waiting.pop()
+        text, comments = (source.text or "").strip(), list[str]()
+        if "{" in f"{made.tag}{''.join(made.attributes)}" or (text and len(source)):
+            return None
+        made.text = text
+        for child in source:
+            if (child.tail or "").strip() or child.tag in (etree.Entity, etree.ProcessingInstruction):
+                return None
+            if child.tag is etree.Comment:
+                comments.append(child.text or "")
+                continue
+            inner = Markup(str(child.tag), {str(key): str(value) for key, value in child.attrib.items()})
+            inner.comments, comments = comments, []
+            made.children.append(inner)
+            waiting.append((child, inner))
+        made.closing_comments = comments
+    return root
+
+
+def _rename_references(element: Tree, names: Mapping[str, str | None]) -> bool:
+    """Replace the names of links and joints in an element; False if it refers to one that is not written."""
+    for one in element.iter(etree.Element):
+        places = [(key, value) for key, value in one.attrib.items() if key in _REFERENCES]
+        if one is not element and one.tag in _REFERRING_ELEMENTS and one.get("name"):
+            places.append(("name", one.get("name", "")))
+        for key, value in places:
+            written = names.get(str(value), str(value))
+            if written is None:
+                return False
+            one.set(key, written)
+        text = (one.text or "").strip()
+        if one.tag in _REFERRING_ELEMENTS and not len(one) and text in names:
+            written = names[text]
+            if written is None:
+                return False
+            one.text = written
+    return True
 
 
 def _regions_with_neighbours(document: Document) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:

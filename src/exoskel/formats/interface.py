@@ -221,6 +221,8 @@ class DiagnosticEffects(Struct, frozen=True):
     """Warnings about something that is read as it is meant."""
     attributes: Mapping[str, tuple[str, ...]] = {}
     """The attributes that a diagnostic is about, where it points at an element and means several of its attributes."""
+    preserved: tuple[str, ...] = ()
+    """Diagnostics about elements that are not part of a scene, and that are written to the same format again."""
     all_similar: tuple[str, ...] = ()
     """Diagnostics about all elements with the name of the one they point at."""
 

@@ -181,7 +181,11 @@ def _write_once(
     embedding = chosen.embedding
     preserved = PreservedData()
     if embedding is None:
-        preserved = preserve_comments(root, scene, is_part=output.is_part)
+        is_same = scene.source_info.format == format
+        unread = chosen.source_mapping().diagnostics.preserved if is_same and output.target == "portable" else ()
+        preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
+        preserved.attributes |= output.preserved_attributes
+        preserved.unknown |= _with_content(output.preserved_nodes, scene, chosen.source_mapping().includes)
     data = native_data = serialize(root).encode()
     native, _ = readings.read(data, output)
     _require_worlds(scene, native, chosen.label)
@@ -213,6 +217,20 @@ def _write_once(
         native_data=native_data,
         placeholders=writer.placeholders,
     )
+
+
+def _with_content(nodes: set[int], scene: Scene, includes: frozenset[str]) -> set[int]:
+    """Elements of the source, and elements inside of them unless these are listed too.
+
+    Elements of an included file have the number of the element that includes it, which has a fate of its own.
+    """
+    document = scene.documents[0] if nodes else None
+    if not isinstance(document, Document):
+        return set()
+    outline = document.outline
+    listed = [node for node in nodes if outline.tags[node] not in includes]
+    outer = {outline.parents[node] for node in listed} & nodes
+    return set(outer).union(*(range(node, outline.ends[node]) for node in listed if node not in outer))
 
 
 def _record_lost_textures(scene: Scene, output: OutputContext, *, reads_files: bool) -> None:

@@ -357,6 +357,8 @@ class SourceInfo(Struct, frozen=True):
     """The document is a bare skeleton: it has no world element."""
     generated: Mapping[int, int] = {}
     """Elements that Exoskel has generated to express a motor, a loop or a soft skin, and the element of its owner."""
+    preserved: object = None
+    """What the scene does not contain, for the writer of the same format."""
 
 
 class Extension(Item):

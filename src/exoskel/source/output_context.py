@@ -18,8 +18,9 @@ from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
-from exoskel.source.file_access import has_content
+from exoskel.source.file_access import has_content, read_referenced
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
+from exoskel.source.limits import DEFAULT_LIMITS
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.spatial import Array
 
@@ -100,6 +101,8 @@ class OutputContext:
     Attributes:
         losses: parts of the scene that are written approximately or not at all.
         kept: parts that are written as an extension of the format, which one reader supports.
+        preserved_nodes: elements of the source that no item contains, and that are written again as they are.
+        preserved_attributes: the same for attributes, by their elements and names.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
@@ -116,6 +119,7 @@ class OutputContext:
         triangles: counts the triangles of mesh files that are written to the document.
         is_bare: whether the document is a model without a world, in formats that have both.
         is_part: whether some models of the source are not written to the document.
+        is_rotated: whether the world was rotated for another up axis.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
         compiler_seconds: the limit `Limits.seconds` when the document is read back.
     """
@@ -133,6 +137,7 @@ class OutputContext:
         self.state_file = ""
         self.is_bare = False
         self.is_part = False
+        self.is_rotated = False
         self.given_numbers: GivenNumbers | None = None
         self.compiler_seconds = _COMPILER_SECONDS
         self.folder = folder
@@ -140,6 +145,8 @@ class OutputContext:
         self.meshes = meshes
         self.readable = readable
         self.losses: list[Loss] = []
+        self.preserved_nodes: set[int] = set()
+        self.preserved_attributes: set[tuple[int, str]] = set()
         self.rejected: list[Loss] = []
         self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}
@@ -278,6 +285,20 @@ class OutputContext:
                 self._note_missing(mesh.uri)
                 return self._reference_to_source(mesh, Path(path))
         return self._copies[source]
+
+    def copy_file(self, source: Path) -> str | None:
+        """The reference to a copy of a file beside the document; None if the file cannot be read."""
+        if str(source) not in self._copies:
+            try:
+                data = read_referenced(source, DEFAULT_LIMITS.mesh_bytes, self.confined_to)
+            except OSError:
+                return None
+            if len(data) > DEFAULT_LIMITS.mesh_bytes:
+                return None
+            name = self._unused_name(source.stem, source.suffix, data)
+            self.companions[name] = data
+            self._copies[str(source)] = name
+        return self._copies[str(source)]
 
     def _note_missing(self, uri: str) -> None:
         if uri not in self.missing:

@@ -13,6 +13,7 @@ from exoskel.formats.load import load
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.names import shorten_names
+from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.validation import require_valid_world
 from exoskel.scene.world import Scene, SceneLike
@@ -55,6 +56,8 @@ def to_mujoco(scene: SceneLike, *, limits: bool | None = None) -> MujocoModel:
     """
     output = OutputContext(target="mujoco4")
     document = write_document(require_valid_world(scene), output, limits=limits)
+    if isinstance(scene, Scene):
+        add_preserved_elements(document, scene, output)
     names = shorten_names(document)
     library = mujoco_import.load()
 

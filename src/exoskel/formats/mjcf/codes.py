@@ -110,7 +110,8 @@ _UNSUPPORTED = (
     Topic(
         "MJ201",
         "Not part of the scene",
-        "Sensors, textures, skins, custom data and visual settings have no counterpart in a scene.",
+        "Sensors, textures, skins, custom data and visual settings have no counterpart in a scene. From MJCF to MJCF, "
+        "all but skins are preserved.",
         info("MJ201", "<{tag}>{name} is ignored: {what} not part of the scene"),
     ),
     Topic(

@@ -235,6 +235,11 @@ def actuator_numbers(model: Any) -> dict[str, int]:
     return {name: number for number, name in enumerate(_names(model, model.name_actuatoradr))}
 
 
+def tendon_names(model: Any) -> list[str]:
+    """The names of all tendons of a model of MuJoCo."""
+    return _names(model, model.name_tendonadr)
+
+
 def _names(model: Any, offsets: Any) -> list[str]:
     """The names of all objects of a kind, which follow each other in the model's text, from their offsets there."""
     if not len(offsets):

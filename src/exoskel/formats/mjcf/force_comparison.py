@@ -5,14 +5,14 @@ Coefficients alone do not show about which axes springs and dampers act: forces 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.compile import actuator_numbers, addresses
+from exoskel.formats.mjcf.compile import actuator_numbers, addresses, tendon_names
 from exoskel.formats.mjcf.model.actuation import SERVO, is_servo_link, joints_with_motors
 from exoskel.formats.mjcf.model.joints import (
     flywheel_name,
@@ -22,6 +22,7 @@ from exoskel.formats.mjcf.model.joints import (
     motors_of,
 )
 from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
+from exoskel.formats.mjcf.names import is_generated
 from exoskel.formats.mjcf.reader.combined_model import CombinedModel
 from exoskel.scene.joint import DOF_DYNAMICS, PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.model import Model
@@ -31,6 +32,7 @@ from exoskel.spatial import Array, Mask
 _STATES = 4
 _AT_JOINT = (0, 1)
 """MuJoCo's numbers for actuators that act on a joint, about axes of the child or of the parent."""
+_TENDON_FORCES = ("tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly")
 _RANGE = 1.0
 """Random positions and velocities are up to this, rad or m, and rad/s or m/s."""
 
@@ -95,6 +97,7 @@ class _ForceState:
     def compute(self) -> None:
         mujoco = mujoco_import.load()
         for data, model, qpos, dofs, actuators in self.parts:
+            undo = _silence_preserved_tendons(model)
             data.qpos, data.qvel, data.ctrl = self.qpos[qpos], self.qvel[dofs], self.ctrl[actuators]
             for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_transmission):
                 stage(model, data)
@@ -102,12 +105,31 @@ class _ForceState:
             mujoco.mj_fwdActuation(model, data)
             self.passive[dofs] = data.qfrc_spring + data.qfrc_damper
             self.active[dofs] = _actuator_forces(model, data)
+            undo()
+
+
+def _silence_preserved_tendons(model: Any) -> Callable[[], None]:
+    """Remove the forces of tendons that the scene does not contain; the result undoes that."""
+    others = [number for number, name in enumerate(tendon_names(model)) if not is_generated(name)]
+    fields = [getattr(model, name) for name in _TENDON_FORCES if hasattr(model, name)] if others else []
+    before = [one[others].copy() for one in fields]
+    for one in fields:
+        one[others] = 0.0
+
+    def undo() -> None:
+        for one, values in zip(fields, before, strict=True):
+            one[others] = values
+
+    return undo
 
 
 def _actuator_forces(model: Any, data: Any) -> Array:
-    """The forces of actuators of joints, `(nv)`."""
+    """The forces of actuators of joints, `(nv)`, without those that the scene does not contain."""
     out = np.zeros(model.nv)
+    own = {number for name, number in actuator_numbers(model).items() if is_generated(name)}
     for number in np.flatnonzero(np.isin(model.actuator_trntype, _AT_JOINT)).tolist():
+        if number not in own:
+            continue
         first = int(data.moment_rowadr[number])
         row = slice(first, first + int(data.moment_rownnz[number]))
         out[data.moment_colind[row]] += data.actuator_moment[row] * data.actuator_force[number]
@@ -124,6 +146,9 @@ class _ForceComparison:
         self.addresses = addresses(model)
         self.coordinates = Coordinates(self.layout, self.addresses)
         self.actuators = actuator_numbers(model)
+        rows = model.rows["tendons"] if isinstance(model, CombinedModel) else None
+        names = tendon_names(model) if rows is None else {row.number: row.name for row in rows}
+        self.own_tendons = [number for number in range(model.ntendon) if is_generated(names[number])]
         count = self.coordinates.count
         self.damping, self.friction, self.stiffness, self.rest = np.zeros((4, count))
         self.is_compared: Mask = np.zeros(count, dtype=bool)
@@ -222,7 +247,8 @@ class _ForceComparison:
     def _motor_friction(self, data: _ForceState) -> Array:
         """The dry friction between joints and flywheels, `(nv)`."""
         model, out = self.model, np.zeros(self.model.nv)
-        for tendon in range(model.ntendon):
+        wheels = {motor.wheel for motor in self.speed_motors}
+        for tendon in self.own_tendons if wheels else ():
             parts = slice(int(model.tendon_adr[tendon]), int(model.tendon_adr[tendon] + model.tendon_num[tendon]))
             dofs, shares = model.jnt_dofadr[model.wrap_objid[parts]], model.wrap_prm[parts]
             speed = float(shares @ data.qvel[dofs])

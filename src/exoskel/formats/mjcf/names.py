@@ -45,19 +45,40 @@ _TREE: dict[str, Kind] = {"body": "body", "joint": "joint", "freejoint": "joint"
 _SECTIONS: dict[str, Kind] = {"tendon": "tendon", "actuator": "actuator", "equality": "equality", "asset": "mesh"}
 _REFERENCES: dict[str, Kind] = {
     **dict.fromkeys(("joint", "joint1", "joint2", "jointinparent"), "joint"),
-    **dict.fromkeys(("body", "body1", "body2"), "body"),
+    **dict.fromkeys(("body", "body1", "body2", "subtree1", "subtree2"), "body"),
     **dict.fromkeys(("site", "site1", "site2", "refsite", "sidesite", "cranksite", "slidersite"), "site"),
     **dict.fromkeys(("tendon", "tendon1", "tendon2"), "tendon"),
     **dict.fromkeys(("geom", "geom1", "geom2"), "geom"),
     "mesh": "mesh",
     "target": "body",
+    "actuator": "actuator",
 }
 """Attributes that refer to other elements by name."""
+_OTHER_REFERENCES = {"camera": "camera", "texture": "texture", "material": "material", "flex": "flex"}
+"""The same for elements whose names are not changed."""
+_OBJECTS = {"objname": "objtype", "refname": "reftype"}
+"""Attributes that refer to an element of the kind that another attribute states."""
+
+
+def reference_kind(element: NamedElement, attribute: str) -> str:
+    """The kind of element that an attribute refers to; empty if it is no reference."""
+    if attribute in _OBJECTS:
+        kind = str(element.attributes.get(_OBJECTS[attribute], ""))
+        return "body" if kind == "xbody" else kind or "unknown"
+    return _REFERENCES.get(attribute) or _OTHER_REFERENCES.get(attribute, "")
+
+
+_ALL_REFERENCES = _REFERENCES.keys() | _OBJECTS.keys()
 
 
 def split_path(name: str) -> list[str]:
     """Split a path into names."""
     return [part.replace("~1", "/").replace("~0", "~") for part in name.split("/")]
+
+
+def is_generated(name: str) -> bool:
+    """Whether a tendon or actuator of this qualified name was generated for a joint or body: it has their path."""
+    return "/" in name
 
 
 class _NamedBody:
@@ -117,6 +138,7 @@ def _places(root: NamedElement) -> list[_NamedBody]:
 
 def _rename(root: NamedElement, names: NameTable) -> None:
     """Replace names and the references to them; names that are not in the table stay."""
+    tables: dict[str, Mapping[str, str]] = {str(kind): found for kind, found in names.items()}
     for kind, element in _named_elements(root):
         attribute = "model" if kind == "world" else "name"
         found = names.get(kind, {}).get(_name(kind, element))
@@ -125,8 +147,8 @@ def _rename(root: NamedElement, names: NameTable) -> None:
     for text in _skin_texts(root):
         text.attributes["name"] = SKIN_TEXT + names.get("body", {}).get(_skin_body(text), _skin_body(text))
     for element in _inside(root):
-        for attribute in _REFERENCES.keys() & element.attributes.keys():
-            known = names.get(_REFERENCES[attribute], {})
+        for attribute in _ALL_REFERENCES & element.attributes.keys():
+            known = tables.get(reference_kind(element, attribute), {})
             element.attributes[attribute] = known.get(str(element.attributes[attribute]), element.attributes[attribute])
 
 

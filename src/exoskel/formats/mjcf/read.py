@@ -24,6 +24,7 @@ from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.models import DOCUMENT, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
+from exoskel.formats.mjcf.reader.preserved_parts import find_preserved
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.scene.cameras import LightKind, SceneCamera, SceneLight, TrackingMode
 from exoskel.scene.item import qualified_name
@@ -97,8 +98,10 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     out.reader, out.coordinates = reader, reader.coordinates(world)
     reader.set_state(world, out.coordinates)
     ViewReader(compiled, reader, world, report).read(out.coordinates)
-    ActuatorReader(compiled, generated, reader.found, report).read()
-    EqualityReader(compiled, generated, reader.found, report).read()
+    actuators = ActuatorReader(compiled, generated, reader.found, report)
+    actuators.read()
+    equality = EqualityReader(compiled, generated, reader.found, report)
+    equality.read()
     if "contact" in disabled:
         for shape in (shape for body in world.bodies() for shape in body.collisions):
             shape.collidable = False
@@ -109,7 +112,12 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     if not _has_plain_numbers(compiled):
         _report_invalid_values(world, report)
     owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
-    out.scene.source_info = SourceInfo("mjcf", generated=generated_nodes(compiled, generated, owners))
+    unread = {"actuator": actuators.unread, "equality": equality.unread}
+    out.scene.source_info = SourceInfo(
+        "mjcf",
+        generated=generated_nodes(compiled, generated, owners),
+        preserved=find_preserved(compiled, generated, reader.found, unread),
+    )
 
 
 def _has_plain_numbers(compiled: Compiled) -> bool:

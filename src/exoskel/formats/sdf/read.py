@@ -393,6 +393,7 @@ def _referenced_frames(document: Document) -> set[str]:
 SOURCE_MAPPING = SourceMapping(
     _scene_fields(),
     DiagnosticEffects(
+        preserved=("SD012",),
         ignored=(
             "SD004",
             "SD010",

@@ -288,6 +288,7 @@ SOURCE_MAPPING = SourceMapping(
         ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503"),
         used=("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502"),
         lossless=("UR106", "UR402", "UR405"),
+        preserved=("UR107", "UR108"),
     ),
     find_unused,
 )

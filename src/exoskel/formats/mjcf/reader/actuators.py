@@ -34,6 +34,8 @@ class ActuatorReader:
         self.found = found
         self.report = report
         self.disabled = disabled_flags(compiled)
+        self.unread: list[int] = []
+        """The numbers of actuators that are not part of the scene."""
         self._driven: set[int] = set()
         """The ids of degrees of freedom that have a motor."""
 
@@ -140,6 +142,7 @@ class ActuatorReader:
             self._read_motor(number, owner)
 
     def _report_unsupported(self, number: int, reason: str) -> None:
+        self.unread.append(number)
         parts = self.compiled.actuators
         self.report("MJ402", parts.node(number), actuator=parts.quoted(number), reason=reason)
 

@@ -85,6 +85,7 @@ class _Parts:
 
     def __init__(self, rows: list[PartRow], prepared: PreparedDocument) -> None:
         self.names = {row.number: row.name for row in rows}
+        self.lines = {row.number: row.line for row in rows}
         self.nodes = {row.number: prepared.node(row.line) for row in rows}
         self.numbers = {name: number for number, name in self.names.items() if name}
 

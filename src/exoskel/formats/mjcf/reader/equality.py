@@ -48,6 +48,8 @@ class EqualityReader:
         self.found = found
         self.report = report
         self._points: dict[tuple[int, int], list[tuple[int, Array]]] = {}
+        self.unread: list[int] = []
+        """The numbers of constraints that are not part of the scene."""
         self._joint_names: dict[int, Names] = {}
         """The names of joints in use, by the id of their model."""
         self._couplings: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
@@ -73,6 +75,7 @@ class EqualityReader:
             self._add_mimic(couplings)
 
     def _report_unsupported(self, number: int, reason: str) -> None:
+        self.unread.append(number)
         kind, parts = _KINDS[int(self.model.eq_type[number])], self.compiled.equalities
         self.report("MJ403", parts.node(number), kind=kind, name=parts.quoted(number), reason=reason)
 

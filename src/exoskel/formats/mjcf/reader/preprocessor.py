@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_skins
+from exoskel.formats.mjcf.reader.collected_elements import CollectedElements
 from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
@@ -144,6 +145,8 @@ class PreparedDocument(Struct, dict=True):
     """The name of the model."""
     skins: dict[str, str] = {}
     """The descriptions of soft skins that our writer adds, by the names of their bodies."""
+    collected: CollectedElements | None = None
+    """The elements that may have to be preserved."""
 
     @cached_property
     def text(self) -> str:
@@ -184,6 +187,7 @@ class _Preparer:
         restore_names(root)
         skins = stated_skins(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
+        collected = CollectedElements(root, lambda reference: self._find_texture(reference, compiler))
         self._prune(root)
         for fragment in root.iter():
             self._files(fragment, compiler)
@@ -195,7 +199,7 @@ class _Preparer:
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(root, *files, flags, work, self.confined_to, name, skins)
+        return PreparedDocument(root, *files, flags, work, self.confined_to, name, skins, collected)
 
     def _check_expansion(self, root: Fragment) -> Workload:
         """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""
@@ -332,6 +336,11 @@ class _Preparer:
         elif found is None:
             fragment.attributes |= {"nrow": "2", "ncol": "2"}
 
+    def _find_texture(self, reference: str, compiler: dict[str, str]) -> str | None:
+        path = _asset_path("texture", reference, compiler)
+        found = find_file(path, self.document.location, self.options.paths).path
+        return None if found is None else str(found.resolve())
+
     def _read(self, path: Path, most: int) -> bytes:
         data = read_referenced(path, most, self.confined_to)
         if len(data) > most:
@@ -362,7 +371,8 @@ class _Preparer:
 def _asset_path(tag: str, reference: str, compiler: dict[str, str]) -> str:
     """The path at which MuJoCo searches a file, relative to the document's folder."""
     written = posixpath.basename(reference) if compiler.get("strippath") == "true" else reference
-    folder = compiler.get("meshdir" if tag == "mesh" else "assetdir", compiler.get("assetdir", ""))
+    own = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "assetdir")
+    folder = compiler.get(own, compiler.get("assetdir", ""))
     return posixpath.join(folder, written)
 
 
