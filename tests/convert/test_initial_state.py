@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,13 +156,14 @@ def test_the_state_file_of_the_input_is_protected(tmp_path: Path) -> None:
 
 
 HOSTILE = {
-    "not JSON": ("{", "FM402", "the state file is ignored: Expecting property name"),
+    "not JSON": ("{", "FM402", "the state file is ignored: it is not valid JSON: expecting property name"),
     "another file": ('{"a": 1}', "FM402", 'does not begin with "exoskel_state": 1'),
     "no number": ('{"exoskel_state": 1, "worlds": {"world": {"arm": {"shoulder": {"position": [NaN]}}}}}', "FM402", "NaN"),
-    "deep": ("[" * 100000, "FM402", "ignored"),
-    "bytes": ("\udcff", "FM402", "ignored"),
+    "deep": ("[" * 100000, "FM402", "it is nested too deeply"),
+    "bytes": ("\n\udcff", "FM402", "it is not encoded in UTF-8"),
     "infinite": ("VALUE 1e999", "FM402", "must have a list of 1 finite numbers"),
     "huge": ("VALUE 1" + "0" * 400, "FM402", "must have a list of 1 finite numbers"),
+    "very huge": ("VALUE 1" + "0" * 5000, "FM402", "must have a list of 1 finite numbers"),
     "text": ('VALUE "0.5"', "FM402", "must have a list of 1 finite numbers"),
     "true": ("VALUE true", "FM402", "must have a list of 1 finite numbers"),
     "too many": ("VALUE 1, 2", "FM402", "must have a list of 1 finite numbers"),
@@ -234,3 +238,35 @@ def test_velocities_of_free_bodies_in_rotated_models_are_kept(format: str, tmp_p
     (tmp_path / "a.skel").write_text(f'<skel version="1.0"><world name="w">{skeleton}</world></skel>')
     report = exoskel.convert(tmp_path / "a.skel", tmp_path / f"a.{format}")
     assert report.saved and report.certificate.passed
+
+
+def test_very_many_unknown_names_take_linear_time(tmp_path: Path) -> None:
+    exoskel.convert(arm(), tmp_path / "arm.urdf")
+    joints = ",\n".join(f'"j{number}": {{"position": [1]}}' for number in range(20_000))
+    text = f'{{"exoskel_state": 1, "worlds": {{"world": {{"arm": {{{joints}}}}}}}}}'
+    (tmp_path / "arm.urdf.state.json").write_text(text)
+    begin = time.process_time()
+    found = [one for one in exoskel.load(tmp_path / "arm.urdf").diagnostics if one.code == "FM402"]
+    assert time.process_time() - begin < 5.0  # 30 s when each name was searched in the text
+    assert [one.line for one in found] == list(range(1, 20_001))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("name", ["arm.urdf.state.json", "arm.srdf"])
+@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), Path.mkdir, lambda path: path.symlink_to("nothing")])
+def test_what_is_no_file_in_place_of_the_state_is_reported(make: Callable[[Path], None], name: str, tmp_path: Path) -> None:
+    exoskel.convert(arm(), tmp_path / "arm.urdf")
+    for one in ("arm.urdf.state.json", "arm.srdf"):
+        (tmp_path / one).unlink()
+    make(tmp_path / name)
+    (found,) = [one for one in exoskel.load(tmp_path / "arm.urdf").diagnostics if one.code == "FM402"]
+    assert "it is not a regular file" in found.message and found.file.endswith(name)
+
+
+def test_a_word_in_srdf_is_shown_as_it_is(tmp_path: Path) -> None:
+    exoskel.convert(arm(), tmp_path / "arm.urdf")
+    (tmp_path / "arm.urdf.state.json").unlink()
+    text = '<robot><group_state name="initial"><joint name="shoulder" value="x"/></group_state></robot>'
+    (tmp_path / "arm.srdf").write_text(text)
+    (found,) = [one for one in exoskel.load(tmp_path / "arm.urdf").diagnostics if one.code == "FM402"]
+    assert """'shoulder' has ["x"], but""" in found.message

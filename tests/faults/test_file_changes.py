@@ -16,6 +16,7 @@ import pytest
 
 import exoskel
 from exoskel.cli.main import main
+from exoskel.cli.command_runner import run_command
 from exoskel.source import atomic_write
 from exoskel.source.atomic_write import FileChangedError, TemporaryFolder, remove_abandoned, write_atomically
 from tests.support.xml import one_body
@@ -395,3 +396,41 @@ def test_the_command_removes_abandoned_folders(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "exoskel", "engines"], env=environment, capture_output=True, check=True)
     assert not left.exists()
+
+
+OUTPUTS = {
+    "a.png": ("render", "--size", "32x32"),
+    "a.gif": ("render", "--size", "32x32", "--time", "0.05", "--renderer", "software"),
+    "a.npz": ("run", "--time", "0.01"),
+    "a.csv": ("run", "--time", "0.01"),
+}
+
+
+@pytest.mark.usefixtures("open_umask")
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_pictures_and_trajectories_of_a_private_file_are_private(file: Path, name: str) -> None:
+    command, *options = OUTPUTS[name]
+    for mode, expected in ((0o600, 0o600), (0o644, 0o644)):
+        file.chmod(mode)
+        output = file.with_name(f"{mode:o}{name}")
+        assert run_command([command, str(file), *options, "--out", str(output)]) == 0
+        assert _mode(output) == expected
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_a_picture_of_a_private_motion_is_private(file: Path) -> None:
+    motion, output = file.with_name("a.npz"), file.with_name("a.png")
+    assert run_command(["run", str(file), "--time", "0.01", "--out", str(motion)]) == 0
+    motion.chmod(0o600)
+    size = ["--size", "32x32", "--renderer", "software"]
+    assert run_command(["render", str(file), "--motion", str(motion), *size, "--out", str(output)]) == 0
+    assert _mode(output) == 0o600
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_pages_and_pictures_of_a_private_scene_are_private(file: Path) -> None:
+    file.chmod(0o600)
+    scene = exoskel.load(file)
+    exoskel.export(scene, file.with_name("a.html"))
+    exoskel.render(scene, file.with_name("a.png"), size=(32, 32), renderer="software")
+    assert [_mode(file.with_name(name)) for name in ("a.html", "a.png")] == [0o600, 0o600]

@@ -18,7 +18,7 @@ from exoskel.cli.parameters import CommandArgument, UsageError, signature_of
 from exoskel.cli.standard_streams import INTERRUPTED, discard_output
 from exoskel.cli.terminal import COLOR_OPTION, STDIN, StyledText
 from exoskel.diagnostics import ExoskelError, did_you_mean, printable
-from exoskel.source.atomic_write import remove_abandoned_folders
+from exoskel.source.atomic_write import new_files_made_from, remove_abandoned_folders
 from exoskel.source.file_lookup import NO_WORKING_FOLDER, lower_first, working_folder_exists
 
 COULD_NOT_RUN = 2
@@ -35,7 +35,8 @@ def run_command(given: list[str]) -> int:
     """
     remove_abandoned_folders()
     try:
-        code = dispatch_command(_take_color(given))
+        with new_files_made_from(()):
+            code = dispatch_command(_take_color(given))
         sys.stdout.flush()
         return code
     except ExoskelError as error:

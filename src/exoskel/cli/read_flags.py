@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from exoskel.cli.parameters import Argument, OptionGroup, between, positive
 from exoskel.cli.terminal import NOTICEABLE, STDIN, spinner
 from exoskel.diagnostics import ExoskelError, SourceError, printable
-from exoskel.formats.load import load
+from exoskel.formats.load import load, source_files
 from exoskel.scene.world import Scene
+from exoskel.source.atomic_write import add_sources
 from exoskel.source.limits import DEFAULT_LIMITS, MAX_DEPTH, Limits
+
+if TYPE_CHECKING:
+    from exoskel.simulate.trajectory import Trajectory
 
 
 class ReadFlags(OptionGroup, frozen=True, kw_only=True):
@@ -99,6 +104,14 @@ def read_scene(file: str, flags: ReadFlags | None, *, strict: bool = False) -> S
     return _load(file, flags, None, None, strict)
 
 
+def read_motion(file: str) -> Trajectory:
+    """Load a trajectory, which becomes a source of new files."""
+    from exoskel.simulate.trajectory import Trajectory
+
+    add_sources([Path(file)])
+    return Trajectory.load(file)
+
+
 def read_bytes(data: bytes, name: str, base: str, flags: ReadFlags, *, strict: bool = False) -> Scene:
     """Load the content of a file; its references are relative to `base`, a path or URI."""
     return _load(data, flags, name, base, strict)
@@ -114,4 +127,6 @@ def read_stdin(flags: ReadFlags) -> bytes:
 def _load(source: str | bytes, flags: ReadFlags, name: str | None, base: str | None, strict: bool) -> Scene:
     shown = name or (source if isinstance(source, str) else "")
     with spinner(f"loading {printable(shown)}", after=NOTICEABLE):
-        return load(source, name=name, base=base, strict=strict, **flags.load_options())
+        scene = load(source, name=name, base=base, strict=strict, **flags.load_options())
+    add_sources(source_files(scene))
+    return scene

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from exoskel.cli import terminal
 from exoskel.cli.parameters import Argument, positive
-from exoskel.cli.read_flags import ReadFlags, read_scene
+from exoskel.cli.read_flags import ReadFlags, read_motion, read_scene
 from exoskel.cli.simulation_flags import (
     Duration,
     EngineName,
@@ -77,7 +77,6 @@ def run(
     print_warnings(warnings)
     from exoskel.simulate.measured_world import DivergedError
     from exoskel.simulate.simulation import run as simulate
-    from exoskel.simulate.trajectory import Trajectory
 
     diverged: str | None = None
     try:
@@ -94,7 +93,7 @@ def run(
                 limits=limits_enabled,
                 friction=friction,
                 decompose=decompose,
-                start=Trajectory.load(start) if start is not None else None,
+                start=read_motion(start) if start is not None else None,
                 progress=progress,
                 warn=False,
             )

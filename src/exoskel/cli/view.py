@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from exoskel.cli import terminal
 from exoskel.cli.parameters import Argument, between, not_negative
-from exoskel.cli.read_flags import ReadFlags, read_scene
+from exoskel.cli.read_flags import ReadFlags, read_motion, read_scene
 from exoskel.cli.simulation_flags import EngineName, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
@@ -52,12 +52,11 @@ def view(
 
     Exit code 0: it was closed with Ctrl-C. 2: it could not run.
     """
-    from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.viewer import Viewer
 
     if export is not None and compare is not None:
         raise ExoskelError("--compare cannot be combined with --export: an exported page shows one motion")
-    recorded = Trajectory.load(motion) if motion is not None else None
+    recorded = read_motion(motion) if motion is not None else None
     if export is not None:
         return _export(select_world(read_scene(file, flags), world), export, recorded, time, engine, dark)
     with terminal.spinner("loading"):
@@ -159,14 +158,13 @@ def render(
 
     Exit code 0: rendered. 2: it could not run.
     """
-    from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.render import render as draw
     from exoskel.view.video import check_image_file
 
     check_image_file(out)
     pixels = parse_size(size)
     scene = select_world(read_scene(file, flags), world)
-    recorded = Trajectory.load(motion) if motion is not None else None
+    recorded = read_motion(motion) if motion is not None else None
     with terminal.frame_progress_bar("rendering") as progress:
         drawn = draw(
             scene,

@@ -17,11 +17,9 @@ from exoskel.conversion.selection import file_names, find_model, select_model, s
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, pluralize
 from exoskel.formats import registry
 from exoskel.formats.interface import CATALOGUE, Format
-from exoskel.formats.load import Source, load
+from exoskel.formats.load import Source, load, source_files
 from exoskel.scene.edit_tracking import no_edits
-from exoskel.scene.fields import iter_items
 from exoskel.scene.lowering.up_axis import Up
-from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import make_folder, write_atomically
@@ -178,16 +176,6 @@ def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) ->
 
 _NO_FILE = "<scene>"
 """The name of the document that a scene without a file is written as."""
-
-
-def source_files(scene: Scene) -> list[Path]:
-    """The files that a scene was read from, with the files they include and the meshes they use."""
-    locations = [document.location for document in scene.documents if isinstance(document, Document)]
-    files = [location.path for location in locations if location.path and not location.is_base]
-    shapes = (item for item, _, _ in iter_items(scene) if isinstance(item, Shape))
-    meshes = (shape.geometry.path for shape in shapes if isinstance(shape.geometry, Mesh))
-    included = (path for document in scene.documents if isinstance(document, Document) for path in document.included)
-    return [Path(path) for path in dict.fromkeys((*files, *included, *meshes)) if path]
 
 
 def _check_overwriting(documents: list[ConvertedDocument], sources: list[Path]) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.conversion.driver import convert, source_files
+from exoskel.conversion.driver import convert
 from exoskel.conversion.report import RefusedError, Report, group_losses
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, pluralize, printable, sort_by_position
 from exoskel.formats import registry
-from exoskel.formats.load import load
+from exoskel.formats.load import load, source_files
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import make_folder
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
-from exoskel.source.file_lookup import confinement, find_beside
+from exoskel.source.file_lookup import confinement, find_beside, lower_first
 from exoskel.source.markup import Markup, format_number, serialize
 from exoskel.source.output_context import OutputContext, loss
 from exoskel.source.well_formedness import MalformedError
@@ -198,6 +201,11 @@ def apply_state_files(scene: Scene, document: Document, options: ReadOptions, fo
         name = path.with_suffix(_SRDF).name if suffix == _SRDF else path.name + _STATE
         found = find_beside(path, name, location, options.paths).path
         if found is None:
+            beside = path.with_name(name)
+            if not options.paths.confine and os.path.lexists(beside):  # a pipe, a folder, or a link to nothing
+                rejected = _StateReader(scene, beside, options)
+                rejected.reject("it is not a regular file")
+                scene.diagnostics += rejected.diagnostics
             continue
         reader = _StateReader(scene, found, options)
         reader.read(confinement(location, options.paths), is_srdf=suffix == _SRDF)
@@ -225,21 +233,28 @@ class _StateReader:
         try:
             data = read_referenced(self.path, limits.bytes, within)
         except OSError as error:
-            return self._reject(printable(error.strerror or str(error)))
+            return self.reject(printable(error.strerror or str(error)))
         if len(data) > limits.bytes:
-            return self._reject(f"it has more than {limits.bytes} bytes")
+            return self.reject(f"it has more than {limits.bytes} bytes")
         self.collector = Collector(CATALOGUE, Document(data, str(self.path)), self.options.strict)
         try:
             state = self._parse_srdf(data) if is_srdf else self._parse(data)
         except MalformedError as error:
-            return self._reject(error.located_reason)
-        except (ValueError, RecursionError) as error:
-            return self._reject(printable(str(error)))
+            return self.reject(error.located_reason)
+        except json.JSONDecodeError as error:
+            reason = f"it is not valid JSON: {lower_first(error.msg)}"
+            return self.reject(printable(reason), Position(error.lineno, error.colno, 1))
+        except UnicodeDecodeError as error:
+            return self.reject("it is not encoded in UTF-8", Position(data.count(b"\n", 0, error.start) + 1, 1, 1))
+        except RecursionError:
+            return self.reject("it is nested too deeply")
+        except ValueError as error:
+            return self.reject(printable(str(error)))
         return self._apply(state)
 
     def _parse(self, data: bytes) -> Any:
-        self.text = data.decode("utf-8")
-        found = json.loads(self.text, parse_constant=_reject_constant)
+        self.text = data.decode("utf-8-sig")
+        found = json.loads(self.text, parse_constant=_reject_constant, parse_int=_integer)
         if not isinstance(found, dict) or found.get("exoskel_state") != _VERSION:
             raise ValueError(f'it does not begin with "exoskel_state": {_VERSION}')
         return found.get("worlds", {})
@@ -297,14 +312,27 @@ class _StateReader:
             elif count:
                 joint.velocities = tuple(map(float, numbers))
 
-    def _reject(self, reason: str) -> None:
-        self.collector.report("FM402", reason=reason)
+    def reject(self, reason: str, position: Position | None = None) -> None:
+        self.collector.report("FM402", reason=reason, position=position)
+
+    @cached_property
+    def _offsets(self) -> dict[str, int]:
+        """Where each text in quotes occurs first: a file may have very many unknown names."""
+        found: dict[str, int] = {}
+        for one in _QUOTED.finditer(self.text):
+            found.setdefault(one[0], one.start())
+        return found
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(one.end() for one in re.finditer("\n", self.text))]
 
     def _report(self, key: str, at: str, **details: str) -> None:
         """Report a problem at the line of the first occurrence of a name."""
-        offset = max(self.text.find(json.dumps(at)), self.text.find(json.dumps(at, ensure_ascii=False)))
-        before = self.text[: max(offset, 0)]
-        position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"), len(at) + 2)
+        forms = (json.dumps(at), json.dumps(at, ensure_ascii=False))
+        offset = max(self._offsets.get(form, 0) for form in forms)
+        line = bisect_right(self._line_starts, offset)
+        position = Position(line, offset - self._line_starts[line - 1] + 1, len(at) + 2)
         shown: dict[str, Any] = {word: printable(one) for word, one in details.items()}
         self.collector.report(key, position=position, **shown)
 
@@ -313,11 +341,17 @@ def _reject_constant(word: str) -> float:
     raise ValueError(f"{word} is not a number")
 
 
-def _number(word: str) -> float:
+def _number(word: str) -> float | str:
+    """A number; a word that is none is reported later, as it is."""
     try:
         return float(word)
     except ValueError:
-        return float("nan")
+        return word
+
+
+def _integer(digits: str) -> float:
+    """An integer; a very long one as a float, because Python refuses it."""
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)
 
 
 def _are_numbers(values: Any) -> bool:
@@ -334,6 +368,8 @@ def _is_finite(value: float) -> bool:
 
 
 _SHOWN = 40
+_LONGEST_INTEGER = 400
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def _shown(value: Any) -> str:

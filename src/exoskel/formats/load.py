@@ -10,6 +10,7 @@ import os
 from bisect import bisect_left
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -29,7 +30,9 @@ from exoskel.formats import registry
 from exoskel.formats.fixer import Fixes
 from exoskel.formats.interface import Dialect, Format, ReadOptions, SceneReader, Semantics, VelocityAxes
 from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
+from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import InertiaRule
+from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import mark_read
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document, garbage_collection_paused
@@ -410,3 +413,13 @@ class _MisspeltNames:
     def _value(self, place: Place) -> str:
         span = self.document.span(place)
         return self.document.text[span.start : span.end].decode(self.document.scan.codec, "replace")
+
+
+def source_files(scene: Scene) -> list[Path]:
+    """The files that a scene was read from, with the files they include and the meshes they use."""
+    locations = [document.location for document in scene.documents if isinstance(document, Document)]
+    files = [location.path for location in locations if location.path and not location.is_base]
+    shapes = (item for item, _, _ in iter_items(scene) if isinstance(item, Shape))
+    meshes = (shape.geometry.path for shape in shapes if isinstance(shape.geometry, Mesh))
+    included = (path for document in scene.documents if isinstance(document, Document) for path in document.included)
+    return [Path(path) for path in dict.fromkeys((*files, *included, *meshes)) if path]

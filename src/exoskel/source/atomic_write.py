@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from errno import EISDIR, ENOENT
 from functools import cache, partial
 from pathlib import Path
@@ -164,6 +165,24 @@ def write_atomically(path: Path, data: bytes, expected: bytes | None = None, *, 
     return other_names
 
 
+_SOURCES: ContextVar[tuple[Path, ...]] = ContextVar("sources", default=())
+
+
+@contextmanager
+def new_files_made_from(sources: Iterable[Path]) -> Iterator[None]:
+    """Keep new files in the block from users who cannot read all of the sources, or those added meanwhile."""
+    token = _SOURCES.set((*_SOURCES.get(), *sources))
+    try:
+        yield
+    finally:
+        _SOURCES.reset(token)
+
+
+def add_sources(sources: Iterable[Path]) -> None:
+    """Add sources of new files, to the end of the block of `new_files_made_from`."""
+    _SOURCES.set((*_SOURCES.get(), *sources))
+
+
 @contextmanager
 def open_atomically(path: Path, expected: bytes | None = None, *, sources: Iterable[Path] = ()) -> Iterator[BinaryIO]:
     """Open a new file that replaces `path` when the block ends, as `write_atomically` does."""
@@ -172,7 +191,7 @@ def open_atomically(path: Path, expected: bytes | None = None, *, sources: Itera
         remove_abandoned(target.parent)
         temporary = target.with_name(temporary_name(target.name))
         try:
-            mode = _PRIVATE if before is not None else _mode_of_copy(target.parent, sources)
+            mode = _PRIVATE if before is not None else _mode_of_copy(target.parent, (*sources, *_SOURCES.get()))
             with open(temporary, "xb", opener=partial(os.open, mode=mode)) as file, _held_lock(file):
                 if before is not None:
                     _copy_permissions(temporary, before)

@@ -11,6 +11,7 @@ from math import degrees
 from pathlib import Path
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.formats.load import source_files
 from exoskel.scene.world import Scene, SceneLike, as_scene, as_world
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.atomic_write import check_writable, write_atomically
@@ -59,7 +60,8 @@ def export(
     """Write a scene, and optionally a motion, as a single self-contained HTML page."""
     check_page(path)
     try:
-        write_atomically(Path(path), html_page(scene, motion=motion, dark=dark).encode())
+        page = html_page(scene, motion=motion, dark=dark).encode()
+        write_atomically(Path(path), page, sources=source_files(as_scene(scene)))
     except OSError as error:
         raise ExoskelError(f"cannot write the page: {error}") from None
 

@@ -15,10 +15,12 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.formats.load import source_files
 from exoskel.scene.pose import vector_from_array
 from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.simulation import run
 from exoskel.simulate.trajectory import Trajectory
+from exoskel.source.atomic_write import new_files_made_from
 from exoskel.view.camera import PRESETS, Camera, look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.lighting import DARK, LIGHT
@@ -104,12 +106,13 @@ def render(
         else:
             write_image(path, frame_source.draw(poses[-1]))
 
-    drawn = _draw_with(
-        renderer,
-        draw,
-        lambda: GlRenderer(render_scene, fitted_camera, width, height, lighting=lighting),
-        lambda: SoftwareRenderer(render_scene, fitted_camera, width, height, lighting=lighting),
-    )
+    with new_files_made_from(source_files(scene)):
+        drawn = _draw_with(
+            renderer,
+            draw,
+            lambda: GlRenderer(render_scene, fitted_camera, width, height, lighting=lighting),
+            lambda: SoftwareRenderer(render_scene, fitted_camera, width, height, lighting=lighting),
+        )
     return structs.replace(drawn, note=note)
 
 
