@@ -251,10 +251,20 @@ def test_very_many_unknown_names_take_linear_time(tmp_path: Path) -> None:
     assert [one.line for one in found] == list(range(1, 20_001))
 
 
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_dangling_link(path: Path) -> None:
+    path.symlink_to("nothing")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 @pytest.mark.parametrize("name", ["arm.urdf.state.json", "arm.srdf"])
-@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), Path.mkdir, lambda path: path.symlink_to("nothing")])
-def test_what_is_no_file_in_place_of_the_state_is_reported(make: Callable[[Path], None], name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [make_pipe, Path.mkdir, make_dangling_link])
+def test_what_is_no_file_in_place_of_the_state_is_reported(
+    make: Callable[[Path], None], name: str, tmp_path: Path
+) -> None:
     exoskel.convert(arm(), tmp_path / "arm.urdf")
     for one in ("arm.urdf.state.json", "arm.srdf"):
         (tmp_path / one).unlink()

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import exoskel
-from exoskel.cli.main import main
 from exoskel.cli.command_runner import run_command
+from exoskel.cli.main import main
 from exoskel.source import atomic_write
 from exoskel.source.atomic_write import FileChangedError, TemporaryFolder, remove_abandoned, write_atomically
 from tests.support.xml import one_body
@@ -399,7 +399,7 @@ def test_the_command_removes_abandoned_folders(tmp_path: Path) -> None:
 
 
 OUTPUTS = {
-    "a.png": ("render", "--size", "32x32"),
+    "a.png": ("render", "--size", "32x32", "--renderer", "software"),
     "a.gif": ("render", "--size", "32x32", "--time", "0.05", "--renderer", "software"),
     "a.npz": ("run", "--time", "0.01"),
     "a.csv": ("run", "--time", "0.01"),

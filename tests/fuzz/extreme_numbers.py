@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 from lxml import etree
@@ -60,6 +61,8 @@ def places(format: str) -> dict[Place, bytes]:
     found: dict[Place, bytes] = {}
     for seed in sorted(_documents(format), key=len):
         _add_places(found, format, seed)
+    for seed in complete_documents(format):
+        _add_places(found, format, seed)
     for seed in _completions(format, {(place.element, place.attribute) for place in found}, [*found.values()]):
         _add_places(found, format, seed)
     return found
@@ -83,16 +86,71 @@ def _documents(format: str) -> Iterator[bytes]:
             yield write(scene, format).data
 
 
+_FIELDS = """<sdf version="1.11"><world name="w">
+<physics name="p" type="ode" default="1"><max_step_size>0.001</max_step_size></physics>
+<model name="m"><pose degrees="1">0 0 1 0 0 0</pose><frame name="f"><pose degrees="1">0 0 0 0 0 30</pose></frame>
+<link name="a"><pose degrees="1">0 0 0 0 0 10</pose><kinematic>1</kinematic><enable_wind>1</enable_wind>
+<velocity_decay><linear>0.5</linear><angular>0.5</angular></velocity_decay>
+<inertial auto="1"><density>0.5</density></inertial>
+<collision name="c"><density>0.5</density><pose degrees="1">0 0 0 0 0 20</pose>
+<geometry><box><size>1 1 1</size></box></geometry><surface><contact><collide_bitmask>1</collide_bitmask></contact>
+<bounce><restitution_coefficient>0.5</restitution_coefficient></bounce></surface></collision>
+<visual name="v"><pose degrees="1">0 0 0 0 0 20</pose><transparency>0.5</transparency>
+<geometry><box><size>1 1 1</size></box></geometry></visual></link>
+<link name="b"><inertial><pose degrees="1">0 0 0 0 0 5</pose><mass>2</mass></inertial>
+<collision name="d"><geometry><polyline><point>0 0</point><point>1 0</point><point>0 1</point><height>0.5</height></polyline>
+</geometry></collision></link>
+<joint name="j" type="universal"><parent>a</parent><child>b</child><pose degrees="1">0 0 0 0 0 15</pose>
+<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>
+<physics><ode><fudge_factor>0.5</fudge_factor><bounce>0.5</bounce></ode></physics></joint>
+</model></world></sdf>"""
+_OLD_FIELDS = """<sdf version="1.6"><world name="w"><model name="m"><link name="a"/><link name="b"/><link name="c"/>
+<joint name="j" type="universal"><parent>a</parent><child>b</child>
+<axis><xyz>1 0 0</xyz><use_parent_model_frame>1</use_parent_model_frame></axis>
+<axis2><xyz>0 1 0</xyz><use_parent_model_frame>1</use_parent_model_frame></axis2></joint>
+<joint name="g" type="gearbox"><gearbox_ratio>0.5</gearbox_ratio><gearbox_reference_body>a</gearbox_reference_body>
+<parent>b</parent><child>c</child><axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>
+</model></world></sdf>"""
+_SOFT = """<sdf version="1.6"><world name="w"><model name="m"><link name="a"><soft_shape><total_mass>0.5</total_mass>
+<pose degrees="1">0 0 0 0 0 0</pose><geometry>{}</geometry><kv>0.5</kv><ke>0.5</ke><damp>0.5</damp></soft_shape></link>
+</model></world></sdf>"""
+_SOFT_GEOMETRIES = (
+    "<sphere><radius>0.5</radius><num_slices>6</num_slices><num_stacks>6</num_stacks></sphere>",
+    "<box><size>1 1 1</size><frags>3 3 3</frags></box>",
+    "<ellipsoid><size>1 1 1</size><num_slices>6</num_slices><num_stacks>6</num_stacks></ellipsoid>",
+    "<cylinder><radius>0.5</radius><height>0.5</height><num_slices>6</num_slices><num_stacks>3</num_stacks>"
+    "<num_rings>2</num_rings></cylinder>",
+)
+_INCLUDE = """<sdf version="1.10"><world name="w"><model name="m"><link name="z"/><include merge="1"><uri>{}</uri>
+<pose degrees="1">0 0 1 0 0 0</pose></include></model></world></sdf>"""
+
+
+def complete_documents(format: str) -> Iterator[bytes]:
+    """Documents with fields that are valid only beside others, which `_completions` does not add."""
+    if format == "sdf":
+        included = Path(__file__).parent / "referenced_files" / "model"
+        soft = (_SOFT.format(one) for one in _SOFT_GEOMETRIES)
+        for text in (_FIELDS, _OLD_FIELDS, *soft, _INCLUDE.format(included.as_uri())):
+            yield text.encode()
+
+
 def _completions(format: str, known: set[tuple[str, str]], documents: list[bytes]) -> Iterator[bytes]:
     """Documents with the numeric fields of the vocabulary that no other document has."""
     if format not in VOCABULARIES:
         return
+    for path, name, attribute, value in numeric_fields(format):
+        if (name, attribute) not in known:
+            yield from islice(_with_field(path.split("/"), attribute, value, documents), _TRIED)
+
+
+def numeric_fields(format: str) -> Iterator[tuple[str, str, str, str]]:
+    """The fields of a vocabulary that have numbers: path, element, attribute (empty for text) and a valid value."""
     vocabulary = getattr(import_module(f"exoskel.formats.{format}.vocabulary"), format.upper())
     for path, row in vocabulary.rows():
         fields = {name: attribute.kind for name, attribute in row.attributes.items()} | {"": row.kind}
         for attribute, kind in fields.items():
-            if (row.name, attribute) not in known and (value := _example(kind)):
-                yield from islice(_with_field(path.split("/"), attribute, value, documents), _TRIED)
+            if value := _example(kind):
+                yield path, row.name, attribute, value
 
 
 def _example(kind: ValueType | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz import extreme_numbers
 from tests.fuzz.figures import Figures
 from tests.fuzz.mutate import SampleVocabulary, parts
 from tests.fuzz.targets import READ, TARGETS
@@ -38,6 +39,14 @@ def test_mutations_never_raise_or_hang(name: str) -> None:
         reached += target.run(data) == READ
         assert time.process_time() - begin < SLOWEST, data
     assert reached * 5 > executions * 2
+
+
+@pytest.mark.parametrize("format", extreme_numbers.VOCABULARIES)
+def test_extreme_numbers_reach_every_numeric_field(format: str) -> None:
+    reached = {(place.element, place.attribute) for place in extreme_numbers.places(format)}
+    fields = [(path, attribute) for path, *field, attribute, _ in extreme_numbers.numeric_fields(format)
+              if (*field, attribute) not in reached]  # fmt: skip
+    assert not fields
 
 
 def test_elements_are_found_at_their_offsets() -> None:
