@@ -342,7 +342,7 @@ def _reject_constant(word: str) -> float:
 
 
 def _number(word: str) -> float | str:
-    """A number; a word that is none is reported later, as it is."""
+    """A number, or the word itself if it is not a number: it is reported later."""
     try:
         return float(word)
     except ValueError:
