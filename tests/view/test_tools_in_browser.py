@@ -71,6 +71,17 @@ def page(
         viewer.close()
 
 
+def open_tab(page: ShownPage, name: str) -> None:
+    """Click a tab until it is open: a click while the panel expands is lost."""
+    chosen = "return document.querySelector('[role=tab][aria-selected=true]')?.innerText.trim() === arguments[0]"
+
+    def is_open() -> bool:
+        page.browser.press(name)
+        return bool(page.script(chosen, name))
+
+    page.wait(is_open)
+
+
 def labels(page: ShownPage) -> list[str]:
     """The texts of the visible labels in the scene."""
     found: list[str] = page.script(
@@ -81,7 +92,7 @@ def labels(page: ShownPage) -> list[str]:
 
 
 def test_contact_forces_are_arrows_with_numbers(page: ShownPage) -> None:
-    page.browser.press("Display")
+    open_tab(page, "Display")
     page.do(lambda: page.viewer.set_layer(CONTACTS, True), lambda: page.viewer.player.advance_to(0.3), page.viewer.step)
     page.wait(lambda: "strongest force" in page.browser.text("exoskel-forces"))
     assert " N" in page.browser.text("exoskel-forces")
@@ -109,7 +120,7 @@ def test_joint_axes_fit_the_bodies(page: ShownPage) -> None:
 
 
 def test_two_clicks_measure_a_distance(page: ShownPage) -> None:
-    page.browser.press("Display")
+    open_tab(page, "Display")
     page.do(page.viewer.reset, lambda: page.viewer.set_view("default"))
     page.browser.press("Measure")
     page.wait(lambda: "Click two points" in page.browser.text("exoskel-measured"))
@@ -136,7 +147,7 @@ def test_two_clicks_measure_a_distance(page: ShownPage) -> None:
 
 
 def test_the_last_version_is_a_ghost(page: ShownPage) -> None:
-    page.browser.press("Display")
+    open_tab(page, "Display")
     page.browser.press("Last version")
     page.wait(lambda: "no earlier version" in page.browser.text("exoskel-errors"))
     before = page.viewer.scene
@@ -153,7 +164,7 @@ def test_the_last_version_is_a_ghost(page: ShownPage) -> None:
 
 
 def test_contacts_are_plotted(page: ShownPage) -> None:
-    page.browser.press("Plot")
+    open_tab(page, "Plot")
     page.wait(lambda: page.viewer.plot.is_visible)
     page.do(page.viewer.reset, lambda: page.viewer.select(3), lambda: page.viewer.plot.set_quantity(Quantity.COUNT))
     page.do(page.viewer.toggle)
@@ -162,7 +173,7 @@ def test_contacts_are_plotted(page: ShownPage) -> None:
     page.wait(lambda: "ball: contacts" in page.browser.text("exoskel-plot"))
     page.do(lambda: page.viewer.plot.set_quantity(Quantity.POSITION))
     page.do(page.viewer.reset, lambda: page.viewer.select(-1))
-    page.browser.press("Motion")
+    open_tab(page, "Motion")
 
 
 def test_a_command_slider_moves_the_robot(page: ShownPage) -> None:
@@ -195,7 +206,7 @@ def test_names_leave_the_scene_visible(page: ShownPage) -> None:
 
 
 def test_the_time_slider_ends_where_the_motion_ends(page: ShownPage) -> None:
-    page.browser.press("Motion")
+    open_tab(page, "Motion")
     page.do(lambda: page.viewer.player.advance_to(0.4), page.viewer.step)
     last = page.wait(lambda: page.viewer.player.span[1] > 0.39 and page.viewer.player.span[1])
     ends = "return [...document.querySelectorAll('[role=slider]')].map(one => Number(one.ariaValueMax))"
@@ -212,7 +223,7 @@ def test_errors_and_warnings_of_a_broken_file_are_shown(page: ShownPage) -> None
 
 
 def test_a_scene_without_joints_has_no_folder_for_them(page: ShownPage) -> None:
-    page.browser.press("Motion")
+    open_tab(page, "Motion")
     has_folder = "return document.body.innerText.split('\\n').some(one => one.trim() === 'Joints')"
     page.wait(lambda: page.script(has_folder))
     page.file.write_text(STILL, encoding="utf-8")
