@@ -26,8 +26,31 @@ jnt_type jnt_qposadr jnt_dofadr jnt_bodyid jnt_pos jnt_axis jnt_stiffness jnt_ra
 dof_armature dof_damping dof_frictionloss qpos0 qpos_spring body_jntadr body_jntnum body_weldid body_mass body_pos
 body_ipos body_inertia body_parentid actuator_trnid actuator_trntype actuator_gear actuator_gainprm actuator_biasprm
 actuator_forcerange eq_type eq_objtype eq_obj1id eq_obj2id eq_data tendon_adr tendon_num tendon_frictionloss wrap_objid
-wrap_prm key_time key_qpos key_qvel key_ctrl exclude_signature geom_bodyid geom_size site_bodyid cam_pos light_pos
-nq nv nu neq ntendon nkey njnt
+wrap_prm key_time key_qpos key_qvel key_ctrl exclude_signature geom_bodyid geom_size geom_matid geom_dataid geom_pos
+site_bodyid site_pos cam_pos cam_bodyid cam_targetbodyid light_pos light_bodyid light_targetbodyid body_geomadr
+body_geomnum body_mocapid mat_rgba mesh_vert mesh_pos nq nv nu neq ntendon nkey njnt nbody ngeom nsite ncam nlight nmesh
+"""
+TETRAHEDRON = "0 0 0 1 0 0 0 1 0 0 0 1"
+MIXED = f"""
+<mujoco>
+  <asset>
+    <material name="red" rgba="1 0 0 1"/><material name="blue" rgba="0 0 1 1"/>
+    <mesh name="corner" vertex="{TETRAHEDRON}"/>
+  </asset>
+  <worldbody>
+    <body name="a"><joint name="a"/><geom size="1" material="blue"/><camera mode="targetbody" target="g"/></body>
+    <geom size="2"/>
+    <body name="b" mocap="true"><geom size="3"/><site/><body><joint/><geom size="4" material="red"/></body></body>
+    <frame pos="1 2 3"><geom size="5"/><body name="c"><joint/><geom size="6"/><light/></body></frame>
+    <body name="d"><freejoint/><geom type="mesh" mesh="corner"/><camera/></body>
+    <frame pos="3 2 1"><body name="e"><joint/><geom size="7"/><geom size="8" material="blue"/></body></frame>
+    <site name="last"/>
+    <body name="f"><joint type="ball"/><geom size="9"/><site/></body>
+    <body name="g"><joint/><geom size="0.1"/><light/></body>
+    <body name="h" mocap="true"/>
+    <light mode="targetbody" target="f"/>
+  </worldbody>
+</mujoco>
 """
 
 
@@ -53,7 +76,25 @@ def source(sample: str) -> Path:
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_parts_give_the_same_model_as_the_whole(sample: str, always_split: None) -> None:
-    document = prepared(written(sample))
+    compare_parts(written(sample))
+
+
+def test_parts_have_shared_materials_and_separate_meshes_targets_and_world_elements(always_split: None) -> None:
+    parts = compare_parts(MIXED)
+    texts = ["".join(start for start, _ in part.lines) for part in parts.jointless]
+    assert len(texts) > 1
+    assert ["<mesh" in text for text in texts] == [True] + [False] * (len(texts) - 1)
+
+
+def test_documents_with_many_materials_have_one_part_without_joints(
+    monkeypatch: pytest.MonkeyPatch, always_split: None
+) -> None:
+    monkeypatch.setattr(document_parts, "_MAX_MATERIALS", 1)
+    assert len(compare_parts(MIXED).jointless) == 1
+
+
+def compare_parts(text: str) -> document_parts.DocumentParts:
+    document = prepared(text)
     parts = document_parts.split(document.root, document.work)
     assert parts is not None
     assert len(parts.parts) > 1
@@ -65,6 +106,7 @@ def test_parts_give_the_same_model_as_the_whole(sample: str, always_split: None)
         wanted = sorted((row.number, row.name, row.line) for row in rows)[kind == "bodies" :]
         assert sorted((row.number, row.name, row.line) for row in found.parts[kind])[kind == "bodies" :] == wanted
     assert found.full_inertias.keys() == whole.full_inertias.keys()
+    return parts
 
 
 @pytest.mark.parametrize("sample", ["skel/actuators", "xode/ragdoll"])

@@ -1,6 +1,6 @@
 """The parts of a document that MuJoCo compiled one by one, as if they were one model.
 
-Numbers of joints, coordinates, constraints, tendons and actuators are those of the whole document.
+Indices of joints, coordinates, constraints, tendons and actuators are those of the whole document.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import Struct
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, PartRow, compile_parts
 from exoskel.formats.mjcf.reader.document_parts import DocumentParts
+from exoskel.formats.mjcf.reader.jointless_model import JointlessModel
 from exoskel.formats.mjcf.reader.preprocessor import Fragment
 from exoskel.source.numbers import parse_decimal
 from exoskel.spatial import Array, Indices
@@ -54,12 +55,13 @@ _BITS = 16
 
 def compile_in_parts(document: DocumentParts, assets: dict[str, bytes], seconds: float) -> CompilerOutput:
     """Compile the parts of a document.  Raises CompilerError where the whole has to show what is wrong."""
-    whole, parts = compile_parts(document.whole, document.parts, assets, document.seconds, seconds)
+    jointless, parts = compile_parts(document.jointless, document.parts, assets, document.seconds, seconds)
+    whole = JointlessModel(document.jointless, jointless)
     model = CombinedModel(document, whole, parts)
-    rows = whole.parts | model.rows
+    rows = whole.rows | model.rows
     for kind in ("bodies", "geoms", "sites", "cameras", "lights"):
         rows[kind] = [PartRow(row.number, document.names.get(row.line, row.name), row.line) for row in rows[kind]]
-    warned = list(dict.fromkeys(text for output in (whole, *parts) for text in output.warnings))
+    warned = list(dict.fromkeys(text for output in (*jointless, *parts) for text in output.warnings))
     return CompilerOutput(rows, whole.framed_meshes, whole.full_inertias, warned, model)
 
 
@@ -80,10 +82,10 @@ class CombinedModel:
     `rows` are joints, tendons, actuators, constraints, excluded pairs and keyframes, numbered as in the whole document.
     """
 
-    def __init__(self, document: DocumentParts, whole: CompilerOutput, parts: Sequence[CompilerOutput]) -> None:
-        self._whole = whole.model
+    def __init__(self, document: DocumentParts, whole: JointlessModel, parts: Sequence[CompilerOutput]) -> None:
+        self._whole = whole
         self.rows: dict[str, list[PartRow]] = {}
-        known = {kind: {row.line: row.number for row in whole.parts[kind]} for kind in ("bodies", "sites")}
+        known = {kind: {row.line: row.number for row in whole.rows[kind]} for kind in ("bodies", "sites")}
         self._parts = [
             _CompiledPart(one.model, {kind: _numbers(one.parts[kind], lines) for kind, lines in known.items()})
             for one in parts
@@ -115,8 +117,6 @@ class CombinedModel:
 
     def _gather(self, name: str, numbers: Callable[[_CompiledPart], Indices]) -> Any:
         """An array of all parts, by the numbers in the whole document."""
-        if not self._parts:
-            return getattr(self._whole, name)
         arrays = [getattr(part.model, name) for part in self._parts]
         out = np.empty((sum(map(len, arrays)), *arrays[0].shape[1:]), dtype=arrays[0].dtype)
         for part, array in zip(self._parts, arrays, strict=True):

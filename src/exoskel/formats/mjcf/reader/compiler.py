@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import IO, Any
 
@@ -109,33 +109,46 @@ class Workload(Struct, frozen=True):
 class PartText(Struct):
     """A part of a document: start and end tags by line, and the lines of the whole document that these are.
 
-    `inertials` are the lines of bodies whose inertia is that of a body of the whole document, by its number there.
+    `bodies` are the numbers of its bodies in the whole document.  `inertials` are the lines of bodies whose inertia is
+    that of a body of the whole document, by its number there.
     """
 
     lines: list[tuple[str, str]]
     places: list[int]
+    bodies: list[int]
     inertials: dict[int, int]
 
-    def text(self, whole: Any) -> str:
-        """The text, with inertia from the model of the whole document."""
+    @property
+    def size(self) -> int:
+        return sum(len(start) + len(ends) for start, ends in self.lines)
+
+    def text(self, inertia: dict[int, list[float]]) -> str:
+        """The text, with the inertia of bodies by their numbers in the whole document."""
         starts = [start for start, _ in self.lines]
         for line, body in self.inertials.items():
-            starts[line] += _inertial(whole, body)
+            starts[line] += _inertial(inertia[body])
         return "\n".join(start + ends for start, (_, ends) in zip(starts, self.lines, strict=True))
 
 
-def _inertial(model: Any, body: int) -> str:
-    arrays = (model.body_mass, model.body_ipos, model.body_iquat, model.body_inertia)
-    mass, place, rotation, moments = (" ".join(map(repr, np.ravel(array[body]).tolist())) for array in arrays)
-    return f'<inertial mass="{mass}" pos="{place}" quat="{rotation}" diaginertia="{moments}"/>'
+def _inertial(values: list[float]) -> str:
+    mass, x, y, z, qw, qx, qy, qz, xx, yy, zz = map(repr, values)
+    return f'<inertial mass="{mass}" pos="{x} {y} {z}" quat="{qw} {qx} {qy} {qz}" diaginertia="{xx} {yy} {zz}"/>'
+
+
+def _inertia(model: Any) -> list[list[float]]:
+    """Mass, centre of mass, orientation and moments of all bodies but the world."""
+    columns = (model.body_mass[:, None], model.body_ipos, model.body_iquat, model.body_inertia)
+    rows: list[list[float]] = np.concatenate(columns, axis=1)[1:].tolist()
+    return rows
 
 
 class _CompileRequest(Struct):
-    """A document, or the whole of one without joints, and parts with them."""
+    """A document, or its parts: without joints, of which the first has all assets, and with them."""
 
     text: str
     assets: dict[str, bytes]
     seconds: float
+    jointless: list[PartText] = []
     parts: list[PartText] = []
 
 
@@ -165,23 +178,22 @@ def compile_document(text: str, assets: dict[str, bytes], work: Workload, second
 
 
 def compile_parts(
-    whole: PartText, parts: list[PartText], assets: dict[str, bytes], needed: float, seconds: float
-) -> tuple[CompilerOutput, list[CompilerOutput]]:
+    jointless: list[PartText], parts: list[PartText], assets: dict[str, bytes], needed: float, seconds: float
+) -> tuple[list[CompilerOutput], list[CompilerOutput]]:
     """Compile a document in parts, in a child process.
 
-    `whole` is the document without joints, `needed` the least processor time in s.  Raises the same errors as
+    `jointless` is the document without joints, `needed` the least processor time in s.  Raises the same errors as
     `compile_document`.
     """
-    text = whole.text(None)
-    size = sum(len(start) + len(ends) for part in (whole, *parts) for start, ends in part.lines)
-    allowed = allowed_seconds(size, seconds)
+    texts = [*jointless, *parts]
+    allowed = allowed_seconds(sum(part.size for part in texts), seconds)
     if needed > allowed:
         raise CompilerTimeError(f"{allowed:g} s")
-    outputs = _compile_in_child(_CompileRequest(text, assets, allowed, parts))
-    for part, output in zip((whole, *parts), outputs, strict=True):
+    outputs = _compile_in_child(_CompileRequest("", assets, allowed, jointless, parts))
+    for part, output in zip(texts, outputs, strict=True):
         for row in (row for rows in output.parts.values() for row in rows):
             row.line = part.places[row.line - 1] if row.line else 0
-    return outputs[0], outputs[1:]
+    return outputs[: len(jointless)], outputs[len(jointless) :]
 
 
 def is_large(work: Workload) -> bool:
@@ -276,7 +288,7 @@ def _ignore(_message: str) -> None:
 
 def _memory(request: _CompileRequest) -> int:
     """The memory limit in bytes."""
-    size = sum(len(start) + len(ends) for part in request.parts for start, ends in part.lines)
+    size = sum(part.size for part in (*request.jointless, *request.parts))
     return _MEMORY + _MEMORY_PER_BYTE * (len(request.text) + size + sum(map(len, request.assets.values())))
 
 
@@ -310,15 +322,26 @@ def _receive(stream: IO[bytes]) -> _CompileAnswer | None:
 
 def _answer(request: _CompileRequest) -> _CompileAnswer:
     try:
-        whole = _compile(request.text, request.assets, arena=_ARENA)
-        parts = (_compile(part.text(whole.model), {}, arena=_ARENA) for part in request.parts)
-        outputs = [whole, *parts]
+        outputs = list(_outputs(request))
     except CompilerError as problem:
         return _CompileAnswer(problem=str(problem), lacks_memory=any(one in str(problem) for one in _OUT_OF_MEMORY))
     models = [_as_bytes(output.model) for output in outputs]
     for output in outputs:
         output.model = None
     return _CompileAnswer(outputs, models)
+
+
+def _outputs(request: _CompileRequest) -> Iterator[CompilerOutput]:
+    if not request.jointless:
+        yield _compile(request.text, request.assets, arena=_ARENA)
+    assets, inertia = request.assets, dict[int, list[float]]()
+    for part in request.jointless:
+        output = _compile(part.text({}), assets, arena=_ARENA)
+        inertia.update(zip(part.bodies, _inertia(output.model), strict=True))
+        assets = {}
+        yield output
+    for part in request.parts:
+        yield _compile(part.text(inertia), {}, arena=_ARENA)
 
 
 def _as_bytes(model: Any) -> bytes:

@@ -2,13 +2,13 @@
 
 MuJoCo's time grows with the square of the number of coordinates and of elements.  Trees of bodies that no constraint,
 tendon or actuator connects do not depend on each other, so that they are compiled apart.  What does not depend on
-joints is compiled once for the whole document, without joints: frames, inertia, shapes, cameras, lights and options.
+joints is compiled in other parts, without joints: frames, inertia, shapes, cameras, lights and options.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -48,18 +48,20 @@ _REFERENCES: dict[str, str] = {
 """Attributes that name an element, and its kind."""
 _MAX_BODIES = 64
 """The number of bodies from which on a part is full: MuJoCo needs about a millisecond for each part."""
+_MAX_MATERIALS = 100
+"""A document with more materials has only one part without joints: every part has all of them."""
 _MOST_SHARE = 0.5
 """A document is not split if one tree takes more than this share of the time for the whole."""
 
 
 class DocumentParts(Struct):
-    """The whole document without joints, and parts with joints.
+    """Parts without joints, and parts with joints.
 
     `seconds` is the least processor time that MuJoCo needs for them, `names` are the names of elements by line.
     `excludes` and `keys` are elements that no part has, with their lines.
     """
 
-    whole: PartText
+    jointless: list[PartText]
     parts: list[PartText]
     seconds: float
     names: dict[int, str]
@@ -133,18 +135,18 @@ class _Splitter:
 
     def split(self, work: Workload) -> DocumentParts | None:
         relations = self._relations()
-        if relations is None:
+        if relations is None or not self.trees:
             return None
         groups: dict[int, list[int]] = {}
         for number in range(len(self.trees)):
             groups.setdefault(self._group(number), []).append(number)
-        members = list(self._packed(groups))
+        members = list(self._packed(groups.values()))
         works = [self._measure(trees) for trees in members]
         if max((one.seconds for one in works), default=0.0) > _MOST_SHARE * work.seconds:
             return None
         named = (one for one in self.root.iter() if "name" in one.attributes)
         return DocumentParts(
-            self._whole(),
+            self._jointless(),
             [self._part(trees, relations) for trees in members],
             sum(one.seconds for one in works),
             {self.lines[id(one)]: one.attributes["name"] for one in named},
@@ -179,11 +181,11 @@ class _Splitter:
                 found.setdefault(trees[0], []).append((section.tag, one))
         return found
 
-    def _packed(self, groups: dict[int, list[int]]) -> Iterator[list[int]]:
+    def _packed(self, groups: Iterable[list[int]]) -> Iterator[list[int]]:
         """The trees of each part, in document order: groups, until the part has enough bodies."""
         part: list[int] = []
         count = 0
-        for trees in groups.values():
+        for trees in groups:
             size = sum(one.tag == "body" for number in trees for one in self.trees[number].iter())
             if part and count + size > _MAX_BODIES:
                 yield sorted(part)
@@ -198,20 +200,40 @@ class _Splitter:
 
     # --- texts ----------------------------------------------------------------------------------------
 
-    def _whole(self) -> PartText:
-        """The document without joints and what refers to them, and without names, which the parts have."""
+    def _jointless(self) -> list[PartText]:
+        """The document without joints and what refers to them, and without names, which the parts with joints have.
+
+        The first part has the elements of the world, meshes and height fields with all trees that refer to them, and
+        bodies that cameras or lights are directed at.
+        """
+        worlds = self._sections("worldbody")
         targets = {one.attributes["target"] for one in self.root.iter() if "target" in one.attributes}
-        sections = self._sections(*_SETTINGS, "size", "asset", "worldbody")
+        assets = [one for section in self._sections("asset") for one in section.children]
+        shared = {id(one) for one in assets if one.tag == "material"}
+        settings = [one for section in self._sections("default") for one in section.iter()]
+        first = list(range(len(self.trees)))
+        if len(shared) <= _MAX_MATERIALS and not any(_uses_mesh(one) for one in settings):
+            first = [number for number in first if _needs_first_part(self.trees[number], targets)]
+        others = list(self._packed([number] for number in sorted(set(range(len(self.trees))) - set(first))))
+        within = {id(one) for section in worlds for one in section.iter()}
 
-        def attributes(one: Fragment) -> dict[str, str] | None:
-            if one.tag in _JOINTS and id(one) in within:
-                return None
-            if id(one) not in within or one.attributes.get("name") in targets:
-                return one.attributes
-            return {key: value for key, value in one.attributes.items() if key != "name"}
+        def text(sections: list[Fragment], left_out: set[int]) -> PartText:
+            def attributes(one: Fragment) -> dict[str, str] | None:
+                if id(one) in left_out or (one.tag in _JOINTS and id(one) in within):
+                    return None
+                if id(one) not in within or one.attributes.get("name") in targets:
+                    return one.attributes
+                return {key: value for key, value in one.attributes.items() if key != "name"}
 
-        within = {id(one) for section in self._sections("worldbody") for one in section.iter()}
-        return self._text(sections, attributes)
+            return self._text(sections, attributes)
+
+        in_others = {id(self.trees[number]) for trees in others for number in trees}
+        texts = [text(self._sections(*_SETTINGS, "size", "asset", "worldbody"), in_others)]
+        not_shared = {id(one) for one in assets} - shared
+        for trees in others:
+            world = Fragment("worldbody", {}, -1, [self.trees[number] for number in trees])
+            texts.append(text([*self._sections(*_SETTINGS, "asset"), world], not_shared))
+        return texts
 
     def _part(self, trees: Sequence[int], relations: Relations) -> PartText:
         """Some trees with their joints; the inertia of their bodies is that of the whole document."""
@@ -228,28 +250,54 @@ class _Splitter:
             left_out = {"compiler": _INERTIA, "site": ("material",)}.get(one.tag, ())
             return {key: value for key, value in one.attributes.items() if key not in left_out}
 
-        return self._text(sections, attributes, bodies=True)
+        return self._text(sections, attributes, with_inertia=True)
 
     def _text(
         self,
         sections: list[Fragment],
         attributes: Callable[[Fragment], dict[str, str] | None],
         *,
-        bodies: bool = False,
+        with_inertia: bool = False,
     ) -> PartText:
         """The text of some sections, without elements whose attributes are None.
 
-        With `bodies`, the inertia of bodies is that of the whole document.
+        With `with_inertia`, the inertia of bodies is that of the whole document.
         """
         lines, fragments = format_lines(Fragment("mujoco", {}, -1, sections), attributes)
         inertials: dict[int, int] = {}
-        for place, one in enumerate(fragments if bodies else ()):
+        for place, one in enumerate(fragments if with_inertia else ()):
             if one.tag == "body":
                 inertials[place] = self.bodies[id(one)]
                 if lines[place].start.endswith("/>"):
                     lines[place] = Line(lines[place].start[:-2] + ">", "</body>" + lines[place].ends)
         texts = [(line.start, line.ends) for line in lines]
-        return PartText(texts, [self.lines.get(id(one), 0) for one in fragments], inertials)
+        bodies = [self.bodies[id(one)] for one in fragments if one.tag == "body"]
+        return PartText(texts, [self.lines.get(id(one), 0) for one in fragments], bodies, inertials)
+
+
+def _uses_mesh(fragment: Fragment) -> bool:
+    return "mesh" in fragment.attributes or "hfield" in fragment.attributes
+
+
+def _needs_first_part(tree: Fragment, targets: set[str]) -> bool:
+    """Whether a tree has elements of the world, uses meshes or height fields, or has targets of cameras or lights."""
+    if tree.tag == "frame" and _has_world_elements(tree):
+        return True
+    return any(
+        _uses_mesh(one) or "target" in one.attributes or one.attributes.get("name") in targets for one in tree.iter()
+    )
+
+
+def _has_world_elements(frame: Fragment) -> bool:
+    """Whether a frame of the world contains other elements than bodies and frames."""
+    waiting = [frame]
+    while waiting:
+        for child in waiting.pop().children:
+            if child.tag == "frame":
+                waiting.append(child)
+            elif child.tag != "body":
+                return True
+    return False
 
 
 def _references(fragment: Fragment) -> Iterator[tuple[str, str]]:
