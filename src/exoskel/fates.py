@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
     @property
     def loss(self) -> bool:
-        return self.fate in LOSSES and not self.harmless
+        return not self.harmless and self.fate in LOSSES
 
 
 def no_effect(why: str) -> Verdict:

@@ -68,7 +68,7 @@ class DiagnosticFates:
 
     def limit(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
         """The verdict on a node, which is no better than how it was read."""
-        diagnostic = self.changed.get((node, attribute))
+        diagnostic = self.changed.get((node, attribute)) if self.changed else None
         if diagnostic is None or found.loss:
             return found
         return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, describe(diagnostic))
@@ -185,6 +185,7 @@ class FateRecorder:
         self.is_for_pyode = written.output.target == "pyode"
         self.output = _output_fates(self.target, written)(scene, written, self.target, self.chains)
         self._verdicts: dict[tuple[int, SceneField], Verdict] = {}
+        self._plain_rows: dict[tuple[type[Item] | None, str], SceneField | None] = {}
         self._open_document()
 
     def _open_document(self) -> None:
@@ -192,6 +193,8 @@ class FateRecorder:
         self.diagnostics = DiagnosticFates(self.scene, self.document, self.source, self.items.keys())
         self.unused = self._unused_nodes()
         self.generated = {} if self.file else self._generated_nodes()
+        self.special = {*self.preserved.unknown, *self.preserved.nodes, *self.generated, *self.embedded}
+        """Elements whose fates do not only depend on the field that they set."""
 
     def _generated_nodes(self) -> dict[int, Joint | Body]:
         """The joints and bodies that generated elements belong to, by these elements and those inside of them."""
@@ -237,11 +240,12 @@ class FateRecorder:
                 above = None
             owner, path = self._locate(node, outer, path, is_root=parent < 0)
             owners.append((owner, path))
-            lost = None if node in self.preserved.unknown else above or self.unused.get((node, ""))
+            not_used = self.unused.get((node, ""))
+            lost = None if node in self.preserved.unknown else above or not_used
             found = lost or self.diagnostics.limit(self._node_verdict(owner, path, node), node)
             if self.outline.tags[node] in self.mapping.includes and not lost:
                 found = self._include_verdict(node, found)
-            if (above and parent in unread) or ((node, "") in self.unused and not self._is_lost_embedded(node)):
+            if (above and parent in unread) or (not_used is not None and not self._is_lost_embedded(node)):
                 unread.add(node)
             drops_content = found.fate is Fate.DROPPED and self._drops_content(found, node, owner, path)
             dropped.append(found if drops_content or node in unread else None)
@@ -261,8 +265,10 @@ class FateRecorder:
 
     def _affects_motion(self, owner: Item | None, path: str, found: Verdict) -> bool:
         """Whether a loss is more than that of a name, of the appearance, or of data of another application."""
-        if not found.loss or found in (_NO_PLACE, _NO_EXTENSIONS):
-            return not found.loss
+        if not found.loss:
+            return True
+        if found in (_NO_PLACE, _NO_EXTENSIONS):
+            return False
         if isinstance(owner, Marker) or id(owner) in self.related.visual_shapes:
             return False
         row = self._find_row(owner, path)
@@ -282,6 +288,21 @@ class FateRecorder:
     def _is_lost_embedded(self, node: int) -> bool:
         """Whether an element is embedded data that the output cannot embed: its content decides on its fate."""
         return not self.has_embedded_data and node in self.embedded
+
+    def _plain_row(self, owner: Item | None, path: str) -> SceneField | None:
+        """The field that an element sets, if nothing else decides on its fate, unless the element is special."""
+        key = (None if owner is None else type(owner), path)
+        try:
+            return self._plain_rows[key]
+        except KeyError:
+            row = self._find_row(owner, path)
+            if row is not None and (
+                EXTENSION.is_in_container(path.partition("/")[2])
+                or any((row.unused, row.elsewhere, row.later, row.owner, row.name == "drives"))
+            ):
+                row = None
+            self._plain_rows[key] = row
+            return row
 
     def _find_row(self, owner: Item | None, path: str) -> SceneField | None:
         return self.mapping.scene_fields.find(type(owner) if owner is not None else None, path)
@@ -330,6 +351,9 @@ class FateRecorder:
 
     def _node_verdict(self, owner: Item | None, path: str, node: int, attribute: str = "") -> Verdict:
         """The verdict on an element or attribute, by its path below the element of the item around it."""
+        plain = None if node in self.special else self._plain_row(owner, path)
+        if plain is not None:
+            return self._row_verdict(owner, plain)
         if node in self.preserved.unknown:
             return _WRITTEN_AGAIN if self.source is self.target and not self.target.embeds_data else _PRESERVED
         if node in self.generated:

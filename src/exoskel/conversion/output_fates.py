@@ -76,7 +76,9 @@ class OutputFates(ABC):
 
     def _changed_effect(self, item: Item, part: str) -> str:
         """Why a value acts differently in the output although it is written; empty if it acts as here."""
-        losses = self.losses.get(id(item), [])
+        losses = self.losses.get(id(item))
+        if losses is None:
+            return ""
         return join_reasons([loss for loss in losses if loss.changes_effect and part in loss.fields])
 
 
@@ -142,12 +144,19 @@ class DofValues:
     def __init__(self, joint: Joint, other: Joint | None, part: str, precision: float) -> None:
         self.mine = [getattr(dof, part) for dof in joint.dofs]
         self.theirs = [getattr(dof, part) for dof in other.dofs] if other is not None else []
-        default = getattr(_DEFAULT_DOF, part)
+        self.default = getattr(_DEFAULT_DOF, part)
+        self.precision = precision
         self.is_same = relative_difference(self.mine, self.theirs) <= precision
-        self.is_default = all(value == default for value in self.mine)
+        self.is_default = all(value == self.default for value in self.mine)
+
+    @property
+    def is_in_part_the_same(self) -> bool:
         pairs = zip(self.mine, self.theirs, strict=False)
-        self.is_in_part_the_same = any(a != default and relative_difference(a, b) <= precision for a, b in pairs)
-        self.is_default_there = all(value == default for value in self.theirs)
+        return any(a != self.default and relative_difference(a, b) <= self.precision for a, b in pairs)
+
+    @property
+    def is_default_there(self) -> bool:
+        return all(value == self.default for value in self.theirs)
 
 
 def is_moment_derived(body: Body) -> bool:
@@ -175,7 +184,7 @@ def partly_lost(why: str) -> Verdict:
 
 def combine(found: list[tuple[str, Verdict]]) -> Verdict:
     """The fate of one value in the document that states several parts of a field."""
-    if len({verdict for _, verdict in found}) == 1:
+    if len(found) == 1 or len({verdict for _, verdict in found}) == 1:
         return found[0][1]
     lost = [(part, verdict) for part, verdict in found if verdict.loss]
     effective = [verdict for _, verdict in found if verdict.fate is not Fate.DROPPED and not verdict.harmless]

@@ -206,8 +206,11 @@ class Document:
 
     def path_of(self, node: int) -> str:
         """The path of an element; cached, because paths of its children start with it."""
+        paths = self._paths
+        if node not in paths and self.outline.parents[node] in paths:
+            paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
         waiting = [node]
-        while (path := self._paths.get(node)) is None:
+        while (path := paths.get(node)) is None:
             last = waiting[-1]
             above = self.outline.parents[last]
             if above >= 0 and above not in self._paths:

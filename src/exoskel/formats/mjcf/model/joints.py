@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite
 
 import numpy as np
@@ -22,7 +23,7 @@ from exoskel import spatial
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.joint import PLANES, UNLIMITED, Dof, Interval, Joint
-from exoskel.scene.pose import Vector, vector_from_array
+from exoskel.scene.pose import Rotation, Vector, vector_from_array
 from exoskel.scene.world import World
 from exoskel.spatial import Array, unit
 
@@ -238,10 +239,10 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
         return [_FREE]
     if joint.kind in ("ball", "weld"):
         return [_BALL] if joint.kind == "ball" else []
-    rotation = joint.pose.matrix()[:3, :3]
+    rotation = joint.pose.rotation
 
     def along(kind: str, axes: list[Vector], first: int = 0) -> list[MujocoJoint]:
-        return [MujocoJoint(kind, _direction(rotation @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
+        return [MujocoJoint(kind, _rotated_axis(rotation, axis), (first + i,)) for i, axis in enumerate(axes)]
 
     match joint.kind:
         case "revolute":
@@ -249,7 +250,7 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
         case "prismatic":
             return along("slide", [joint.axes[0]])
         case "screw":
-            return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _direction(rotation @ unit(joint.axes[0])))]
+            return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _rotated_axis(rotation, joint.axes[0]))]
         case "universal" | "hinge2":
             chain = along("hinge", list(joint.axes))
             if suspension(joint) is not None:
@@ -282,10 +283,9 @@ def free_joint_chain(joint: Joint, *, whole: bool, at_origin: bool = False) -> l
     """A free joint as MuJoCo's own if `whole`, else as three slides and a ball."""
     if whole:
         return [_FREE]
-    rotation = joint.pose.matrix()[:3, :3]
+    rotation = joint.pose.rotation
     slides = [
-        MujocoJoint("slide", _direction(rotation @ np.array(axis)), (3 + i,), at_origin)
-        for i, axis in enumerate((X, Y, Z))
+        MujocoJoint("slide", _rotated_axis(rotation, axis), (3 + i,), at_origin) for i, axis in enumerate((X, Y, Z))
     ]
     return [*slides, MujocoJoint("ball", coordinates=(0, 1, 2), at_origin=at_origin)]
 
@@ -331,6 +331,7 @@ def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
     return vector_from_array(first), vector_from_array(across)
 
 
-def _direction(array: Array) -> Vector:
-    """A computed direction without rounding errors."""
-    return vector_from_array(spatial.without_noise(array))
+@lru_cache(maxsize=1024)
+def _rotated_axis(rotation: Rotation, axis: Vector) -> Vector:
+    """A rotated axis as a unit vector, without rounding errors.  Many joints have the same axis."""
+    return vector_from_array(spatial.without_noise(rotation.matrix() @ unit(axis)))

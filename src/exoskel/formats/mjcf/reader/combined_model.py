@@ -1,6 +1,6 @@
 """The parts of a document that MuJoCo compiled one by one, as if they were one model.
 
-Indices of joints, coordinates, constraints, tendons and actuators are those of the whole document.
+Numbers of joints, coordinates, constraints, tendons and actuators are those of the whole document.
 """
 
 from __future__ import annotations

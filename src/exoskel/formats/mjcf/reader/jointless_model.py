@@ -1,6 +1,6 @@
 """The parts of a document without joints that MuJoCo compiled one by one, as if they were one model.
 
-Indices of bodies, shapes, sites, cameras and lights are those of the whole document.  The first part has all elements
+Numbers of bodies, shapes, sites, cameras and lights are those of the whole document.  The first part has all elements
 of the world itself, and all meshes and height fields.
 """
 
@@ -114,5 +114,5 @@ class JointlessModel:
 
 
 def _translate(found: Any, bodies: Indices) -> Any:
-    """Indices of bodies in the whole document; -1 remains."""
+    """Numbers of bodies in the whole document; -1 remains."""
     return np.where(found >= 0, bodies[found], -1)
