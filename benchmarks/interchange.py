@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import exoskel
-from benchmarks.harness import Run, compare, timed
+from benchmarks.harness import Run, compare, processor_timed, timed
 from benchmarks.read_skel import load
 from benchmarks.scenes import chains
 from benchmarks.table import Row, Table
@@ -72,11 +72,11 @@ def _measure_whole(table: Table, target: Format, file: Path, pairs: int) -> None
     made = _made(file, target)
     is_read = made.suffix != "" and target.is_markup
     name = f"converting {COUNT:,} bodies ({CHAINS} chains) to {target.label}, fates and proof included, over reading "
-    whole = compare(load(file), _converting(file, target), pairs)
+    whole = compare(_loading(file), _converting(file, target), pairs)
     is_bounded = not is_read or target.name in UNPROVED
     table.add(Row.of(f"{name}the source", whole, bar=MOST["whole"] if is_bounded else None, lower_is_better=True))
     if is_read:
-        back = compare(load(made), _converting(file, target), pairs)
+        back = compare(_loading(made), _converting(file, target), pairs)
         table.add(Row.of(f"{name}it back", back, bar=MOST["whole"], lower_is_better=True))
 
 
@@ -88,8 +88,12 @@ def _write(target: Format, scene: exoskel.Scene) -> bytes:
     return serialize(target.writer()(scene, output)).encode()
 
 
+def _loading(file: Path) -> Run:
+    return processor_timed(lambda: exoskel.load(file))
+
+
 def _converting(file: Path, target: Format) -> Run:
-    return timed(lambda: exoskel.convert(file, _made(file, target), to=target.name))
+    return processor_timed(lambda: exoskel.convert(file, _made(file, target), to=target.name))
 
 
 def _made(file: Path, target: Format) -> Path:
