@@ -83,11 +83,12 @@ class _Layout:
     def _format(self) -> bytes:
         """Format everything, with a stack instead of recursion, because documents may be deeply nested."""
         out: list[bytes] = []
+        add = out.append
         waiting: list[Iterator[_Part]] = [iter([*self._document(), self.line_end])]
         while waiting:
             for part in waiting[-1]:
                 if isinstance(part, bytes):
-                    out.append(part)
+                    add(part)
                 else:
                     waiting.append(iter(self._container(part)))
                     break
@@ -126,17 +127,17 @@ class _Layout:
     def _lines_without_comments(self, element: RawElement, order: ChildOrder | None, depth: int) -> list[_Part]:
         """The same as `_lines` for an element that contains elements only, as nearly all do."""
         children: list[RawElement] = element.children  # type: ignore[assignment]
-        ranked = [UNKNOWN] * len(children) if order is None else [order.child(child.name) for child in children]
+        ranked = [UNKNOWN] * len(children) if order is None else order.rank(children)
         if order is not None and len(children) > 1 and (places := _sorted_places(ranked, order)) is not None:
             children, ranked = [children[i] for i in places], [ranked[i] for i in places]
         margin = self._break(0, depth)
+        wide_margin = self.line_end + margin
         parts: list[_Part] = []
         for child, (_, own) in zip(children, ranked, strict=True):
-            parts.append(self.line_end + margin if child.line_breaks > 1 else margin)
-            if not child.children:
-                parts.append(self._leaf(child, own))
-            else:
-                parts.append(self._element(child, own, depth))
+            parts += (
+                wide_margin if child.line_breaks > 1 else margin,
+                self._element(child, own, depth) if child.children else self._leaf(child, own),
+            )
         return parts
 
     def _element(self, element: RawElement, order: ChildOrder | None, depth: int) -> _Part:
@@ -330,6 +331,11 @@ class ChildOrder:
             found = self._ranked[name] = self._look_up(name)
         return found
 
+    def rank(self, children: Sequence[RawElement]) -> list[RankedChild]:
+        """The ranks of children, and the orders inside them."""
+        known = self._ranked
+        return [known.get(child.name) or self.child(child.name) for child in children]
+
     def _look_up(self, name: bytes) -> RankedChild:
         found = self._children.get(name)
         if found is None and b":" in name and self._orders.ignores_prefixes:
@@ -438,6 +444,7 @@ _TOKEN = re.compile(
     rb"|\Z)" % (_ATTRIBUTE, _COMMENT, _DOCTYPE),
     re.DOTALL,
 )
+_MAX_SPACES = 1000
 _TEXT, _END, _START, _LEAF, _EMPTY, _PIECE = 1, 2, 4, 6, 7, 8
 
 _ONE_ATTRIBUTE = re.compile(rb"([^ \t\r\n=]+)[ \t\r\n]*=[ \t\r\n]*(%b)" % _QUOTED)
@@ -489,15 +496,22 @@ def parse_raw_tree(text: bytes) -> RawElement:
     siblings = top.children
     ancestors: list[RawElement] = []
     breaks = at = 0
+    spaces = {b"": 0}  # the line ends in texts between tags: nearly all are a line end and an indentation
     for match in _TOKEN.finditer(text):
-        if match.start() != at:
+        start, following = match.span()
+        if start != at:
             break
         before, name, attributes, content = match.group(1, 3, 4, 5)
-        start, at = at + len(before), match.end()
-        breaks = 0
-        if before:
+        start, at = start + len(before), following
+        found = spaces.get(before)
+        if found is not None:
+            breaks = found
+        else:
             breaks = count_line_ends(before)
-            here.has_text |= not before.isspace()
+            if not before.isspace():
+                here.has_text = True
+            elif len(spaces) < _MAX_SPACES:
+                spaces[before] = breaks
         kind = match.lastindex
         if kind == _LEAF:
             inside, outside = match.span(5)
