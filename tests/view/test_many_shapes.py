@@ -44,8 +44,8 @@ def test_a_scene_with_too_many_triangles_is_refused_before_they_are_collected(
 
 def test_shapes_that_are_placed_in_several_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = RenderScene(world_of(10, Box((1.0, 1.0, 1.0))))
-    whole = software_renderer._collect_triangles(scene.batches, scene.initial)
+    whole = software_renderer._collect_triangles(scene.batches, scene.initial, images={})
     monkeypatch.setattr(software_renderer, "_VERTICES_AT_ONCE", 60)
-    parts = software_renderer._collect_triangles(scene.batches, scene.initial)
+    parts = software_renderer._collect_triangles(scene.batches, scene.initial, images={})
     for name in ("vertices", "normals", "triangles", "colors"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))

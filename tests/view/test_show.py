@@ -129,13 +129,13 @@ def test_actions_that_need_a_simulation_are_errors_for_a_recorded_motion(show: S
     viewer, _ = show(BALL, recorded=motion)
     viewer.submit(lambda: viewer.set_layer("contacts", True))
     _wait(lambda: "has no contacts" in error_text(viewer))
-    viewer.submit(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    viewer.submit(lambda: viewer.pull.drag(viewer.player, "start", 0, np.zeros(3), np.ones(3)))
     _wait(lambda: "cannot be pulled" in error_text(viewer))
 
 
 def test_pulling_while_paused_is_an_error(show: Show) -> None:
     viewer, _ = show(BALL)
-    viewer.submit(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    viewer.submit(lambda: viewer.pull.drag(viewer.player, "start", 0, np.zeros(3), np.ones(3)))
     _wait(lambda: "press Play" in error_text(viewer))
 
 
