@@ -31,7 +31,7 @@ CASES = [
     ("info", "summarize", ("info", "arm.skel"), "measuring"),
     ("run", "preflight", ("run", "arm.skel", "--time", "0.01"), "preparing"),
     ("rollout", "preflight", ("rollout", "arm.skel", "--worlds", "2", "--steps", "2"), "preparing"),
-    ("compare", "preflight", ("compare", "arm.skel", "--engines", "mujoco,mujoco", "--time", "0.01"), "preparing"),
+    ("run", "preflight", ("compare", "arm.skel", "--engines", "mujoco,mujoco", "--time", "0.01"), "preparing"),
     ("convert", "convert_scene", ("convert", "arm.skel", "arm.sdf"), "converting arm.skel"),
 ]
 
