@@ -554,7 +554,7 @@ def _usd_table(head: str, rows: Iterable[tuple[str, PrimMapping]]) -> str:
 def _usd_diagnostics() -> str:
     lines = ["| code | meaning | messages |", "|---|---|---|"]
     for topic in USD_CATALOGUE.topics.values():
-        messages = "; ".join(message.text for message in topic.messages)
+        messages = "<br>".join(message.text for message in topic.messages)
         lines.append(f"| {topic.code} | {topic.title}. {topic.text}".rstrip() + f" | {messages} |")
     return "\n".join(lines)
 

@@ -28,7 +28,7 @@ def get(
 ) -> int:
     """Print values of a file: one value as it is, several as PATH=VALUE, which `exoskel set` accepts.
 
-    Exit code 0: done. 2: a path leads nowhere, or the file could not be opened.
+    Exit code 0: done. 2: a path matches nothing, or the file could not be opened.
     """
     scene = read_scene(file, flags)
     found = [value for path in paths for value in find_values(scene.worlds, path)]
@@ -62,7 +62,7 @@ def set(
     Paths are those of `exoskel get` and `rollout --vary`: gravity.z, time_step, body:NAME.mass, joint:NAME.damping,
     dof:NAME.position. `*`, `?` and `[abc]` in names match several items. The result is read again before it is written.
 
-    Exit code 0: done. 2: a path leads nowhere, a value is invalid, or the file cannot be written.
+    Exit code 0: done. 2: a path matches nothing, a value is invalid, or the file cannot be written.
     """
     output = EditedOutput(file=file, out=out, diff=diff, force=force, json=json)
     scene = read_scene(file, flags)

@@ -168,7 +168,7 @@ TOPICS = (
         "EN015",
         "Mimic joint",
         "A mimic joint follows a joint of the same kind. DART's parser and ODE do not support mimic joints.",
-        error("EN015", "joint '{joint}' follows '{other}', which is not in its model or of a different kind"),
+        error("EN015", "joint '{joint}' follows '{other}', which is not in its model, or is of a different kind"),
         warning("EN015.lost", "{engine} ignores that joint '{joint}' follows '{other}'"),
     ),
     Topic(

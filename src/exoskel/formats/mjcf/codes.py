@@ -395,7 +395,7 @@ _NOT_WRITTEN = (
         "Servos of ball and free joints",
         "MuJoCo has no constraint that keeps a speed about three axes. Feedback of the speed needs a few time steps.",
         warning("MJ608", "the servo is written as velocity actuators, which reach their speed within a few time steps"),
-        warning("MJ608.loop", "MuJoCo has no free joint that closes a loop: its servo is not written"),
+        warning("MJ608.loop", "MuJoCo has no free joints that close loops: the servo is not written"),
     ),
 )
 

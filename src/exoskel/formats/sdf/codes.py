@@ -336,7 +336,7 @@ _LINKS = (
     Topic(
         "SD083",
         "Friction",
-        "A shape has one coefficient of friction for all directions. It is not negative.",
+        "A shape has one coefficient of friction for all directions. It must not be negative.",
         warning("SD083", "mu2 is {mu2} and mu is {mu}; mu is used for both directions"),
         error("SD083.negative", "mu is {mu}, but must not be negative; 1 is used"),
     ),

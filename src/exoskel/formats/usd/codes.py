@@ -106,7 +106,7 @@ _READ = (
     Topic(
         "US108",
         "Mass from shapes",
-        "A body without a mass has that of its colliders, by their densities or 1000 kg/m³.",
+        "A body without a mass gets that of its colliders. Their density is 1000 kg/m³ if none is stated.",
         info("US108", "body '{name}' states no mass; the mass of its colliders is {mass} kg"),
     ),
     Topic(

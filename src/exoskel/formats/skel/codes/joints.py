@@ -199,7 +199,7 @@ TOPICS = (
         error(
             "SK084.missing",
             "<dof> has no local_index, but the {kind} joint has {count} degrees of freedom",
-            'add local_index="0" to "{last}"',
+            "add a local_index from 0 to {last}",
             "ignores it and logs an error",
         ),
         error(
