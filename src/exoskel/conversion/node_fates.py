@@ -1,18 +1,14 @@
-"""The fates of all nodes of a document: each element, attribute, comment and instruction has exactly one.
-
-A diagnostic, notes aside, means a loss unless the format's table lists it as harmless.  So a new message counts as a
-loss by default.
-"""
+"""The fates of all nodes of a document: each element, attribute, comment and instruction has exactly one."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
 import msgspec
 
+from exoskel.conversion.diagnostic_fates import DiagnosticFates, describe
 from exoskel.conversion.format_fates import FormatFates, NonXmlFates
 from exoskel.conversion.output_fates import EXACT, EmbeddedFates, OutputFates, partly_lost
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
@@ -22,7 +18,7 @@ from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict, no_effect
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import UNKNOWN_NAMESPACE, PreservedData
-from exoskel.formats.interface import Format, NodeKey
+from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, items_by_document, iter_items
@@ -44,89 +40,6 @@ from exoskel.source.embedded_format import (
 )
 from exoskel.source.positions import Span
 from exoskel.source.vocabulary import SceneField
-
-
-class DiagnosticFates:
-    """The effects of a scene's diagnostics on the nodes of one of its documents.
-
-    `read_nodes` are the elements that are items of the scene: an error about one of them is about a part of it.
-    """
-
-    def __init__(self, scene: Scene, document: Document, source: Format, read_nodes: Collection[int]) -> None:
-        self.document = document
-        self.read_nodes = read_nodes
-        mapping = source.source_mapping()
-        self.effects = mapping.diagnostics
-        self.includes = mapping.includes
-        self.unused: dict[NodeKey, Diagnostic] = {}
-        """Nodes without effect, and the diagnostic that reports it."""
-        self.changed: dict[NodeKey, Diagnostic] = {}
-        """Nodes whose effect differs from what is written, and the diagnostic that reports it."""
-        for diagnostic in scene.diagnostics:
-            if diagnostic.source is document and diagnostic.place.node >= 0 and not diagnostic.assumed:
-                self._classify(diagnostic)
-
-    def limit(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
-        """The verdict on a node, which is no better than how it was read."""
-        diagnostic = self.changed.get((node, attribute)) if self.changed else None
-        if diagnostic is None or found.loss:
-            return found
-        return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, describe(diagnostic))
-
-    def first_unused_in(self, node: int) -> Diagnostic | None:
-        """The first diagnostic about an unused node at or in an element."""
-        place = bisect_left(self._in_order, (node, ""))
-        if place == len(self._in_order) or self._in_order[place][0] >= self.document.outline.ends[node]:
-            return None
-        return self.unused[self._in_order[place]]
-
-    @cached_property
-    def _in_order(self) -> list[NodeKey]:
-        return sorted(self.unused)
-
-    def _is_unused(self, diagnostic: Diagnostic) -> bool:
-        if diagnostic.key.startswith(self.effects.used):
-            return False
-        return diagnostic.severity is Severity.ERROR or diagnostic.key.startswith(self.effects.ignored)
-
-    def _is_harmless(self, diagnostic: Diagnostic) -> bool:
-        return diagnostic.severity is Severity.INFO and (
-            bool(diagnostic.place.attribute) or not self._is_unused(diagnostic)
-        )
-
-    def _is_changed(self, diagnostic: Diagnostic) -> bool:
-        if self._is_unused(diagnostic) or diagnostic.severity is Severity.INFO:
-            return False
-        return diagnostic.severity is Severity.ERROR or not diagnostic.key.startswith(self.effects.lossless)
-
-    def _classify(self, diagnostic: Diagnostic) -> None:
-        node = self.document.element(diagnostic.place)
-        names = self.effects.attributes.get(diagnostic.key, (diagnostic.place.attribute,))
-        keys = self._existing_keys(node, names, all_similar=diagnostic.key in self.effects.all_similar)
-        is_within = self.document.outline.tags[node] in self.includes and diagnostic.place.attribute != "file"
-        if is_within and not self._is_harmless(diagnostic):
-            self.changed[node, ""] = diagnostic  # the diagnostic is about a part of the included file
-        elif self._is_unused(diagnostic) and keys and not self._is_read(keys):
-            self.unused |= dict.fromkeys(keys, diagnostic)
-        elif self._is_unused(diagnostic) or self._is_changed(diagnostic):
-            # A diagnostic about a default is reported at the element that uses it.
-            self.changed |= dict.fromkeys(keys or [(node, "")], diagnostic)
-
-    def _is_read(self, keys: Sequence[NodeKey]) -> bool:
-        return all(not attribute and node in self.read_nodes for node, attribute in keys)
-
-    def _existing_keys(self, node: int, names: Sequence[str], *, all_similar: bool) -> list[NodeKey]:
-        """The attributes of these names that exist; the empty name is the element itself."""
-        tags = self.document.outline.tags
-        similar = [other for other, tag in enumerate(tags) if tag == tags[node]] if all_similar else [node]
-        given = {one: self.document.attributes(one) for one in similar}
-        return [(one, name) for one in similar for name in names if not name or name in given[one]]
-
-
-def describe(diagnostic: Diagnostic) -> str:
-    """The message with its code."""
-    return f"{diagnostic.message} ({diagnostic.code})"
-
 
 _PRESERVED = Verdict(Fate.KEPT, "data of another application, preserved")
 _WRITTEN_AGAIN = Verdict(Fate.KEPT, "not part of a scene; written to the same format as it is")
