@@ -1,7 +1,7 @@
 """What a format package provides: its reader with its options, its writer, its editor, and their tables.
 
-Each package has one subclass of `Format` in its module `format`.  The methods import the modules of the package when
-they are called, so that a program loads only the parts it uses.
+`exoskel.formats.registry` has one subclass of `Format` for each package.  Its methods import the modules of the package
+when they are called, so that a program loads only the parts it uses.
 """
 
 from __future__ import annotations
