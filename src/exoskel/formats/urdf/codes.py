@@ -167,7 +167,7 @@ _TREE = (
         "UR305",
         "Several roots",
         "A robot is one tree. If there are several, each moves freely.",
-        error("UR305", "link '{link}' has no parent joint, but the robot already has the root '{first}'; it moves freely"),
+        error("UR305", "link '{link}' has no parent joint, but '{first}' is the root; it moves freely"),
     ),
 )
 
