@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -28,6 +28,8 @@ class Fate(StrEnum):
 
 
 LOSSES = frozenset({Fate.APPROXIMATED, Fate.DROPPED})
+UnselectedPart = Literal["", "world", "model"]
+"""What a node belongs to, if that was not selected for the conversion; empty: everything around it was selected."""
 
 
 class Verdict(NamedTuple):
@@ -39,6 +41,7 @@ class Verdict(NamedTuple):
     fate: Fate
     why: str = ""
     harmless: bool = False
+    unselected: UnselectedPart = ""
 
     @property
     def loss(self) -> bool:
@@ -70,6 +73,8 @@ class NodeFate(Struct, frozen=True):
     affects_motion: bool = True
     """It is not only a name, a part of the appearance, or data of another application."""
     end: int = -1
+    unselected: UnselectedPart = ""
+    """The node belongs to a world or model that was not selected."""
 
     def contains(self, other: NodeFate) -> bool:
         """Whether another node is an attribute of this element, or inside of it."""

@@ -256,6 +256,6 @@ def test_the_counts_of_listed_nodes_add_up(
 def test_losses_are_grouped_by_cause_and_the_worst_come_first() -> None:
     report = exoskel.convert("dart://sample/skel/robot_arm.skel", None, to="urdf", model="arm")
     groups = group_losses(report.losses)
-    assert groups[-1].is_selection and not any(group.is_selection for group in groups[:-1])
+    assert groups[-1].unselected and not any(group.unselected for group in groups[:-1])
     assert [group.harm for group in groups] == sorted(group.harm for group in groups)
     assert len({(group.fate, group.why, group.affects_motion) for group in groups}) == len(groups)

@@ -14,7 +14,6 @@ from exoskel.cli.terminal import STDIN
 from exoskel.conversion.driver import ExtremeNumberError
 from exoskel.conversion.driver import convert as convert_scene
 from exoskel.conversion.report import RefusedError, Report, group_losses
-from exoskel.conversion.selection import NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
@@ -291,7 +290,7 @@ def _list_losses(report: Report, console: Console) -> None:
     listed = 0
     left = 0
     for group in group_losses(report.losses):
-        if group.is_selection:
+        if group.unselected:
             continue
         few = group.nodes[: min(_MAX_PER_CAUSE, _MAX_LISTED - listed)]
         for node in few:
@@ -313,10 +312,10 @@ def _list_unselected(report: Report, console: Console) -> None:
     """Name the worlds and models that were not selected, each kind in one line."""
     from rich.markup import escape
 
-    counts = {group.why: group.count for group in group_losses(report.losses) if group.is_selection}
+    counts = {group.unselected: group.count for group in group_losses(report.losses) if group.unselected}
     rows = (
-        ("world", report.unselected.worlds, counts.get(WORLD_NOT_SELECTED, 0)),
-        ("model", report.unselected.models, counts.get(NOT_SELECTED, 0)),
+        ("world", report.unselected.worlds, counts.get("world", 0)),
+        ("model", report.unselected.models, counts.get("model", 0)),
     )
     for what, names, nodes in rows:
         if names:

@@ -13,7 +13,7 @@ from exoskel.conversion.format_fates import FormatFates, NonXmlFates
 from exoskel.conversion.output_fates import EXACT, EmbeddedFates, OutputFates, partly_lost
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
 from exoskel.conversion.pyode_fates import PyodeFates
-from exoskel.conversion.selection import NOT_SELECTED, WORLD_NOT_SELECTED
+from exoskel.conversion.selection import MODEL_NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict, no_effect
 from exoskel.formats import registry
@@ -174,7 +174,19 @@ class FateRecorder:
         self, line: int, path: str, found: Verdict, node: int, attribute: str, affects_motion: bool
     ) -> NodeFate:
         end = self.outline.ends[node]
-        return NodeFate(line, path, found.fate, found.why, node, attribute, found.loss, self.file, affects_motion, end)
+        return NodeFate(
+            line,
+            path,
+            found.fate,
+            found.why,
+            node,
+            attribute,
+            found.loss,
+            self.file,
+            affects_motion,
+            end,
+            found.unselected,
+        )
 
     def _affects_motion(self, owner: Item | None, path: str, found: Verdict) -> bool:
         """Whether a loss is more than that of a name, of the appearance, or of data of another application."""
@@ -307,7 +319,7 @@ class FateRecorder:
 
     def _unknown_verdict(self, owner: Item | None, path: str, node: int, attribute: str) -> Verdict:
         if owner is None and path.split("/", maxsplit=1)[0] == "world":
-            return Verdict(Fate.DROPPED, WORLD_NOT_SELECTED)
+            return WORLD_NOT_SELECTED
         known = None if attribute else self.diagnostics.first_unused_in(node)
         what = f"attribute '{attribute}'" if attribute else f"<{self.outline.tags[node]}>"
         return Verdict(Fate.DROPPED, describe(known) if known else f"{what} has no effect here")
@@ -389,7 +401,7 @@ class FateRecorder:
     # --- unused nodes ---------------------------------------------------------------------------------
 
     def _unused_nodes(self) -> dict[tuple[int, str], Verdict]:
-        found = {(node, ""): Verdict(Fate.DROPPED, NOT_SELECTED) for node in self.unselected}
+        found = dict.fromkeys(((node, "") for node in self.unselected), MODEL_NOT_SELECTED)
         found |= self.mapping.find_unused(self.document)
         for key, diagnostic in self.diagnostics.unused.items():
             # A note about an attribute is about something that an engine decides by itself.

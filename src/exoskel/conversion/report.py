@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.conversion.selection import NOT_SELECTED, WORLD_NOT_SELECTED, Unselected
+from exoskel.conversion.selection import Unselected
 from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize, sort_by_position
 from exoskel.display_hooks import html_table
-from exoskel.fates import LOSSES, Fate, NodeFate, count_fates
+from exoskel.fates import LOSSES, Fate, NodeFate, UnselectedPart, count_fates
 
 
 class Check(Struct, frozen=True):
@@ -138,6 +138,7 @@ class LossGroup(Struct):
     fate: Fate
     why: str
     affects_motion: bool
+    unselected: UnselectedPart
     nodes: list[LostNode]
 
     @property
@@ -146,21 +147,16 @@ class LossGroup(Struct):
         return sum(1 + node.inside for node in self.nodes)
 
     @property
-    def is_selection(self) -> bool:
-        """Whether the nodes belong to worlds or models that were not selected."""
-        return self.why in (NOT_SELECTED, WORLD_NOT_SELECTED)
-
-    @property
     def harm(self) -> int:
         """The place in a list of losses: missing physics, other physics, missing names and appearance, no choice."""
-        if self.is_selection:
+        if self.unselected:
             return 3
         return 2 if not self.affects_motion else 0 if self.fate is Fate.DROPPED else 1
 
 
 def group_losses(losses: list[NodeFate]) -> list[LossGroup]:
     """The lost nodes by cause, the most harmful first; the content of a dropped node is counted with it."""
-    groups: dict[tuple[Fate, str, bool], LossGroup] = {}
+    groups: dict[tuple[Fate, str, bool, UnselectedPart], LossGroup] = {}
     around: list[LostNode] = []
     """The lost nodes that the current node may be inside of, outermost first."""
     for item in losses:
@@ -170,7 +166,7 @@ def group_losses(losses: list[NodeFate]) -> list[LossGroup]:
         if outer is not None:
             outer.inside += 1
             continue
-        key = (item.fate, item.why, item.affects_motion)
+        key = (item.fate, item.why, item.affects_motion, item.unselected)
         node = LostNode(item)
         groups.setdefault(key, LossGroup(*key, [])).nodes.append(node)
         around.append(node)

@@ -9,6 +9,7 @@ from copy import copy
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
 from exoskel.scene.edit_tracking import TrackedList, no_edits
 from exoskel.scene.fields import iter_items
@@ -16,8 +17,8 @@ from exoskel.scene.item import NameIndex, Names, unique_name
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 
-NOT_SELECTED = "this model was not selected"
-WORLD_NOT_SELECTED = "this world was not selected"
+MODEL_NOT_SELECTED = Verdict(Fate.DROPPED, "this model was not selected", unselected="model")
+WORLD_NOT_SELECTED = Verdict(Fate.DROPPED, "this world was not selected", unselected="world")
 
 _INVALID_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
