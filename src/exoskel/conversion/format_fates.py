@@ -76,7 +76,7 @@ class FormatFates(NativeFates):
                 return combine([(part, self._state_part(item, part)) for part in parts or BodyState.__struct_fields__])
             case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed(item):
                 return BODIES_FIXED
-        return self._plain_field(item, field)
+        return self._default_verdict(item, field)
 
     def _is_supported(self, item: Item, field: str) -> bool:
         return (type(item), field) in self.fields or (type(item), field) in self.rewritten
@@ -90,7 +90,7 @@ class FormatFates(NativeFates):
         named = [loss for loss in losses if part in loss.fields]
         return join_reasons(named or [loss for loss in losses if not part or not loss.fields])
 
-    def _plain_field(self, item: Item, field: str) -> Verdict:
+    def _default_verdict(self, item: Item, field: str) -> Verdict:
         unwritten = [loss for loss in self.losses.get(id(item), ()) if loss.is_dropped and field in loss.fields]
         if unwritten:
             return Verdict(Fate.DROPPED, join_reasons(unwritten))
@@ -141,7 +141,7 @@ class FormatFates(NativeFates):
 
     def _shape(self, shape: Shape, field: str) -> Verdict:
         if not self._differs(shape, field):
-            return self._plain_field(shape, field)
+            return self._default_verdict(shape, field)
         rewritten = self.rewritten.get((Shape, field))
         match field:
             case "name":
@@ -173,7 +173,7 @@ class FormatFates(NativeFates):
             return Verdict(Fate.APPROXIMATED, self.reasons[id(body)])
         if self.owners[id(body)].static:
             return Verdict(Fate.APPROXIMATED, "the mass of a static body has no effect")
-        return self._plain_field(body, "inertia")
+        return self._default_verdict(body, "inertia")
 
     # --- initial states of bodies ---------------------------------------------------------------------
 
@@ -222,12 +222,12 @@ class FormatFates(NativeFates):
             return combine([(part, self._drive_part(joint, part)) for part in parts or Drive.__struct_fields__])
         if field == "actuator":
             return self._actuator(joint)
-        return self._plain_field(joint, field)
+        return self._default_verdict(joint, field)
 
     def _actuator(self, joint: Joint) -> Verdict:
         losses = [loss for loss in self.losses.get(id(joint), []) if "actuator" in loss.fields]
         if not losses:
-            return self._plain_field(joint, "actuator")
+            return self._default_verdict(joint, "actuator")
         is_dropped = all(loss.is_dropped for loss in losses)
         return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, join_reasons(losses))
 

@@ -98,7 +98,7 @@ class FateRecorder:
         self.is_for_pyode = written.output.target == "pyode"
         self.output = _output_fates(self.target, written)(scene, written, self.target, self.chains)
         self._verdicts: dict[tuple[int, SceneField], Verdict] = {}
-        self._plain_rows: dict[tuple[type[Item] | None, str], SceneField | None] = {}
+        self._direct_rows: dict[tuple[type[Item] | None, str], SceneField | None] = {}
         self._open_document()
 
     def _open_document(self) -> None:
@@ -214,11 +214,11 @@ class FateRecorder:
         """Whether an element is embedded data that the output cannot embed: its content decides on its fate."""
         return not self.has_embedded_data and node in self.embedded
 
-    def _plain_row(self, owner: Item | None, path: str) -> SceneField | None:
+    def _direct_row(self, owner: Item | None, path: str) -> SceneField | None:
         """The field that an element sets, if nothing else decides on its fate, unless the element is special."""
         key = (None if owner is None else type(owner), path)
         try:
-            return self._plain_rows[key]
+            return self._direct_rows[key]
         except KeyError:
             row = self._find_row(owner, path)
             if row is not None and (
@@ -226,7 +226,7 @@ class FateRecorder:
                 or any((row.unused, row.elsewhere, row.later, row.owner, row.name == "drives"))
             ):
                 row = None
-            self._plain_rows[key] = row
+            self._direct_rows[key] = row
             return row
 
     def _find_row(self, owner: Item | None, path: str) -> SceneField | None:
@@ -276,9 +276,9 @@ class FateRecorder:
 
     def _node_verdict(self, owner: Item | None, path: str, node: int, attribute: str = "") -> Verdict:
         """The verdict on an element or attribute, by its path below the element of the item around it."""
-        plain = None if node in self.special else self._plain_row(owner, path)
-        if plain is not None:
-            return self._row_verdict(owner, plain)
+        row = None if node in self.special else self._direct_row(owner, path)
+        if row is not None:
+            return self._row_verdict(owner, row)
         if node in self.preserved.unknown:
             return _WRITTEN_AGAIN if self.source is self.target and not self.target.embeds_data else _PRESERVED
         if node in self.generated:

@@ -71,12 +71,12 @@ class PyodeFates(NativeFates):
             return self._joint(item, field, parts)
         if isinstance(item, Body) and field == "inertia":
             return self._inertia(item, parts)
-        return self._plain_field(item, field)
+        return self._default_verdict(item, field)
 
     def _unsupported(self, item: Item, field: str) -> Verdict:
         return Verdict(Fate.DROPPED, self.not_supported, not self._differs(item, field))
 
-    def _plain_field(self, item: Item, field: str) -> Verdict:
+    def _default_verdict(self, item: Item, field: str) -> Verdict:
         if (type(item), field) in self.capabilities.pyode_fields:
             return self._supported(item, field)
         return self._unsupported(item, field)
@@ -160,7 +160,7 @@ class PyodeFates(NativeFates):
             return self._motion(joint, field)
         if field == "kind" and joint.kind == "euler" and not self._is_static(joint):
             return Verdict(Fate.APPROXIMATED, "as a ball joint: the same motion in other coordinates")
-        return self._plain_field(joint, field)
+        return self._default_verdict(joint, field)
 
     def _motion(self, joint: Joint, field: str) -> Verdict:
         """The fate of a field that defines the motion: written at the joint, or only in the initial state."""

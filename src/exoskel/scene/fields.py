@@ -218,12 +218,12 @@ def _fields_to_compare(kind: type[Item], one: Item, other: Item) -> Sequence[str
     meant = _COMPARED_BY_MEANING.get(kind, ())
     mine, theirs = _values_to_compare[kind](one), _values_to_compare[kind](other)
     if mine == theirs:
-        return () if meant and _is_plainly_equal(one, other) else meant
+        return () if meant and _is_clearly_equal(one, other) else meant
     unequal = {*meant, *(name for name, a, b in zip(_COMPARED_BY_VALUE[kind], mine, theirs, strict=True) if a != b)}
     return [name for name in FIELDS[kind] if name in unequal]
 
 
-def _is_plainly_equal(one: Item, other: Item) -> bool:
+def _is_clearly_equal(one: Item, other: Item) -> bool:
     """Whether the fields that are compared by meaning need no closer look: the common case."""
     if isinstance(one, Joint) and isinstance(other, Joint):
         mine, theirs = one.parent, other.parent

@@ -246,9 +246,9 @@ def decode_field(kind: type[Item], field: str, data: Any) -> Any:
     if kind is Joint and field in ("child", "parent"):
         return _convert(data, str | None)
     if kind is Joint and field == "dofs":
-        return [_decode_plain_item(Dof, row) for row in _convert(data, list[dict[str, Any]])]
+        return [_decode_fields(Dof, row) for row in _convert(data, list[dict[str, Any]])]
     if field == "soft":
-        return None if data is None else _decode_plain_item(SoftBody, _convert(data, dict[str, Any]))
+        return None if data is None else _decode_fields(SoftBody, _convert(data, dict[str, Any]))
     if field not in FIELDS.get(kind, ()) and kind not in _OPTIONAL:
         raise CodecError(f"{kind.__name__} has no field {field!r}")
     return _decode_checked_field(kind, field, data)
@@ -285,7 +285,7 @@ def _decode_array(wanted: Any, data: Any) -> Any:
     return np.array(data, dtype=np.int64 if whole else np.float64).reshape(-1, 3)
 
 
-def _decode_plain_item(kind: type[Item], data: dict[str, Any]) -> Any:
+def _decode_fields(kind: type[Item], data: dict[str, Any]) -> Any:
     allowed = DOF_FIELDS if kind is Dof else SOFT_FIELDS if kind is SoftBody else FIELDS[kind]
     unknown = data.keys() - set(allowed)
     if unknown:
@@ -300,7 +300,7 @@ def decode_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = No
     """Decode a whole item; joints find their bodies by name."""
     fields = {field_of_name(name): value for name, value in _convert(data, dict[str, Any]).items()}
     if kind is not Joint:
-        return _decode_plain_item(kind, fields)
+        return _decode_fields(kind, fields)
     rows = fields.pop("dofs", [])
     values = {name: decode_field(Joint, name, value) for name, value in fields.items()}
     if not {"name", "kind", "child"} <= values.keys() or values["kind"] not in TRAITS:

@@ -75,7 +75,7 @@ class Comparison(Struct):
             "world": self.world,
             "time": self.tracks[0].time.tolist(),
             "engines": [_track_dict(track) for track in self.tracks],
-            "differences": [{name: _plain(getattr(g, name)) for name in g.__struct_fields__} for g in self.gaps],
+            "differences": [{name: _json_value(getattr(g, name)) for name in g.__struct_fields__} for g in self.gaps],
         }
 
 
@@ -91,7 +91,7 @@ def _track_dict(track: EngineTrack) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else list(value) if isinstance(value, tuple) else value
 
 

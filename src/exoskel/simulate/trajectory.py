@@ -220,7 +220,7 @@ class Trajectory:
         columns = self.columns()
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([_plain_cell(name) for name in columns])
+        writer.writerow([_escape_formula(name) for name in columns])
         writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
         text.flush()
         text.detach()
@@ -412,7 +412,7 @@ def column_names(dof_names: list[str], meta: Mapping[str, Any]) -> list[str]:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def _plain_cell(text: str) -> str:
+def _escape_formula(text: str) -> str:
     """A cell of a table; spreadsheets would evaluate a name that begins like a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 

@@ -262,8 +262,8 @@ def _file_uri(text: str, location: Location, findings: list[str]) -> list[_Candi
     if not path:
         findings.append("foreign_file_uri")
         return []
-    literal = [_Candidate(_plain(text[7:]))] if text.startswith("file:///") else []
-    return [*literal, _Candidate(_plain(path))]
+    literal = [_Candidate(_without_trailing_slashes(text[7:]))] if text.startswith("file:///") else []
+    return [*literal, _Candidate(_without_trailing_slashes(path))]
 
 
 def _spelling_candidates(text: str, location: Location, findings: list[str]) -> list[_Candidate]:
@@ -311,11 +311,11 @@ def _candidates_in(folders: _Folders, name_and_rest: str, location: Location, pa
     name, _, rest = name_and_rest.partition("/")
     if "\0" in name_and_rest or name in ("", ".", ".."):
         return []
-    rest = _plain(rest)
+    rest = _without_trailing_slashes(rest)
     return [_Candidate(os.path.join(folder, rest) if rest else folder) for folder in folders(name, location, paths)]
 
 
-def _plain(path: str) -> str:
+def _without_trailing_slashes(path: str) -> str:
     """A path without slashes at its end: such a path could only be a folder."""
     return path.rstrip("/")
 
@@ -378,7 +378,7 @@ def _given_folders(name: str, paths: SearchPaths) -> Iterator[str]:
 def _environment_folders(variable: str, paths: SearchPaths) -> list[str]:
     """The folders that an environment variable lists; none for a confined document."""
     named = "" if paths.confine else os.environ.get(variable, "")
-    return [_plain(folder) or "/" for folder in named.split(os.pathsep) if folder] if named else []
+    return [_without_trailing_slashes(folder) or "/" for folder in named.split(os.pathsep) if folder] if named else []
 
 
 def _packages_around(directory: str, name: str, confine: bool) -> Iterator[str]:

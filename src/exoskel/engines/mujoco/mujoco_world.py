@@ -217,13 +217,13 @@ class MujocoWorld(CommandedWorlds):
                 return
             self._step(count)
         except self._mujoco.FatalError as error:
-            raise mujoco_import.explain_stop(error) from None
+            raise mujoco_import.stop_error(error) from None
 
     def _forward(self) -> None:
         try:
             self._mujoco.mj_forward(self.model, self.data)
         except self._mujoco.FatalError as error:
-            raise mujoco_import.explain_stop(error) from None
+            raise mujoco_import.stop_error(error) from None
 
     def _step(self, count: int) -> None:
         check_step_count(count)

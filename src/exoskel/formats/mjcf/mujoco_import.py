@@ -45,7 +45,7 @@ def load_batch() -> Any:
         ) from None
 
 
-def explain_stop(error: Exception) -> ExoskelError:
+def stop_error(error: Exception) -> ExoskelError:
     """What MuJoCo says when it cannot continue: that it lacks memory for contacts, for example."""
     return ExoskelError(f"MuJoCo stopped: {str(error).partition(chr(10))[0]}")
 

@@ -109,7 +109,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         read_collision_filter(world, compiled, reader.found, report)
         shapes.report_friction()
     out.scene.worlds.append(world)
-    if not _has_plain_numbers(compiled):
+    if not _has_valid_numbers(compiled):
         _report_invalid_values(world, report)
     owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
     unread = {"actuator": actuators.unread, "equality": equality.unread}
@@ -120,7 +120,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     )
 
 
-def _has_plain_numbers(compiled: Compiled) -> bool:
+def _has_valid_numbers(compiled: Compiled) -> bool:
     """Whether all numbers are finite and those of joints and contacts are not negative, as in most documents."""
     model = compiled.model
     arrays = (getattr(model, name) for name in dir(model) if not name.startswith("_"))

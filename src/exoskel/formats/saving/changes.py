@@ -24,12 +24,12 @@ _NODE, _DOCUMENT = attrgetter("node"), attrgetter("document")
 
 def changed_fields(one: Item, other: Item) -> list[str]:
     """The fields in which two items differ, however little."""
-    if one is other or is_plainly_same(one, other):
+    if one is other or is_clearly_equal(one, other):
         return []
     return [name for name in FIELDS[type(one)] if comparable_value(one, name) != comparable_value(other, name)]
 
 
-def is_plainly_same(one: Item, other: Item) -> bool:
+def is_clearly_equal(one: Item, other: Item) -> bool:
     """A quick comparison: True is certain, False may be due to two forms of the same value."""
     values = _values[type(one)]
     if values(one) != values(other):
@@ -116,7 +116,7 @@ def moment_may_differ(one: Item, other: Item) -> bool:
     """Whether derived mass properties have to be compared although all fields are the same."""
     if not isinstance(one, Body) or not isinstance(other, Body) or not one.inertia.derived:
         return False
-    return len(one.shapes) != len(other.shapes) or not all(map(is_plainly_same, one.shapes, other.shapes))
+    return len(one.shapes) != len(other.shapes) or not all(map(is_clearly_equal, one.shapes, other.shapes))
 
 
 # --- changes -------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class _ChangeFinder:
         changes = self.changes
         changes.sources[id(item)] = source
         before = len(changes.edited) + len(changes.added) + len(changes.removed)
-        if not is_plainly_same(source, item) and changed_fields(source, item):
+        if not is_clearly_equal(source, item) and changed_fields(source, item):
             changes.edited.append((source, item))
         for name in CHILD_LISTS.get(type(item), ()):
             ours, theirs = getattr(source, name), getattr(item, name)

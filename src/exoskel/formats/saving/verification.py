@@ -11,7 +11,7 @@ from exoskel.formats.saving.changes import (
     Changes,
     FlatModels,
     changed_fields,
-    is_plainly_same,
+    is_clearly_equal,
     moment_may_differ,
     unequal,
 )
@@ -96,7 +96,7 @@ def _match_lists(
     pairs = list(zip(items, others, strict=True))
     found.sides.append((items, others))
     found.unequal += [
-        (one, other) for one, other in pairs if not is_plainly_same(one, other) or moment_may_differ(one, other)
+        (one, other) for one, other in pairs if not is_clearly_equal(one, other) or moment_may_differ(one, other)
     ]
     inside = CHILD_LISTS.get(type(items[0]), ()) if items else ()
     for item, other in pairs if inside else ():

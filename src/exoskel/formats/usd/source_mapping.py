@@ -202,13 +202,13 @@ class PrimFieldTable(SceneFieldTable):
         element, at, name = path.partition("@")
         steps = [step for step in element.split("/") if step]
         inner = steps if steps == [GROUP] else [step for step in steps if step != GROUP]
-        found = super().find(kind, "/".join([*inner, f"@{_plain_name(name)}"] if at else inner))
+        found = super().find(kind, "/".join([*inner, f"@{_base_name(name)}"] if at else inner))
         if found is not None or not at:
             return found
         return _OTHER_SCHEMA if name.startswith(_PHYSICAL) else _SHOWN
 
 
-def _plain_name(name: str) -> str:
+def _base_name(name: str) -> str:
     if name.startswith("xformOp"):
         return "xformOp"
     return _INSTANCED.sub(r"\1:", name)

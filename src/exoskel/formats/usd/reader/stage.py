@@ -295,11 +295,11 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
         is_animated = bool(attribute.GetNumTimeSamples())
         animated += [name] if is_animated else []
         value = attribute.Get(first) if is_animated else attribute.Get()
-        plain = _plain(name, value, is_single=_is_single(attribute))
-        if isinstance(plain, StageArray):
-            arrays[name] = plain
-        elif plain is not None:
-            values[name] = plain
+        value_read = _builtin_value(name, value, is_single=_is_single(attribute))
+        if isinstance(value_read, StageArray):
+            arrays[name] = value_read
+        elif value_read is not None:
+            values[name] = value_read
     relationships = {one.GetName(): [str(path) for path in one.GetTargets()] for one in prim.GetAuthoredRelationships()}
     imageable = UsdGeom.Imageable(prim)
     is_imageable = bool(imageable)
@@ -344,7 +344,7 @@ def _is_single(attribute: Any) -> bool:
     return kind.startswith("float") or (kind[-1:] == "f" and kind != "half")
 
 
-def _plain(name: str, value: Any, *, is_single: bool) -> Any:
+def _builtin_value(name: str, value: Any, *, is_single: bool) -> Any:
     """A value as a number, text, tuple of numbers or array; None if it is nothing like that.
 
     Numbers in single precision are the shortest ones that round to them.
