@@ -91,3 +91,37 @@ def test_extreme_numbers_that_do_no_harm_are_converted() -> None:
 def test_the_fuzzer_has_all_numeric_fields_of_the_tables() -> None:
     for format, least in {"skel": 140, "xode": 190, "urdf": 40, "sdf": 80, "mjcf": 150}.items():
         assert len(places(format)) >= least
+
+
+def test_fingerprints_and_names_are_not_numbers() -> None:
+    data = document(mass="1e-12").replace(b'name="c"', b'name="1e400"')
+    data = data.replace(
+        b"</skel>", b'<e:carry xmlns:e="urn:exoskel:carried" field="pose" was="02e11238">{}</e:carry></skel>'
+    )
+    found = [one.message for one in report_extreme_numbers(exoskel.load(data), "XODE")]
+    assert found == ["1e-12 is too small for <mass> in a conversion to XODE"]
+
+
+def arm(far: str, size: str, offset: str = "0 0 0") -> str:
+    return f"""<skel version="1.0"><world name="w"><skeleton name="s"><body name="a">
+    <transformation>{far} 1.1234567 -0.7654321 2.9182736</transformation><inertia><mass>0.7</mass><offset>{offset}</offset>
+    </inertia><collision_shape><transformation>0 0 0 2.1 0.3 1.7</transformation><geometry><box><size>{size} {size} {size}
+    </size></box></geometry></collision_shape></body><body name="b"><transformation>{far} 0.3 1.2 -2.2</transformation>
+    <inertia><mass>0.3</mass></inertia></body>
+    <joint name="i" type="revolute"><parent>world</parent><child>a</child><transformation>0.0123456 0.0654321 0.0333333 0.2
+    0.1 0.7</transformation><axis><xyz>0.36 0.48 0.8</xyz></axis></joint>
+    <joint name="j" type="revolute"><parent>a</parent><child>b</child><transformation>0.0765432 0.0111111 0.0987654 1.2
+    0.4 -0.7</transformation><axis><xyz>0.8 0.36 0.48</xyz></axis></joint></skeleton></world></skel>"""
+
+
+@pytest.mark.parametrize("to", ["skel", "xode", "mjcf", "urdf", "sdf", "usd", "gltf"])
+@pytest.mark.parametrize("far", ["12345.6789 -98765.4321 3.21e4", "1234567.89 -987654.321 3.21e5"])
+def test_scenes_far_from_the_origin_are_converted_with_all_digits(to: str, far: str) -> None:
+    """13 digits of coordinates, or of angles far from the origin, are too few for the certificate."""
+    assert exoskel.convert(arm(far, "0.1"), to=to).certificate.passed
+
+
+@pytest.mark.parametrize("to", ["skel", "xode", "mjcf", "urdf", "sdf", "usd"])
+def test_centres_of_mass_of_tiny_bodies_are_converted(to: str) -> None:
+    """An offset of 0.3 nm is not a rounding error where the body has 1 µm."""
+    assert exoskel.convert(arm("0.1 0.2 0.3", "1e-6", "8e-13 2.9e-10 6.7e-13"), to=to).certificate.passed

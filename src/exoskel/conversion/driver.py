@@ -319,11 +319,17 @@ def _most_extreme(document: Document) -> list[_ExtremeNumber]:
 _NUMERIC = re.compile(r"[-+]?(?:\.?[0-9][0-9.eE+-]*|inf\w*|nan)", re.IGNORECASE)
 
 
+_TEXTS = frozenset(("name", "was"))
+"""Attributes whose values are not numbers, even where they look like one: a fingerprint may be 02e11238."""
+
+
 def _numbers(root: Tree) -> Iterator[_ExtremeNumber]:
     for node, element in enumerate(root.iter()):
         if not isinstance(element.tag, str):
             continue
         for attribute, text in (("", element.text or ""), *element.attrib.items()):
+            if attribute in _TEXTS:
+                continue
             for token in text.split():
                 if _NUMERIC.fullmatch(token) and (decades := _decades(token)):
                     yield _ExtremeNumber(decades, node, attribute, tag_as_written(element), token)

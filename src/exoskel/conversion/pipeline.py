@@ -139,9 +139,18 @@ class Conversion(Struct, frozen=True):
     def write(self, selected: Scene, path: Path | None, planned: PlannedFiles | None = None) -> ConvertedDocument:
         """Write and certify a selection of the scene as one document.
 
-        `planned` are the companion files of all documents that are written together.
+        `planned` are the companion files of all documents that are written together.  Computed numbers are rounded,
+        unless these digits are too few for the certificate: those of angles are where coordinates are large.
         """
+        rounded = self._write(selected, self._output_context(selected, path, planned), path)
+        if rounded.certificate.passed:
+            return rounded
         output = self._output_context(selected, path, planned)
+        output.given_numbers = None
+        exact = self._write(selected, output, path)
+        return exact if exact.certificate.passed else rounded
+
+    def _write(self, selected: Scene, output: OutputContext, path: Path | None) -> ConvertedDocument:
         decomposition = self._decompose_meshes(selected, output)
         decomposed = selected if decomposition is None else decomposition.after
         rotation = UpAxisRotation(decomposed, self.up, self._up_axes(decomposed)) if self.up is not None else None

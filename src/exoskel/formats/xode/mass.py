@@ -6,7 +6,7 @@ As in ODE, the result is a mass, a centre of mass, and an inertia about the body
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, pi
+from math import inf, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -330,9 +330,10 @@ class MassReader:
                 return Inertia()
         x, y, z = mass.centre.tolist()
         centre = (x, y, z)
-        if max(abs(x), abs(y), abs(z)) > _CENTRE_TOLERANCE:
+        distance = max(abs(x), abs(y), abs(z))
+        if distance > _CENTRE_TOLERANCE:
             self.report("X608", node.number, com="{:g} {:g} {:g}".format(*centre))
-        else:
+        elif distance <= _CENTRE_TOLERANCE * sqrt(max(moment[:3]) / mass.total):  # for a body of this size, it is noise
             centre, moment = ZERO, _entries(mass.inertia)
         return Inertia(mass.total, centre, moment, scales=not _states_moment(node))
 
