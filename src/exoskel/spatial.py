@@ -84,7 +84,7 @@ def round_array(values: NDArray[np.floating] | NDArray[np.integer]) -> Array:
 _MOST_DECIMALS = 200
 """NumPy multiplies by a power of ten, which must not overflow."""
 
-_NOISE = 2e-15
+NOISE = 2e-15
 """A component that is smaller, relative to the vector, is a rounding error."""
 
 
@@ -95,7 +95,7 @@ def without_noise(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
     """
     v = array(vectors)
     sizes = np.maximum(np.abs(v).max(axis=-1, initial=0.0), scales)[..., None]
-    return np.where((np.abs(v) < _NOISE * sizes) & np.isfinite(sizes), 0.0, v)
+    return np.where((np.abs(v) < NOISE * sizes) & np.isfinite(sizes), 0.0, v)
 
 
 def decimal_exponent(size: float) -> int:

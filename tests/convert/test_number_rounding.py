@@ -129,3 +129,13 @@ def test_nodes_of_gltf_files_have_no_rounding_errors() -> None:
     values = [value for node in nodes for name in ("translation", "rotation") for value in node.get(name, ())]
     assert 0.8 in values
     assert [value for value in values if digits(repr(value)) > 13] == []
+
+
+@pytest.mark.parametrize("to", ["skel", "xode", "mjcf", "urdf", "sdf", "usd"])
+def test_components_with_few_digits_are_kept_beside_large_ones(to: str) -> None:
+    source = """<skel version="1.0"><world name="w"><skeleton name="s"><body name="a"><inertia><mass>1</mass>
+    <offset>1234567.125 1.25e-07 0</offset></inertia><visualization_shape><transformation>1000000.5 2.5e-07 0 0 0 0
+    </transformation><geometry><sphere><radius>0.1</radius></sphere></geometry></visualization_shape></body>
+    <joint type="free" name="j"><parent>world</parent><child>a</child></joint></skeleton></world></skel>"""
+    text = exoskel.convert(source, None, to=to).data.decode()
+    assert "2.5e-07" in text and "1.25e-07" in text

@@ -17,7 +17,7 @@ from typing import Any
 from exoskel.source import encoding
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number
-from exoskel.spatial import COMPUTED_DIGITS, decimal_exponent
+from exoskel.spatial import COMPUTED_DIGITS, NOISE, decimal_exponent
 
 DECIMAL = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _DECIMAL = re.compile(DECIMAL)
@@ -147,7 +147,8 @@ def round_value(value: Any, given: GivenNumbers) -> Any:
 def round_vector(values: Sequence[float], given: GivenNumbers) -> list[float]:
     """The components of a vector or tensor; those that are not given are rounded to the 13th digit of the largest.
 
-    A component that is small beside the others is what is left of larger numbers, with their absolute error.
+    A component that is small beside the others is what is left of larger numbers, with their absolute error, unless
+    it has few digits: then it is not the result of a computation.
     """
     size = max(map(abs, values), default=0.0)
     if not 0.0 < size < inf:
@@ -155,8 +156,12 @@ def round_vector(values: Sequence[float], given: GivenNumbers) -> list[float]:
     decimals = COMPUTED_DIGITS - 1 - decimal_exponent(size)
     rounded: list[float] = []
     for value in values:
-        known = _as_given(value, given)
-        rounded.append(round(value, decimals) + 0.0 if known is None else known)
+        short = round(value, decimals) + 0.0
+        if short != value:
+            is_stated = abs(value) > NOISE * size and _LONG.fullmatch(repr(value)) is None
+            known = value if is_stated else _as_given(value, given)
+            short = short if known is None else known
+        rounded.append(short)
     return rounded
 
 
