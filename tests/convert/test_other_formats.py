@@ -393,6 +393,27 @@ def test_a_static_plane_says_where_up_is_without_gravity() -> None:
     assert up_axis(exoskel.load(report.data).world) == "z"
 
 
+def test_walls_do_not_say_where_up_is() -> None:
+    planes = {
+        "x": (1.0, 0.0, 0.0),
+        "-x": (-1.0, 0.0, 0.0),
+        "y": (0.0, 1.0, 0.0),
+        "z": (0.0, 0.0, 1.0),
+        "-z": (0.0, 0.0, -1.0),
+    }
+    for normals, up in (
+        (("x", "y"), "y"),
+        (("x", "-x", "z", "-z", "y"), "y"),
+        (("z", "-z", "x"), "x"),
+        (("z", "y"), "z"),
+    ):
+        world = exoskel.World(name="w", gravity=(0.0, 0.0, 0.0))
+        room = world.add_model("room", static=True)
+        for name in normals:
+            room.add_body(name, shapes=[exoskel.Plane(planes[name])], joint="weld")
+        assert up_axis(world) == up
+
+
 @pytest.mark.parametrize("format", ["mjcf", "sdf", "xode", "skel", "gltf"])
 def test_an_output_folder_gets_a_file_with_the_name_of_the_input(tmp_path: Path, format: str) -> None:
     extension = registry.by_name(format).extensions[0]

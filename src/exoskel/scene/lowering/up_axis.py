@@ -6,6 +6,7 @@ rotated together.  Joint coordinates do not change, except for the velocities of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import pi
 from typing import Literal
 
@@ -80,18 +81,31 @@ def nearest_up_axis(world: World) -> Vector:
 
 
 def up_direction(world: World) -> Array | None:
-    """The direction opposite to gravity; without gravity, the normal of the first static plane."""
+    """The direction opposite to gravity; without gravity, the normal of the static plane that is the ground.
+
+    Walls are planes, too: two that face each other, and those that face along x where others do not.
+    """
     gravity = np.array(world.gravity, dtype=np.float64)
     if gravity.any():
         return -gravity if np.isfinite(gravity).all() else None
+    normals = list(_static_planes(world))
+    single = [one for one in normals if not any(_are_opposite(one, other) for other in normals)] or normals
+    return next((one for one in single if np.argmax(np.abs(one)) != 0), single[0]) if single else None
+
+
+def _static_planes(world: World) -> Iterator[Array]:
+    """The normals of planes in static models."""
     for model in world.models:
         for body in model.bodies if model.static else ():
             for shape in body.shapes:
                 if isinstance(shape.geometry, Plane):
                     rotations = [pose.rotation.matrix() for pose in (model.pose, body.pose, shape.pose)]
                     normal: Array = np.linalg.multi_dot([*rotations, np.array(shape.geometry.normal)])
-                    return normal
-    return None
+                    yield normal
+
+
+def _are_opposite(one: Array, other: Array) -> bool:
+    return float(one @ other) < -_ALIGNED * float(np.linalg.norm(one) * np.linalg.norm(other))
 
 
 def rotate_up_axis(world: World, up: Up, now: str) -> RotatedWorld | None:
