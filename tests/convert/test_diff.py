@@ -767,6 +767,16 @@ def test_a_removed_part_is_not_matched_with_an_unrelated_new_one() -> None:
     }
 
 
+def test_unrelated_single_bodies_with_the_same_name_or_mass_are_not_matched() -> None:
+    before, after = lab(), lab()
+    for scene, name, shape in ((before, "ball", Sphere(0.1)), (after, "cart", Box((1.0, 2.0, 3.0)))):
+        scene.worlds[0].add_model(name).add_body("link", joint="free", shapes=[shape], mass=2.0)
+        scene.worlds[0].model("arm").add_body(f"{name} holder", parent="hand", joint="ball", shapes=[shape], mass=2.0)
+    kinds = {(entry.path.rpartition("/")[2], entry.kind) for entry in diff(before, after)}
+    assert {kind for _, kind in kinds} == {"only in A", "only in B"}
+    assert {("ball", "only in A"), ("body[ball holder]", "only in A"), ("cart", "only in B")} <= kinds
+
+
 def test_the_only_bodies_of_two_models_are_matched_if_they_resemble_each_other() -> None:
     def crate(name: str, size: float, mass: float) -> World:
         world = World(name="w")

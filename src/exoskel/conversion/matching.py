@@ -141,7 +141,7 @@ def match_worlds(ones: Sequence[World], others: Sequence[World]) -> Matching[Wor
 
 
 def match_models(ones: Sequence[Model], others: Sequence[Model]) -> Matching[Model]:
-    found = match_rest(match_names(ones, others), lambda one, other: _have_same_names(one.bodies, other.bodies))
+    found = match_rest(match_names(ones, others), _are_similar_models)
     found.match_only()
     return found
 
@@ -152,10 +152,20 @@ def _have_same_names(ones: Sequence[Item], others: Sequence[Item]) -> bool:
     return 2 * len(mine & theirs) >= max(len(mine), len(theirs), 1)
 
 
+def _are_similar_models(one: Model, other: Model) -> bool:
+    """Whether two models have the same bodies; many single bodies have the same name, such as `link`."""
+    if len(one.bodies) == len(other.bodies) == 1:
+        return _are_similar(one.bodies[0], other.bodies[0])
+    return _have_same_names(one.bodies, other.bodies)
+
+
 def _are_similar(one: Body, other: Body) -> bool:
     """Whether two bodies have the same shapes or the same mass properties."""
     mine, theirs = ([shape.geometry for shape in body.shapes] for body in (one, other))
-    return bool(mine and mine == theirs) or (one.inertia == other.inertia != Inertia())
+    if mine and mine == theirs:
+        return True
+    is_whole = one.inertia.moment is not None or not (mine or theirs)  # other moments are those of the shapes
+    return is_whole and one.inertia == other.inertia != Inertia()
 
 
 def match_members(one: Model, other: Model) -> tuple[Matching[Body], Matching[Joint]]:
