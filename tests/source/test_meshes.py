@@ -118,7 +118,7 @@ def test_randomly_changed_files_are_read_or_rejected(kind: str, tmp_path: Path) 
     assert 0 < drawn < 300
 
 
-@pytest.mark.parametrize("kind", ["3ds", "ac", "x3d", "blend"])
+@pytest.mark.parametrize("kind", ["3ds", "ac", "x3d", "blend", "fbx", "wrl", "lwo"])
 def test_a_mesh_that_is_not_supported_names_a_program_that_converts_it(kind: str, tmp_path: Path) -> None:
     (tmp_path / f"part.{kind}").write_bytes(b"anything")
     geometry = f"<mesh><file_name>part.{kind}</file_name><scale>1 1 1</scale></mesh>"
@@ -166,3 +166,19 @@ def test_a_file_that_was_too_complex_is_not_tried_again(tmp_path: Path, monkeypa
         with pytest.raises(MeshError, match="too complex: its processor time is used up"):
             read(file)
     assert len(started) == 1
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [("none.bin", "a buffer is missing"), ("../../b.bin", "a buffer: outside the folder of the document")],
+)
+def test_buffers_of_text_gltf_that_cannot_be_read_are_reported_in_full(uri: str, reason: str, tmp_path: Path) -> None:
+    text = f'{{"asset": {{"version": "2.0"}}, "buffers": [{{"uri": "{uri}", "byteLength": 8}}]}}'
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "part.gltf").write_text(text)
+    (tmp_path / "b.bin").write_bytes(b"12345678")
+    geometry = "<mesh><file_name>part.gltf</file_name><scale>1 1 1</scale></mesh>"
+    scene = exoskel.load(one_shape(geometry).encode(), base=folder)
+    (found,) = [d for d in scene.diagnostics if d.code == "SK063"]
+    assert f"cannot be read: {reason}, and" in found.message

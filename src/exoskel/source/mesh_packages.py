@@ -173,9 +173,11 @@ def _buffer(uri: str, folder: Path, most: int, within: Path | None) -> bytes:
     else:
         try:
             data = read_referenced(folder / unquote(uri), max(most, 0), within or folder)
+        except FileNotFoundError:
+            raise MeshError("a buffer is missing") from None
         except (OSError, ValueError) as error:
             reason = (isinstance(error, OSError) and error.strerror) or str(error)
-            raise MeshError(f"a buffer cannot be read: {reason}") from None
+            raise MeshError(f"a buffer: {reason.removeprefix('it is ')}") from None
     if len(data) > most:
         raise MeshError("its buffers exceed the limit of mesh_bytes")
     return data

@@ -118,7 +118,10 @@ def read_mesh_data(path: Path, limits: Limits, within: Path | None) -> tuple[byt
     return data, kind
 
 
-_CONVERTERS = {"3ds": "Assimp", "ac": "Assimp", "x3d": "Blender", "blend": "Blender"}
+_CONVERTERS = {
+    **dict.fromkeys(("3ds", "ac", "ase", "b3d", "lwo", "ms3d", "x"), "Assimp"),
+    **dict.fromkeys(("blend", "dxf", "fbx", "wrl", "x3d"), "Blender"),
+}
 """Extensions of meshes that DART reads through Assimp, and Exoskel does not read, with programs that convert them."""
 
 
