@@ -259,3 +259,13 @@ def test_a_loop_is_dropped_by_urdf_whatever_joints_are_lowered_before_it(tree: A
     assert {(loss.fate.value, loss.why) for loss in losses} == {
         ("dropped", "not written: URDF robots are trees, and this joint closes a loop (UR701)")
     }
+
+
+@pytest.mark.parametrize("to", ["mjcf", "urdf", "sdf", "usd"])
+def test_limits_that_are_not_enforced_are_not_called_unsupported(to: str) -> None:
+    source = """<skel version="1.0"><world name="w"><skeleton name="s"><body name="a"><inertia><mass>1</mass></inertia></body>
+    <joint name="j" type="revolute"><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz><limit><lower>-1</lower>
+    <upper>1</upper></limit></axis></joint></skeleton></world></skel>"""
+    report = exoskel.convert(exoskel.load(source, semantics="dart"), None, to=to)
+    reasons = {item.why for item in report.items if item.path.endswith("limit/lower")}
+    assert [str(why).partition(" (")[0] for why in reasons] == ["limits that are not enforced are not written"]

@@ -82,7 +82,9 @@ class FormatFates(NativeFates):
         return (type(item), field) in self.fields or (type(item), field) in self.rewritten
 
     def _lost(self, item: Item, harmless: bool = False, part: str = "") -> Verdict:
-        return Verdict(Fate.DROPPED, self._reasons_for(item, part) or self.not_supported, harmless)
+        is_unused = part == "position_limits" and isinstance(item, Joint) and not item.limits_enforced
+        reason = "limits that are not enforced are not written" if is_unused else self.not_supported
+        return Verdict(Fate.DROPPED, self._reasons_for(item, part) or reason, harmless)
 
     def _reasons_for(self, item: Item, part: str) -> str:
         """The reasons for the loss of a part of an item: those about the part, else those about the whole item."""
