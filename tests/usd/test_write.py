@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from math import degrees, inf, pi, radians
 from pathlib import Path
 from typing import Any
@@ -709,3 +710,9 @@ def test_a_soft_skin_is_a_mesh_that_is_not_read_as_a_shape(tmp_path: Path) -> No
     assert [shape.kind for shape in body.shapes] == ["sphere"]
     (again,) = read_back(report.data).worlds[0].bodies()
     assert [shape.kind for shape in again.shapes] == ["sphere"]
+
+
+def test_writing_without_usd_core_says_that_writing_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    with pytest.raises(exoskel.ExoskelError, match="writing USD needs the package usd-core; run: pip install"):
+        exoskel.convert("dart://sample/skel/pendulum.skel", None, to="usd")

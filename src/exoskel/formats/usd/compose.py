@@ -72,7 +72,7 @@ def _layer(data: bytes) -> Any:
     try:
         from pxr import Sdf, Tf
     except ImportError:
-        raise catalogue_error("US001", what="reading USD") from None
+        raise catalogue_error("US001", what="writing USD") from None
     extension = TEXT if data.startswith(_TEXT) else BINARY if data.startswith(_BINARY) else ""
     if not extension:
         raise catalogue_error("US002", reason="it is neither usda nor usdc")
