@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+import exoskel
 from exoskel import spatial
+from exoskel.formats.usd.tree import _property
 from exoskel.formats.usd.write import principal_axes
+from exoskel.scene.kinematics import Kinematics
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
 from exoskel.source.numbers import given_numbers, round_json, round_markup, round_vector
@@ -55,3 +60,31 @@ def test_principal_axes_do_not_depend_on_rounding_errors(moments: tuple[float, f
     assert len({tuple(row) for row in values.tolist()}) == len({tuple(row) for row in axes.tolist()}) == 1
     frame = spatial.quaternion_matrix(axes[0])
     assert np.abs(spatial.rotate_moment(frame, np.diag(values[0])) - tensor).max() < 1e-7
+
+
+def test_bodies_whose_joints_have_not_moved_have_the_poses_that_are_stated() -> None:
+    """The pose at the end of a chain has the rounding errors of the numbers of the whole chain."""
+    source = """<skel version="1.0"><world name="w"><skeleton name="s">
+    <body name="a"><transformation>0.731 -0.924 0.553 0.3 -0.7 1.1</transformation><inertia><mass>1</mass></inertia></body>
+    <body name="b"><transformation>0.000363964 6.82062e-05 1.68504e-07 -0.9 0.4 2.1</transformation><inertia>
+    <mass>1</mass></inertia></body>
+    <joint name="i" type="revolute"><parent>world</parent><child>a</child><transformation>0.1 0.2 0.3 0.1 0.5 0.7
+    </transformation><axis><xyz>0 0 1</xyz></axis></joint>
+    <joint name="j" type="revolute"><parent>a</parent><child>b</child><transformation>0.3 0.1 0.2 0.7 0.3 0.1
+    </transformation><axis><xyz>0 0 1</xyz></axis></joint></skeleton></world></skel>"""
+    scene = exoskel.load(source)
+    assert "(0.000363964, 6.82062e-05, 1.68504e-07)" in exoskel.convert(scene, None, to="usd").data.decode()
+    data = exoskel.convert(scene, None, to="gltf").data
+    nodes = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])["nodes"]
+    assert nodes[-1]["translation"] == [0.000363964, 6.82062e-05, 1.68504e-07]
+    kinematics = Kinematics(scene.world.models)
+    assert (kinematics.initial_poses() == kinematics.zero_poses).all()
+    scene.world.models[0].joints[0].positions = (0.5,)
+    moved = Kinematics(scene.world.models)
+    assert (moved.initial_poses() == moved.poses()).all()
+
+
+def test_small_entries_of_inertia_tensors_in_usd_have_the_digits_of_the_large_ones() -> None:
+    layer = {"double[] newton:inertia": [0.01279831427954, 2.388021419055e-06]}
+    (text,) = (_property(name, value, {}) for name, value in layer.items())
+    assert text == "double[] newton:inertia = [0.01279831427954, 2.38802142e-06]"

@@ -96,6 +96,18 @@ class Kinematics:
                 world[children] = relative[joints] if parents is None else world[parents] @ relative[joints]
         return world
 
+    def initial_poses(self) -> Array:
+        """World poses of all bodies at the initial positions; the stated ones, exactly, where no joint has moved."""
+        world = self.poses()
+        moved = np.zeros(len(world), dtype=bool)
+        has_moved = np.array([np.any(q) for q in np.split(self.initial, self.first_dof[1:-1])], dtype=bool)
+        has_moved = has_moved[: len(self.child)]
+        has_moved[list(self.collapsing)] = True
+        for joints, parents, children in self._steps:
+            moved[children] = has_moved[joints] if parents is None else has_moved[joints] | moved[parents]
+        world[~moved] = self.zero_poses[~moved]
+        return world
+
     @cached_property
     def _steps(self) -> list[tuple[_RowIndex, _RowIndex | None, _RowIndex]]:
         """The joints of each level with their parents and children; None where the parent is the world."""

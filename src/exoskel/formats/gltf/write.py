@@ -374,7 +374,7 @@ class _GltfWriter:
         rotation = _UP_ROTATIONS[nearest_up_axis(world)]
         if rotation != _NO_ROTATION:
             self.nodes[root]["rotation"] = rotation
-        poses = self.rows(Kinematics(world.models).poses())
+        poses = self.rows(Kinematics(world.models).initial_poses())
         bodies = _Bodies(self, world, poses)
         _set_children(self.nodes[root], [bodies.model(model) for model in world.models])
         if motion is not None:

@@ -221,12 +221,15 @@ def _is_single(declaration: str) -> bool:
     return _SINGLE.search(declaration) is not None
 
 
-_VECTOR = re.compile(r"(?:^| )(?:(?:quat|point3|vector3|normal3)[fd]|double3|float3)(?:\[\])? (?!xformOp:scale)")
+_VECTOR = re.compile(
+    r"(?:^| )(?:(?:quat|point3|vector3|normal3)[fd]|double3|float3)(?:\[\])? (?!xformOp:scale)"
+    r"|double\[\] newton:inertia"
+)
 
 
 @lru_cache(maxsize=256)
 def _is_vector(declaration: str) -> bool:
-    """Whether a declaration is that of a vector or rotation, or of several."""
+    """Whether a declaration is that of a vector, rotation or tensor, or of several."""
     return _VECTOR.search(declaration) is not None
 
 
@@ -234,9 +237,9 @@ def _rounded(value: Any, given: GivenNumbers, *, is_vector: bool) -> Any:
     """A value of a property without the rounding errors of its numbers."""
     if isinstance(value, float):
         return round_computed(value, given)
+    if isinstance(value, tuple | list) and is_vector and all(isinstance(one, float) for one in value):
+        return type(value)(round_vector(value, given))
     if isinstance(value, tuple):
-        if is_vector and all(isinstance(one, float) for one in value):
-            return tuple(round_vector(value, given))
         return tuple(_rounded(one, given, is_vector=is_vector) for one in value)
     if isinstance(value, np.ndarray):
         return round_array(value) if is_vector else value

@@ -52,7 +52,7 @@ class BodyWriter:
         self.output = output
         bodies = list(world.bodies())
         self.number = {id(body): i for i, body in enumerate(bodies)}
-        poses = kinematics.poses()
+        poses = kinematics.initial_poses()
         lengths, _ = kinematics.chains()
         self.positions: list[list[float]] = spatial.without_noise(poses[:, :3, 3], _CHAIN_ERRORS * lengths).tolist()
         self.quaternions: list[list[float]] = spatial.quaternion(poses[:, :3, :3]).tolist() if bodies else []
