@@ -24,6 +24,7 @@ from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import make_folder, write_atomically
 from exoskel.source.document import Document, Tree, garbage_collection_paused, tag_as_written
+from exoskel.source.embedded_format import FINGERPRINT
 from exoskel.source.markup import UnwritableError
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
 from exoskel.source.well_formedness import MalformedError
@@ -319,7 +320,7 @@ def _most_extreme(document: Document) -> list[_ExtremeNumber]:
 _NUMERIC = re.compile(r"[-+]?(?:\.?[0-9][0-9.eE+-]*|inf\w*|nan)", re.IGNORECASE)
 
 
-_TEXTS = frozenset(("name", "was"))
+_TEXTS = frozenset(("name", FINGERPRINT))
 """Attributes whose values are not numbers, even where they look like one: a fingerprint may be 02e11238."""
 
 

@@ -36,6 +36,8 @@ from exoskel.source.splice import Patch
 NAMESPACE = "urn:exoskel:carried"
 TAG_START = f"{{{NAMESPACE}}}"
 """How the tags of our own elements start in a parsed tree."""
+FINGERPRINT = "was"
+"""The attribute with the fingerprint of a field: hexadecimal digits."""
 
 
 class EmbeddedTag(StrEnum):
@@ -88,7 +90,7 @@ class EmbeddedElement(Struct):
             EmbeddedTag(tag),
             text,
             field=field_of_name(attribute("field", "")),
-            fingerprint=attribute("was", ""),
+            fingerprint=attribute(FINGERPRINT, ""),
             is_of_parent_joint=attribute("of", "") == "joint",
             list_name=attribute("to", ""),
             index=int(index) if index.isascii() and index.isdigit() and len(index) < 9 else None,
@@ -99,7 +101,7 @@ class EmbeddedElement(Struct):
         attributes: dict[str, str] = {}
         if self.tag is EmbeddedTag.FIELD:
             attributes = {"of": "joint"} if self.is_of_parent_joint else {}
-            attributes |= {"field": name_in_file(self.field), "was": self.fingerprint}
+            attributes |= {"field": name_in_file(self.field), FINGERPRINT: self.fingerprint}
         elif self.tag is EmbeddedTag.ITEM:
             attributes = {"to": self.list_name, "at": str(self.index)}
         return Markup(self.tag, attributes, self.text)
@@ -218,7 +220,7 @@ class EmbeddedDataFormat(ABC):
 
     def set_field(self, patch: Patch, number: int, fingerprint: str, text: str | None = None) -> None:
         """Change the fingerprint, and the text, of an element of ours that holds a field."""
-        patch.set_attribute(number, "was", fingerprint)
+        patch.set_attribute(number, FINGERPRINT, fingerprint)
         if text is not None:
             patch.set_text(number, text)
 
