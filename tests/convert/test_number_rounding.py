@@ -139,3 +139,15 @@ def test_components_with_few_digits_are_kept_beside_large_ones(to: str) -> None:
     <joint type="free" name="j"><parent>world</parent><child>a</child></joint></skeleton></world></skel>"""
     text = exoskel.convert(source, None, to=to).data.decode()
     assert "2.5e-07" in text and "1.25e-07" in text
+
+
+def test_stated_moments_about_the_origin_keep_their_digits() -> None:
+    """The moment about the centre of mass is computed from them, and they again from it."""
+    source = """<xode version="1.0r22"><world name="w"><space><body name="a"><mass><mass_struct total="0.12814460687437474">
+    <centerGravity x="-0.021" y="0.023673799335066328" z="0.013"/><imatrix m00="0.0011546977953012145"
+    m01="0.0001795693124596888" m02="-0.00012836199307989432" m10="0.0001795693124596888" m11="0.0018610560177802471"
+    m12="-9.766676131120486e-05" m20="-0.00012836199307989432" m21="-9.766676131120486e-05" m22="0.0021083064626767935"/>
+    </mass_struct></mass></body></space></world></xode>"""
+    written = exoskel.convert(source, None, to="xode").data.decode()
+    entry = re.compile(r' m[0-2]{2}="[^"]*"')
+    assert entry.findall(written) == entry.findall(source.replace("\n   ", ""))

@@ -133,6 +133,17 @@ def _as_given(value: float, given: GivenNumbers) -> float | None:
     return copysign(known, value)
 
 
+def given_values(values: Iterable[float], given: GivenNumbers) -> tuple[float, ...] | None:
+    """Computed numbers as they are given, up to rounding errors; None unless all of them are."""
+    found: list[float] = []
+    for value in values:
+        known = value if _LONG.fullmatch(repr(value)) is None else _as_given(value, given)
+        if known is None:
+            return None
+        found.append(known)
+    return tuple(found)
+
+
 def round_value(value: Any, given: GivenNumbers) -> Any:
     """A value of a scene, a list or a dict of such values, with its numbers rounded unless they are given."""
     if isinstance(value, float):

@@ -24,7 +24,7 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, bodies_moved_by_initial_positions, initial_twists, stated_twists
 from exoskel.scene.model import Model
-from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Pose, Quaternion, poses_from_matrices
+from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Pose, Quaternion, Vector, poses_from_matrices
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
@@ -32,7 +32,7 @@ from exoskel.source import meshes
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.meshes import MeshError
-from exoskel.source.numbers import GivenNumbers, round_value
+from exoskel.source.numbers import GivenNumbers, given_values, round_value
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
@@ -212,15 +212,22 @@ def _add_mass_struct(mass: Markup, body: Body, moment: Moment, given: GivenNumbe
     struct.add("centerGravity", **_components(centre))
     is_distant = False
     if centre != ZERO:
-        if given is not None:
+        stated = None if given is None else given_values(_about_origin(total, centre, moment), given)
+        if given is not None and stated is None:
             total, centre, moment = round_value((total, tuple(centre), tuple(moment)), given)
         x, y, z = centre
-        point = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z)
-        is_distant = total * max(point) > _DISTANT * max(moment[:3])
-        moment = tuple(own + total * shift for own, shift in zip(moment, point, strict=True))  # type: ignore[assignment]
+        is_distant = total * max(y * y + z * z, x * x + z * z, x * x + y * y) > _DISTANT * max(moment[:3])
+        moment = stated or _about_origin(total, centre, moment)  # type: ignore[assignment]
     xx, yy, zz, xy, xz, yz = map(format_number, moment)
     matrix = struct.add("imatrix", m00=xx, m01=xy, m02=xz, m10=xy, m11=yy, m12=yz, m20=xz, m21=yz, m22=zz)
     matrix.is_rounded = is_distant
+
+
+def _about_origin(mass: float, centre: Vector, moment: Moment) -> tuple[float, ...]:
+    """The moment about the origin of a body, from that about its centre of mass."""
+    x, y, z = centre
+    point = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z)
+    return tuple(own + mass * shift for own, shift in zip(moment, point, strict=True))
 
 
 # --- the document --------------------------------------------------------------------------------------
