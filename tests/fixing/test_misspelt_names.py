@@ -46,6 +46,17 @@ def test_a_problem_that_follows_from_a_misspelt_name_is_marked() -> None:
     assert missing.as_dict()["note"] == missing.note
 
 
+def test_notes_that_a_misspelt_name_hides_are_reported_at_their_element() -> None:
+    text = (
+        '<skel version="1.0"><world name="w"><skeleton name="s"><body name="other">\n<inertia><mass>1</mass></inertia>\n'
+        '</body><body name="b">\n<inertia><mass>1</mass><ofset>0 0.5 0</ofset></inertia>\n<collision_shape><geometry><box>'
+        "<size>1 1 1</size></box></geometry></collision_shape></body></skeleton></world></skel>"
+    )
+    (note,) = [d for d in exoskel.load(text).diagnostics if d.key == "SK054.centre"]
+    assert (note.line, note.severity, note.assumed) == (4, Severity.INFO, True)
+    assert note.path.endswith("body[b]/inertia") and note.note == "found by reading <ofset> in line 4 as <offset>"
+
+
 @pytest.mark.parametrize(
     ("text", "repaired"),
     [

@@ -231,7 +231,7 @@ def complete_diagnostics(scene: Scene, read: SceneReader, vocabulary: Callable[[
     hidden = [
         structs.replace(_relocated(d, document), fix=None, note=names.nearest(d).reading, assumed=True)
         for key, d in after.items()
-        if key not in before and d.severity is not Severity.INFO
+        if key not in before
     ]
     scene.diagnostics[:] = sorted([*kept, *hidden], key=lambda d: d.place.node) if hidden else kept
 
@@ -352,7 +352,8 @@ def _relocated(diagnostic: Diagnostic, document: Document) -> Diagnostic:
     if isinstance(corrected, Document) and place.node >= 0 and place.child:
         node = corrected.element(place)
         text = "" if place.attribute else corrected.value_text(node).strip()
-        place = Place(node, "", place.attribute, place.token or text)
+        is_tag = text.startswith("<")  # of an element with elements inside
+        place = Place(node, "", place.attribute, place.token or ("" if is_tag else text))
     return structs.replace(diagnostic, place=place, source=document)
 
 
