@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("viser", reason="viser is not installed")
 pytest.importorskip("selenium", reason="selenium is not installed")
@@ -42,7 +43,7 @@ from exoskel.formats.load import load
 from exoskel.view.browser_scene import AXES, CONTACTS, LABELS
 from exoskel.view.live_plot import Quantity
 from exoskel.view.viewer import Viewer
-from tests.view.browser import Browser
+from tests.view.browser import Browser, Pixels
 from tests.view.test_features import ROBOT, ShownPage, expand_panel
 
 WINDOWS = {"desktop": (1280, 800), "middle": (700, 800), "phone": (390, 844)}
@@ -194,13 +195,19 @@ def test_the_force_of_a_pull_is_shown(page: ShownPage) -> None:
     page.do(viewer.reset)
 
 
+def sampled(picture: Pixels) -> NDArray[np.int64]:
+    """A grid of 300 by 300 pixels: a browser under load draws at a lower resolution."""
+    rows, columns = (np.linspace(0, size - 1, 300).astype(int) for size in picture.shape[:2])
+    return picture[np.ix_(rows, columns)].astype(np.int64)
+
+
 def test_names_leave_the_scene_visible(page: ShownPage) -> None:
     plain = page.browser.settle()
     page.do(lambda: page.viewer.set_layer(LABELS, True))
     page.wait(lambda: "cart" in labels(page))
     named = page.browser.settle()
     page.screenshot("names")
-    assert (np.abs(named.astype(int) - plain).max(axis=2) > 40).mean() < 0.06
+    assert (np.abs(sampled(named) - sampled(plain)).max(axis=2) > 40).mean() < 0.06
     page.do(lambda: page.viewer.set_layer(LABELS, False))
     page.wait(lambda: "cart" not in labels(page))
 
