@@ -74,15 +74,18 @@ lint: $(READY)
 # Folders, not packages: to find a package, coverage would import NumPy, which cannot be imported twice.
 COVERED = --cov=src/exoskel/formats --cov=src/exoskel/source --cov-report=term:skip-covered --cov-fail-under=90
 
+# On a busy machine, a real browser can be too slow for a test: tests that fail are repeated once, one after another.
+AGAIN = $(BIN)/python -m pytest --last-failed --last-failed-no-failures none --snapshot-warn-unused --snapshot-disable-unused
+
 test: lint
-	$(BIN)/python -m pytest -n auto --quick --durations=10 --junitxml=build/quick-tests.xml
+	$(BIN)/python -m pytest -n auto --quick --durations=10 --junitxml=build/quick-tests.xml || $(AGAIN)
 
 test-all: test
-	$(BIN)/python -m pytest -n auto --rest --durations=25 --junitxml=build/other-tests.xml
+	$(BIN)/python -m pytest -n auto --rest --durations=25 --junitxml=build/other-tests.xml || $(AGAIN)
 
 # A part of the tests that `make test` does not run, such as PART=2/3.
 test-part: $(READY)
-	$(BIN)/python -m pytest -n auto --rest --part $(PART) --durations=25
+	$(BIN)/python -m pytest -n auto --rest --part $(PART) --durations=25 || $(AGAIN)
 
 # Records which tests are slow, from the last run of all tests.
 slow-tests: $(READY)
