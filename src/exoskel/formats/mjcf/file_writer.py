@@ -25,7 +25,7 @@ from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
 from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, document_addresses
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import GENERATED, SKIN_TEXT, shorten_names
-from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
+from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body, Marker

@@ -1,8 +1,8 @@
-"""Read an MJCF document into a scene, with its cameras, lights and keyframes."""
+"""Read an MJCF document into a scene, with its cameras, lights and keyframes, and the elements to preserve."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
 from math import isfinite
 from typing import Any
 
@@ -16,15 +16,22 @@ from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_filter
 from exoskel.formats.mjcf.file_writer import KEY, OTHER_KEY
 from exoskel.formats.mjcf.model.layout import Coordinates
-from exoskel.formats.mjcf.names import GENERATED
-from exoskel.formats.mjcf.reader import keyframes
+from exoskel.formats.mjcf.names import GENERATED, split_path
+from exoskel.formats.mjcf.preserved_elements import ItemReference, PreservedElements, references
 from exoskel.formats.mjcf.reader.actuators import ActuatorReader
-from exoskel.formats.mjcf.reader.compiled import Compiled, compile, disabled_flags, report_disabled_flags, transforms
+from exoskel.formats.mjcf.reader.compiled import (
+    Compiled,
+    compile,
+    disabled_flags,
+    remove_invalid_keyframe_lists,
+    report_disabled_flags,
+    report_short_keyframe_lists,
+    transforms,
+)
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
-from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
-from exoskel.formats.mjcf.reader.models import DOCUMENT, MjcfModelReader, group_bodies
+from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, find_generated_parts, generated_nodes
+from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
-from exoskel.formats.mjcf.reader.preserved_parts import find_preserved
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.scene.cameras import LightKind, SceneCamera, SceneLight, TrackingMode
 from exoskel.scene.item import qualified_name
@@ -67,10 +74,10 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
         except MalformedError as problem:  # a limit that only the expanded document exceeds
             report_malformed(problem, collector, _ROOT_CODES)
             return out
-        keyframes.remove_invalid_numbers(prepared, collector)
+        remove_invalid_keyframe_lists(prepared, collector)
         compiled = compile(prepared, collector, options.limits.seconds)
         if compiled is not None:
-            keyframes.report_short_lists(prepared, compiled.model, collector)
+            report_short_keyframe_lists(prepared, compiled.model, collector)
             out.compiled = compiled
             if options.on_compiled is not None:
                 options.on_compiled(compiled.model)
@@ -116,7 +123,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
-        preserved=find_preserved(compiled, generated, reader.found, unread),
+        preserved=_find_preserved(compiled, generated, reader.found, unread),
     )
 
 
@@ -246,3 +253,100 @@ def _shortest(values: Any) -> Vector:
     """Numbers in single precision as the shortest ones that round to them: those of the file."""
     x, y, z = (float(str(value)) for value in spatial.array(values).astype(np.float32))
     return (x, y, z)
+
+
+# --- elements that the scene does not contain -----------------------------------------------------------
+
+_NUMBERED = ("tendon", "actuator", "equality")
+
+
+def _find_preserved(
+    compiled: Compiled,
+    generated: GeneratedParts,
+    found: FoundParts,
+    unread: Mapping[str, Collection[int]],
+) -> PreservedElements | None:
+    """The elements that no item of the scene contains; None if there are none.
+
+    `unread` are the numbers of the actuators and equality constraints that were not read.
+    """
+    collected = compiled.prepared.collected
+    if collected is None or not (collected.elements or collected.options):
+        return None
+    tendons = [n for n in range(compiled.model.ntendon) if n not in generated.tendons]
+    numbers = {"tendon": tendons, **unread}
+    fragments = list(compiled.prepared.root.iter())
+    rows = {"tendon": compiled.tendons, "actuator": compiled.actuators, "equality": compiled.equalities}
+    wanted = {
+        id(fragments[line - 1])
+        for section, parts in rows.items()
+        for number in numbers[section]
+        if 0 < (line := parts.lines.get(number, 0)) <= len(fragments)
+    }
+    kept = [one for key, one in collected.elements if one.section not in _NUMBERED or key in wanted]
+    names = {(kind, name) for one in kept for _, _, kind, name in references(one.element)}
+    finder = _ItemFinder(compiled, found)
+    return PreservedElements(
+        kept,
+        {key: item for key in names if (item := finder.find(*key)) is not None},
+        dict(finder.materials()) if any(one.element.tag == "material" for one in kept) else {},
+        collected.defaults,
+        collected.options,
+        tuple(collected.option_nodes),
+        collected.has_automatic_limits,
+    )
+
+
+class _ItemFinder:
+    def __init__(self, compiled: Compiled, found: FoundParts) -> None:
+        self.compiled = compiled
+        self.model: Any = compiled.model
+        self.found = found
+
+    def find(self, kind: str, name: str) -> ItemReference | None:
+        find = {"body": self._body, "joint": self._joint, "site": self._site, "geom": self._geom}.get(kind)
+        return find(name) if find is not None else None
+
+    def _body(self, name: str) -> ItemReference | None:
+        number = self.compiled.bodies.numbers.get(name)
+        body = self.found.bodies.get(number) if number is not None else None
+        if number is None or body is None:
+            return None
+        return ItemReference(body.node, self.found.models[number].name, body.name)
+
+    def _joint(self, name: str) -> ItemReference | None:
+        number = self.compiled.joints.numbers.get(name)
+        owner = self.found.owners.get(number) if number is not None else None
+        if number is None or owner is None:
+            return None
+        is_single = self.compiled.types[number] in ("hinge", "slide")
+        is_shifted = is_single and bool(self.model.qpos0[self.model.jnt_qposadr[number]])
+        return ItemReference(owner.joint.node, owner.model.name, owner.joint.name, owner.first, is_shifted)
+
+    def _site(self, name: str) -> ItemReference | None:
+        number = self.compiled.sites.numbers.get(name)
+        if number is None:
+            return None
+        model = self.found.models.get(int(self.model.site_bodyid[number]))
+        path = split_path(name)
+        own = path[2] if len(path) == 3 else name
+        node = self.compiled.sites.node(number)
+        return ItemReference(node, model.name, own) if model is not None else None
+
+    def _geom(self, name: str) -> ItemReference | None:
+        number = self.compiled.geoms.numbers.get(name)
+        if number is None:
+            return None
+        model = self.found.models.get(int(self.model.geom_bodyid[number]))
+        node = self.compiled.geoms.node(number)
+        return ItemReference(node, model.name, name) if model is not None else None
+
+    def materials(self) -> Iterator[tuple[tuple[int, str], str]]:
+        """The materials of geoms."""
+        model = self.model
+        if not getattr(model, "nmat", 0) or not hasattr(model, "mat"):
+            return
+        for number, material in enumerate(model.geom_matid.tolist()):
+            if material >= 0:
+                geom = self.compiled.geoms
+                yield (geom.node(number), geom.name(number)), model.mat(material).name

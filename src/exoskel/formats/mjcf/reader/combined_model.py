@@ -1,6 +1,7 @@
 """The parts of a document that MuJoCo compiled one by one, as if they were one model.
 
-Numbers of joints, coordinates, constraints, tendons and actuators are those of the whole document.
+Numbers of bodies, joints, coordinates, constraints, tendons, actuators, shapes, sites, cameras and lights are those of
+the whole document.
 """
 
 from __future__ import annotations
@@ -12,12 +13,117 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, PartRow, compile_parts
+from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, PartRow, PartText, compile_parts
 from exoskel.formats.mjcf.reader.document_parts import DocumentParts
-from exoskel.formats.mjcf.reader.jointless_model import JointlessModel
 from exoskel.formats.mjcf.reader.preprocessor import Fragment
 from exoskel.source.numbers import parse_decimal
 from exoskel.spatial import Array, Indices
+
+_BODY_KINDS = {"geom": "geoms", "site": "sites", "cam": "cameras", "light": "lights"}
+"""Prefixes of what belongs to bodies, and the kinds of elements."""
+_BODY_NUMBERS = frozenset(
+    ["body_parentid", *(f"{kind}_bodyid" for kind in _BODY_KINDS), "cam_targetbodyid", "light_targetbodyid"]
+)
+_OF_FIRST = ("mesh_", "mat_", "hfield_")
+_COUNTS = {"ngeom": "geoms", "nsite": "sites", "ncam": "cameras", "nlight": "lights"}
+
+
+class _JointlessPart(Struct):
+    """The model of one part, and the numbers in the whole document of what it contains, by kind."""
+
+    model: Any
+    numbers: dict[str, Indices]
+    others: int
+    """The first element that the whole document takes from this part: only the first one has the world."""
+
+
+class _JointlessModel:
+    """The arrays of MuJoCo's model that do not depend on joints; `rows` are the elements by kind.
+
+    The first part has all elements of the world itself, and all meshes and height fields.
+    """
+
+    def __init__(self, texts: Sequence[PartText], outputs: Sequence[CompilerOutput]) -> None:
+        self._parts = [
+            _JointlessPart(output.model, {"bodies": np.array([0, *text.bodies], dtype=np.intp)}, min(number, 1))
+            for number, (text, output) in enumerate(zip(texts, outputs, strict=True))
+        ]
+        if any(len(part.numbers["bodies"]) != part.model.nbody for part in self._parts):
+            raise CompilerError("a part has other bodies than its text")
+        first = outputs[0]
+        self.opt = first.model.opt
+        self.nmesh: int = first.model.nmesh
+        self.nbody: int = 1 + sum(part.model.nbody - 1 for part in self._parts)
+        self.rows = {kind: rows for kind, rows in first.parts.items() if kind not in ("bodies", *_BODY_KINDS.values())}
+        self.rows["bodies"] = sorted(
+            (
+                PartRow(int(part.numbers["bodies"][row.number]), row.name, row.line)
+                for part, output in zip(self._parts, outputs, strict=True)
+                for row in output.parts["bodies"]
+                if row.number >= part.others
+            ),
+            key=lambda row: row.number,
+        )
+        for prefix, kind in _BODY_KINDS.items():
+            self._number(prefix, kind, [output.parts[kind] for output in outputs])
+        self.full_inertias = {
+            int(part.numbers["bodies"][body]): moments
+            for part, output in zip(self._parts, outputs, strict=True)
+            for body, moments in output.full_inertias.items()
+        }
+        self.framed_meshes = first.framed_meshes
+
+    def _number(self, prefix: str, kind: str, rows: Sequence[list[PartRow]]) -> None:
+        """Number the elements of a kind by their bodies, and in the order of their part."""
+        owners = [part.numbers["bodies"][getattr(part.model, f"{prefix}_bodyid")] for part in self._parts]
+        order = np.argsort(np.concatenate(owners), kind="stable")
+        places = np.empty(len(order), dtype=np.intp)
+        places[order] = np.arange(len(order))
+        ends = np.cumsum([len(one) for one in owners])
+        found: list[PartRow] = []
+        for part, numbers, own in zip(self._parts, np.split(places, ends[:-1]), rows, strict=True):
+            part.numbers[kind] = numbers
+            found += (PartRow(int(numbers[row.number]), row.name, row.line) for row in own)
+        self.rows[kind] = sorted(found, key=lambda row: row.number)
+
+    def __getattr__(self, name: str) -> Any:
+        prefix, _, _ = name.partition("_")
+        if name.startswith(_OF_FIRST):
+            return getattr(self._parts[0].model, name)
+        if name in _COUNTS:
+            return len(self.rows[_COUNTS[name]])
+        if prefix == "body":
+            found = self._gather(name, "bodies", self.nbody)
+        elif prefix in _BODY_KINDS:
+            found = self._gather(name, _BODY_KINDS[prefix], len(self.rows[_BODY_KINDS[prefix]]))
+        else:
+            raise AttributeError(f"the parts of a document have no '{name}'")
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._parts[0].model)
+
+    def _gather(self, name: str, kind: str, count: int) -> Any:
+        """An array of all parts, by the numbers in the whole document."""
+        arrays = [getattr(part.model, name) for part in self._parts]
+        out = np.zeros((count, *arrays[0].shape[1:]), dtype=arrays[0].dtype)
+        for part, array in zip(self._parts, arrays, strict=True):
+            start = part.others if kind == "bodies" else 0
+            values = _translate(array, part.numbers["bodies"]) if name in _BODY_NUMBERS else array
+            out[part.numbers[kind][start:]] = values[start:]
+        if name == "body_mocapid":
+            return np.where(out >= 0, np.cumsum(out >= 0) - 1, -1)
+        if name == "body_geomadr":
+            counts = self.body_geomnum
+            return np.where(counts > 0, np.cumsum(counts) - counts, -1)
+        return out
+
+
+def _translate(found: Any, bodies: Indices) -> Any:
+    """Numbers of bodies in the whole document; -1 remains."""
+    return np.where(found >= 0, bodies[found], -1)
+
 
 _NONE: Indices = np.empty(0, dtype=np.intp)
 _OF_WHOLE = ("geom_", "site_", "cam_", "light_", "mesh_", "mat_", "hfield_")
@@ -56,7 +162,7 @@ _BITS = 16
 def compile_in_parts(document: DocumentParts, assets: dict[str, bytes], seconds: float) -> CompilerOutput:
     """Compile the parts of a document.  Raises CompilerError where the whole has to show what is wrong."""
     jointless, parts = compile_parts(document.jointless, document.parts, assets, document.seconds, seconds)
-    whole = JointlessModel(document.jointless, jointless)
+    whole = _JointlessModel(document.jointless, jointless)
     model = CombinedModel(document, whole, parts)
     rows = whole.rows | model.rows
     for kind in ("bodies", "geoms", "sites", "cameras", "lights"):
@@ -82,7 +188,7 @@ class CombinedModel:
     `rows` are joints, tendons, actuators, constraints, excluded pairs and keyframes, numbered as in the whole document.
     """
 
-    def __init__(self, document: DocumentParts, whole: JointlessModel, parts: Sequence[CompilerOutput]) -> None:
+    def __init__(self, document: DocumentParts, whole: _JointlessModel, parts: Sequence[CompilerOutput]) -> None:
         self._whole = whole
         self.rows: dict[str, list[PartRow]] = {}
         known = {kind: {row.line: row.number for row in whole.rows[kind]} for kind in ("bodies", "sites")}

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_skins
-from exoskel.formats.mjcf.reader.collected_elements import CollectedElements
+from exoskel.formats.mjcf.preserved_elements import CollectedElements
 from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
