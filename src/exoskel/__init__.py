@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from exoskel.formats.load import load
     from exoskel.formats.save import save
     from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
-    from exoskel.scene.cameras import SceneCamera, SceneLight, look_at
+    from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, look_at
     from exoskel.scene.inertia import Inertia
     from exoskel.scene.item import TakenNameError, UnknownNameError
     from exoskel.scene.joint import Dof, Drive, Joint, Mimic
-    from exoskel.scene.keyframe import Keyframe, KeyframeJoint
     from exoskel.scene.kinematics import Kinematics
     from exoskel.scene.merge import merge
     from exoskel.scene.model import Model
@@ -122,9 +121,9 @@ _LAZY = {
     "Marker": "exoskel.scene.body",
     "SoftBody": "exoskel.scene.body",
     "Tessellation": "exoskel.scene.body",
-    "SceneCamera": "exoskel.scene.cameras",
-    "SceneLight": "exoskel.scene.cameras",
-    "look_at": "exoskel.scene.cameras",
+    "SceneCamera": "exoskel.scene.cameras_and_keyframes",
+    "SceneLight": "exoskel.scene.cameras_and_keyframes",
+    "look_at": "exoskel.scene.cameras_and_keyframes",
     "Inertia": "exoskel.scene.inertia",
     "TakenNameError": "exoskel.scene.item",
     "UnknownNameError": "exoskel.scene.item",
@@ -132,8 +131,8 @@ _LAZY = {
     "Drive": "exoskel.scene.joint",
     "Joint": "exoskel.scene.joint",
     "Mimic": "exoskel.scene.joint",
-    "Keyframe": "exoskel.scene.keyframe",
-    "KeyframeJoint": "exoskel.scene.keyframe",
+    "Keyframe": "exoskel.scene.cameras_and_keyframes",
+    "KeyframeJoint": "exoskel.scene.cameras_and_keyframes",
     "Kinematics": "exoskel.scene.kinematics",
     "merge": "exoskel.scene.merge",
     "Model": "exoskel.scene.model",

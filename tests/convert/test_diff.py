@@ -43,10 +43,9 @@ from exoskel import (
 )
 from exoskel.formats.write import reread, write
 from exoskel.samples import Sample, samples
-from exoskel.scene.cameras import SceneCamera, SceneLight
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
-from exoskel.scene.keyframe import Keyframe
 from exoskel.scene.merge import copy_world
 from exoskel.scene.shape import DEFAULT_COLOR
 from tests.support.xml import body, one_body, skeleton, world

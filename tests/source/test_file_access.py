@@ -21,7 +21,7 @@ CONFIG = "<model><sdf version='1.9'>{}</sdf></model>"
 OPENERS = {
     "cli/lsp.py": "standard input and output",
     "cli/standard_streams.py": "os.devnull",
-    "cli/samples.py": "the samples of the package",
+    "cli/installation.py": "the samples of the package",
     "cli/settings.py": "settings of the project",
     "cli/view.py": "a page in the browser",
     "formats/file_search.py": "files that a folder of the user contains",

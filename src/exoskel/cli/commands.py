@@ -214,6 +214,7 @@ COMMANDS = {
     "samples": Command(
         "List the bundled sample scenes, or copy them to a directory.",
         ("exoskel samples", "exoskel samples --copy scenes", "exoskel info dart://sample/skel/newtons_cradle.skel"),
+        module="installation",
     ),
 }
 

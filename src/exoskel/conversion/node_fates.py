@@ -10,9 +10,8 @@ import msgspec
 
 from exoskel.conversion.diagnostic_fates import DiagnosticFates, describe
 from exoskel.conversion.format_fates import FormatFates, NonXmlFates
-from exoskel.conversion.output_fates import EXACT, EmbeddedFates, OutputFates, partly_lost
+from exoskel.conversion.output_fates import EXACT, EmbeddedFates, OutputFates, PyodeFates, partly_lost
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
-from exoskel.conversion.pyode_fates import PyodeFates
 from exoskel.conversion.selection import MODEL_NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict, no_effect

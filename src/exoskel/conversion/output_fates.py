@@ -7,19 +7,24 @@ readers assume is dropped without harm.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+
+import numpy as np
+from msgspec import structs
 
 from exoskel.conversion.comparison import TOLERANCE
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
-from exoskel.scene.fields import FIELDS, differences, iter_items, relative_difference
+from exoskel.scene.fields import DOF_FIELDS, FIELDS, differences, iter_items, relative_difference
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Dof, Drive, Joint
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
+from exoskel.scene.pose import ZERO
+from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Scene
 from exoskel.source.output_context import Loss
 
@@ -195,3 +200,190 @@ def combine(found: list[tuple[str, Verdict]]) -> Verdict:
     if all(verdict.loss for verdict in effective) and all(verdict.fate is Fate.DROPPED for _, verdict in lost):
         return lost[0][1]
     return in_part(list(dict.fromkeys(part.replace("_", " ") for part, _ in lost)))
+
+
+# --- XODE for PyODE, whose reader accepts no extensions ------------------------------------------------
+
+_INITIAL_STATE = "the initial poses and velocities of the bodies"
+_GROUPING = "connected bodies form one model, named after its first body"
+_CENTRE = "PyODE reads only masses about the body's origin"
+_ROOT_PLANE = "as a plane in the root frame"
+_DOF_FORMS: dict[str, tuple[str, Callable[[Joint], bool]]] = {
+    "position": ("in the poses of the bodies", lambda joint: True),
+    "velocity": ("as velocities of the bodies", lambda joint: joint.child.state is None),
+    "position_limits": (
+        "as stops relative to the initial position",
+        lambda joint: bool(joint.axes) and not joint.drives,
+    ),
+}
+"""The fields of degrees of freedom that are written in another form, and for which joints."""
+
+
+class PyodeFates(NativeFates):
+    """The fates of fields in an output for PyODE."""
+
+    def __init__(self, scene: Scene, written: Written, target: Format, chains: Mapping[int, Chain]) -> None:
+        super().__init__(scene, written, target, chains)
+        self.inexact = {id(loss.item): loss.reason for loss in written.output.losses}
+        self.refused = {id(loss.item): loss.reason for loss in written.output.rejected}
+
+    def grouping(self) -> Verdict:
+        return Verdict(Fate.DROPPED, _GROUPING, all(self._is_preserved(model) for model in self.models))
+
+    def _is_preserved(self, model: Model) -> bool:
+        """Whether a reader finds the model, with its name and the same bodies."""
+        made = self.written.counterparts
+        wanted = {id(made.get(id(body))) for body in model.bodies}
+        return any(
+            other.name == model.name and other.static == model.static and wanted == {id(body) for body in other.bodies}
+            for world in self.written.native.worlds
+            for other in world.models
+        )
+
+    # --- fields ---------------------------------------------------------------------------------------
+
+    def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        if isinstance(item, Model):
+            return self._model(item, field)
+        if id(item) not in self.written.counterparts:
+            return self._missing(item, field)
+        if not field:
+            return EXACT
+        if isinstance(item, Joint):
+            return self._joint(item, field, parts)
+        if isinstance(item, Body) and field == "inertia":
+            return self._inertia(item, parts)
+        return self._default_verdict(item, field)
+
+    def _unsupported(self, item: Item, field: str) -> Verdict:
+        return Verdict(Fate.DROPPED, self.not_supported, not self._differs(item, field))
+
+    def _default_verdict(self, item: Item, field: str) -> Verdict:
+        if (type(item), field) in self.capabilities.pyode_fields:
+            return self._supported(item, field)
+        return self._unsupported(item, field)
+
+    def _supported(self, item: Item, field: str) -> Verdict:
+        if not self._differs(item, field):
+            return EXACT
+        if isinstance(item, Shape) and isinstance(item.geometry, Plane) and field in ("geometry", "pose"):
+            return Verdict(Fate.LOWERED, _ROOT_PLANE)
+        rewritten = self.capabilities.rewritten_fields.get((type(item), field))
+        if rewritten is not None:
+            return Verdict(Fate.LOWERED, rewritten)
+        error = self.errors[id(item), field]
+        if field == "pose" and np.isfinite(error):
+            return Verdict(Fate.APPROXIMATED, f"off by {error:.2g}")
+        return self._unsupported(item, field)
+
+    # --- models and missing items ---------------------------------------------------------------------
+
+    def _model(self, model: Model, field: str) -> Verdict:
+        match field:
+            case "":
+                return EXACT
+            case "pose":
+                return Verdict(Fate.LOWERED, "in the poses of its bodies")
+            case "static" if all(joint.kind == "weld" and joint.parent is None for joint in model.joints):
+                return BODIES_FIXED
+            case "static":
+                return Verdict(Fate.LOWERED, "its bodies are fixed") if model.static else EXACT
+        return Verdict(Fate.DROPPED, _GROUPING, self._is_preserved(model))
+
+    def _missing(self, item: Item, field: str) -> Verdict:
+        if isinstance(item, Shape) and field in ("", "geometry", "pose"):
+            body = self.bodies[id(item)]
+            if isinstance(item.geometry, Plane) and item in body.collisions:
+                if self.owners[id(body)].static:
+                    return Verdict(Fate.LOWERED, _ROOT_PLANE)
+                return Verdict(Fate.APPROXIMATED, "as a plane that stays at its initial pose")
+            if is_moment_derived(body) and not isinstance(item.geometry, Plane | Ray):
+                return Verdict(Fate.APPROXIMATED, "only in the moment of inertia: not supported by PyODE")
+        return Verdict(Fate.DROPPED, self.not_supported)
+
+    # --- masses ---------------------------------------------------------------------------------------
+
+    def _inertia(self, body: Body, parts: Sequence[str]) -> Verdict:
+        if parts:
+            return combine([(part, self._inertia_part(body, part)) for part in parts])
+        if id(body) in self.inexact:
+            return Verdict(Fate.APPROXIMATED, self.inexact[id(body)])
+        return self._supported(body, "inertia")
+
+    def _inertia_part(self, body: Body, part: str) -> Verdict:
+        other = self.written.counterparts[id(body)]
+        assert isinstance(other, Body)
+        why = self.inexact.get(id(body), self.not_supported)
+        match part:
+            case "com" if is_moment_derived(body):
+                return EXACT if body.com == ZERO else Verdict(Fate.APPROXIMATED, why)
+            case "com":
+                return Verdict(Fate.DROPPED, _CENTRE, body.com == ZERO)
+            case "products":
+                return Verdict(Fate.DROPPED, why, id(body) not in self.inexact or not any(body.moment[3:]))
+            case "mass" if relative_difference(body.mass, other.mass) > TOLERANCE:
+                return Verdict(Fate.DROPPED, why)
+            case "moment" if id(body) in self.inexact:
+                return Verdict(Fate.APPROXIMATED, why)
+        return EXACT
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _joint(self, joint: Joint, field: str, parts: Sequence[str]) -> Verdict:
+        if field == "kind" and id(joint) in self.refused:
+            return Verdict(Fate.APPROXIMATED, self.refused[id(joint)])
+        if field == "dofs":
+            return self._dofs(joint, parts or DOF_FIELDS)
+        if field == "name" and joint.kind == "free" and joint.parent is None:
+            return self._unsupported(joint, field)
+        if field == "drives" and _have_same_drives(joint, self.written.counterparts[id(joint)]):
+            return EXACT
+        if field in MOTION_FIELDS:
+            return self._motion(joint, field)
+        if field == "kind" and joint.kind == "euler" and not self._is_static(joint):
+            return Verdict(Fate.APPROXIMATED, "as a ball joint: the same motion in other coordinates")
+        return self._default_verdict(joint, field)
+
+    def _motion(self, joint: Joint, field: str) -> Verdict:
+        """The fate of a field that defines the motion: written at the joint, or only in the initial state."""
+        is_native = joint.kind in self.capabilities.native_joints or (joint.kind == "euler" and field == "pose")
+        if is_native and not self._is_static(joint) and (Joint, field) in self.capabilities.pyode_fields:
+            return self._supported(joint, field)
+        if any(joint.positions) or any(joint.velocities):
+            if joint.kind == "free" and joint.parent is None:
+                return Verdict(Fate.LOWERED, f"as {_INITIAL_STATE}")
+            return Verdict(Fate.APPROXIMATED, f"only in {_INITIAL_STATE}")
+        return self._unsupported(joint, field)
+
+    def _dof_part(self, joint: Joint, part: str) -> Verdict:
+        values = self._dof_values(joint, part)
+        text, applies = _DOF_FORMS.get(part, ("", None))
+        if joint.loop or applies is None or not applies(joint) or self._has_no_stops(joint, part):
+            return Verdict(Fate.DROPPED, self.not_supported, values.is_same or values.is_default)
+        if values.is_same or values.is_default:
+            # Any other value would be in the output.
+            return Verdict(Fate.EXACT, harmless=values.is_default)
+        return Verdict(Fate.LOWERED, text)
+
+    def _has_no_stops(self, joint: Joint, part: str) -> bool:
+        is_native = joint.kind in self.capabilities.native_joints
+        return part == "position_limits" and (self._is_static(joint) or not is_native)
+
+    def _is_static(self, joint: Joint) -> bool:
+        return id(joint) in self.static_joints and not joint.loop
+
+
+def _have_same_drives(joint: Joint, other: Item) -> bool:
+    """Whether drives are the same; a stop at infinity is the same as none."""
+    assert isinstance(other, Joint)
+    sides = [[_without_infinite_stops(drive) for drive in one.drives] for one in (joint, other)]
+    return relative_difference(*sides) <= TOLERANCE
+
+
+def _without_infinite_stops(drive: Drive) -> Drive:
+    low, high = UNLIMITED
+    return structs.replace(
+        drive,
+        low_stop=None if drive.low_stop == low else drive.low_stop,
+        high_stop=None if drive.high_stop == high else drive.high_stop,
+    )

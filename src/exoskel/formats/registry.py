@@ -230,7 +230,7 @@ class UsdFormat(Format):
         return CAPABILITIES
 
     def source_mapping(self) -> SourceMapping:
-        from exoskel.formats.usd.source_mapping import SOURCE_MAPPING
+        from exoskel.formats.usd.mapping import SOURCE_MAPPING
 
         return SOURCE_MAPPING
 

@@ -9,10 +9,9 @@ from typing import TypeVar
 from msgspec import structs
 
 from exoskel.diagnostics import Catalogue, Collector, NoSource, Topic, info, warning
-from exoskel.scene.cameras import SceneCamera, SceneLight
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.editing import copy_body, copy_joint, items_of
 from exoskel.scene.item import Item, NameIndex, Names, unique_name
-from exoskel.scene.keyframe import Keyframe
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, SceneLike, World, as_scene, renamed_models
 

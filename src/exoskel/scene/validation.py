@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras import SceneCamera, SceneLight
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.inertia import check_moment
 from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import TRAITS, Dof, Joint
-from exoskel.scene.keyframe import Keyframe, joint_paths
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.value_checks import POSITIVE, Problem, ValueChecker

@@ -13,7 +13,7 @@ from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras import SceneCamera, SceneLight
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths, state_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.editing import ItemType, as_pose, matches_path, relative_rotation, rotate_states
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
@@ -28,7 +28,6 @@ from exoskel.scene.item import (
     require_index,
 )
 from exoskel.scene.joint import Joint
-from exoskel.scene.keyframe import Keyframe, joint_paths, state_of
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Shape

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel import spatial
-from exoskel.scene.cameras import SceneCamera
+from exoskel.scene.cameras_and_keyframes import SceneCamera
 from exoskel.scene.item import qualified_name
 from exoskel.scene.pose import Vector, pose_matrices, vector_from_array
 from exoskel.spatial import Array

@@ -29,11 +29,10 @@ from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras import SceneCamera, SceneLight
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.json_codec import encode_json
-from exoskel.scene.keyframe import Keyframe
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Color, Geometry, Mesh, Plane, Ray, Shape

@@ -33,9 +33,15 @@ from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, find_gen
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
-from exoskel.scene.cameras import LightKind, SceneCamera, SceneLight, TrackingMode
+from exoskel.scene.cameras_and_keyframes import (
+    Keyframe,
+    KeyframeJoint,
+    LightKind,
+    SceneCamera,
+    SceneLight,
+    TrackingMode,
+)
 from exoskel.scene.item import qualified_name
-from exoskel.scene.keyframe import Keyframe, KeyframeJoint
 from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
 from exoskel.scene.validation import mark_invalid, world_problems
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World

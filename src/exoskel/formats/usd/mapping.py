@@ -1,8 +1,19 @@
-"""How joints and shapes are written to USD: tables for the writer and the documentation."""
+"""How scenes and USD prims correspond: tables for the writer, the fates of a conversion and the documentation."""
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
+
+from exoskel.formats.interface import DiagnosticEffects, SourceMapping
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import World
+from exoskel.source.vocabulary import FLATTENED, STRUCTURE, FieldRows, SceneField, SceneFieldTable, dof_field, unused
 
 
 class PrimMapping(Struct, frozen=True):
@@ -65,3 +76,215 @@ SHAPES: dict[str, PrimMapping] = {
     "ray": PrimMapping("", "dropped", ("US308",)),
 }
 """How each geometry is written."""
+
+# --- what prims, properties and the diagnostics of the reader mean for a conversion -----------------------
+
+GROUP = "Scope"
+"""The tag of prims that only group others."""
+GROUP_TYPES = frozenset({"", "Xform", "Scope"})
+UNREAD_TYPES = frozenset(
+    {
+        "BasisCurves",
+        "HermiteCurves",
+        "NurbsCurves",
+        "NurbsPatch",
+        "PointInstancer",
+        "Points",
+        "SkelAnimation",
+        "SkelRoot",
+        "Skeleton",
+        "TetMesh",
+        "Volume",
+        "PhysxPhysicsGearJoint",
+        "PhysxPhysicsRackAndPinionJoint",
+        "MjcActuator",
+        "MjcEquality",
+        "MjcTendon",
+        "MjcKeyframe",
+    }
+)
+"""Types of prims that may have an effect and are not read."""
+
+_SHOWN = unused("appearance: not part of a scene")
+_LABEL = unused("a label that nothing refers to")
+_OTHER_SCHEMA = unused("an attribute of another schema: not part of a scene", affects_motion=True)
+_DEFAULTS = unused("describes the file")
+_SHAPES = {"friction": SceneField("friction", owner="shapes"), "color": SceneField("color", owner="shapes")}
+
+_ANYWHERE: dict[str, SceneField | str] = {
+    GROUP: STRUCTURE,
+    f"{GROUP}/@xformOp": FLATTENED,
+    f"{GROUP}/@newton:selfCollisionEnabled": SceneField("self_collision", owner="world"),
+    f"{GROUP}/@physxArticulation:enabledSelfCollisions": SceneField("self_collision", owner="world"),
+    f"{GROUP}/@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
+    f"{GROUP}/@material:binding": _SHAPES["color"],
+    f"{GROUP}/@material:binding:physics": _SHAPES["friction"],
+    "PhysicsScene": STRUCTURE,
+    **dict.fromkeys(
+        ("PhysicsScene/@physics:gravityDirection", "PhysicsScene/@physics:gravityMagnitude"),
+        SceneField("gravity", owner="world"),
+    ),
+    **dict.fromkeys(
+        (
+            "PhysicsScene/@mjc:option:timestep",
+            "PhysicsScene/@newton:timeStepsPerSecond",
+            "PhysicsScene/@physxScene:timeStepsPerSecond",
+        ),
+        SceneField("time_step", owner="world"),
+    ),
+    "PhysicsCollisionGroup": SceneField("collision_exempt_groups", owner="world"),
+    "PhysicsCollisionGroup/**": SceneField("collision_exempt_groups", owner="world"),
+    "Material": STRUCTURE,
+    "Material/@physics:staticFriction": _SHAPES["friction"],
+    "Material/@physics:dynamicFriction": _SHAPES["friction"],
+    "Material/@physics:restitution": SceneField("restitution", owner="shapes"),
+    "Material/@physics:density": SceneField("inertia", parts=("mass",), owner="bodies"),
+    "Material/@inputs:diffuseColor": _SHAPES["color"],
+    "Material/Shader": STRUCTURE,
+    "Material/Shader/@inputs:diffuseColor": _SHAPES["color"],
+    "Material/Shader/@inputs:diffuse_color_constant": _SHAPES["color"],
+    "Material/Shader/@inputs:base_color": _SHAPES["color"],
+    "Material/Shader/@inputs:opacity": _SHAPES["color"],
+    "Material/Shader/@inputs:opacity_constant": _SHAPES["color"],
+    **{f"{kind}/**": _SHOWN for kind in ("Camera", "Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
+    **{f"{kind}Light/**": _SHOWN for kind in ("Distant", "Dome", "Sphere", "Rect", "Disk", "Cylinder")},
+}
+"""Prims that are not items of a scene, wherever they are."""
+
+_LAYER: dict[str, SceneField | str] = {
+    "": STRUCTURE,
+    "@metersPerUnit": FLATTENED,
+    "@kilogramsPerUnit": FLATTENED,
+    "@upAxis": SceneField(elsewhere="in the direction of gravity"),
+    **dict.fromkeys(
+        ("@customLayerData", "@documentation", "@comment", "@timeCodesPerSecond", "@framesPerSecond"), _LABEL
+    ),
+    **dict.fromkeys(("@startTimeCode", "@endTimeCode", "@defaultPrim", "@subLayers"), _DEFAULTS),
+}
+_BODY: dict[str, SceneField | str] = {
+    "": STRUCTURE,
+    "@xformOp": "pose",
+    "@physics:mass": SceneField("inertia", parts=("mass",)),
+    "@physics:density": SceneField("inertia", parts=("mass",)),
+    "@physics:centerOfMass": SceneField("inertia", parts=("com",)),
+    **dict.fromkeys(("@physics:diagonalInertia", "@physics:principalAxes", "@newton:inertia"), "inertia"),
+    **dict.fromkeys(("@physics:velocity", "@physics:angularVelocity"), dof_field("velocity", owner="joints")),
+    **dict.fromkeys(("@physics:rigidBodyEnabled", "@physics:kinematicEnabled", "@physics:simulationOwner"), STRUCTURE),
+    "@physics:startsAsleep": "state",
+    "@physxRigidBody:disableGravity": "gravity",
+    "@mjc:body:gravcomp": "gravity",
+    "@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
+    "@newton:selfCollisionEnabled": SceneField("self_collision", owner="world"),
+    "@physxArticulation:enabledSelfCollisions": SceneField("self_collision", owner="world"),
+    "@material:binding": _SHAPES["color"],
+    "@material:binding:physics": _SHAPES["friction"],
+}
+_SHAPE: dict[str, SceneField | str] = {
+    "": STRUCTURE,
+    "@xformOp": "pose",
+    **dict.fromkeys(
+        ("@size", "@radius", "@height", "@axis", "@points", "@faceVertexIndices", "@faceVertexCounts", "@orientation"),
+        "geometry",
+    ),
+    "@physics:approximation": "geometry",
+    "@physics:collisionEnabled": "collidable",
+    "@physics:simulationOwner": STRUCTURE,
+    "@physics:mass": SceneField("inertia", parts=("mass",), owner="body"),
+    "@physics:density": SceneField("inertia", parts=("mass",), owner="body"),
+    "@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
+    "@primvars:displayColor": "color",
+    "@primvars:displayOpacity": "color",
+    "@material:binding": "color",
+    "@material:binding:physics": "friction",
+    "@purpose": STRUCTURE,
+    "@visibility": STRUCTURE,
+    **dict.fromkeys(("@width", "@length", "@extent", "@normals", "@subdivisionScheme", "@doubleSided"), _SHOWN),
+}
+_LIMITS, _FORCE = dof_field("position_limits"), dof_field("force_limits")
+_JOINT: dict[str, SceneField | str] = {
+    "": STRUCTURE,
+    "@physics:body0": "parent",
+    "@physics:body1": "child",
+    **{f"@physics:local{word}{side}": "pose" for word in ("Pos", "Rot") for side in "01"},
+    "@physics:axis": "axes",
+    **dict.fromkeys(
+        ("@physics:lowerLimit", "@physics:upperLimit", "@limit:physics:low", "@limit:physics:high"), _LIMITS
+    ),
+    "@drive:physics:type": STRUCTURE,
+    "@drive:physics:stiffness": dof_field("stiffness"),
+    "@drive:physics:damping": dof_field("damping"),
+    "@drive:physics:targetPosition": dof_field("rest"),
+    "@drive:physics:targetVelocity": "drives",
+    "@drive:physics:maxForce": "drives",
+    "@state:physics:position": dof_field("position"),
+    "@state:physics:velocity": dof_field("velocity"),
+    **dict.fromkeys(("@newton:friction", "@mjc:frictionloss", "@physxJoint:jointFriction"), dof_field("friction")),
+    "@newton:damping": dof_field("damping"),
+    **dict.fromkeys(("@newton:armature", "@mjc:armature", "@physxJoint:armature"), dof_field("armature")),
+    "@newton:limitStiffness": "drives",
+    "@newton:limitDamping": "drives",
+    **dict.fromkeys(("@newton:velocityLimit", "@physxJoint:maxJointVelocity"), dof_field("velocity_limits")),
+    **dict.fromkeys(("@mjc:actuatorfrcrange:min", "@mjc:actuatorfrcrange:max"), _FORCE),
+    "@physics:excludeFromArticulation": "loop",
+    "@physics:collisionEnabled": "collide_connected",
+    "@physics:jointEnabled": STRUCTURE,
+    **dict.fromkeys(("@newton:mimicJoint", "@newton:mimicCoef0", "@newton:mimicCoef1"), "mimic"),
+    **{f"@physxMimicJoint:{word}": "mimic" for word in ("referenceJoint", "gearing", "offset")},
+    "@visibility": _SHOWN,
+}
+_ROWS: FieldRows = {
+    None: {**_ANYWHERE, **_LAYER},
+    World: {
+        **_ANYWHERE,
+        **_LAYER,
+        "@xformOp": FLATTENED,
+        "@defaultPrim": "name",
+        "@material:binding:physics": STRUCTURE,
+    },
+    Model: {
+        **_ANYWHERE,
+        "": STRUCTURE,
+        "@xformOp": FLATTENED,
+        "@newton:selfCollisionEnabled": SceneField("self_collision", owner="world"),
+        "@physxArticulation:enabledSelfCollisions": SceneField("self_collision", owner="world"),
+    },
+    Body: {**_ANYWHERE, **_BODY},
+    Shape: {**_ANYWHERE, **_SHAPE},
+    Marker: {"": STRUCTURE, "@xformOp": "offset", "@radius": _SHOWN, "@purpose": _SHOWN},
+    Joint: {**_ANYWHERE, **_JOINT},
+}
+
+_INSTANCED = re.compile(r"^(limit|drive|state|physxMimicJoint):[A-Za-z]+:")
+_PHYSICAL = ("physics:", "physx", "mjc:", "newton:", "isaac", "state:", "drive:", "limit:")
+
+
+class PrimFieldTable(SceneFieldTable):
+    """The fields that prims and their properties set.
+
+    Groups do not count in paths, nor do the names of instances in names of properties.
+    """
+
+    def find(self, kind: type[Item] | None, path: str) -> SceneField | None:
+        element, at, name = path.partition("@")
+        steps = [step for step in element.split("/") if step]
+        inner = steps if steps == [GROUP] else [step for step in steps if step != GROUP]
+        found = super().find(kind, "/".join([*inner, f"@{_base_name(name)}"] if at else inner))
+        if found is not None or not at:
+            return found
+        return _OTHER_SCHEMA if name.startswith(_PHYSICAL) else _SHOWN
+
+
+def _base_name(name: str) -> str:
+    if name.startswith("xformOp"):
+        return "xformOp"
+    return _INSTANCED.sub(r"\1:", name)
+
+
+SOURCE_MAPPING = SourceMapping(
+    PrimFieldTable(_ROWS),
+    DiagnosticEffects(
+        ignored=("US101", "US102", "US105.mesh", "US106.disabled", "US113"),
+        used=("US104", "US105.approximation", "US106.reversed", "US106.axes", "US106.apart", "US107", "US109", "US111"),
+    ),
+    transparent=frozenset({GROUP}),
+)

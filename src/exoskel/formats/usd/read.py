@@ -20,6 +20,7 @@ from exoskel.diagnostics import Collector, Severity, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
+from exoskel.formats.usd.mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
@@ -35,7 +36,6 @@ from exoskel.formats.usd.reader.stage import (
     is_available,
     open_stage,
 )
-from exoskel.formats.usd.source_mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
 from exoskel.formats.usd.tree import SIGNATURE, PackageError, unpack
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.joint import Joint

@@ -16,10 +16,9 @@ from msgspec import Struct, structs
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import BodyState
-from exoskel.scene.cameras import SceneLight
+from exoskel.scene.cameras_and_keyframes import KeyframeJoint, SceneLight, joint_paths
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
-from exoskel.scene.keyframe import KeyframeJoint, joint_paths
 from exoskel.scene.merge import copy_world
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import Plane

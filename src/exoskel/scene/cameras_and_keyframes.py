@@ -1,16 +1,81 @@
-"""Keyframes: named states of all joints of a world."""
+"""Cameras and lights of a world, which viewers and renderers use, and keyframes: named states of all joints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import numpy as np
 
 from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
 from exoskel.scene.edit_tracking import CheckedValue
+from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially, vector
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
+from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
+
+TrackingMode = Literal["fixed", "track", "trackcom", "targetbody", "targetbodycom"]
+"""How a camera or light follows bodies, as in MuJoCo: fixed to its body; with the body's position but not its rotation
+(`track`), or that of the centre of mass below it (`trackcom`); or rotated towards a target."""
+LightKind = Literal["spot", "directional", "point"]
+_PARALLEL = 1e-9
+
+
+class SceneCamera(CheckedValue, frozen=True):
+    """A camera in the frame of a body, as a path `model/body`, or of the world (empty).
+
+    It looks along its -z axis, with y up.  `field_of_view` is vertical, in degrees; of an orthographic camera it is the
+    height of the view in m.  `target` is the path of the body that it follows in the modes `targetbody` and
+    `targetbodycom`.
+    """
+
+    name: str = ""
+    body: str = ""
+    pose: Pose = IDENTITY
+    field_of_view: float = 45.0
+    orthographic: bool = False
+    resolution: tuple[int, int] = (1, 1)
+    """Width and height in pixels; (1, 1) if none is stated."""
+    mode: TrackingMode = "fixed"
+    target: str = ""
+
+
+class SceneLight(CheckedValue, frozen=True):
+    """A light in the frame of a body, as a path `model/body`, or of the world (empty).
+
+    Colours are red, green and blue from 0 to 1.  `attenuation` is constant, linear and quadratic; `cutoff` is in
+    degrees.  `target` is as in `SceneCamera`.
+    """
+
+    name: str = ""
+    body: str = ""
+    position: ConvertedField[Vector, NumberSequence] = initially(ZERO)
+    direction: ConvertedField[Vector, NumberSequence] = initially((0.0, 0.0, -1.0))
+    kind: LightKind = "spot"
+    active: bool = True
+    casts_shadows: bool = True
+    diffuse: ConvertedField[Vector, NumberSequence] = initially((0.7, 0.7, 0.7))
+    ambient: ConvertedField[Vector, NumberSequence] = initially(ZERO)
+    specular: ConvertedField[Vector, NumberSequence] = initially((0.3, 0.3, 0.3))
+    attenuation: ConvertedField[Vector, NumberSequence] = initially((1.0, 0.0, 0.0))
+    cutoff: float = 45.0
+    exponent: float = 10.0
+    mode: TrackingMode = "fixed"
+    target: str = ""
+
+
+def look_at(position: NumberSequence, target: NumberSequence, up: NumberSequence = (0.0, 0.0, 1.0)) -> Pose:
+    """The pose of a camera at a position that looks at a point, both in the frame of its body or of the world."""
+    eye = np.array(vector(position))
+    back = eye - np.array(vector(target))
+    across = np.cross(np.array(vector(up)), back)
+    if not np.linalg.norm(across) > _PARALLEL * max(1.0, float(np.linalg.norm(back))):
+        raise ExoskelError("a camera needs a target away from its position, and not straight above or below it")
+    across, back = spatial.unit(across), spatial.unit(back)
+    rotation = np.stack([across, np.cross(back, across), back], axis=1)
+    return Pose.from_matrix(spatial.transform(rotation, eye))
 
 
 class KeyframeJoint(CheckedValue, frozen=True):
