@@ -11,19 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec import structs
-from mujoco import mjtJoint, mju_quatIntegrate
 
 import exoskel
 from exoskel import Box, Cylinder, Ellipsoid, ExoskelError, Simulation, SoftBody, Tessellation, UnknownNameError, World
 from exoskel.engines.dart import dart_world
 from exoskel.scene.soft_skin import soft_skin
-from tests.golden.record_soft_motion import SECONDS, apart, core_positions, recorded, soft_files
+from tests.golden.record_soft_motion import apart, core_positions, recorded, soft_files
 
 FILES = soft_files()
-CHAINS = ("soft_open_chain", "test_articulated_bodies_10bodies")
-"""Chains of five and ten links with ball and free joints."""
-LESS_EXACT = {"test_articulated_bodies_10bodies": 2e-7}
-"""DART rotates a little too far in steps of less than 0.001 rad."""
 BOX = SoftBody(total_mass=0.6, geometry=Box((0.2, 0.2, 0.3)), vertex_stiffness=80.0, edge_stiffness=5.0, damping=0.4)
 EGG = SoftBody(
     total_mass=0.6,
@@ -43,38 +38,49 @@ CAN = SoftBody(
 )
 
 
-def allowed(name: str) -> float:
-    """How far cores may be from those of DART after a second, m."""
-    return LESS_EXACT.get(name, 1e-8)
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_cores_move_as_dart_was_recorded(name: str) -> None:
     found = np.array(core_positions(apart(FILES[name]), "mujoco"))
-    assert np.abs(found - np.array(recorded()[name])).max() < allowed(name)
+    assert np.abs(found - np.array(recorded()[name])).max() < 1e-9
 
 
-@pytest.mark.parametrize("name", [name for name in CHAINS if name in FILES])
-def test_the_rotations_of_dart_explain_how_chains_differ(name: str) -> None:
-    """DART truncates the exponential after its square for rotations of less than 0.001 rad in a step."""
-    wanted = np.array(recorded()[name])
-    with Simulation(apart(FILES[name]), warn=False) as simulation:
-        model, data = simulation.engine.model, simulation.engine.data
-        is_free, is_ball = (model.jnt_type == int(kind) for kind in (mjtJoint.mjJNT_FREE, mjtJoint.mjJNT_BALL))
-        turning = np.flatnonzero(is_free | is_ball)
-        places = model.jnt_qposadr[turning] + 3 * is_free[turning]
-        dofs = model.jnt_dofadr[turning] + 3 * is_free[turning]
-        for number in range(1, len(wanted)):
-            for _ in range(round(SECONDS / (len(wanted) - 1) / simulation.time_step)):
-                simulation.step()
-                for place, dof in zip(places.tolist(), dofs.tolist(), strict=True):
-                    turn = simulation.time_step * data.qvel[dof : dof + 3]
-                    angle = float(np.linalg.norm(turn))
-                    if 0.0 < angle < 0.001:
-                        excess = np.arctan2(angle, 1.0 - angle**2 / 2) / angle - 1.0
-                        mju_quatIntegrate(data.qpos[place : place + 4], excess * turn, 1.0)
-            found = simulation.body_poses[:, :3, 3]
-            assert np.abs(found - wanted[number]).max() < 1e-9
+def random_chain(seed: int) -> World:
+    """Soft boxes on ball and free joints, with other joints between them; every third one starts close to rest."""
+    random = np.random.default_rng(seed)
+    world = World(gravity=(0.0, 0.0, -9.81), time_step=float(random.choice([0.0005, 0.001, 0.002])))
+    pace = 1e-3 if seed % 3 == 2 else 1.0
+    for _ in range(random.integers(1, 3)):
+        model, kinds = world.add_model(f"model {len(world.models)}"), ["free", "ball", "revolute", "universal"]
+        for link in range(random.integers(1, 5)):
+            kind = str(random.choice(kinds[: 2 if link == 0 else 4]))
+            count = {"free": 6, "ball": 3, "revolute": 1, "universal": 2}[kind]
+            own = {"axis": (1, 0, 0)} if kind == "revolute" else {"axes": ((1, 0, 0), (0, 1, 0))}
+            body = model.add_body(
+                f"link {link}",
+                mass=random.uniform(0.5, 2.0),
+                moment=(*random.uniform(0.02, 0.03, 3), 0.0, 0.0, 0.0),
+                joint=kind,
+                parent=model.bodies[-1] if link else None,
+                at=(0.0, 0.1, 0.3) if link else (50.0 * len(world.models), 0.0, 0.0),
+                joint_at=tuple(random.uniform(-0.2, 0.2, 3)),
+                velocities=tuple(pace * random.uniform(-0.8, 0.8, count)),
+                **(own if count < 3 else {}),
+            )
+            if pace == 1.0 and random.random() < 0.7:
+                model.joints[-1].positions = tuple(random.uniform(-0.5, 0.5, count))
+            size = tuple(random.uniform(0.1, 0.3, 3))
+            body.soft = structs.replace(BOX, geometry=Box(size), total_mass=random.uniform(0.1, 1.0))
+            body.gravity = pace == 1.0
+    return world
+
+
+@pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")
+@pytest.mark.parametrize("seed", range(9))
+def test_chains_on_ball_and_free_joints_move_as_in_dart(seed: int) -> None:
+    """DART truncates the exponential after its square for rotations of less than 0.001 rad."""
+    scene = exoskel.Scene([random_chain(seed)])
+    one, other = (np.array(core_positions(scene, engine)) for engine in ("mujoco", "dart"))
+    assert np.abs(one - other).max() < 1e-9
 
 
 @pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")
@@ -209,6 +215,24 @@ def test_rollouts_move_soft_bodies(friction: float) -> None:
     one = batch.world(2)
     assert np.array_equal(one.positions, motion.positions)
     assert one.energy == pytest.approx(motion.energy, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", [2, 7, 12])
+@pytest.mark.parametrize("has_limits", [False, True], ids=["", "limits"])
+def test_chains_move_alike_alone_and_in_rollouts(seed: int, has_limits: bool) -> None:
+    world = random_chain(seed)
+    for joint in world.joints() if has_limits else ():
+        joint.limits_enforced = joint.dof_count < 3
+        for dof in joint.dofs:
+            dof.position_limits = (-0.05, 0.05)
+    motion = exoskel.run(world, 60 * world.time_step, every=world.time_step, warn=False)
+    start = np.array([value for joint in world.joints() for value in joint.positions])
+    batch = exoskel.rollout(world, 2, 60, initial={"positions": [0.5 * start, start]}, stride=1, warn=False)
+    assert np.array_equal(batch.positions[1], motion.positions)
+    assert np.array_equal(batch.velocities[1], motion.velocities)
+    with Simulation(world, warn=False) as simulation:
+        simulation.step(60)
+        assert np.array_equal(simulation.positions, motion.positions[-1])
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])

@@ -262,7 +262,8 @@ class LimitGuard:
     """Notices that joints with one degree of freedom per axis pass their limits."""
 
     def __init__(self, impulse_step: ImpulseStep) -> None:
-        self._mj_step = mujoco_import.load().mj_step
+        rotations = impulse_step.rotations
+        self._mj_step = mujoco_import.load().mj_step if rotations is None else rotations.step
         self.impulse_step = impulse_step
         coordinates, limits = impulse_step.compiled.coordinates, impulse_step.enforced_limits
         positions = limits.positions[:, coordinates.qvel]
@@ -272,8 +273,8 @@ class LimitGuard:
         self._dofs, _, _ = _bounded(coordinates.qvel, positions)
         every = np.arange(limits.velocities.shape[1])
         self._qvel, self._slowest, self._fastest = _bounded(every, limits.velocities)
-        self.most_steps = 1 if len(self._qvel) else MOST_STEPS
-        """The number of steps after which it is too late to notice: velocities are checked after every step."""
+        self.most_steps = 1 if len(self._qvel) or rotations is not None else MOST_STEPS
+        """The number of steps at a time: velocities are checked, and rotations are corrected, after every step."""
         self._has_many = bool(len(self._qvel)) or int(impulse_step.compiled.model.nq) > FEW_POSITIONS
         self._watched: tuple[Any, Any] = (None, None)
         """MuJoCo's data that were stepped last, and their numbers of warnings: to find these takes time."""

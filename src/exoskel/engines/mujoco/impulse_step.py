@@ -25,6 +25,7 @@ from exoskel.engines.mujoco.linear_systems import (
     find_brakes,
 )
 from exoskel.engines.mujoco.step_model import CONSTRAINT_MIXING, StepModel
+from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
@@ -123,6 +124,7 @@ class ImpulseStep:
         self.compiled = compiled
         count = int(compiled.model.nv)
         self._step_size = float(compiled.model.opt.timestep)
+        self.rotations = TruncatedRotations.find(compiled)
         self.values = JointValues(*(np.zeros(count) for _ in range(4)))
         self._servo, self._limited = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         unlimited = np.array([[-np.inf], [np.inf]]).repeat(count, axis=1)
@@ -316,6 +318,8 @@ class ImpulseStep:
         if step_model.limits_velocities(data):
             step_model.limit_velocities(data, *self._velocity_bounds(state.positions, slice(None)), self._step_size)
         mujoco.mj_step2(model, data)
+        if self.rotations is not None:
+            self.rotations.correct(data.qpos, data.qvel)
         data.qfrc_applied[:] = applied
         if self._has_locked:
             data.qvel[self._locked] = 0.0  # a rounding error would brake in the next step, too

@@ -34,6 +34,7 @@ from exoskel.engines.mujoco.measurements import (
     loop_reactions,
 )
 from exoskel.engines.mujoco.step_model import StepModel, has_only_limits, needs_impulse_step
+from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld, compile_seconds
 from exoskel.formats.mjcf.model.layout import WorldLayout
@@ -64,7 +65,9 @@ class MujocoWorld(CommandedWorlds):
         self._has_skins = skins
         self._limits, self._has_default_integrator = limits, integrator.lower() == "discrete"
         self._mujoco = mujoco = mujoco_import.load()
-        self._mj_step: Any = mujoco.mj_step
+        self.rotations = TruncatedRotations.find(compiled) if self._has_default_integrator else None
+        """Corrects the rotations of ball and free joints after each step, if they have to be those of DART."""
+        self._mj_step: Any = self.rotations.step if self.rotations else mujoco.mj_step
         self.world = world
         self.model: Any = compiled.model
         self._step_model: StepModel | None = None

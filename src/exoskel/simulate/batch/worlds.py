@@ -17,6 +17,7 @@ from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, LimitGuard,
 from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.step_model import StepModel
+from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.simulate.batch.recorder import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
@@ -60,6 +61,7 @@ class Worlds(CommandedWorlds):
         self._records_energy = energy
         self.engine = engine
         self._guard = engine.limit_guard if self.takes_impulse_steps else None
+        self._rotations = engine.rotations if self.takes_impulse_steps else None
         self._computes_springs = self.impulse_step is not None and self._guard is None
         """Whether springs are not among MuJoCo's forces."""
         self.model: Any = copy.copy(engine.model) if energy else engine.model
@@ -172,7 +174,7 @@ class Worlds(CommandedWorlds):
     @property
     def can_step_unattended(self) -> bool:
         """Whether MuJoCo can make the next steps without new forces from here in between."""
-        if self.impulse_step is not None or self._forces_rotate:
+        if self.impulse_step is not None or self._rotations is not None or self._forces_rotate:
             return False
         return not (self._is_first | self._is_coasting).any()
 
@@ -240,13 +242,31 @@ class Worlds(CommandedWorlds):
             self._advance_within_limits(self._guard, count)
         elif self.impulse_step is not None:
             self._advance_one_by_one(self.impulse_step, count)
+        elif self._rotations is not None:
+            for _ in range(count):
+                self._simulate(1)
+                self._update_alive()
+                self._correct_rotations(self._rotations, self.alive)
         else:
-            try:
-                self.batch.step(self._ids(), nstep=count)
-            except RuntimeError:  # a world raised; the others went on
-                self.alive &= self.batch.status == 0
+            self._simulate(count)
         self._due += count
         self._update_alive()
+
+    def _simulate(self, count: int) -> None:
+        """Make steps of MuJoCo itself."""
+        try:
+            self.batch.step(self._ids(), nstep=count)
+        except RuntimeError:  # a world raised; the others went on
+            self.alive &= self.batch.status == 0
+
+    def _correct_rotations(self, rotations: TruncatedRotations, which: Mask) -> None:
+        """Rotate as DART does in the step that some worlds have made."""
+        if which.all():
+            rotations.correct(self.qpos, self.qvel)
+            return
+        qpos = self.qpos[which]
+        rotations.correct(qpos, self.qvel[which])
+        self.qpos[which] = qpos
 
     def _advance_one_by_one(self, impulse_step: ImpulseStep, count: int) -> None:
         for number in np.flatnonzero(self.alive).tolist():
@@ -280,6 +300,8 @@ class Worlds(CommandedWorlds):
                 self.batch.rollout(steps, record=tuple(found), ids=self._ids(), out=found)
             except RuntimeError:  # a world raised; the others went on
                 self.alive &= self.batch.status == 0
+            if self._rotations is not None:
+                self._correct_rotations(self._rotations, self.alive)
             passes = was_outside | guard.is_outside(found["qpos"], found["qvel"]).any(axis=1)
             for number in np.flatnonzero(running)[passes & self.alive[running]].tolist():
                 for array, values in zip((self.qpos, self.qvel, self._clock, warm_start), before, strict=True):

@@ -159,6 +159,13 @@ class RotationalJoints:
     def __len__(self) -> int:
         return len(self.members)
 
+    @property
+    def zero_quaternions(self) -> Array:
+        """MuJoCo's quaternions where the scene's coordinates are zero, `(n, 4)`."""
+        if self.kind == "free":
+            return np.stack(self._zero_rotation, axis=-1)
+        return np.tile((1.0, 0.0, 0.0, 0.0), (len(self), 1))
+
     @_quiet
     def positions(self, qpos: Array, out: Array) -> None:
         """Convert MuJoCo's positions to the scene's, into `out`."""
