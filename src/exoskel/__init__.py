@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from exoskel.scene.validation import InvalidSceneError, check
     from exoskel.scene.world import Scene, World
     from exoskel.simulate import controllers
-    from exoskel.simulate.animation import animate
     from exoskel.simulate.batch.rollout import rollout
     from exoskel.simulate.batch.trajectory import BatchTrajectory
     from exoskel.simulate.compare import Comparison, compare
@@ -81,7 +80,7 @@ if TYPE_CHECKING:
     from exoskel.source.limits import Limits
     from exoskel.view.export import export, show
     from exoskel.view.plots import plot
-    from exoskel.view.render import render
+    from exoskel.view.render import animate, render
 
 _LAZY = {
     "DartpyWorld": "exoskel.engines.dart.dartpy_world",
@@ -162,7 +161,7 @@ _LAZY = {
     "World": "exoskel.scene.world",
     "controllers": "exoskel.simulate.controllers",
     "gym": "exoskel.gym",
-    "animate": "exoskel.simulate.animation",
+    "animate": "exoskel.view.render",
     "rollout": "exoskel.simulate.batch.rollout",
     "BatchTrajectory": "exoskel.simulate.batch.trajectory",
     "Comparison": "exoskel.simulate.compare",

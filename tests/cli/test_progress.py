@@ -24,8 +24,8 @@ module.{name} = slow
 run()
 """
 CASES = [
-    ("read_flags", "load", ("check", "arm.skel"), "loading arm.skel"),
-    ("read_flags", "load", ("info", "arm.skel"), "loading arm.skel"),
+    ("flags", "load", ("check", "arm.skel"), "loading arm.skel"),
+    ("flags", "load", ("info", "arm.skel"), "loading arm.skel"),
     ("diff", "diff_scenes", ("diff", "arm.skel", "arm.skel"), "comparing"),
     ("fmt", "format_file", ("fmt", "arm.skel"), "formatting arm.skel"),
     ("info", "summarize", ("info", "arm.skel"), "measuring"),
@@ -74,7 +74,7 @@ def test_quick_work_shows_nothing(folder: Path, arguments: tuple[str, ...]) -> N
 
 
 def test_nothing_is_shown_in_a_pipe(folder: Path) -> None:
-    command = slow_command("read_flags", "load", ("check", "arm.skel"), 2.5)
+    command = slow_command("flags", "load", ("check", "arm.skel"), 2.5)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert (done.stderr, "loading" in done.stdout) == ("", False)
 

@@ -11,9 +11,9 @@ import exoskel
 from exoskel import Box, Pose, Scene, World
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.gltf.write import Motion, write
-from exoskel.simulate.animation import animate
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import euler_matrix, pose7, transform
+from exoskel.view.render import animate
 from tests.gltf.reader import Glb, rotation
 from tests.support.places import SAMPLES
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.formats.usd.reader import prim_index, stage
+from exoskel.formats.usd.reader import prims, stage
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere, TriMesh
 
@@ -663,9 +663,9 @@ def test_placements_without_rotation_are_split_as_all_others(monkeypatch: pytest
         matrix = np.eye(4)
         matrix[:3, :3] = np.diag(10.0 ** rng.uniform(-30, 30, 3))
         matrix[:3, 3] = rng.normal(size=3)
-        quick = prim_index.placement(matrix)
+        quick = prims.placement(matrix)
         with monkeypatch.context() as patch:
-            patch.setattr(prim_index, "_SMALL", np.inf)
-            general = prim_index.placement(matrix)
+            patch.setattr(prims, "_SMALL", np.inf)
+            general = prims.placement(matrix)
         assert (quick.rigid == general.rigid).all() and (quick.stretch == general.stretch).all()
         assert not quick.is_sheared

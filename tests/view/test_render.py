@@ -18,10 +18,9 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.source.atomic_write import WriteError
 from exoskel.view.camera import look_at
 from exoskel.view.rasterizer import TooManyPixelsError, rasterize
-from exoskel.view.render import render
+from exoskel.view.render import render, write_video
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.software_renderer import SoftwareRenderer
-from exoskel.view.video import write_video
 from tests.support.findings import load_text
 from tests.support.places import sample_files, xode_sample_files
 from tests.view.documents import BLUE, GREEN, RED, falling, pinned, world

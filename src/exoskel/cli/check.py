@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from exoskel.cli import terminal
 from exoskel.cli.checked_file import CheckedFile, CheckRequest, Selection, check_file, check_files, process_count
+from exoskel.cli.flags import ReadFlags, read_bytes, read_scene
 from exoskel.cli.parameters import Argument, positive
-from exoskel.cli.read_flags import ReadFlags, read_bytes, read_scene
 from exoskel.cli.settings import OutputFormat, ProjectSettings, find_files, find_settings, parse_codes
 from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, SourceError, printable

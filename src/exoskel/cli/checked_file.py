@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from exoskel.cli.read_flags import ReadFlags, read_bytes, read_scene
+from exoskel.cli.flags import ReadFlags, read_bytes, read_scene
 from exoskel.cli.terminal import STDIN, hide_progress
 from exoskel.diagnostics import (
     Diagnostic,

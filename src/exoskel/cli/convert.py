@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import structs
 
 from exoskel.cli import terminal
+from exoskel.cli.flags import ReadFlags, read_scene
 from exoskel.cli.parameters import Argument
-from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.conversion.driver import ExtremeNumberError
 from exoskel.conversion.driver import convert as convert_scene

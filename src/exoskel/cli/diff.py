@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Annotated
 
 from exoskel.cli import terminal
+from exoskel.cli.flags import ReadFlags, read_scene
 from exoskel.cli.parameters import Argument, not_negative
-from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN, StyledText
 from exoskel.conversion.comparison import TOLERANCE
 from exoskel.conversion.diff import DiffEntry

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from exoskel.cli import terminal
 from exoskel.cli.file_changes import EditedOutput, save_edits
+from exoskel.cli.flags import ReadFlags, read_scene
 from exoskel.cli.parameters import Argument
-from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.diagnostics import ExoskelError, did_you_mean, printable
 from exoskel.scene.editing import matches_path
 from exoskel.scene.item import Item, qualified_name

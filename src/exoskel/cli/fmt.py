@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from exoskel.cli import terminal
 from exoskel.cli.file_changes import replace_file, show_diff
+from exoskel.cli.flags import ReadFlags, read_bytes, read_stdin
 from exoskel.cli.parameters import Argument
-from exoskel.cli.read_flags import ReadFlags, read_bytes, read_stdin
 from exoskel.cli.settings import find_files, find_settings
 from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, Severity, SourceError, printable, sort_by_position

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from exoskel.cli import terminal
+from exoskel.cli.flags import ReadFlags, read_scene
 from exoskel.cli.parameters import Argument
-from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.formats import registry
 from exoskel.scene.body import Body

@@ -10,18 +10,19 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exoskel.cli import terminal
-from exoskel.cli.parameters import Argument, between, not_negative, positive
-from exoskel.cli.read_flags import ReadFlags, read_scene
-from exoskel.cli.simulation_flags import (
+from exoskel.cli.flags import (
     Friction,
     Gravity,
     LimitMode,
+    ReadFlags,
     TimeStep,
     WorldName,
     prepare_world,
     print_warnings,
+    read_scene,
     select_world,
 )
+from exoskel.cli.parameters import Argument, between, not_negative, positive
 from exoskel.cli.terminal import catch_stop_signals
 from exoskel.diagnostics import ExoskelError, has_errors, pluralize, printable
 from exoskel.engines.preflight import NotRunnableError, preflight

@@ -9,20 +9,22 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from exoskel.cli import terminal
-from exoskel.cli.parameters import Argument, positive
-from exoskel.cli.read_flags import ReadFlags, read_motion, read_scene
-from exoskel.cli.simulation_flags import (
+from exoskel.cli.flags import (
     Duration,
     EngineName,
     Friction,
     Gravity,
     LimitMode,
+    ReadFlags,
     TimeStep,
     WorldName,
     prepare_world,
     print_warnings,
+    read_motion,
+    read_scene,
     select_world,
 )
+from exoskel.cli.parameters import Argument, positive
 from exoskel.cli.terminal import catch_stop_signals
 from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.engines.preflight import preflight
@@ -130,7 +132,7 @@ def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None
 
         check_plot_file(plot)
     if video is not None:
-        from exoskel.view.video import VIDEO_EXTENSIONS, check_image_file
+        from exoskel.view.render import VIDEO_EXTENSIONS, check_image_file
 
         check_image_file(video, VIDEO_EXTENSIONS)
 
@@ -154,7 +156,7 @@ def replay_file(scene: Scene) -> str:
 
 def _save(scene: Scene, trajectory: Trajectory, out: str | None, plot: str | None) -> None:
     if out is not None and PurePath(out).suffix.lower() == ANIMATION:
-        from exoskel.simulate.animation import animate
+        from exoskel.view.render import animate
 
         animate(scene, trajectory, out, rate=FRAMES)
     elif out is not None:

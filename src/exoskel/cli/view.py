@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from exoskel.cli import terminal
+from exoskel.cli.flags import EngineName, ReadFlags, WorldName, read_motion, read_scene, select_world
 from exoskel.cli.parameters import Argument, between, not_negative
-from exoskel.cli.read_flags import ReadFlags, read_motion, read_scene
-from exoskel.cli.simulation_flags import EngineName, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.world import Scene
-from exoskel.view.video import RATES
+from exoskel.view.render import RATES
 
 if TYPE_CHECKING:
     from exoskel.simulate.trajectory import Trajectory
@@ -158,8 +157,8 @@ def render(
 
     Exit code 0: rendered. 2: it could not run.
     """
+    from exoskel.view.render import check_image_file
     from exoskel.view.render import render as draw
-    from exoskel.view.video import check_image_file
 
     check_image_file(out)
     pixels = parse_size(size)

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.collision_filter import SelfCollision
 from exoskel.formats.sdf.context import WORLD, NamedFrame, Scope, SdfContext, StatedPose, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
 from exoskel.formats.sdf.links import DisplacedShape, read_link
@@ -17,8 +16,38 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
+from exoskel.scene.world import World
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array, array, identity, inverse
+
+_SELF_COLLIDE = "self_collide"
+
+
+class SelfCollision:
+    """What the links of some models state about collisions with each other.  A scene has one value for a world."""
+
+    def __init__(self) -> None:
+        self._links: list[bool] = []
+        self._nodes: list[tuple[SdfContext, int]] = []
+
+    def add_model(self, source: SdfContext, node: Node) -> None:
+        """Add what a model and its links state."""
+        links = node.nodes("link")
+        whole = node.fields.get(_SELF_COLLIDE, False)
+        self._nodes += [(source, one.number) for one in (node, *links) if _SELF_COLLIDE in one.fields]
+        self._links += [link.fields.get(_SELF_COLLIDE, whole) for link in links]
+
+    def add(self, other: SelfCollision, bodies: int) -> None:
+        """Add what another model states; that of a single body has no effect."""
+        self._links += other._links if bodies > 1 else []
+        self._nodes += other._nodes
+
+    def apply(self, world: World) -> None:
+        """Set the value of the world, and report models that differ."""
+        world.self_collision = any(self._links)
+        if world.self_collision and not all(self._links):
+            for source, number in self._nodes[:1]:
+                source.report("SD033", number, _SELF_COLLIDE)
 
 
 class JointTree:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
-from exoskel.formats.sdf.collision_filter import SelfCollision
 from exoskel.formats.sdf.context import (
     NEWEST,
     OLDEST,
@@ -21,7 +20,14 @@ from exoskel.formats.sdf.context import (
     parse_version,
     version_text,
 )
-from exoskel.formats.sdf.models import ModelPlacement, SdfModelReader, inner_transform, placement_of, unique_in_scope
+from exoskel.formats.sdf.models import (
+    ModelPlacement,
+    SdfModelReader,
+    SelfCollision,
+    inner_transform,
+    placement_of,
+    unique_in_scope,
+)
 from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, SELF_COLLISION, WORLD_ELEMENT
 from exoskel.scene.item import Names
 from exoskel.scene.model import Model

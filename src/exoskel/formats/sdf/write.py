@@ -10,18 +10,19 @@ world is not written.  Values that SDF does not support are recorded in `output.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from math import isfinite
 
 from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.sdf.codes import CATALOGUE
-from exoskel.formats.sdf.collision_filter import add_self_collision, read_collision_rules, record_filter_losses
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, soft_shape
 from exoskel.formats.sdf.values import JOINT_KINDS, UNBOUNDED
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body
+from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import DOF_STATES, DOF_VALUES, STOPS, UNLIMITED, Dof, Drive, Interval, Joint, Mimic
@@ -33,6 +34,7 @@ from exoskel.scene.pose import Pose, Vector, pose_matrices, poses_from_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext, loss, with_owners
 from exoskel.spatial import inverse
@@ -40,6 +42,7 @@ from exoskel.spatial import inverse
 MIN_MASS = 1e-12
 """The mass of a moving link without mass, kg: otherwise readers assume 1 kg or reject the file."""
 _FREE = frozenset({"free", "amotor"})
+_SELF_COLLIDE = "self_collide"
 _WORLD_FIELDS = ("name", "gravity", "time_step", "erp", "cfm", "collision_detector")
 
 
@@ -80,7 +83,8 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
     element = Markup("world", {"name": name}, item=world)
     element.children.append(_physics(world))
     element.add("gravity", format_numbers(world.gravity))
-    record_filter_losses(world, output)
+    if world.collision_exempt_groups:
+        output.add_loss(world, CATALOGUE["SD201"], "collision_exempt_groups")
     names = Names()
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are derived from shapes
     for model in world.models:
@@ -115,7 +119,8 @@ def _model(model: Model, rows: Sequence[Sequence[float]], world: World, output: 
     add_pose(element, model.pose)
     if model.static:
         element.add("static", "true")
-    add_self_collision(element, world)
+    if world.self_collision:
+        element.add(_SELF_COLLIDE, "true")
     taken = Names()
     names = {id(body): _unique(body.name, "link", taken) for body in model.bodies}
     places = _places(model)
@@ -375,6 +380,28 @@ def lower_joints(world: World) -> LoweredWorld | None:
     return joint_passes.lower_joints(world) if joint_passes.joints_to_lower(world) else None
 
 
+def _read_collision_rules(scene: Scene, world: World) -> CollisionRules:
+    """The collision rules of a document that Exoskel wrote, for certificates: a scene has no self-collision per model.
+
+    Such a document has no nested models.
+    """
+    document = scene.documents[0]
+    assert isinstance(document, Document)
+    models = sorted(world.models, key=lambda model: model.node)
+    places = [model.node for model in models]
+    tag = f"<{_SELF_COLLIDE}>".encode()
+    starts = document.scan.starts.tolist()
+    stated = [node for node, start in enumerate(starts) if document.text.startswith(tag, start)]
+    enabled = [node for node in stated if document.value_text(node).strip() in ("true", "1")]
+    ends = document.outline.ends
+    found: set[int] = set()
+    for node in enabled:
+        place = bisect_right(places, node) - 1
+        if place >= 0 and node < ends[places[place]]:  # otherwise a model of another world
+            found.add(id(models[place]))
+    return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)
+
+
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
@@ -402,5 +429,5 @@ CAPABILITIES = WriterCapabilities(
     mesh_extensions=frozenset({".stl", ".dae", ".obj", ".glb"}),
     resolves_model_uris=True,
     lower_joints=lower_joints,
-    collision_rules=read_collision_rules,
+    collision_rules=_read_collision_rules,
 )

@@ -9,8 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import combinations, islice, product
 from typing import Any
 
-from exoskel.formats.usd.reader.layout import ModelSource
-from exoskel.formats.usd.reader.prim_index import PrimIndex, is_in, targets, value_of
+from exoskel.formats.usd.reader.prims import ModelSource, PrimIndex, is_in, targets, value_of
 from exoskel.formats.usd.reader.shape_prims import ReportProblem
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath

@@ -20,7 +20,7 @@ from exoskel.formats.usd.joint_axes import fits
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
-from exoskel.formats.usd.reader.prim_index import apis, custom_data, name_of, values
+from exoskel.formats.usd.reader.prims import apis, custom_data, name_of, values
 from exoskel.formats.usd.tree import BINARY, SIGNATURE, TEXT, open_layer, to_bytes, unpack
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.scene.body import Body

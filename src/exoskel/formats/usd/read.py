@@ -24,8 +24,15 @@ from exoskel.formats.usd.mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
-from exoskel.formats.usd.reader.layout import BodySource, ModelSource, WorldSource, is_own_file, layout, own_layout
-from exoskel.formats.usd.reader.prim_index import PrimIndex
+from exoskel.formats.usd.reader.prims import (
+    BodySource,
+    ModelSource,
+    PrimIndex,
+    WorldSource,
+    is_own_file,
+    layout,
+    own_layout,
+)
 from exoskel.formats.usd.reader.shape_prims import ShapePrimReader, read_inertia
 from exoskel.formats.usd.reader.stage import (
     ROOT,

@@ -10,7 +10,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
 from exoskel.formats.usd.mapping import SKIN
-from exoskel.formats.usd.reader.prim_index import Values, apis, custom_data, name_of, target, targets, values
+from exoskel.formats.usd.reader.prims import Values, apis, custom_data, name_of, target, targets, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia

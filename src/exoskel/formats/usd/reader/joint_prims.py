@@ -14,8 +14,7 @@ from exoskel import spatial
 from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS, plan
 from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
 from exoskel.formats.usd.reader.joints import GENERIC, JointSource, free_axes
-from exoskel.formats.usd.reader.layout import ModelSource
-from exoskel.formats.usd.reader.prim_index import PrimIndex, Values
+from exoskel.formats.usd.reader.prims import ModelSource, PrimIndex, Values
 from exoskel.formats.usd.reader.shape_prims import ReportProblem
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.scene.joint import Drive, Joint, erp_cfm_from_spring

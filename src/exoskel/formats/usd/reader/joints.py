@@ -13,7 +13,7 @@ from exoskel import spatial
 from exoskel.formats.usd.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
-from exoskel.formats.usd.reader.prim_index import Values, custom_data, name_of, target, values
+from exoskel.formats.usd.reader.prims import Values, custom_data, name_of, target, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.joint import Joint, JointKind, Mimic

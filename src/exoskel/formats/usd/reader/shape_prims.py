@@ -12,8 +12,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import repeats
 from exoskel.formats.usd.mapping import SKIN
-from exoskel.formats.usd.reader.layout import BodySource
-from exoskel.formats.usd.reader.prim_index import COLLIDER, PrimIndex, PrimPlacement, placement
+from exoskel.formats.usd.reader.prims import COLLIDER, BodySource, PrimIndex, PrimPlacement, placement
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, solid
