@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import re
 import webbrowser
 from collections.abc import Sequence
-from math import degrees
+from math import degrees, tan
 from pathlib import Path
 
 from exoskel.diagnostics import ExoskelError
@@ -15,8 +16,9 @@ from exoskel.formats.load import source_files
 from exoskel.scene.world import Scene, SceneLike, as_scene, as_world
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.atomic_write import check_writable, write_atomically
+from exoskel.spatial import Array
 from exoskel.view.browser_scene import BrowserScene, set_initial_camera
-from exoskel.view.camera import FIELD_OF_VIEW, look_at
+from exoskel.view.camera import FIELD_OF_VIEW, FILL, look_at
 from exoskel.view.html_text import safe
 from exoskel.view.page import DEFAULT_PORT, Page
 from exoskel.view.render import poses_to_draw
@@ -32,18 +34,38 @@ _PAUSE = 1.0
 
 _PAGE_SCRIPT = """<script>
 const adapt = () => {
-  const page = window.__viserMutable, camera = page?.camera, scene = page?.scene;
-  const isReady = camera && scene && page.cameraControl && Math.abs(camera.fov - FIELD_OF_VIEW) < 0.1;
+  const page = window.__viserMutable, camera = page?.camera, scene = page?.scene, controls = page?.cameraControl;
+  const isReady = camera && scene && controls && Math.abs(camera.fov - FIELD_OF_VIEW) < 0.1;
   if (!isReady) return setTimeout(adapt, 20);
   scene.onBeforeRender = () => {
     scene.environment = null;
     scene.traverse((one) => { if (one.isDirectionalLight && [1, 0.4].includes(one.intensity)) one.visible = false; });
   };
-  if (camera.aspect < 1) page.cameraControl.dollyTo(page.cameraControl.distance / camera.aspect, false);
+  const corners = CORNERS, slope = SLOPE;
+  const position = controls.getPosition(camera.position.clone()), target = controls.getTarget(camera.position.clone());
+  camera.updateMatrixWorld();
+  const axes = [0, 1, 2].map((i) => camera.position.clone().setFromMatrixColumn(camera.matrixWorld, i));
+  let hasMoved = false, before = 1;
+  for (const kind of ["controlstart", "control"]) controls.addEventListener(kind, () => (hasMoved = true));
+  const reach = (axis, slope, sign) => Math.max(...corners.map((one) => sign * one[axis] + slope * one[2]));
+  const frame = () => {
+    const shape = Math.min(1, camera.aspect);
+    if (hasMoved || shape === before) return;
+    before = shape;
+    const [x, y] = [slope * shape, slope].map((one, axis) => [one, reach(axis, one, 1), reach(axis, one, -1)]);
+    const sideways = [x, y].map(([, ahead, behind]) => (ahead - behind) / 2);
+    const back = Math.max(...[x, y].map(([one, ahead, behind]) => (ahead + behind) / (2 * one)));
+    const move = axes[0].clone().multiplyScalar(sideways[0]).addScaledVector(axes[1], sideways[1]);
+    const [eye, middle] = [position, target].map((one) => one.clone().add(move));
+    controls.setLookAt(...eye.addScaledVector(axes[2], back).toArray(), ...middle.toArray(), false);
+  };
+  frame();
+  new ResizeObserver(() => requestAnimationFrame(frame)).observe(page.canvas);
 };
 adapt();
 </script>"""
-"""Hides viser's own lights, which it restores for a moment when a recording repeats, and adapts to narrow windows."""
+"""Hides viser's own lights, which it restores for a moment when a recording repeats, and frames the scene in narrow
+windows as `look_at` does, until the user moves the camera.  Corners are relative to the camera: right, up, back."""
 
 
 def check_page(path: str | os.PathLike[str]) -> None:
@@ -75,20 +97,33 @@ def html_page(scene: SceneLike, *, motion: Trajectory | None = None, dark: bool 
         render_scene.include_motion(motion)
     page = Page(0, dark=dark)
     try:
-        html = _record_page(page, render_scene, poses, dark)
+        page.server.scene.set_up_direction(render_scene.up)
+        browser_scene = BrowserScene(page.server, render_scene, dark=dark)
+        camera = browser_scene.placement.camera_on_page(look_at(render_scene.corners(), render_scene.up))
+        set_initial_camera(page.server, camera)
+        html = _record_motion(browser_scene, poses, dark)
     finally:
         page.close()
-    head = f"<title>{safe(world.name)}</title>" + _PAGE_SCRIPT.replace("FIELD_OF_VIEW", f"{degrees(FIELD_OF_VIEW):g}")
+    corners = camera.coordinates(browser_scene.placement.on_page(render_scene.corners())) * [1.0, 1.0, -1.0]
+    head = f"<title>{safe(world.name)}</title>" + _script(corners)
     return re.sub(r"<title>.*?</title>", lambda _: head, html, count=1)
 
 
-def _record_page(page: Page, render_scene: RenderScene, poses: Sequence[PoseRows], dark: bool) -> str:
-    server = page.server
-    server.scene.set_up_direction(render_scene.up)
-    browser_scene = BrowserScene(server, render_scene, dark=dark)
-    first = look_at(render_scene.corners(), render_scene.up)
-    set_initial_camera(server, browser_scene.placement.camera_on_page(first))
-    recorder = server.get_scene_serializer()
+def _script(corners: Array) -> str:
+    values = {
+        "FIELD_OF_VIEW": f"{degrees(FIELD_OF_VIEW):g}",
+        "CORNERS": json.dumps(corners.round(6).tolist()),
+        "SLOPE": f"{FILL * tan(FIELD_OF_VIEW / 2):g}",
+    }
+    text = _PAGE_SCRIPT
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
+
+
+def _record_motion(browser_scene: BrowserScene, poses: Sequence[PoseRows], dark: bool) -> str:
+    """The HTML of a scene and its motion, which repeats."""
+    recorder = browser_scene.server.get_scene_serializer()
     for pose in poses if len(poses) > 1 else ():
         browser_scene.show(pose)
         recorder.insert_sleep(1.0 / RATE)

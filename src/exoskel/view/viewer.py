@@ -20,9 +20,10 @@ from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.view import html_text
-from exoskel.view.browser_scene import CONTACTS, BrowserScene, client_camera, set_client_camera, set_initial_camera
+from exoskel.view.browser_scene import CONTACTS, BrowserScene, client_camera, set_client_camera
 from exoskel.view.camera import Camera, look_at
 from exoskel.view.comparison import GhostScene
+from exoskel.view.framing import Framing
 from exoskel.view.live_plot import PLOT_PANEL, LivePlot, Quantity
 from exoskel.view.live_reload import (
     INTERVAL,
@@ -99,6 +100,7 @@ class Viewer:
             "panels": self._set_visible_panels,
         }
         self.page_script = PageScript(self.page.server, self._receive)
+        self.framing = Framing(self.page.server, self._page_camera, self.submit)
         self.pull = PullTool(self.page.server)
         self.last_version = LastVersion(self.page.server)
         self.measurement = Measurement(self.page.server, lambda *ray: self.submit(lambda: self._measure(*ray)))
@@ -115,7 +117,6 @@ class Viewer:
         self._add_scene()
         self._watch = FileWatch(self._files() if watch else ())
         self._update_file_errors()
-        self.page.server.on_client_connect(self._adapt_camera)
         self.page.collapse_panel_if_narrow()
 
     # --- scenes ---------------------------------------------------------------------------------------
@@ -138,8 +139,9 @@ class Viewer:
         self.render_scene = RenderScene(self.world)
         if self._recorded is not None:
             self.render_scene.include_motion(self._recorded)
+        before = self.placement
         self._update_placement()
-        self._set_initial_view()
+        self.framing.begin(has_moved=self.placement != before)
         if self.render_scene.up != self._up:  # setting it again would reset every client's camera
             self._up = self.render_scene.up
             server.scene.set_up_direction(self._up)
@@ -174,15 +176,13 @@ class Viewer:
         for client in self.page.server.get_clients().values():
             set_client_camera(client, self.placement.camera_on_page(client_camera(client, before)))
 
-    def _set_initial_view(self) -> None:
-        """Set the camera of clients that connect later so that everything is in view."""
-        set_initial_camera(self.page.server, self.placement.camera_on_page(self._camera()))
-
-    def _camera(self, preset: str = "default", aspect: float = 1.0) -> Camera:
+    def _page_camera(self, preset: str, aspect: float) -> Camera:
+        """A camera on the page that shows everything in a window with this aspect ratio."""
         corners = self.render_scene.corners()
         if self.ghost is not None:
             corners = np.concatenate([corners, self.ghost.corners(self.render_scene)])
-        return look_at(corners, self.render_scene.up, preset=preset, aspect=aspect)
+        camera = look_at(corners, self.render_scene.up, preset=preset, aspect=aspect, both_sides=aspect < 1.0)
+        return self.placement.camera_on_page(camera)
 
     def _add_ghost(self, name: str, load: Loader | None) -> None:
         self._comparison_loader = load
@@ -208,7 +208,7 @@ class Viewer:
         """Move the ghost and show both scenes to all clients."""
         if self.ghost is not None:
             self.ghost.place()
-            self._set_initial_view()
+            self.framing.begin(has_moved=False)
             self.set_view("default")
 
     def _files(self) -> list[str]:
@@ -383,11 +383,6 @@ class Viewer:
             self.ghost.show_numbers(player.poses)
         self.plot.show(self.selection, player)
 
-    def _adapt_camera(self, client: Any) -> None:
-        """Move the camera of a new client further away if its window is tall."""
-        if client.camera.aspect < 1.0:
-            set_client_camera(client, self.placement.camera_on_page(self._camera(aspect=client.camera.aspect)))
-
     # --- actions of the panel -------------------------------------------------------------------------
 
     def toggle(self) -> None:
@@ -459,9 +454,7 @@ class Viewer:
         """Apply a camera preset to one client, or to all."""
         self._camera_number = -1
         self.panel.show_camera(-1)
-        for number, one in self.page.server.get_clients().items():
-            if client in (None, number):
-                set_client_camera(one, self.placement.camera_on_page(self._camera(preset, one.camera.aspect)))
+        self.framing.frame(preset, client)
 
     @property
     def selected(self) -> int:
