@@ -12,7 +12,7 @@ from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
 from exoskel.view.camera import PRESETS, corners_of, frame_of, look_at
-from exoskel.view.scene_placement import preset_along
+from exoskel.view.scene_placement import placement_for, preset_along
 
 sizes = st.floats(0.1, 100.0)
 places = st.floats(-1e3, 1e3)
@@ -83,3 +83,13 @@ def test_an_empty_scene_has_a_camera() -> None:
 )  # fmt: skip
 def test_an_axis_of_the_world_has_a_preset(axis: str, up: Vector, preset: str) -> None:
     assert preset_along(axis, up) == preset
+
+
+@pytest.mark.parametrize("size", [0.4, 0.6, 2.0, 2.9, 3.1, 5.9, 100.0])
+def test_a_scene_in_a_narrow_window_is_within_the_reach_of_shadows(size: float) -> None:
+    """On the page, shadows end 20 m from the camera, which is far away in a narrow window."""
+    corners = corners_of(np.zeros(3), np.full(3, size / np.sqrt(3.0)))
+    placement = placement_for(corners)
+    camera = placement.camera_on_page(look_at(corners, (0.0, 0.0, 1.0), aspect=0.43, both_sides=True))
+    around = placement.scale * size  # shadows fall beside the bodies
+    assert camera.coordinates(placement.on_page(corners))[:, 2].max() + around < 20.0

@@ -237,7 +237,7 @@ def test_both_scenes_are_in_view_overlaid_and_side_by_side(opened: Open) -> None
     assert_in_view(one.viewer, one.viewer.page.server.initial_camera)
     one.viewer.ghost._beside.value = True
     one.tick()
-    assert np.abs(one.viewer.ghost._frame.position).max() > 1.0
+    assert np.abs(one.viewer.ghost._frame.position).max() / one.viewer.placement.scale > 1.0
     for eye, aspect in ((one.viewer.page.server.initial_camera, 1.0), (client.camera, 1.4)):
         assert_in_view(one.viewer, eye, aspect)
 

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterable
 
-from exoskel.diagnostics import Diagnostic, ExoskelError, Severity
+from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
 from exoskel.scene.shape import Mesh
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
@@ -68,6 +68,13 @@ def _stamp(path: str) -> Stamp | None:
     if not stat.S_ISREG(status.st_mode):  # a pipe in place of the file: reading it could wait forever
         return None
     return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def scene_title(scene: Scene, world: World) -> str:
+    """The name of the file of a scene, or the name of its world if it was not read from a file."""
+    documents = (one for one in scene.documents if isinstance(one, Document))
+    paths = (one.location.path for one in documents)
+    return printable(next((os.path.basename(path) for path in paths if path), world.name)) or "exoskel"
 
 
 def watched_files(scene: Scene) -> list[str]:

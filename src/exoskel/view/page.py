@@ -330,9 +330,12 @@ FOLLOW_FRAME = "/exoskel/follow"
 
 
 class PageScript:
-    """Runs the script on every page that connects, and calls `received` with the actions that pages send."""
+    """Runs the script on every page that connects, and calls `received` with the actions that pages send.
 
-    def __init__(self, server: ViserServer, received: Received) -> None:
+    `title` is shown in the tab of the browser.
+    """
+
+    def __init__(self, server: ViserServer, received: Received, title: str = "exoskel") -> None:
         from viser import _messages
 
         self._received = received
@@ -345,6 +348,7 @@ class PageScript:
         channel.on_update(updated)
         source = files("exoskel.view").joinpath("page_script.js").read_text(encoding="utf-8")
         source = source.replace("CHANNEL", json.dumps(channel._impl.uuid), 1)
+        source = source.replace("TITLE", json.dumps(title if title == "exoskel" else f"{title} – exoskel"), 1)
         # viser sends it to the pages that connect later, too.
         server._websock_server.queue_message(_messages.RunJavascriptMessage(source))
 

@@ -1,6 +1,7 @@
 // What the page does beside viser's own client: see page_script.py.  Runs again after each reconnection.
 const own = (window.exoskel ??= {});
 own.channel = CHANNEL;
+document.title = TITLE;
 own.report?.();
 if (own.send) return;
 

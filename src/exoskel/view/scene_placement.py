@@ -20,7 +20,7 @@ from exoskel.view.camera import PRESETS, Camera, frame_of, size_of
 from exoskel.view.render_scene import RenderScene, grid_cell
 from exoskel.view.skins import PoseRows
 
-_MIN_SIZE, _NORMAL_SIZE, _MAX_SIZE = 0.5, 4.0, 6.0
+_MIN_SIZE, _NORMAL_SIZE, _MAX_SIZE = 0.5, 2.0, 3.0
 """A scene smaller than the first or larger than the last, m, is scaled to the middle one."""
 _MAX_OFFSET, _MAX_OFFSET_IN_SIZES = 8.0, 6.0
 """How far the centre of a scene may be from the page's origin, in m on the page, and in sizes of the scene."""

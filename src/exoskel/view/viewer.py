@@ -31,6 +31,7 @@ from exoskel.view.live_reload import (
     FileWatch,
     is_regression,
     scene_errors,
+    scene_title,
     watched_files,
 )
 from exoskel.view.page import DEFAULT_PORT, FOLLOW_FRAME, LOOPBACK, Page, PageScript
@@ -77,7 +78,8 @@ class Viewer:
         self._load, self._world_name, self._recorded = load, world, recorded
         self.scene = load()
         self.world = self._world_of(self.scene)
-        self.page = Page(port, title="exoskel", dark=dark, host=host, with_token=with_token)
+        title = scene_title(self.scene, self.world)
+        self.page = Page(port, title=title, dark=dark, host=host, with_token=with_token)
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -99,7 +101,7 @@ class Viewer:
             "csv": self._save_csv,
             "panels": self._set_visible_panels,
         }
-        self.page_script = PageScript(self.page.server, self._receive)
+        self.page_script = PageScript(self.page.server, self._receive, title)
         self.framing = Framing(self.page.server, self._page_camera, self.submit)
         self.pull = PullTool(self.page.server)
         self.last_version = LastVersion(self.page.server)
