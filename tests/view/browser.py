@@ -39,6 +39,19 @@ const all = [...document.querySelectorAll("canvas")];
 all.sort((a, b) => b.width * b.height - a.width * a.height);
 const canvas = all[0];
 """
+# Holds back the events of a click that do not hit an element.
+_GUARD = """
+const element = arguments[0], kinds = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+let is_hit = false;
+const check = event => {
+  if (!element.contains(event.target)) { event.stopImmediatePropagation(); event.preventDefault(); }
+  else if (event.type === "click") end();
+  is_hit ||= event.type === "click" && element.contains(event.target);
+};
+const end = () => { for (const kind of kinds) window.removeEventListener(kind, check, true); return is_hit; };
+for (const kind of kinds) window.addEventListener(kind, check, true);
+window.exoskelGuard = {end};
+"""
 Pixels = NDArray[np.uint8]
 
 
@@ -129,8 +142,6 @@ class Browser:
 
     def press(self, label: str) -> None:
         """Click the button or tab with this label."""
-        from selenium.webdriver.common.action_chains import ActionChains
-
         found = self.wait(
             lambda: self.script(
                 "return [...document.querySelectorAll('button, label, [role=tab]')]"
@@ -138,7 +149,22 @@ class Browser:
                 label,
             )
         )
-        ActionChains(self.driver).move_to_element(found).click().perform()
+        self.click(found)
+
+    def click(self, element: Any) -> None:
+        """Click an element until it has received a click.
+
+        On a busy machine the page may move the element between the look at its place and the click.  A click that would
+        hit something else is held back and repeated.
+        """
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        def is_clicked() -> bool:
+            self.script(_GUARD, element)
+            ActionChains(self.driver).move_to_element(element).click().perform()
+            return bool(self.script("return window.exoskelGuard.end()"))
+
+        self.wait(is_clicked)
 
     def click_canvas(self, x: int, y: int) -> None:
         """Click the scene at a pixel, from the top left of the window."""

@@ -92,8 +92,7 @@ def expand_panel(browser: Browser) -> None:
     """
     browser.wait(lambda: browser.script("return !!window.exoskelPanel"))
     browser.wait(lambda: not browser.script(find)[0] and browser.script(find)[1])
-    time.sleep(0.5)
-    browser.script(find)[1].click()
+    browser.click(browser.script(find)[1])
     browser.wait(lambda: browser.script(find)[0])
 
 

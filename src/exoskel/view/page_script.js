@@ -247,7 +247,7 @@ const VIDEOS = ["video/mp4;codecs=avc1.42E01E", "video/webm;codecs=vp9", "video/
 let recording = null;
 function toggleRecording() {
   if (recording) {
-    recording.stop();
+    recording.finish();
     return;
   }
   const canvas = document.createElement("canvas");
@@ -256,13 +256,22 @@ function toggleRecording() {
   const mimeType = VIDEOS.find((one) => MediaRecorder.isTypeSupported(one));
   recording = new MediaRecorder(canvas.captureStream(30), { mimeType, videoBitsPerSecond: 8e6 });
   const began = performance.now();
-  recording.ondataavailable = (event) => parts.push(event.data);
+  // A slow machine has encoded nothing yet if it is stopped at once: the video ends with its first picture then.
+  let isFinished = false;
+  recording.finish = () => {
+    isFinished = true;
+    if (parts.length && recording.state === "recording") recording.stop();
+  };
+  recording.ondataavailable = (event) => {
+    if (event.data.size) parts.push(event.data);
+    if (isFinished) recording?.finish();
+  };
   recording.onstop = () => {
     recording = null;
     showRecording();
     save(new Blob(parts, { type: mimeType }), `exoskel-${stamp()}.${mimeType.includes("mp4") ? "mp4" : "webm"}`);
   };
-  recording.start();
+  recording.start(200);
   (function draw() {
     if (!recording) return;
     drawPage(canvas);
