@@ -47,12 +47,14 @@ _FIELDS_WITH_FORMS = ("pose", "axes", "inertia", "soft")
 class EmbeddedField(Struct, frozen=True):
     """A field, or with no field a whole item, that the format cannot express.
 
-    `error` is how far the native value is off, infinite where it is a different one altogether.
+    `error` is how far the native value is off, infinite where it is a different one altogether.  `text` is what whole
+    items are embedded as.
     """
 
     item: Item
     field: str = ""
     error: float = inf
+    text: str = ""
 
 
 class WrittenItems:
@@ -161,7 +163,11 @@ class EmbeddedWriter:
             if id(item) in counterparts and not (isinstance(item, Model) and id(item) not in elements)
         ]
         order = {id(item): number for number, (item, _) in enumerate(pairs)}
-        found = [d for d in differences(pairs) if d.error > TOLERANCE or self._must_be_exact(d)]
+        found = [
+            d
+            for d in differences(pairs)
+            if (d.error > TOLERANCE or self._must_be_exact(d)) and not self._is_same_body(d)
+        ]
         for difference in sorted(found, key=lambda d: order[id(d.one)]):
             item, field = difference.one, difference.field
             native = fingerprint(field_value(difference.other, field))
@@ -175,6 +181,13 @@ class EmbeddedWriter:
             element.text = self.output.embedded_text(item, field)
             self._add(owner, element)
             self.fields.append(EmbeddedField(item, field, difference.error))
+
+    def _is_same_body(self, found: Difference) -> bool:
+        """Whether a joint is connected to the same body, which just has another name in the document."""
+        if found.field not in ("child", "parent"):
+            return False
+        mine, theirs = getattr(found.one, found.field), getattr(found.other, found.field)
+        return mine is not None and theirs is not None and self.items.counterparts.get(id(mine)) is theirs
 
     def _must_be_exact(self, found: Difference) -> bool:
         """Whether a small difference is more than another form, or would grow with every round trip."""
@@ -200,7 +213,7 @@ class EmbeddedWriter:
         index = next(i for i, other in enumerate(getattr(container, name)) if other is item)
         text = self.output.embedded_text(item)
         self._add(owner, EmbeddedElement(EmbeddedTag.ITEM, text, list_name=name, index=index))
-        self.fields.append(EmbeddedField(item))
+        self.fields.append(EmbeddedField(item, text=text))
 
     # --- grouping -------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from exoskel.formats.comments_and_extensions import PreservedData, preserve, pre
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
 from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions
+from exoskel.scene.body import Marker
 from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.merge import copy_scene
-from exoskel.scene.shape import Mesh
+from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
 from exoskel.source.canonical_layout import format_document
@@ -91,7 +94,7 @@ def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Wri
         written.reread, written.reread_native = readings.read(written.data, output)
         again_output = output.empty_copy()
         root = _compose(written.reread, registry.by_name(format), again_output)
-        if number == 0 and _is_surely_stable(scene, written, root):
+        if number == 0 and _is_surely_stable(scene, written, root, again_output):
             return written
         again = _write_once(written.reread, format, again_output, readings, root)
         if again.data == written.data:
@@ -102,22 +105,48 @@ def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Wri
     return written
 
 
-def _is_surely_stable(scene: Scene, written: Written, again: Markup) -> bool:
+def _is_surely_stable(scene: Scene, written: Written, again: Markup, output: OutputContext) -> bool:
     """Whether embedding data in `again`, the native document of the scene that was read back, gives the same document.
 
     This is the common case, and shown without embedding the data again.  If the native documents are the same, what
     was read back differs from them in just the embedded fields.  They are embedded again unless rounding makes a
-    small difference vanish.
+    small difference vanish.  The texts of whole items are compared.
     """
     preserved, reread = written.preserved, written.reread
     if preserved.comments or preserved.has_other_data or len(reread.diagnostics) != len(written.native.diagnostics):
         return False
-    if any(not one.field or one.field == "geometry" or one.error <= 2 * TOLERANCE for one in written.embedded):
+    if any(one.field == "geometry" or one.error <= 2 * TOLERANCE for one in written.embedded):
         return False
     if [_groups(world) for world in scene.worlds] != [_groups(world) for world in reread.worlds]:
         return False
-    is_same = serialize(again).encode() == written.native_data
-    return is_same and sum(element.placeholder for element in again.iter()) == written.placeholders
+    if serialize(again).encode() != written.native_data:
+        return False
+    if sum(element.placeholder for element in again.iter()) != written.placeholders:
+        return False
+    whole = {id(one.item): one.text for one in written.embedded if not one.field}
+    return not whole or _are_embedded_again(whole, scene, written, again, output)
+
+
+def _are_embedded_again(
+    texts: dict[int, str], scene: Scene, written: Written, again: Markup, output: OutputContext
+) -> bool:
+    """Whether items, by their ids, that were embedded as these texts are embedded as the same ones after reading.
+
+    They are shapes or markers at the same place of the scene, again without an element.
+    """
+    with_elements = {id(element.item) for element in again.iter() if element.item is not None}
+    for one, other in zip_longest(iter_items(scene), iter_items(written.reread)):
+        if one is None or other is None or type(one[0]) is not type(other[0]) or one[2] != other[2]:
+            return False
+        text = texts.get(id(one[0]))
+        if text is None:
+            continue
+        item = other[0]
+        if not isinstance(item, Shape | Marker) or (isinstance(item, Shape) and isinstance(item.geometry, Mesh)):
+            return False
+        if id(item) in with_elements or output.embedded_text(item) != text:
+            return False
+    return True
 
 
 def _groups(world: World) -> list[tuple[object, ...]]:

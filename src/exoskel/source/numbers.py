@@ -225,11 +225,16 @@ def round_markup(root: Markup, given: GivenNumbers) -> None:
         if len(element.text) > COMPUTED_DIGITS:
             text = _round_vectors(element.tag, element.text, given)
             element.text = _LONG.sub(rounded, text)
+        if element.children:
+            _round_moments(element, given)
+        attributes = element.attributes
+        if not attributes or max(map(len, attributes.values())) <= COMPUTED_DIGITS:
+            continue  # most values are short
         _round_components(element, given)
-        for name, value in element.attributes.items():
+        for name, value in attributes.items():
             if len(value) > COMPUTED_DIGITS:
                 text = _round_vectors(name, value, given)
-                element.attributes[name] = _LONG.sub(rounded, text)
+                attributes[name] = _LONG.sub(rounded, text)
 
 
 def _round_vectors(name: str, text: str, given: GivenNumbers) -> str:
@@ -248,13 +253,17 @@ def _round_vectors(name: str, text: str, given: GivenNumbers) -> str:
 
 
 def _round_components(element: Markup, given: GivenNumbers) -> None:
-    """Round a vector or tensor whose components are attributes or elements of their own."""
+    """Round a vector or tensor whose components are attributes."""
     if len(element.attributes) > 1:
         for names in _COMPONENTS:
             chosen = [name for name in element.attributes if name in names]
             if len(chosen) > 1:
                 texts = _round_tokens([element.attributes[name] for name in chosen], given)
                 element.attributes.update(zip(chosen, texts, strict=True))
+
+
+def _round_moments(element: Markup, given: GivenNumbers) -> None:
+    """Round a moment of inertia whose components are elements of their own."""
     moments = [child for child in element.children if child.tag in _COMPONENTS[1]]
     for child, text in zip(moments, _round_tokens([child.text for child in moments], given), strict=True):
         child.text = text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from math import inf
 
 import numpy as np
@@ -18,7 +19,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, vector_from_array
 from exoskel.source.markup import Markup, UnwritableError, format_number
 from exoskel.source.output_context import OutputContext, loss
-from exoskel.spatial import Array, unit, without_noise
+from exoskel.spatial import Array, lengths, unit, without_noise
 
 NATIVE: dict[str, str] = {"euler": "ball", **{kind: type for type, kind in JOINT_KINDS.items()}}
 """The XODE joint types by joint kind.  All other kinds are written as an amotor without force.  It constrains nothing
@@ -59,7 +60,9 @@ class XodeJointWriter:
         self.from_parent = dict(zip(map(id, tree), kinematics.from_parent, strict=True))
         children = np.array([places[id(joint.child)] for joint in tree]).reshape(-1, 4, 4)
         self.frames = dict(zip(map(id, tree), children @ kinematics.from_child, strict=True))
-        self.units = _units(tree)
+        written = [joint for model in models for joint in model.joints if joint.loop or not model.static]
+        self.anchors = self._compute_anchors([joint for joint in written if _kind(joint) in ANCHORED])
+        self.axes = self._compute_axes([joint for joint in written if joint.kind in NATIVE])
 
     def joint(self, joint: Joint, model: Model) -> Markup | None:
         """The element of a joint, or None for a free joint to the world, which XODE does not have."""
@@ -67,18 +70,18 @@ class XodeJointWriter:
             return self._fixed_joint(joint)
         if joint.kind == "free" and joint.parent is None:
             return None
-        kind = NATIVE.get(joint.kind, "amotor")
+        kind = _kind(joint)
         element = Markup("joint", {"name": self.unique(joint.name, "joint")}, item=joint)
-        parent_first = kind in _TWO_AXES and not joint.swapped and joint.parent is not None
+        parent_first = _is_parent_first(joint)
         ends = [joint.child, joint.parent]
         for tag, body in zip(("link1", "link2"), reversed(ends) if parent_first else ends, strict=True):
             if body is not None:
                 element.add(tag, body=self.names[id(body)])
         inner = element.add(kind)
         if kind in ANCHORED:
-            x, y, z = without_noise(self._frame(joint)[:3, 3], self._error_scale(joint)).tolist()
+            x, y, z = self.anchors[id(joint)]
             inner.add("anchor", x=format_number(x), y=format_number(y), z=format_number(z), absolute="true")
-        axes, drives = self._axes(joint, kind, parent_first)
+        axes, drives = self._axes_and_drives(joint, kind)
         if kind == "hinge2":
             _require_two_directions(joint, axes)
         if kind == "hinge2" and self.output.target == "pyode":
@@ -114,10 +117,37 @@ class XodeJointWriter:
         frame: Array = self.places[id(joint.child)] @ joint.pose.matrix() if known is None else known
         return frame
 
-    def _error_scale(self, joint: Joint) -> float:
-        """The size of the numbers that the position of a joint is computed from; their errors add up along chains."""
-        places = np.array([self.places[id(joint.child)][:3, 3], joint.pose.position])
-        return _CHAIN_ERRORS * float(np.linalg.norm(places, axis=1).sum())
+    def _compute_anchors(self, joints: Sequence[Joint]) -> dict[int, list[float]]:
+        """The positions of joints in the root frame, by the joints' ids.
+
+        Rounding errors are those of the numbers that a position is computed from.  They add up along chains.
+        """
+        if not joints:
+            return {}
+        found = np.array([self._frame(joint)[:3, 3] for joint in joints])
+        bodies = np.array([self.places[id(joint.child)][:3, 3] for joint in joints])
+        scales = lengths(bodies) + lengths([joint.pose.position for joint in joints])
+        return dict(zip(map(id, joints), without_noise(found, _CHAIN_ERRORS * scales).tolist(), strict=True))
+
+    def _compute_axes(self, joints: Sequence[Joint]) -> dict[int, list[Vector]]:
+        """The axes of joints in the root frame, by the joints' ids."""
+        sides = [side for joint in joints for side in self._sides(joint)]
+        if not sides:
+            return {id(joint): [] for joint in joints}
+        units = unit([axis for joint in joints for axis in joint.axes])
+        found = iter(without_noise((np.array(sides) @ units[:, :, None])[:, :, 0]).tolist())
+        return {id(joint): [(x, y, z) for x, y, z in islice(found, len(joint.axes))] for joint in joints}
+
+    def _sides(self, joint: Joint) -> list[Array]:
+        """The orientations that the axes of a joint are in."""
+        child, parent = self._frame(joint)[:3, :3], self._parent_frame(joint)[:3, :3]
+        if _kind(joint) not in _TWO_AXES:
+            return [child] * len(joint.axes)
+        found = [child, parent] if joint.swapped else [parent, child]
+        if len(joint.axes) != len(found):
+            raise ValueError(f"{joint!r} needs two axes")
+        # The coordinate is the first link's motion relative to the second's.
+        return [-side for side in found] if _is_parent_first(joint) else found
 
     def _parent_frame(self, joint: Joint) -> Array:
         if joint.loop or id(joint) not in self.from_parent:
@@ -126,18 +156,11 @@ class XodeJointWriter:
         frame: Array = own if joint.parent is None else self.places[id(joint.parent)] @ own
         return frame
 
-    def _axes(self, joint: Joint, kind: str, parent_first: bool) -> tuple[list[Vector], list[Drive]]:
+    def _axes_and_drives(self, joint: Joint, kind: str) -> tuple[list[Vector], list[Drive]]:
         count = AXIS_COUNT[kind]
         if joint.kind not in NATIVE:
             return list(_AMOTOR_AXES), [Drive()] * count
-        child, parent = self._frame(joint)[:3, :3], self._parent_frame(joint)[:3, :3]
-        sides = [child] * len(joint.axes)
-        if kind in _TWO_AXES:
-            sides = [child, parent] if joint.swapped else [parent, child]
-        # The coordinate is the first link's motion relative to the second's.
-        sign = -1.0 if parent_first else 1.0
-        units = self.units.get(id(joint)) or list(map(unit, joint.axes))
-        axes = [vector_from_array(without_noise(sign * side @ axis)) for side, axis in zip(sides, units, strict=True)]
+        axes = self.axes[id(joint)]
         drives = self._drives(joint)
         if kind in _TWO_AXES and joint.parent is None and not joint.swapped:
             # The environment can only be the second link, so the axes are swapped.
@@ -166,10 +189,14 @@ class XodeJointWriter:
         return drives
 
 
-def _units(joints: Sequence[Joint]) -> dict[int, list[Array]]:
-    """The normalised axes of each joint, by the joint's id."""
-    units = iter(unit([axis for joint in joints for axis in joint.axes] or np.empty((0, 3))))
-    return {id(joint): [next(units) for _ in joint.axes] for joint in joints}
+def _kind(joint: Joint) -> str:
+    """The XODE type of a joint."""
+    return NATIVE.get(joint.kind, "amotor")
+
+
+def _is_parent_first(joint: Joint) -> bool:
+    """Whether the parent of a joint is its first link."""
+    return _kind(joint) in _TWO_AXES and not joint.swapped and joint.parent is not None
 
 
 def _axis(axis: Vector, drive: Drive) -> Markup:
