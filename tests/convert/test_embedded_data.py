@@ -10,6 +10,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.write import reread, write
+from exoskel.scene.json_codec import fingerprint
 
 ARM = f"""<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step><gravity>0 0 -9.81</gravity></physics>
 <skeleton name="arm"><body name="a"><transformation>1 0 0 0 0 0</transformation></body>
@@ -113,3 +114,35 @@ def test_numbers_too_small_for_other_readers_are_written_as_zero() -> None:
 def test_capsules_from_xode_get_a_collision_detector_that_supports_them() -> None:
     out = write(exoskel.load("dart://sample/xode/ragdoll.xode"), "skel").data
     assert b"<collision_detector>dart</collision_detector>" in out
+
+
+def _two_models_with_the_same_body() -> exoskel.Scene:
+    world = exoskel.World(name="w")
+    for name in ("one", "two"):
+        model = world.add_model(name)
+        base = model.add_body("base", mass=1.0)
+        model.add_body("tip", mass=1.0, parent=base, joint="revolute", axes=[(0.0, 0.0, 1.0)])
+    return exoskel.Scene(worlds=[world])
+
+
+def test_bodies_renamed_in_the_file_are_not_embedded_again_for_their_joints() -> None:
+    written = write(_two_models_with_the_same_body(), "xode")
+    text = written.data.decode()
+    assert 'name="tip(1)"' in text and 'field="name"' in text
+    assert 'field="child"' not in text and 'field="parent"' not in text
+    joint = written.reread.world.models[1].joints[1]
+    assert (joint.child.name, joint.parent and joint.parent.name) == ("tip", "base")
+
+
+def test_embedded_names_of_the_bodies_of_joints_are_still_read() -> None:
+    text = write(_two_models_with_the_same_body(), "xode").data.decode()
+    place = text.index("<carry", text.index('<joint name="tip_joint(1)"'))
+    parts = [
+        f'<carry field="{field}" was="{fingerprint(f"{name}(1)")}">"{name}"</carry>'
+        for field, name in (("child", "tip"), ("parent", "base"))
+    ]
+    older = text[:place] + "".join(parts) + text[place:]
+    scene = reread(older.encode(), "xode", None)
+    assert not scene.diagnostics
+    joint = scene.world.models[1].joints[1]
+    assert joint.child is scene.world.models[1].bodies[1] and joint.parent is scene.world.models[1].bodies[0]

@@ -39,7 +39,9 @@ class DiagnosticFates:
 
     def limit(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
         """The verdict on a node, which is no better than how it was read."""
-        diagnostic = self.changed.get((node, attribute)) if self.changed else None
+        if not self.changed:
+            return found
+        diagnostic = self.changed.get((node, attribute))
         if diagnostic is None or found.loss:
             return found
         return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, describe(diagnostic))

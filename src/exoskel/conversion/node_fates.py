@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from operator import attrgetter
 
 import msgspec
 
@@ -14,7 +15,7 @@ from exoskel.conversion.output_fates import EXACT, EmbeddedFates, OutputFates, P
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
 from exoskel.conversion.selection import MODEL_NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
-from exoskel.fates import Fate, NodeFate, Verdict, no_effect
+from exoskel.fates import LOSSES, Fate, NodeFate, Verdict, no_effect
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import UNKNOWN_NAMESPACE, PreservedData
 from exoskel.formats.interface import Format
@@ -97,6 +98,8 @@ class FateRecorder:
         self.is_for_pyode = written.output.target == "pyode"
         self.output = _output_fates(self.target, written)(scene, written, self.target, self.chains)
         self._verdicts: dict[tuple[int, SceneField], Verdict] = {}
+        self._direct_verdicts: dict[tuple[int, int], Verdict] = {}
+        """Verdicts by the ids of items and of rows in `_direct_rows`: a row takes long to hash."""
         self._direct_rows: dict[tuple[type[Item] | None, str], SceneField | None] = {}
         self._open_document()
 
@@ -120,7 +123,7 @@ class FateRecorder:
     def fates(self) -> list[NodeFate]:
         """All fates, in the order of the document, and then those of the files that it includes."""
         found = [*self._element_fates(), *self._region_fates()]
-        found.sort(key=lambda fate: fate.line)
+        found.sort(key=attrgetter("line"))
         for number, document in enumerate(self.scene.documents):
             if number not in self.items_by_document or not number or not isinstance(document, Document):
                 continue
@@ -144,7 +147,8 @@ class FateRecorder:
         dropped: list[Verdict | None] = []
         unread: set[int] = set()
         """Elements that were not read, and so neither was their content."""
-        lines = self.document.lines(range(len(self.outline.tags))) if self.outline.tags else []
+        tags, unknown, includes = self.outline.tags, self.preserved.unknown, self.mapping.includes
+        lines = self.document.lines(range(len(tags))) if tags else []
         for node, parent in enumerate(self.outline.parents):
             outer, path = owners[parent] if parent >= 0 else (None, "")
             above = dropped[parent] if parent >= 0 else None
@@ -152,10 +156,10 @@ class FateRecorder:
                 above = None
             owner, path = self._locate(node, outer, path, is_root=parent < 0)
             owners.append((owner, path))
-            not_used = self.unused.get((node, ""))
-            lost = None if node in self.preserved.unknown else above or not_used
+            not_used = self.unused.get((node, "")) if self.unused else None
+            lost = None if node in unknown else above or not_used
             found = lost or self.diagnostics.limit(self._node_verdict(owner, path, node), node)
-            if self.outline.tags[node] in self.mapping.includes and not lost:
+            if tags[node] in includes and not lost:
                 found = self._include_verdict(node, found)
             if (above and parent in unread) or (not_used is not None and not self._is_lost_embedded(node)):
                 unread.add(node)
@@ -172,24 +176,13 @@ class FateRecorder:
     def _node_fate(
         self, line: int, path: str, found: Verdict, node: int, attribute: str, affects_motion: bool
     ) -> NodeFate:
-        end = self.outline.ends[node]
-        return NodeFate(
-            line,
-            path,
-            found.fate,
-            found.why,
-            node,
-            attribute,
-            found.loss,
-            self.file,
-            affects_motion,
-            end,
-            found.unselected,
-        )
+        fate, why, harmless, unselected = found
+        loss, end = not harmless and fate in LOSSES, self.outline.ends[node]
+        return NodeFate(line, path, fate, why, node, attribute, loss, self.file, affects_motion, end, unselected)
 
     def _affects_motion(self, owner: Item | None, path: str, found: Verdict) -> bool:
         """Whether a loss is more than that of a name, of the appearance, or of data of another application."""
-        if not found.loss:
+        if found.fate is Fate.EXACT or not found.loss:
             return True
         if found in (_NO_PLACE, _NO_EXTENSIONS):
             return False
@@ -277,7 +270,11 @@ class FateRecorder:
         """The verdict on an element or attribute, by its path below the element of the item around it."""
         row = None if node in self.special else self._direct_row(owner, path)
         if row is not None:
-            return self._row_verdict(owner, row)
+            key = (id(owner), id(row))
+            found = self._direct_verdicts.get(key)
+            if found is None:
+                found = self._direct_verdicts[key] = self._row_verdict(owner, row)
+            return found
         if node in self.preserved.unknown:
             return _WRITTEN_AGAIN if self.source is self.target and not self.target.embeds_data else _PRESERVED
         if node in self.generated:

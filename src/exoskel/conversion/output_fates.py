@@ -92,7 +92,8 @@ class EmbeddedFates(OutputFates):
 
     def __init__(self, scene: Scene, written: Written, target: Format, chains: Mapping[int, Chain]) -> None:
         super().__init__(scene, written, target, chains)
-        self.embedded = {(id(one.item), one.field) for one in written.embedded}
+        self.embedded = {(id(one.item), one.field): one.error for one in written.embedded}
+        """How far the native values of embedded fields are off, by the ids of items and names of fields."""
         self.is_embedded = Verdict(
             Fate.KEPT, f"{self.not_supported}: embedded by Exoskel; other readers of {self.label} ignore it"
         )
@@ -116,7 +117,8 @@ class EmbeddedFates(OutputFates):
         rewritten = self.capabilities.rewritten_fields.get((type(item), field))
         if rewritten is not None and (not isinstance(item, Joint) or item.kind in self.capabilities.native_joints):
             return Verdict(Fate.LOWERED, rewritten)
-        return self.is_embedded if self._differs(item, field) else EXACT
+        is_off = field != "bodies" and self.embedded[id(item), field] > self.capabilities.tolerance(type(item), field)
+        return self.is_embedded if is_off else EXACT
 
 
 class NativeFates(OutputFates):

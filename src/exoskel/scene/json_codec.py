@@ -110,12 +110,16 @@ def fingerprint(value: Any) -> str:
 
     Numbers are rounded before: their last digits depend on the processor where they are computed from a document.
     """
-    return _checksum(_rounded(value, 0.0))
+    return _checksum(value if type(value) in _JSON_TYPES else _rounded(value, 0.0))
 
 
 def has_fingerprint(value: Any, expected: str) -> bool:
     """Whether a value has a fingerprint, also if rounding errors move a number from one rounded one to the next."""
-    return any(_checksum(_rounded(value, shift)) == expected for shift in (0.0, _SHIFT, -_SHIFT)) or (
+    if fingerprint(value) == expected:
+        return True
+    if type(value) in _JSON_TYPES:
+        return False  # no number to round
+    return any(_checksum(_rounded(value, shift)) == expected for shift in (_SHIFT, -_SHIFT)) or (
         _checksum(encode_value(value)) == expected
     )
 

@@ -232,7 +232,8 @@ class Document:
         """A path such as `skeleton[arm]/joint[neck]/axis2/xyz`: starts below the world and uses names where it can."""
         tags, parents = self.outline.tags, self.outline.parents
         step = tags[node]
-        if name := self._name_attribute(node):
+        name = "" if self._without_attributes[node] else self._name_attribute(node)
+        if name:
             step = f"{step}[{name}]"
         elif ordinal := self.outline.ordinal(node):
             step = f"{step}[{ordinal}]"
