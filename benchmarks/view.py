@@ -22,7 +22,7 @@ from exoskel.samples import samples
 
 if TYPE_CHECKING:
     from exoskel.view.render import Renderer
-    from exoskel.view.skins import PoseRows
+    from exoskel.view.surfaces import PoseRows
 
 _PICTURES = 20
 _SOON = 500.0

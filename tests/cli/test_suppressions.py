@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.formats.suppressions import unsuppressed
+from exoskel.formats.fixer import unsuppressed
 from tests.cli.conftest import Command
 
 SKEL = """<?xml version="1.0"?>

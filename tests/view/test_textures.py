@@ -15,7 +15,7 @@ from exoskel.view.camera import look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.software_renderer import SoftwareRenderer
-from exoskel.view.surface_parts import surface_parts
+from exoskel.view.surfaces import surface_parts
 from tests.support.textured_meshes import BLUE, GREEN, KINDS, RED, YELLOW, write_square
 from tests.view.browser import Browser, Pixels
 

@@ -80,7 +80,7 @@ def _reported(diagnostics: list[Diagnostic], request: CheckRequest) -> list[Diag
     chosen = [one for one in diagnostics if request.selection.has(one)]
     if not chosen:
         return []
-    from exoskel.formats.suppressions import unsuppressed
+    from exoskel.formats.fixer import unsuppressed
 
     return sort_by_position(unsuppressed(chosen))
 

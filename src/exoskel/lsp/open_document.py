@@ -17,11 +17,10 @@ from msgspec import Struct
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.diagnostics import Position as SourcePosition
 from exoskel.formats import registry
-from exoskel.formats.fixer import Fixes, apply_fixes, fixable_diagnostics
+from exoskel.formats.fixer import Fixes, apply_fixes, fixable_diagnostics, unsuppressed
 from exoskel.formats.interface import Dialect, Semantics
 from exoskel.formats.load import load
 from exoskel.formats.registry import original_reader
-from exoskel.formats.suppressions import unsuppressed
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location

@@ -31,8 +31,7 @@ from exoskel.view.render_scene import (
     grid_cell,
 )
 from exoskel.view.scene_placement import ScenePlacement, placement_for
-from exoskel.view.skins import PoseRows, SkinSurface
-from exoskel.view.surface_parts import textured_glb
+from exoskel.view.surfaces import PoseRows, SkinSurface, textured_glb
 
 if TYPE_CHECKING:
     from viser import ViserServer

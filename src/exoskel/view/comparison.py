@@ -16,7 +16,7 @@ from exoskel.view.camera import frame_of
 from exoskel.view.player import Player
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.scene_placement import ScenePlacement
-from exoskel.view.skins import PoseRows
+from exoskel.view.surfaces import PoseRows
 
 if TYPE_CHECKING:
     from viser import ViserServer

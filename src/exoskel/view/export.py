@@ -23,7 +23,7 @@ from exoskel.view.html_text import safe
 from exoskel.view.page import DEFAULT_PORT, Page
 from exoskel.view.render import poses_to_draw
 from exoskel.view.render_scene import RenderScene
-from exoskel.view.skins import PoseRows
+from exoskel.view.surfaces import PoseRows
 from exoskel.view.viewer import Viewer
 
 RATE = 30

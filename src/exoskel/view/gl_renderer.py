@@ -29,8 +29,8 @@ from exoskel.spatial import Array
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, light_directions
 from exoskel.view.render_scene import VISUAL, InstanceBatch, RenderScene, compose_poses, grid_cell
-from exoskel.view.skins import PoseRows, SkinSurface
 from exoskel.view.software_renderer import GROUND_OFFSET, Image
+from exoskel.view.surfaces import PoseRows, SkinSurface
 
 _AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
 """Light intensities: a level surface in the sun appears in about its own colour."""

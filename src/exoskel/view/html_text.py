@@ -16,7 +16,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.view.render_scene import MissingMesh
-from exoskel.view.skins import PoseRows
+from exoskel.view.surfaces import PoseRows
 
 EDITOR_URL = "EXOSKEL_EDITOR_URL"
 """The environment variable with the address of links to an editor; it contains {path}, {line} and {column}."""

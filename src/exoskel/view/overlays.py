@@ -23,7 +23,7 @@ from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.render_scene import InstanceBatch, compose_poses
-from exoskel.view.skins import PoseRows
+from exoskel.view.surfaces import PoseRows
 
 MASS, CENTRE = "mass", "centre"
 MAX_LABELS = 60

@@ -29,7 +29,7 @@ from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.view.render_scene import compact_poses
-from exoskel.view.skins import PoseRows, Skins
+from exoskel.view.surfaces import PoseRows, Skins
 
 MAX_NUMBERS = 40_000_000
 """Pose numbers recorded (160 MB in single precision) before the older half of the frames is thinned out."""

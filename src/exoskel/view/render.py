@@ -43,8 +43,8 @@ from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.lighting import DARK, LIGHT
 from exoskel.view.render_scene import RenderScene, compact_poses
 from exoskel.view.scene_placement import placement_for
-from exoskel.view.skins import PoseRows
 from exoskel.view.software_renderer import Image, SoftwareRenderer
+from exoskel.view.surfaces import PoseRows
 
 IMAGE_SIZE = (1280, 720)
 VIDEO_SIZE = (960, 540)

@@ -31,8 +31,7 @@ from exoskel.source.surface import SEGMENTS, Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of, size_of
-from exoskel.view.skins import PoseRows, Skins
-from exoskel.view.surface_parts import SurfacePart, surface_parts
+from exoskel.view.surfaces import PoseRows, Skins, SurfacePart, surface_parts
 
 VISUAL, COLLISION = "visual", "collision"
 _WIDE = 4.0

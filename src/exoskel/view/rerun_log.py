@@ -13,7 +13,7 @@ from exoskel.scene.world import World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.view.render import RATE, poses_to_draw
 from exoskel.view.render_scene import COLLISION, VISUAL, InstanceBatch, RenderScene
-from exoskel.view.skins import PoseRows, SkinSurface
+from exoskel.view.surfaces import PoseRows, SkinSurface
 
 TIMELINE = "time"
 _UP = {0: "X", 1: "Y", 2: "Z"}

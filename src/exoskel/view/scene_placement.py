@@ -18,7 +18,7 @@ from exoskel.scene.pose import Vector, pose_matrices, vector_from_array
 from exoskel.spatial import Array
 from exoskel.view.camera import PRESETS, Camera, frame_of, size_of
 from exoskel.view.render_scene import RenderScene, grid_cell
-from exoskel.view.skins import PoseRows
+from exoskel.view.surfaces import PoseRows
 
 _MIN_SIZE, _NORMAL_SIZE, _MAX_SIZE = 0.5, 2.0, 3.0
 """A scene smaller than the first or larger than the last, m, is scaled to the middle one."""

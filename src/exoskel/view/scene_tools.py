@@ -18,7 +18,7 @@ from exoskel.view.overlays import force_text
 from exoskel.view.player import Player
 from exoskel.view.render_scene import VISUAL, InstanceBatch, RenderScene
 from exoskel.view.scene_placement import ScenePlacement
-from exoskel.view.skins import PoseRows
+from exoskel.view.surfaces import PoseRows
 
 if TYPE_CHECKING:
     from viser import ViserServer

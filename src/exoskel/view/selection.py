@@ -19,7 +19,7 @@ from exoskel.spatial import Array
 from exoskel.view import html_text
 from exoskel.view.html_text import MAX_ROWS, safe
 from exoskel.view.render_scene import RenderScene
-from exoskel.view.skins import PoseRows
+from exoskel.view.surfaces import PoseRows
 
 UNNAMED = "(unnamed)"
 _MAX_INDENT = 8

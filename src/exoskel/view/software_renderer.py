@@ -20,7 +20,7 @@ from exoskel.view.camera import Camera, frame_of
 from exoskel.view.lighting import LIGHT, Lighting, light_directions, linear_to_srgb, srgb_to_linear
 from exoskel.view.rasterizer import Buffers, ClippedTriangles, Floats, TooManyPixelsError, clip, rasterize
 from exoskel.view.render_scene import VISUAL, InstanceBatch, RenderScene, grid_cell
-from exoskel.view.skins import PoseRows, SkinSurface
+from exoskel.view.surfaces import PoseRows, SkinSurface
 
 # --- shadows ------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The skins of soft bodies: surfaces that deform.
+"""Surfaces that are drawn in a special way: skins of soft bodies, which deform, and meshes with colours and images.
 
 A frame is an array of poses with a row for each body, followed by a row for each point of a skin.  So whatever moves,
 rounds or transmits poses does the same to skins.
@@ -7,6 +7,7 @@ rounds or transmits poses does the same to skins.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from exoskel.scene.item import qualified_name
 from exoskel.scene.shape import Color
 from exoskel.scene.soft_skin import SoftSkin, has_surface, soft_skin
 from exoskel.scene.world import World
-from exoskel.source.surface import CREASE
+from exoskel.source.surface import CREASE, Surface
 from exoskel.spatial import Array, Indices
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of
@@ -111,3 +112,103 @@ def _split_at_edges(skin: SoftSkin) -> tuple[Indices, Indices]:
     keys = np.concatenate([skin.faces.reshape(-1, 1), side.reshape(-1, 3)], axis=1)
     found, numbers = np.unique(keys, axis=0, return_inverse=True)
     return found[:, 0].astype(np.intp), numbers.reshape(-1, 3).astype(np.intp)
+
+
+_MAX_COLORS = 12
+"""Triangles of more colours than this share an image of their colours."""
+_MAX_PALETTE = 1024
+"""The longest side of such an image, in pixels."""
+
+
+class SurfacePart(Struct, frozen=True, eq=False):
+    """Triangles of one colour, or with one image; `color` is then the mean of the image."""
+
+    surface: Surface
+    color: Color
+    image: NDArray[np.uint8] | None = None
+
+
+def surface_parts(surface: Surface) -> list[SurfacePart]:
+    """Split a surface by the images and the colours of its triangles."""
+    colors = np.ones((len(surface.vertices), 4)) if surface.colors is None else surface.colors
+    faces = colors[surface.triangles].mean(axis=1).round(3)
+    numbers = surface.face_images if surface.face_images is not None else np.full(len(faces), -1)
+    parts: list[SurfacePart] = []
+    for number in np.unique(numbers).tolist():
+        chosen = numbers == number
+        if number < 0:
+            parts += _colored_parts(surface, faces, chosen)
+            continue
+        for factor in np.unique(faces[chosen], axis=0):
+            own = chosen & (faces == factor).all(axis=1)
+            image = np.round(surface.images[number] * np.clip(factor[:3], 0.0, 1.0)).astype(np.uint8)
+            mean = image.reshape(-1, 3).mean(axis=0) / 255.0
+            parts.append(SurfacePart(_part(surface, own), _color([*mean, factor[3]]), image))
+    return parts
+
+
+def _colored_parts(surface: Surface, faces: Array, chosen: NDArray[np.bool_]) -> list[SurfacePart]:
+    """The parts without an image; `faces` are the colours of all triangles."""
+    colors, number = np.unique(faces[chosen], axis=0, return_inverse=True)
+    number = number.ravel()
+    if len(colors) > _MAX_COLORS:
+        return [_palette_part(surface, faces, chosen)]
+    which = np.full(len(faces), -1)
+    which[chosen] = number
+    return [SurfacePart(_part(surface, which == i), _color(color)) for i, color in enumerate(colors)]
+
+
+def _palette_part(surface: Surface, faces: Array, chosen: NDArray[np.bool_]) -> SurfacePart:
+    """Triangles with an image that has a pixel for each of their colours."""
+    colors, number = np.unique(np.round(255.0 * np.clip(faces[chosen, :3], 0.0, 1.0)), axis=0, return_inverse=True)
+    if len(colors) > _MAX_PALETTE**2:
+        return SurfacePart(_part(surface, chosen), _color(faces[chosen].mean(axis=0)))
+    side = ceil(sqrt(len(colors)))
+    image = np.zeros((side * side, 3), dtype=np.uint8)
+    image[: len(colors)] = colors
+    corners = surface.triangles[chosen].ravel()
+    pixel = np.repeat(number.ravel(), 3)
+    uv = np.stack([(pixel % side + 0.5) / side, 1.0 - (pixel // side + 0.5) / side], axis=1)
+    triangles = np.arange(len(corners), dtype=np.int64).reshape(-1, 3)
+    flat = Surface(surface.vertices[corners], surface.normals[corners], triangles, uv=uv)
+    return SurfacePart(flat, _color(faces[chosen].mean(axis=0)), image.reshape(side, side, 3))
+
+
+def _part(surface: Surface, chosen: NDArray[np.bool_]) -> Surface:
+    used, triangles = np.unique(surface.triangles[chosen], return_inverse=True)
+    uv = None if surface.uv is None else surface.uv[used]
+    return Surface(surface.vertices[used], surface.normals[used], triangles.reshape(-1, 3), uv=uv)
+
+
+def _color(values: Array | list[float]) -> Color:
+    r, g, b, a = np.asarray(values, dtype=np.float64).tolist()
+    return (r, g, b, a)
+
+
+def textured_glb(surface: Surface, image: NDArray[np.uint8], alpha: float) -> bytes:
+    """A GLB file of a surface with an image and an opacity, for a browser."""
+    from PIL import Image
+    from trimesh import Trimesh
+    from trimesh.visual import TextureVisuals
+    from trimesh.visual.material import PBRMaterial
+
+    assert surface.uv is not None
+    material = PBRMaterial(  # type: ignore[no-untyped-call]
+        baseColorTexture=Image.fromarray(image),
+        baseColorFactor=[1.0, 1.0, 1.0, alpha],
+        metallicFactor=0.0,
+        roughnessFactor=1.0,
+        doubleSided=True,
+        alphaMode="BLEND" if alpha < 1.0 else "OPAQUE",
+    )
+    visual = TextureVisuals(uv=surface.uv, material=material)  # type: ignore[no-untyped-call]
+    mesh = Trimesh(
+        surface.vertices,
+        surface.triangles,
+        vertex_normals=surface.normals,
+        visual=visual,
+        process=False,
+    )
+    data = mesh.export(file_type="glb", include_normals=True)
+    assert isinstance(data, bytes)
+    return data
