@@ -26,8 +26,14 @@ PULL_STIFFNESS = 100.0
 """The stiffness of the spring that pulls a body, in N/m per kg: the same as MuJoCo's."""
 
 
-DIVERGED = "the motion diverged"
-"""The problem of a state that an engine does not attribute to a body."""
+class StateProblem(Struct, frozen=True):
+    """What makes a state invalid; `is_explained` unless the engine only knows that something diverged."""
+
+    text: str
+    is_explained: bool = True
+
+
+DIVERGED = StateProblem("the motion diverged", is_explained=False)
 
 
 class Contact:
@@ -195,8 +201,8 @@ class EngineWorld(Protocol):
         """The largest error of joints that are constraints (screws, loops, mimics), in m or rad; 0 if unknown."""
 
     @property
-    def state_problem(self) -> str:
-        """What makes the state invalid; an empty string if nothing does."""
+    def state_problem(self) -> StateProblem | None:
+        """What makes the state invalid; None if nothing does."""
 
     def step(self, count: int = 1) -> None:
         """Advance by `count` time steps."""
@@ -206,6 +212,9 @@ class EngineWorld(Protocol):
 
     def pull(self, body: int, point: Array, target: Array) -> None:
         """Pull a point of a body (its number and frame, m) to a target in the world with a damped spring."""
+
+    def pull_force(self, body: int) -> Array | None:
+        """The force in the world with which a body is pulled, N; None if the engine does not report it."""
 
     def release(self) -> None:
         """Stop pulling."""

@@ -135,7 +135,7 @@ def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack
                 one.step(chunk)
             seconds += clock.perf_counter() - begin
             if problem := one.engine.state_problem:
-                raise ExoskelError(f"{problem} after {one.time:.4g} s; try a smaller time step")
+                raise ExoskelError(f"{problem.text} after {one.time:.4g} s; try a smaller time step")
             rows.append((one.time, one.body_poses, one.positions, one.energy, one.contact_count))
     times, poses, positions, energies, contacts = zip(*rows, strict=True)
     return EngineTrack(

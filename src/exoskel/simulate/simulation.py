@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError, closest_name
-from exoskel.engines.interface import DIVERGED
 from exoskel.engines.preflight import engine_notes
 from exoskel.scene.item import qualified_name
 from exoskel.scene.world import SceneLike, as_scene
@@ -162,17 +161,19 @@ class _RunRecorder:
         bad = ~np.isfinite(positions).all(axis=1) | (np.abs(positions) > self.max_distance).any(axis=1)
         is_in_bounds = all((np.abs(values) < _MAX_COORDINATE).all() for values in coordinates)
         problem = self.simulation.engine.state_problem
-        if is_in_bounds and not bad.any() and not problem:
+        if is_in_bounds and not bad.any() and problem is None:
             return
         diverged = np.flatnonzero(bad)
         if len(diverged):
-            problem = f"the motion of {qualified_name(*self.simulation.bodies[int(diverged[0])])!r} diverged"
-        elif problem in ("", DIVERGED):
-            problem = f"the motion of {fastest_body(self.simulation.world, coordinates[-1])!r} diverged"
+            text = f"the motion of {qualified_name(*self.simulation.bodies[int(diverged[0])])!r} diverged"
+        elif problem is not None and problem.is_explained:
+            text = problem.text
+        else:
+            text = f"the motion of {fastest_body(self.simulation.world, coordinates[-1])!r} diverged"
         if not self.rows:
-            raise ExoskelError(f"{problem} before the first step: the initial state is invalid")
+            raise ExoskelError(f"{text} before the first step: the initial state is invalid")
         when = f"between {self.rows[-1][0]:.4g} and {self.simulation.time:.4g} s"
-        raise DivergedError(f"{problem} {when}; try a smaller time step", self._trajectory(0.0, interrupted=False))
+        raise DivergedError(f"{text} {when}; try a smaller time step", self._trajectory(0.0, interrupted=False))
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)

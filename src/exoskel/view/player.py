@@ -16,7 +16,6 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Contact, pull_force
-from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import qualified_name
@@ -166,13 +165,14 @@ class Player:
     def pull_force(self) -> tuple[float, bool] | None:
         """The force of the pull, N, and whether it is an estimate; None without a pull.
 
-        MuJoCo reports it.  For the other engines it is computed from the mass of the body alone.
+        Where the engine does not report it, it is computed from the mass of the body alone.
         """
         if self.active_pull is None or self._simulation is None:
             return None
         engine, number = self._simulation.engine, self.active_pull.body
-        if isinstance(engine, MujocoWorld):
-            return float(np.linalg.norm(engine.data.xfrc_applied[engine.body_ids[number], :3])), False
+        reported = engine.pull_force(number)
+        if reported is not None:
+            return float(np.linalg.norm(reported)), False
         rotation, position = engine.body_poses[number, :3, :3], engine.body_poses[number, :3, 3]
         arm = rotation @ self.active_pull.point
         angular, linear = engine.body_velocities[number, :3], engine.body_velocities[number, 3:]
@@ -282,9 +282,9 @@ class Player:
 
     def _record(self, simulation: Simulation) -> bool:
         poses, positions = simulation.engine.body_poses, simulation.engine.positions
-        error = simulation.engine.state_problem
-        if error or not (np.isfinite(poses).all() and np.isfinite(positions).all()):
-            self._fail(error or "the simulation diverged")
+        problem = simulation.engine.state_problem
+        if problem is not None or not (np.isfinite(poses).all() and np.isfinite(positions).all()):
+            self._fail(problem.text if problem is not None else "the simulation diverged")
             return False
         points = simulation.soft_points if simulation.engine.soft_points is not None else None
         frame = self._frame(poses, points)

@@ -15,6 +15,7 @@ from exoskel.engines.interface import (
     Contact,
     Engine,
     EngineCapabilities,
+    StateProblem,
     StepDynamics,
     check_step_count,
     contacts_from_rows,
@@ -37,7 +38,7 @@ class DartWorld:
     DART clears forces and commands after each step; here they act until they are changed.
     """
 
-    state_problem = ""
+    state_problem: StateProblem | None = None
     constraint_error = 0.0
 
     def __init__(
@@ -189,6 +190,10 @@ class DartWorld:
     def pull(self, body: int, point: Array, target: Array) -> None:
         """Pull a point of a body (its number and frame, m) to a target in the world, until `release`."""
         self._pull = {"body": body, "point": np.asarray(point).tolist(), "target": np.asarray(target).tolist()}
+
+    def pull_force(self, body: int) -> Array | None:
+        """None: the process of DART does not report it."""
+        return None
 
     def release(self) -> None:
         """Stop pulling."""

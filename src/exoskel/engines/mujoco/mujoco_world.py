@@ -20,6 +20,7 @@ from exoskel.engines.interface import (
     Engine,
     EngineCapabilities,
     InvalidInertia,
+    StateProblem,
     StepDynamics,
     check_step_count,
 )
@@ -266,13 +267,13 @@ class MujocoWorld(CommandedWorlds):
         self._is_stale = False
 
     @property
-    def state_problem(self) -> str:
-        """What makes the state invalid; an empty string if nothing does."""
+    def state_problem(self) -> StateProblem | None:
+        """What makes the state invalid; None if nothing does."""
         kinds = self._mujoco.mjtWarning
         if any(self.data.warning[kind].number for kind in (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL)):
-            return "MuJoCo ran out of memory for contacts"
+            return StateProblem("MuJoCo ran out of memory for contacts")
         bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
-        return DIVERGED if any(self.data.warning[kind].number for kind in bad) else ""
+        return DIVERGED if any(self.data.warning[kind].number for kind in bad) else None
 
     @property
     def body_poses(self) -> Array:
@@ -426,6 +427,11 @@ class MujocoWorld(CommandedWorlds):
         perturbation.localpos[:], perturbation.refselpos[:] = point, target
         perturbation.localmass = self._mass_at(number, position)
         mujoco.mjv_applyPerturbForce(self.model, self.data, perturbation)
+
+    def pull_force(self, body: int) -> Array | None:
+        """The force in the world with which a body is pulled, N."""
+        found: Array = self.data.xfrc_applied[self.body_ids[body], :3].copy()
+        return found
 
     def release(self) -> None:
         """Stop pulling; forces that are applied to bodies act again."""

@@ -23,9 +23,9 @@ _SMALL_SQUARE = SMALL_ANGLE**2
 _CLOSE = 1.0 - SMALL_ANGLE**2
 """The square of the cosine of half an angle, below which the angle is not small."""
 
-Number = Any
+FloatOrArray = Any
 """A float, or an array with a value for each of many worlds: lists of floats are faster than small arrays."""
-Numbers = tuple[Number, ...]
+FloatsOrArrays = tuple[FloatOrArray, ...]
 
 
 class _Arm(Struct, frozen=True):
@@ -35,15 +35,15 @@ class _Arm(Struct, frozen=True):
     zero.
     """
 
-    offset: Numbers
+    offset: FloatsOrArrays
     places: list[int]
     axes: list[list[float]]
 
 
-class _Joint(Struct, frozen=True):
+class _TruncatedJoint(Struct, frozen=True):
     """`zero` is the rotation at which the scene's coordinates are zero; None if it is the identity."""
 
-    zero: Numbers | None
+    zero: FloatsOrArrays | None
     arm: _Arm | None
 
 
@@ -81,7 +81,9 @@ class TruncatedRotations:
         with np.errstate(all="ignore"):  # a motion that diverges is reported by MuJoCo
             qpos[:, self._places] = np.stack(self._corrected(qpos, list(speeds.T), list(places.T)), axis=-1)
 
-    def _corrected(self, qpos: Array, speeds: Sequence[Number], places: Sequence[Number]) -> list[Number]:
+    def _corrected(
+        self, qpos: Array, speeds: Sequence[FloatOrArray], places: Sequence[FloatOrArray]
+    ) -> list[FloatOrArray]:
         """The components of all quaternions, from those after the step; moves the children of free joints."""
         h, out = self._step_size, []
         for number, joint in enumerate(self._joints):
@@ -107,7 +109,7 @@ def _any(condition: Any) -> bool:
     return condition if isinstance(condition, bool) else bool(condition.any())
 
 
-def _excess(vector: Numbers) -> Numbers:
+def _excess(vector: FloatsOrArrays) -> FloatsOrArrays:
     """The rotation by which DART rotates too far."""
     x, y, z = vector
     square = x * x + y * y + z * z
@@ -115,21 +117,21 @@ def _excess(vector: Numbers) -> Numbers:
     return factor * x, factor * y, factor * z
 
 
-def _vector_before(quaternion: Numbers, turn: Numbers) -> Numbers:
+def _vector_before(quaternion: FloatsOrArrays, turn: FloatsOrArrays) -> FloatsOrArrays:
     """The rotation vector before the step, if it is small."""
     w, x, y, z = quaternion
     double = 2.0 - 4.0 * (w < 0.0)
     return double * x - turn[0], double * y - turn[1], double * z - turn[2]
 
 
-def _move_child(qpos: Array, arm: _Arm, quaternion: Numbers, rotation: Numbers) -> None:
+def _move_child(qpos: Array, arm: _Arm, quaternion: FloatsOrArrays, rotation: FloatsOrArrays) -> None:
     """Let a child rotate about its joint; MuJoCo's rotate about their origins."""
     x, y, z = rotate(quaternion, cross(arm.offset, rotation))
     for place, (i, j, k) in zip(arm.places, arm.axes, strict=True):
         qpos[..., place] += i * x + j * y + k * z
 
 
-def _find_joints(group: RotationalJoints) -> Iterator[_Joint]:
+def _find_joints(group: RotationalJoints) -> Iterator[_TruncatedJoint]:
     is_free = group.kind == "free"
     places = group.qpos[:, :3] if is_free else group.slides
     for number, (zero, frame) in enumerate(zip(group.zero_quaternions.tolist(), group.frame, strict=True)):
@@ -137,4 +139,4 @@ def _find_joints(group: RotationalJoints) -> Iterator[_Joint]:
         if group.kind != "ball" and frame[:3, 3].any():
             axes = np.eye(3) if is_free else frame[:3, :3].T
             arm = _Arm(tuple(frame[:3, 3].tolist()), places[number].tolist(), axes.tolist())
-        yield _Joint(None if zero == [1.0, 0.0, 0.0, 0.0] else tuple(zero), arm)
+        yield _TruncatedJoint(None if zero == [1.0, 0.0, 0.0, 0.0] else tuple(zero), arm)

@@ -21,6 +21,7 @@ from exoskel.engines.interface import (
     Engine,
     EngineCapabilities,
     InvalidInertia,
+    StateProblem,
     check_step_count,
     contacts_from_rows,
 )
@@ -176,7 +177,7 @@ class OdeWorld:
             "motors": self._joints.motors.records,
             "geoms": GeomRecords(self._bodies).records,
         }
-        self.state_problem = ""
+        self.state_problem: StateProblem | None = None
         """What makes the state invalid; the last valid one is preserved."""
         self._pull: dict[str, Any] | None = None
         self.wrenches = AppliedWrenches(len(self.bodies))
@@ -209,7 +210,7 @@ class OdeWorld:
         rows = np.array(state["bodies"], dtype=np.float64).reshape(-1, 13)
         if state["diverged"] is not None:
             lost = self._bodies.moving[state["diverged"]].name
-            self.state_problem = f"the motion of {lost!r} diverged in ODE"
+            self.state_problem = StateProblem(f"the motion of {lost!r} diverged in ODE")
             return
         self._poses = self._bodies.poses(rows[:, :7])
         self._twists = rows[:, 7:]
@@ -279,6 +280,10 @@ class OdeWorld:
         if found.size:
             own = np.asarray(point) - self._bodies.coms[found[0]]
             self._pull = {"body": int(found[0]), "point": own.tolist(), "target": np.asarray(target).tolist()}
+
+    def pull_force(self, body: int) -> Array | None:
+        """None: the process of ODE does not report it."""
+        return None
 
     def release(self) -> None:
         """Stop pulling."""
