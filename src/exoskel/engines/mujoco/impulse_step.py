@@ -454,10 +454,12 @@ class ImpulseStep:
             right -= out
             right[0, self._prescribed] = 0.0
             plain = self._inertia.without_prescribed(plain)
-        implicit, rotated = plain, []
+        implicit, rotated, factors = plain, [], None
         if self._has_springs:
             implicit = plain.copy()
             rotated = self._add_springs(state, implicit)
+            if prescribed is None:  # copies are faster than factorising again
+                factors = data.qLD.copy(), data.qLDiagInv.copy()
         self._use_inertia(model, data, implicit)
         self._mujoco.mj_solveM(model, data, out, right)
         for dofs, own in rotated:
@@ -467,7 +469,9 @@ class ImpulseStep:
             self._mujoco.mj_fullM(model, data, full)
             for brake in braking:
                 out[0] += braking_acceleration(brake, ~self._prescribed, full)
-        if self._has_springs:
+        if factors is not None:
+            data.M[:], data.qLD[:], data.qLDiagInv[:] = plain, *factors
+        elif self._has_springs:
             self._use_inertia(model, data, plain)
         return np.asarray(out[0])
 

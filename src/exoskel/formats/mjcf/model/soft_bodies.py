@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.mjcf.model.joints import X, Y, Z
+from exoskel.formats.mjcf.model.rotational_joints import as_slice
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.item import qualified_name
@@ -114,11 +115,15 @@ class _SlideSprings(Struct, frozen=True):
 
 
 class _SkinEdges(Struct, frozen=True):
-    """The edges of a skin: the addresses of its slides, `(points, 3)`, and the stiffness between points."""
+    """The edges of a skin: the addresses of its slides, point by point, and the stiffness between points."""
 
-    qpos: Indices
-    dofs: Indices
+    qpos: slice | Indices
+    dofs: slice | Indices
     stiffness: Array
+
+    def forces(self, moved: Array) -> Array:
+        """The forces of the edges on slides with these positions, `(..., slides)`."""
+        return -np.asarray(self.stiffness @ moved.reshape(*moved.shape[:-1], -1, 3)).reshape(moved.shape)
 
 
 class SkinSprings:
@@ -158,19 +163,19 @@ class SkinSprings:
 
     def _skin_edges(self, skin: BodySkin) -> _SkinEdges:
         names = [name for number in range(len(skin.skin)) for name in skin.slide_names(number)]
-        places = np.array([self._addresses[name] for name in names], dtype=np.intp).reshape(-1, 3, 2)
+        places = np.array([self._addresses[name] for name in names], dtype=np.intp).reshape(-1, 2)
         stiffness = np.zeros((len(skin.skin), len(skin.skin)))
         first, second = skin.skin.edges.T
         np.add.at(stiffness, (first, second), -skin.soft.edge_stiffness)
         stiffness += stiffness.T
         np.fill_diagonal(stiffness, -stiffness.sum(axis=1))
-        return _SkinEdges(places[..., 0], places[..., 1], stiffness)
+        return _SkinEdges(as_slice(places[:, 0]), as_slice(places[:, 1]), stiffness)
 
     def edge_forces(self, qpos: Array, qvel: Array, step: float) -> Array:
         """The forces of edges at the positions that the velocities lead to, as in DART, `(..., nv)`."""
         out = np.zeros(qvel.shape)
         for edges in self.edges:
-            out[..., edges.dofs] = -edges.stiffness @ (qpos[..., edges.qpos] + step * qvel[..., edges.dofs])
+            out[..., edges.dofs] = edges.forces(qpos[..., edges.qpos] + step * qvel[..., edges.dofs])
         return out
 
     def energy(self, qpos: Array) -> Array:
@@ -184,5 +189,5 @@ class SkinSprings:
         out = np.zeros(qpos.shape[:-1])
         for edges in self.edges:
             moved = qpos[..., edges.qpos]
-            out += 0.5 * np.sum(moved * (edges.stiffness @ moved), axis=(-2, -1))
+            out -= 0.5 * np.sum(moved * edges.forces(moved), axis=-1)
         return out
