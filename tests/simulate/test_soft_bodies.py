@@ -227,9 +227,11 @@ def test_chains_move_alike_alone_and_in_rollouts(seed: int, has_limits: bool) ->
             dof.position_limits = (-0.05, 0.05)
     motion = exoskel.run(world, 60 * world.time_step, every=world.time_step, warn=False)
     start = np.array([value for joint in world.joints() for value in joint.positions])
-    batch = exoskel.rollout(world, 2, 60, initial={"positions": [0.5 * start, start]}, stride=1, warn=False)
-    assert np.array_equal(batch.positions[1], motion.positions)
-    assert np.array_equal(batch.velocities[1], motion.velocities)
+    initial = {"positions": [0.5 * start, start]}
+    for record in ("all", ("positions", "velocities")):
+        batch = exoskel.rollout(world, 2, 60, initial=initial, stride=1, record=record, warn=False)
+        assert np.array_equal(batch.positions[1], motion.positions)
+        assert np.array_equal(batch.velocities[1], motion.velocities)
     with Simulation(world, warn=False) as simulation:
         simulation.step(60)
         assert np.array_equal(simulation.positions, motion.positions[-1])
@@ -360,6 +362,20 @@ def test_contacts_of_points_are_those_of_the_body() -> None:
 def test_a_soft_cube_falls_as_in_dart_until_it_rests() -> None:
     one, other = (exoskel.run(dropped(CUBE), 2.0, engine=engine, every=0.5) for engine in ("mujoco", "dart"))
     assert np.abs(one.body_poses[-1, 1, :3] - other.body_poses[-1, 1, :3]).max() < 5e-3
+
+
+@pytest.mark.parametrize("soft", [CUBE, BALL], ids=["cube", "ball"])
+def test_a_floor_does_not_change_how_a_soft_body_falls(soft: SoftBody) -> None:
+    """Only in contact does a step differ from MuJoCo's own."""
+    motions = []
+    for has_floor in (True, False):
+        world = dropped(soft)
+        world.models[1].joints[0].velocities = (3.0, 1.0, -2.0, 0.1, 0.2, 2.0)
+        if not has_floor:
+            world.models.remove(world.models[0])
+        motions.append(exoskel.run(world, 0.3, every=0.05, warn=False))
+    one, other = (motion.soft_points["model/body"] for motion in motions)
+    assert np.abs(one - other).max() < 1e-13 and one[..., 2].min() > 0.0
 
 
 def test_soft_bodies_on_each_other_do_not_fall_through() -> None:

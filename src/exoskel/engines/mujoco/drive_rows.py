@@ -26,6 +26,17 @@ DEFAULT_CFM = 1e-5
 """ODE's default constraint force mixing, in single precision."""
 
 
+class EnforcedLimits(Struct, frozen=True):
+    """Lower and upper limits of positions and velocities, `(2, nv)`; infinite where they are not enforced.
+
+    `motor_stops` are degrees of freedom with a motor between stops, and these: steps that begin at one differ, too.
+    """
+
+    positions: Array
+    velocities: Array
+    motor_stops: list[tuple[int, float, float]]
+
+
 class DriveAxis(Struct):
     """An axis with a motor or stops: the degree of freedom, or the two bodies between which an angular motor acts.
 

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from exoskel.engines.mujoco.drive_rows import DriveRows, find_springs
+from exoskel.engines.mujoco.drive_rows import DriveRows, EnforcedLimits, find_springs
 from exoskel.engines.mujoco.linear_systems import (
     BoxedProblem,
     Brake,
     ConstraintBlocks,
     InertiaPlaces,
+    any_world,
     braking_acceleration,
     find_brakes,
+    replace_changed,
 )
 from exoskel.engines.mujoco.step_model import CONSTRAINT_MIXING, StepModel
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
@@ -68,17 +70,6 @@ class JointInputs(Struct, frozen=True):
     applied: Array
     commands: Array
     forces: Array | None
-
-
-class EnforcedLimits(Struct, frozen=True):
-    """Lower and upper limits of positions and velocities, `(2, nv)`; infinite where they are not enforced.
-
-    `motor_stops` are degrees of freedom with a motor between stops, and these: steps that begin at one differ, too.
-    """
-
-    positions: Array
-    velocities: Array
-    motor_stops: list[tuple[int, float, float]]
 
 
 class _RotatingJoints(Struct, frozen=True):
@@ -205,11 +196,11 @@ class ImpulseStep:
 
     def _set_layout(self, values: JointValues) -> None:
         """Find the trees in which something has to be computed here, and what that is."""
-        has_springs = _any_world(values.damping) | _any_world(values.stiffness)
-        has_friction = _any_world(values.friction)
+        has_springs = any_world(values.damping) | any_world(values.stiffness)
+        has_friction = any_world(values.friction)
         constrained = self._servo | self._limited | has_friction
         concerned = self._prescribed | constrained | has_springs
-        self._set_rotations(concerned, self._servo | self._limited | _any_world(values.stiffness), has_springs)
+        self._set_rotations(concerned, self._servo | self._limited | any_world(values.stiffness), has_springs)
         constrained, concerned = constrained | self._drives.dofs, concerned | self._drives.dofs
         self._has_springs, self._has_prescribed = bool(has_springs.any()), bool(self._prescribed.any())
         self._has_drives = bool(self._drives.axes)
@@ -222,6 +213,10 @@ class ImpulseStep:
         self._elsewhere = None if acting.all() else np.flatnonzero(~acting)
         self._is_constrained = bool(constrained.any())
         self._blocks = ConstraintBlocks(trees, constrained)
+        model, springs = self.compiled.model, any(rotation.has_springs for rotation in self._rotations)
+        acts = self._is_constrained or self._has_prescribed or self._has_drives or len(self._springs.dofs)
+        self._may_step_alone = not (acts or springs or model.nu or model.neq)
+        """Whether MuJoCo may take the steps without contacts: its own differ only there, with soft skins."""
 
     def _set_rotations(self, concerned: Mask, placed: Mask, has_springs: Mask) -> None:
         """Find the ball and free joints with something to compute; those that are `placed` need their positions."""
@@ -242,7 +237,7 @@ class ImpulseStep:
         model, own = self.compiled.model, self.values
         coordinates = self.compiled.coordinates
         rest, joints = own.rest, np.asarray(model.dof_jntid)
-        damping = _replace(own.damping, model.dof_damping, fields["dof_damping"])
+        damping = replace_changed(own.damping, model.dof_damping, fields["dof_damping"])
         stiffness = fields["jnt_stiffness"]
         stiffness = None if stiffness is None else stiffness[:, joints]
         springs = fields["qpos_spring"]
@@ -251,9 +246,9 @@ class ImpulseStep:
             rest[:, coordinates.qvel] = springs[:, coordinates.qpos]
         out = JointValues(
             damping,
-            _replace(own.stiffness, model.jnt_stiffness[joints], stiffness),
+            replace_changed(own.stiffness, model.jnt_stiffness[joints], stiffness),
             rest,
-            _replace(own.friction, self.compiled.stated_friction, friction),
+            replace_changed(own.friction, self.compiled.stated_friction, friction),
         )
         self._set_layout(out)
         return out
@@ -295,34 +290,46 @@ class ImpulseStep:
 
         If it `coasts`, joints with a velocity actuator keep their velocity, whatever the command.
         """
-        mujoco, model = self._mujoco, step_model.model
         self._set_servo_speeds(data, inputs.commands)
-        solved = step_model.begin(data)
-        braking: list[Brake] = []
-        if self._has_locked and data.qvel[self._locked].any():
-            data.cdof_dot[self._locked] = 0.0
-            mujoco.mj_rne(model, data, 0, data.qfrc_bias)
-            braking = find_brakes(model, data, self._locked)
+        is_alone = self._may_step_alone and not data.ncon and step_model.begin_alone(data)
+        if not is_alone:
+            solved = step_model.begin(data)
+            is_alone = self._may_step_alone and not data.ncon and step_model.begin_alone(data)
         applied = inputs.applied
         if inputs.forces is not None:
             applied = self.compiled.coordinates.forces(data.qpos, inputs.forces)
         data.qfrc_applied[:] = applied
         if self._skin is not None:
             data.qfrc_applied += self._skin.edge_forces(data.qpos, data.qvel, self._step_size)
+        if is_alone:
+            step_model.finish_alone(data)
+        else:
+            self._finish(step_model, data, inputs.commands, values or self.values, coasts, solved)
+        if self.rotations is not None:
+            self.rotations.correct(data.qpos, data.qvel)
+        data.qfrc_applied[:] = applied
+        if self._has_locked:
+            data.qvel[self._locked] = 0.0  # a rounding error would brake in the next step, too
+
+    def _finish(
+        self, step_model: StepModel, data: Any, commands: Array, values: JointValues, coasts: bool, solved: Mask
+    ) -> None:
+        """Finish a step in two stages."""
+        mujoco, model = self._mujoco, step_model.model
+        braking: list[Brake] = []
+        if self._has_locked and data.qvel[self._locked].any():
+            data.cdof_dot[self._locked] = 0.0
+            mujoco.mj_rne(model, data, 0, data.qfrc_bias)
+            braking = find_brakes(model, data, self._locked)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
-        state = self._state(data, inputs.commands, values or self.values, solved)
+        state = self._state(data, commands, values, solved)
         force = self._force(model, state, coasts, braking)
         if force is not None:
             data.qfrc_applied += force
         if step_model.limits_velocities(data):
             step_model.limit_velocities(data, *self._velocity_bounds(state.positions, slice(None)), self._step_size)
         mujoco.mj_step2(model, data)
-        if self.rotations is not None:
-            self.rotations.correct(data.qpos, data.qvel)
-        data.qfrc_applied[:] = applied
-        if self._has_locked:
-            data.qvel[self._locked] = 0.0  # a rounding error would brake in the next step, too
 
     def _find_servo_motors(self) -> tuple[Indices, Indices, Indices]:
         """The degrees of freedom of flywheels, of their joints, and the addresses of the positions of these."""
@@ -590,13 +597,3 @@ class ImpulseStep:
         lower = np.where(low > 0.0, np.minimum(low, MAX_RETURN_SPEED), np.maximum(slowest, low))
         upper = np.where(high < 0.0, np.maximum(high, -MAX_RETURN_SPEED), np.minimum(fastest, high))
         return lower, upper
-
-
-def _any_world(values: Array) -> Mask:
-    """Which values are not zero in at least one world, `(nv)`."""
-    return np.asarray((values != 0.0).reshape(-1, values.shape[-1]).any(axis=0))
-
-
-def _replace(own: Array, before: Array, after: Array | None) -> Array:
-    """The own values, except where others changed."""
-    return own if after is None else np.where(after != before, after, own)

@@ -271,3 +271,13 @@ def _inertia_times(inertia: Array, motion: Array) -> Array:
     centre, mass = inertia[6:9], inertia[9]
     spin, speed = motion[:3], motion[3:]
     return np.concatenate([moments @ spin + np.cross(centre, speed), mass * speed - np.cross(centre, spin)])
+
+
+def any_world(values: Array) -> Mask:
+    """Which values are not zero in at least one world, `(nv)`."""
+    return np.asarray((values != 0.0).reshape(-1, values.shape[-1]).any(axis=0))
+
+
+def replace_changed(own: Array, before: Array, after: Array | None) -> Array:
+    """The own values, except where others changed."""
+    return own if after is None else np.where(after != before, after, own)

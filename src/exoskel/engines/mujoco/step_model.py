@@ -122,6 +122,7 @@ class StepModel:
 
     def __init__(self, model: Any, friction: Array, bounded: Mask, joined: Indices) -> None:
         self._mujoco = mujoco_import.load()
+        self._own_model: Any = model
         self.model: Any = copy.copy(model)
         # Arrays are slow to compare with a member of an enumeration.
         self._joint_limit = int(self._mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT)
@@ -181,6 +182,15 @@ class StepModel:
             self._use_constraints(solved)
             self._mujoco.mj_step1(self.model, data)
         return self._solved_dofs
+
+    def begin_alone(self, data: Any) -> bool:
+        """Begin a step with MuJoCo's own springs and dampers; returns whether nothing touches."""
+        self._mujoco.mj_step1(self._own_model, data)
+        return not data.ncon
+
+    def finish_alone(self, data: Any) -> None:
+        """Finish a step that `begin_alone` began."""
+        self._mujoco.mj_step2(self._own_model, data)
 
     def touched_trees(self, data: Any) -> Mask:
         """The trees with contacts or equality constraints, `(ntree)`."""

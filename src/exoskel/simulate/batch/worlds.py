@@ -353,6 +353,7 @@ class Worlds(CommandedWorlds):
         found = []
         for number in range(self.count if varies else 1):
             model = self.batch.get_model(number)
+            model.opt.disableflags = self.engine.model.opt.disableflags  # springs act in the steps
             own = self.impulse_step.prepare(model, friction[number])
             found.append((model, own, self._joint_values.of(number)))
         return found
