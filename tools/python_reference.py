@@ -76,6 +76,9 @@ EXAMPLES: dict[str, str] = {
     "BodyState": f'{_BUILD}\nbody = model.add_body("ball")\nbody.state = exoskel.BodyState(force=[0, 0, 1])',
     "FiniteRotation": "print(exoskel.FiniteRotation(mode=1, axis=[0, 0, 1]))",
     "Inertia": "print(exoskel.Inertia(2.0, com=[0, 0, 0.1], moment=[0.1, 0.1, 0.1, 0, 0, 0]))",
+    "Actuator": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
+    'servo = world.add_actuator("servo", "robot/arm_joint", kind="position", gain=20, damping=1)\n'
+    "print(servo.force(control=0.5, position=0.1, velocity=0.0))  # 8.0",
     "Keyframe": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
     'print(world.add_keyframe("start"))',
     "KeyframeJoint": 'state = exoskel.KeyframeJoint("robot/hinge", (0.5,), (0.0,))\n'

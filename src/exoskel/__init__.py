@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from exoskel.fates import Fate, NodeFate
     from exoskel.formats.load import load
     from exoskel.formats.save import save
+    from exoskel.scene.actuator import Actuator
     from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
     from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, look_at
     from exoskel.scene.inertia import Inertia
@@ -114,6 +115,7 @@ _LAZY = {
     "NodeFate": "exoskel.fates",
     "load": "exoskel.formats.load",
     "save": "exoskel.formats.save",
+    "Actuator": "exoskel.scene.actuator",
     "Body": "exoskel.scene.body",
     "BodyState": "exoskel.scene.body",
     "FiniteRotation": "exoskel.scene.body",
@@ -235,6 +237,7 @@ display_hooks.create_painter = _create_painter
 
 __all__ = [
     "XODE_COMPLIANCE",
+    "Actuator",
     "AxisAngle",
     "Ball",
     "BatchTrajectory",

@@ -140,12 +140,6 @@ def actuated(actuators: str) -> str:
 @pytest.mark.parametrize(
     ("text", "spots", "code"),
     [
-        (actuated('<motor name="drive" joint="r" gear="5"/>'), {"motor[@name='drive']", "@gear"}, "MJ402"),
-        (
-            actuated('<position joint="r" kp="100" kv="5" ctrlrange="-1 1" forcerange="-3 3"/>'),
-            {"position[1]", "@ctrlrange", "@forcerange"},
-            "MJ401",
-        ),
         (
             mjcf('<joint name="r"/>', rest='<option><flag filterparent="disable"/></option>'),
             {"@filterparent"},
@@ -172,13 +166,40 @@ def test_mjcf_values_without_a_scene_field_are_losses(text: str, spots: set[str]
 
 def test_the_forces_of_motors_on_one_joint_add_up() -> None:
     text = actuated('<motor joint="r" ctrlrange="-1 1"/><motor joint="r" ctrlrange="-2 3"/>')
-    joint = exoskel.load(text).world.models[0].joints[0]
+    joint = exoskel.load(exoskel.convert(text, None, to="usd").data).world.models[0].joints[0]
     assert joint.dofs[0].force_limits == (-3.0, 4.0)
 
 
 def test_messages_about_unnamed_actuators_have_no_name() -> None:
-    found = losses(actuated('<motor joint="r"/>'), "skel")
-    assert found["motor[1]"].why.startswith("the motor is ignored")
+    found = losses(actuated('<muscle joint="r"/>'), "skel")
+    assert found["muscle[1]"].why.startswith("the actuator is ignored")
+
+
+LOWERED_ACTUATORS = [
+    ('<motor name="drive" joint="r" gear="5"/>', {"motor[@name='drive']", "@gear"}),
+    (
+        '<position joint="r" kp="100" kv="5" ctrlrange="-1 1" forcerange="-3 3"/>',
+        {"position[1]", "@kp", "@kv", "@ctrlrange", "@forcerange"},
+    ),
+    ('<velocity joint="r" kv="5" gear="3"/>', {"velocity[1]", "@kv", "@gear"}),
+    ('<general joint="r" gainprm="2" biastype="affine" biasprm="1 5 0"/>', {"general[1]", "@biasprm"}),
+]
+
+
+@pytest.mark.parametrize(("text", "spots"), LOWERED_ACTUATORS)
+def test_actuators_are_losses_in_formats_without_them(text: str, spots: set[str]) -> None:
+    found = losses(actuated(text), "sdf")
+    assert spots <= found.keys()
+    assert all("FM305" in found[spot].why for spot in spots)
+
+
+@pytest.mark.parametrize("text", [text for text, _ in LOWERED_ACTUATORS])
+def test_actuators_are_embedded_where_the_format_has_a_place(text: str) -> None:
+    for format in ("skel", "xode"):
+        report = exoskel.convert(actuated(text), None, to=format)
+        assert report.certificate.passed
+        assert not [item for item in report.items if "/actuator[" in item.path and item.loss]
+        assert exoskel.load(report.data).world.actuators == exoskel.load(actuated(text)).world.actuators
 
 
 FLAGGED = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" size="1 1 1"/>
@@ -193,8 +214,7 @@ FLAGGED = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" si
         ("limit", "position_limits", (0.1, 0.1), (0.1, 0.1)),
         ("limit equality", "position_limits", (0.1, 0.1), (-inf, inf)),
         ("constraint", "position_limits", (0.1, 0.1), (-inf, inf)),
-        ("damper actuation", "damping", 7.0, 0.0),
-        ("actuation", "damping", 7.0, 3.0),
+        ("damper", "damping", 3.0, 0.0),
         ("spring", "stiffness", 2.0, 0.0),
         ("frictionloss", "friction", 0.1, 0.0),
         ("constraint", "friction", 0.1, 0.0),
@@ -208,6 +228,11 @@ def test_values_disabled_by_a_flag_are_ignored(flags: str, field: str, on: objec
         assert [d.code for d in scene.diagnostics if d.code == "MJ108"] == ["MJ108"] * (
             len(flags.split()) if state == "disable" else 0
         )
+
+
+def test_disabled_actuators_are_ignored() -> None:
+    for state, count in (("enable", 1), ("disable", 0)):
+        assert len(exoskel.load(FLAGGED.format(f'actuation="{state}"')).world.actuators) == count
 
 
 def test_disabled_contacts_are_ignored() -> None:
@@ -307,5 +332,5 @@ def test_an_actuator_has_the_fate_of_the_joint_it_drives() -> None:
     <body name="b" pos="1 0 0"><joint name="s"/><geom size=".1"/></body></worldbody>
     <actuator><motor joint="r" ctrlrange="-1 2"/><position joint="s" kp="3"/></actuator></mujoco>"""
     found = reasons(text, "sdf")  # where efforts are the same both ways
-    assert found["@ctrlrange"].loss and not found["@kp"].loss
+    assert "SD104" in found["@ctrlrange"].why and "spring" in found["@kp"].why
     assert not any("in part: in part" in item.why for item in found.values())

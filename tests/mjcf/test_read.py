@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import exoskel
+from exoskel import Actuator
 from exoskel.formats.mjcf.read import ImportedScene
+from exoskel.scene.lowering.actuators import lower_actuators
 from tests.mjcf.support import Trip, apart, bodies, codes, imported, mass_matrices
 
 TESTDATA = Path(mujoco.__file__).parent / "testdata"
@@ -225,24 +227,38 @@ def test_the_default_grey_round_trips(tmp_path: Path) -> None:
     assert [s.color for s in exoskel.load(report.data).world.model("m").body("b").visuals] == [GREY]
 
 
-def test_actuators_are_read_as_limits_springs_and_dampers() -> None:
-    text = mjcf(
-        "".join(f'<body name="b{i}"><joint name="j{i}" damping="1"/><geom size=".1"/></body>\n' for i in range(5)),
-        """<actuator>
-        <motor joint="j0" gear="10" ctrlrange="-1 2"/>
-        <position joint="j1" kp="100" kv="3"/>
-        <velocity joint="j2" kv="4" forcerange="-5 5"/>
-        <muscle joint="j3"/>
-        <general joint="j4" gainprm="2" biastype="affine" biasprm="0 5 0"/>
-        </actuator>
-        <keyframe><key ctrl="0 .5 0 0 0"/></keyframe>""",
-    )
-    found = imported(text)
-    dofs = [joint(found, f"j{i}").dofs[0] for i in range(5)]
-    assert dofs[0].force_limits == (-10.0, 20.0)
-    assert (dofs[1].stiffness, dofs[1].rest, dofs[1].damping) == (100.0, 0.5, 4.0)
-    assert (dofs[2].stiffness, dofs[2].damping) == (0.0, 5.0)
-    assert codes(found) == [("MJ401", 4), ("MJ401", 5), ("MJ401", 5), ("MJ402", 6), ("MJ402", 7)]
+ACTUATED = mjcf(
+    "".join(f'<body name="b{i}"><joint name="j{i}" damping="1"/><geom size=".1"/></body>\n' for i in range(5)),
+    """<actuator>
+    <motor name="m" joint="j0" gear="10" ctrlrange="-1 2"/>
+    <position joint="j1" kp="100" kv="3"/>
+    <velocity joint="j2" kv="4" forcerange="-5 5"/>
+    <muscle joint="j3"/>
+    <general joint="j4" gainprm="2" biastype="affine" biasprm="0 5 0"/>
+    </actuator>
+    <keyframe><key ctrl="0 .5 0 0 0"/></keyframe>""",
+)
+
+
+def test_actuators_are_read() -> None:
+    found = imported(ACTUATED)
+    motor, position, velocity, general = found.scene.world.actuators
+    assert motor == Actuator("m", "b0/j0", gear=10.0, control_range=(-1.0, 2.0))
+    assert position == Actuator("j1", "b1/j1", kind="position", gain=100.0, damping=3.0, control=0.5)
+    assert velocity == Actuator("j2", "b2/j2", kind="velocity", gain=4.0, force_range=(-5.0, 5.0))
+    assert general == Actuator("j4", "b4/j4", kind="general", gain=2.0, bias=(0.0, 5.0, 0.0))
+    assert {joint(found, f"j{i}").dofs[0].damping for i in range(5)} == {1.0}
+    assert codes(found) == [("MJ402", 6)]
+
+
+def test_actuators_are_lowered_to_limits_springs_and_dampers() -> None:
+    lowered = lower_actuators(imported(ACTUATED).scene.world)
+    dofs = {joint.name: joint.dofs[0] for joint in lowered.world.joints() if joint.motion}
+    assert dofs["j0"].force_limits == (-10.0, 20.0)
+    assert (dofs["j1"].stiffness, dofs["j1"].rest, dofs["j1"].damping) == (100.0, 0.5, 4.0)
+    assert (dofs["j2"].stiffness, dofs["j2"].damping) == (0.0, 5.0)
+    assert [one.result for one in lowered.actuators] == ["force limits", "spring", "spring", "dropped"]
+    assert [one.loses_limits for one in lowered.actuators] == [False, False, True, False]
 
 
 def test_the_total_force_of_motors_is_bounded() -> None:
@@ -251,8 +267,9 @@ def test_the_total_force_of_motors_is_bounded() -> None:
     )
     motor = '<motor joint="j0" ctrlrange="-3 3"/>'
     found = imported(mjcf(bodies, f"<actuator>{2 * motor}</actuator>"))
-    assert joint(found, "j0").dofs[0].force_limits == (-6.0, 4.0)
-    assert joint(found, "j1").dofs[0].force_limits == (-7.0, 4.0)
+    assert joint(found, "j0").dofs[0].force_limits == joint(found, "j1").dofs[0].force_limits == (-7.0, 4.0)
+    lowered = {joint.name: joint for joint in lower_actuators(found.scene.world).world.joints()}
+    assert lowered["j0"].dofs[0].force_limits == (-6.0, 4.0)
 
 
 def test_constraints_become_loop_joints_and_mimics() -> None:

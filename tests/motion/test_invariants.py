@@ -12,7 +12,7 @@ import pytest
 
 import exoskel
 from exoskel import Simulation, World
-from exoskel.scene.joint import UNLIMITED, Actuator
+from exoskel.scene.joint import UNLIMITED, JointActuator
 from exoskel.spatial import Array
 from tests.motion.random_worlds import random_world
 from tests.motion.random_xode import random_xode
@@ -22,7 +22,7 @@ STEP = 1e-3
 SEEDS = range(5)
 
 
-def floating(kind: str, seed: int, actuator: Actuator | None = None) -> World:
+def floating(kind: str, seed: int, actuator: JointActuator | None = None) -> World:
     """A random world whose models float without gravity; everything else acts between bodies of one model.
 
     All joints between bodies have the actuator, if one is given.
@@ -117,7 +117,7 @@ def assert_first_order(coarse: float, fine: float) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("actuator", ["force", "passive", "servo", "velocity", "acceleration", "locked"])
-def test_internal_actuators_keep_momentum(actuator: Actuator, seed: int) -> None:
+def test_internal_actuators_keep_momentum(actuator: JointActuator, seed: int) -> None:
     world = floating("actuators", seed, actuator)
     commands = internal_commands(world, seed)
     assert_first_order(*(drift(world, h, momentum, commands) for h in (STEP, STEP / 2)))

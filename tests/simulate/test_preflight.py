@@ -14,7 +14,7 @@ from exoskel import BodyState, Box, Drive, Mimic, Pose, Scene, Shape, SoftBody, 
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.inertia import UNIT_MOMENT
-from exoskel.scene.joint import TRAITS, Actuator, Joint
+from exoskel.scene.joint import TRAITS, Joint, JointActuator
 
 MAX_DEPTH = ENGINES["mujoco"].capabilities.max_depth or 0
 
@@ -82,6 +82,12 @@ def geared() -> World:
     joint = one_joint("revolute")
     joint.dofs[0].armature = 0.5
     return world_of(joint)
+
+
+def driven(**options: Any) -> World:
+    world = world_of(one_joint("revolute"))
+    world.add_actuator("drive", world.models[0].joints[0], **options)
+    return world
 
 
 def limited(kind: str, **fields: tuple[float, float]) -> World:
@@ -267,6 +273,11 @@ CASES: dict[str, tuple[Any, str]] = {
     "EN019.plane": (flat(), "mujoco"),
     "EN019.collapse": (world_of(one_joint("universal", collapses=True)), "mujoco"),
     "EN020": (geared(), "dart"),
+    "EN021": (driven(control_range=(-1, 1)), "dart"),
+    "EN021.spring": (driven(kind="position", gain=20.0, control=0.5), "ode"),
+    "EN021.force": (driven(control=0.5), "dart"),
+    "EN021.limits": (driven(kind="position", gain=20.0, force_range=(-1, 1)), "dart"),
+    "EN021.ignored": (driven(kind="general", bias=(1.0, 0.0, 0.0)), "dart"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0
@@ -353,7 +364,7 @@ def test_springs_of_joints_that_do_not_yield_are_not_reported(engine: str) -> No
 
 @pytest.mark.parametrize("engine", ["mujoco", "warp", "ode"])
 @pytest.mark.parametrize("actuator", ["servo", "velocity", "locked"])
-def test_actuators_of_welds_do_nothing_to_report(actuator: Actuator, engine: str) -> None:
+def test_actuators_of_welds_do_nothing_to_report(actuator: JointActuator, engine: str) -> None:
     world = world_of(one_joint("weld", actuator=actuator))
     damped = world.models[0].add_body("damped", joint="revolute", axis=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
     next(joint for joint in world.joints() if joint.child is damped).dofs[0].damping = 1.0

@@ -34,6 +34,7 @@ from exoskel.conversion.comparison import (
 from exoskel.formats.embedded_writer import EmbeddedField
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
+from exoskel.scene.actuator import driven_dofs
 from exoskel.scene.body import Body
 from exoskel.scene.fields import (
     VIEW_FIELDS,
@@ -131,6 +132,7 @@ def _settings(world: World) -> tuple[Any, ...]:
         tuple(world.collision_exempt_groups),
         world.self_collision and world.self_collision_matters,
         *(comparable_value(world, field) for field in VIEW_FIELDS),
+        tuple(world.actuators),
     )
 
 
@@ -367,6 +369,8 @@ class _EmbeddedFields:
         self.has_loops = capabilities.loops
         models = [model for world in scene.worlds for model in world.models]
         self.static = {id(item) for m in models if m.static for item in (*m.bodies, *m.joints)}
+        self.driven = {id(joint) for w in scene.worlds for _, joint, _ in driven_dofs(w.actuators, w.models)}
+        """Joints with actuators, which are lowered for other readers."""
         self.solid = {id(shape) for m in models for body in m.bodies for shape in body.collisions}
         self.written = set(self.solid)
         if capabilities.visual_shapes:
@@ -400,6 +404,8 @@ class _EmbeddedFields:
             return False  # parent and child of a loop joint may be exchanged
         if field in ("order", "pose") and joint.kind == "euler" and joint.order not in self.orders:
             return False  # the same joint in another frame
+        if field == "dofs" and id(joint) in self.driven:
+            return False
         if field == "dofs" and any(_is_beyond_formats(dof) for dof in joint._dofs or ()):
             return False
         return joint.kind in self.kinds and not joint.swapped and not self._is_fixed(joint)

@@ -32,7 +32,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Plane, Ray, Shape, Sphere
-from exoskel.scene.world import Scene
+from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
@@ -65,6 +65,8 @@ class FormatFates(NativeFates):
             return EXACT
         if kept := self.kept.get((id(item), field)):
             return Verdict(Fate.KEPT, kept)
+        if isinstance(item, World) and field == "actuators" and (lowered := self._actuators(item, parts)) is not None:
+            return lowered
         match item:
             case Joint():
                 return self._joint(item, field, parts)

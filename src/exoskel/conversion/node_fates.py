@@ -299,10 +299,26 @@ class FateRecorder:
             row = SceneField(row.name, parts=tuple(f"{part}/{number}" for part in row.parts))
         if row.later and self.outline.ordinal(node) > 1:
             row = SceneField(row.later)
-        if row.owner == "driven":
-            joints = self.related.driven_joints(self.document.attribute_text(node, "joint"))
-            return _combine_users([self._field_verdict(joint, row.name, row.parts) for joint in joints])
+        if row.owner == "actuator":
+            return self._actuator_verdict(owner, node, attribute)
         return self._row_verdict(owner, row)
+
+    def _actuator_verdict(self, owner: Item | None, node: int, attribute: str) -> Verdict:
+        """The verdict on an actuator by its name, which is that of its joint if the document states none.
+
+        Motors that are no actuators of the scene were written for the force limits of joints.
+        """
+        joints = self.related.driven_joints(self.document.attribute_text(node, "joint"))
+        name = self.document.attribute_text(node, "name")
+        parts = tuple(one for one in ([name] if name else map(item_name, joints)) if one in self.output.actuator_names)
+        if not parts or owner is None:
+            return _combine_users([self._field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])
+        found = self._field_verdict(owner, "actuators", (*parts, f"@{attribute}") if attribute else parts)
+        if found.fate not in (Fate.LOWERED, Fate.APPROXIMATED) or not isinstance(owner, World):
+            return found
+        fields = {field for part in parts for field in self.output.actuator_dof_fields(owner, part)}
+        own = _combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
+        return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
 
     def _generated_verdict(self, item: Joint | Body) -> Verdict:
         """The verdict on a part that was generated to express a motor or a loop of a joint, or the skin of a body."""

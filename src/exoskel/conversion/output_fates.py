@@ -16,7 +16,7 @@ from msgspec import structs
 from exoskel.conversion.comparison import TOLERANCE
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
-from exoskel.formats.write import Written
+from exoskel.formats.write import Written, actuator_part, is_actuator_part
 from exoskel.scene.body import Body
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, differences, iter_items, relative_difference
 from exoskel.scene.item import Item
@@ -25,13 +25,15 @@ from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Plane, Ray, Shape
-from exoskel.scene.world import Scene
+from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import Loss
 
 EXACT = Verdict(Fate.EXACT)
 BODIES_FIXED = Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)
 FLOATING = Verdict(Fate.LOWERED, "a body without a joint floats")
 _DEFAULT_DOF = Dof()
+_LIMITS = frozenset({"@ctrlrange", "@ctrllimited", "@forcerange", "@forcelimited"})
+"""Attributes of actuators that springs and dampers do not have."""
 
 
 class OutputFates(ABC):
@@ -51,6 +53,19 @@ class OutputFates(ABC):
         for loss in written.output.losses:
             self.losses.setdefault(id(loss.item), []).append(loss)
         self.reasons = {item: join_reasons(losses) for item, losses in self.losses.items()}
+
+    def actuator_dof_fields(self, world: World, name: str) -> tuple[str, ...]:
+        """The fields of a degree of freedom that a lowered actuator became."""
+        part = actuator_part(name)
+        losses = [loss for loss in self.losses.get(id(world), ()) if part in loss.fields]
+        return tuple(field for loss in losses for field in loss.fields if field != part)
+
+    @cached_property
+    def actuator_names(self) -> set[str]:
+        """The names of the actuators of all worlds, and of those that were lowered."""
+        names = {one.name for world in self.scene.worlds for one in world.actuators}
+        parts = {part for losses in self.losses.values() for loss in losses for part in loss.fields}
+        return names | {part.removeprefix(actuator_part("")) for part in parts if is_actuator_part(part)}
 
     @abstractmethod
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
@@ -78,6 +93,29 @@ class OutputFates(ABC):
 
     def _differs(self, item: Item, field: str) -> bool:
         return (id(item), field) in self.errors
+
+    def _actuators(self, world: World, parts: Sequence[str]) -> Verdict | None:
+        """The fate of the actuators of a world that were lowered; None if none of them were.
+
+        `parts` are the names of actuators, and after them, as `@name`, that of an attribute.
+        """
+        names = {actuator_part(part) for part in parts if not part.startswith("@")}
+        losses = [
+            loss
+            for loss in self.losses.get(id(world), ())
+            if (names.intersection(loss.fields) if names else any(map(is_actuator_part, loss.fields)))
+        ]
+        if not losses:
+            return None
+        if "@name" in parts:
+            return Verdict(Fate.DROPPED, self.not_supported, harmless=True)
+        limits = [loss for loss in losses if loss.code == "FM305" and loss.is_dropped]
+        if limits and _LIMITS.intersection(parts):
+            return Verdict(Fate.DROPPED, join_reasons(limits))
+        if all(loss.is_dropped for loss in losses):
+            return Verdict(Fate.DROPPED, join_reasons(losses))
+        is_same = not any(loss.changes_effect for loss in losses)
+        return Verdict(Fate.LOWERED if is_same else Fate.APPROXIMATED, join_reasons(losses))
 
     def _changed_effect(self, item: Item, part: str) -> str:
         """Why a value acts differently in the output although it is written; empty if it acts as here."""
@@ -107,6 +145,10 @@ class EmbeddedFates(OutputFates):
             if isinstance(item, Joint) and item.kind == "free":
                 return FLOATING
             return Verdict(Fate.DROPPED, self.not_supported)
+        if isinstance(item, World) and field == "actuators" and (lowered := self._actuators(item, parts)) is not None:
+            return Verdict(
+                Fate.KEPT, f"embedded by Exoskel; for other readers, as far as {self.label} supports it: {lowered.why}"
+            )
         if changed := self._changed_effect(item, field):
             return Verdict(Fate.APPROXIMATED, changed)
         if field and (id(item), field) in self.embedded:

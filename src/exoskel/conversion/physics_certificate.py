@@ -34,6 +34,7 @@ from exoskel.conversion.shape_checks import COLORS, MESHES, CollisionCheck, Shap
 from exoskel.diagnostics import pluralize
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
+from exoskel.scene.actuator import comparable_actuators
 from exoskel.scene.body import Body
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
@@ -276,6 +277,9 @@ class _WorldCertificate:
         if views:
             sides = [[comparable_value(world, field) for field in views] for world in (self.world, self.other_world)]
             rows.append(("cameras, lights and keyframes", relative_difference(*sides)))
+        if self.world.actuators and (World, "actuators") in self.fields:
+            sides = [comparable_actuators(world.actuators, world.models) for world in (self.world, self.other_world)]
+            rows.append(("actuators", relative_difference(*sides)))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(
             self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains

@@ -19,7 +19,7 @@ from exoskel.conversion.report import Certificate, Check, Report
 from exoskel.conversion.selection import find_unselected, unselected_nodes, with_models, with_worlds
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
-from exoskel.formats.write import Written, write
+from exoskel.formats.write import Written, embeds_data, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain
@@ -31,7 +31,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import confinement
 from exoskel.source.numbers import given_numbers
-from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
+from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target, with_owners
 
 
 def certify(scene: Scene, written: Written, target: Format, lowering: JointLowering | None = None) -> Certificate:
@@ -156,9 +156,13 @@ class Conversion(Struct, frozen=True):
         rotation = UpAxisRotation(decomposed, self.up, self._up_axes(decomposed)) if self.up is not None else None
         rotated = decomposed if rotation is None else rotation.after
         output.is_rotated = rotation is not None and any(one is not None for one in rotation.passes)
+        if not embeds_data(self.format, self.target):
+            rotated = without_actuators(rotated, self.format, output).scene
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
         lowering = self._lower_joints(rotated, unsupported)
         scene = rotated if lowering is None else lowering.after
+        worlds = {id(before): after for before, after in zip(rotated.worlds, scene.worlds, strict=True)}
+        output.losses[:] = with_owners(output.losses, lambda item: worlds.get(id(item), item))
         written = write(scene, self.format.name, folder=output.folder, target=self.target, output=output)
         certificate = certify(scene, written, self.format, lowering)
         if rotation is not None:
@@ -324,8 +328,10 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
         output.missing += [uri for uri in part.output.missing if uri not in output.missing]
         output.unwritten |= part.output.unwritten
         output.companions |= part.output.companions
-    of_world = [loss for loss in first.output.losses if isinstance(loss.item, World)]  # the same in all parts
-    output.losses += [structs.replace(loss, item=world) for loss in of_world]
+    of_world = [loss for part in parts for loss in part.output.losses if isinstance(loss.item, World)]
+    for loss in (structs.replace(loss, item=world) for loss in of_world):
+        if loss not in output.losses:  # most are the same in all parts
+            output.losses.append(loss)
     found = {key: item for part in parts for key, item in part.counterparts.items()}
     found[id(world)] = first.native.worlds[0]
     return structs.replace(

@@ -63,7 +63,7 @@ def with_models(world: World, models: Sequence[Model]) -> World:
         made._index = NameIndex()
         made.models = TrackedList(models)
         made.cameras, made.lights = TrackedList(world.cameras), TrackedList(world.lights)
-        made.keyframes = TrackedList(world.keyframes)
+        made.keyframes, made.actuators = TrackedList(world.keyframes), TrackedList(world.actuators)
         made.drop_dangling_references()
     return made
 

@@ -266,6 +266,24 @@ TOPICS = (
             "use the mujoco engine",
         ),
     ),
+    Topic(
+        "EN021",
+        "Actuators as springs and force limits",
+        "MuJoCo has actuators. In other engines, motors limit the commands of their joints. Linear feedback becomes "
+        "a spring and a damper, with the control fixed at its initial value. Other feedback is ignored.",
+        info("EN021", "the motor '{actuator}' only limits the commands of its joint in {engine}"),
+        warning(
+            "EN021.spring",
+            "the actuator '{actuator}' is a spring and damper in {engine}, with its control fixed at {control}",
+        ),
+        warning("EN021.force", "the control {control} of the motor '{actuator}' acts in the first step in {engine}"),
+        warning(
+            "EN021.limits",
+            "the actuator '{actuator}' is a spring and damper without limits in {engine}, with its control fixed at "
+            "{control}",
+        ),
+        warning("EN021.ignored", "the actuator '{actuator}' is ignored in {engine}: its feedback is not a spring"),
+    ),
 )
 
 CATALOGUE = Catalogue("DART", TOPICS)

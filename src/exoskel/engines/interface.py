@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from msgspec import Struct, field
@@ -286,6 +286,18 @@ class ControllableWorld(EngineWorld, Protocol):
         """The Jacobian of a point in a body's frame: `(6, dofs)`, angular velocity first, both in world axes."""
 
 
+@runtime_checkable
+class ActuatedWorld(Protocol):
+    """A world with actuators."""
+
+    actuator_controls: Array
+    """The controls of actuators, within their ranges, until they are changed."""
+
+    @property
+    def actuator_names(self) -> list[str]:
+        """The names of the actuators that drive a joint, in the order of their controls."""
+
+
 class EngineFactory(Protocol):
     """Builds a world in an engine.
 
@@ -339,6 +351,8 @@ class EngineCapabilities(Struct, frozen=True):
     mimic_joints: bool = False
     armature: bool = False
     """Inertia of joints."""
+    actuators: bool = False
+    """Motors and servos of a world; others are lowered to springs, dampers and force limits."""
     soft_bodies: bool = False
     point_contacts: bool = False
     """Soft skins collide at their points, not between them."""

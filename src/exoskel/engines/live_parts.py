@@ -12,6 +12,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, free_twist, plane_frames
+from exoskel.scene.lowering.actuators import LoweredActuators
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
@@ -103,6 +104,22 @@ def placed_joints(world: World) -> Iterator[PlacedJoint]:
     for number, (model, joint) in enumerate(joints):
         frames = kinematics.from_parent[number], kinematics.from_child[number]
         yield PlacedJoint(model, joint, *frames, relative[number], poses[kinematics.child[number]])
+
+
+def actuator_losses(lowered: LoweredActuators) -> Iterator[str]:
+    """Yield what the actuators of a world have become where there are none."""
+    for one in lowered.actuators:
+        name = f"actuator {one.actuator.name!r}"
+        match one.result:
+            case "dropped":
+                yield f"{name}: it is missing; its feedback is not that of a spring and damper"
+            case "spring":
+                limits = ", without limits" if one.loses_limits else ""
+                yield f"{name}: as a spring and damper, with its control fixed at {one.actuator.control:g}{limits}"
+            case "force limits":
+                yield f"{name}: as force limits of its joint"
+            case _:
+                yield f"{name}: a motor without limits is missing"
 
 
 def common_losses(world: World) -> Iterator[str]:

@@ -14,6 +14,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.live_parts import (
     NameMap,
     PlacedJoint,
+    actuator_losses,
     common_losses,
     placed_joints,
     shape_labels,
@@ -22,6 +23,7 @@ from exoskel.engines.live_parts import (
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Ray, Shape, Sphere
 from exoskel.scene.summary import moments
@@ -64,14 +66,16 @@ def to_newton(scene: SceneLike) -> NewtonModel:
     bodies are fixed to the world.  The time step is not part of it.  Raises ExoskelError for scenes with errors or
     with several worlds.
     """
-    world = require_valid_world(scene)
+    lowered = lower_actuators(require_valid_world(scene))
     try:
         import newton
     except ImportError:
         raise ExoskelError("Newton is not installed: pip install 'exoskel[newton]'") from None
-    made = _NewtonBuilder(newton, world)
+    made = _NewtonBuilder(newton, lowered.world)
     made.build()
-    return NewtonModel(made.builder, made.names.listed(), tuple(dict.fromkeys(made.losses)))
+    return NewtonModel(
+        made.builder, made.names.listed(), tuple(dict.fromkeys([*made.losses, *actuator_losses(lowered)]))
+    )
 
 
 class _NewtonBuilder:

@@ -14,6 +14,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.live_parts import (
     NameMap,
     PlacedJoint,
+    actuator_losses,
     common_losses,
     placed_joints,
     shape_labels,
@@ -21,6 +22,7 @@ from exoskel.engines.live_parts import (
 )
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
+from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Ray, Sphere
 from exoskel.scene.summary import moments
@@ -68,17 +70,23 @@ def to_pinocchio(scene: SceneLike) -> PinocchioModel:
     Springs, actuators, loops and mimic joints are losses.  Raises ExoskelError for scenes with errors or with several
     worlds.
     """
-    world = require_valid_world(scene)
+    lowered = lower_actuators(require_valid_world(scene))
     try:
         import pinocchio
     except ImportError:
         raise ExoskelError("Pinocchio is not installed: pip install 'exoskel[pinocchio]'") from None
-    builder = _TreeBuilder(pinocchio, world)
+    builder = _TreeBuilder(pinocchio, lowered.world)
     builder.build()
     made = builder.model
     q, v = np.concatenate([[], *builder.q]), np.concatenate([[], *builder.v])
     return PinocchioModel(
-        made, builder.collisions, builder.visuals, q, v, builder.names.listed(), tuple(dict.fromkeys(builder.losses))
+        made,
+        builder.collisions,
+        builder.visuals,
+        q,
+        v,
+        builder.names.listed(),
+        tuple(dict.fromkeys([*builder.losses, *actuator_losses(lowered)])),
     )
 
 

@@ -23,6 +23,7 @@ from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.item import Item
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Geometry, Mesh, Ray, TriMesh
@@ -136,6 +137,8 @@ class _Preflight:
         self._check_time()
         if self.capabilities.stiff_constraints and (self.world.erp is not None or self.world.cfm is not None):
             self._report("EN013.world", self.world)
+        if not self.capabilities.actuators:
+            self._check_actuators()
         for model in self.world.models:
             self._check_depth(model)
             self._check_stages(model)
@@ -150,6 +153,18 @@ class _Preflight:
         collector = self.collectors[item.document] if known else self.unplaced
         values: dict[str, Any] = {"engine": self.title, **details}
         collector.report(key, item.node if known else -1, **values)
+
+    def _check_actuators(self) -> None:
+        """Report what actuators become in an engine that has none."""
+        for one in lower_actuators(self.world).actuators:
+            details: dict[str, str | float] = {"actuator": one.actuator.name, "control": one.actuator.control}
+            if one.result == "dropped":
+                self._report("EN021.ignored", self.world, **details)
+                continue
+            if one.result == "spring":
+                self._report("EN021.limits" if one.loses_limits else "EN021.spring", self.world, **details)
+            else:
+                self._report("EN021.force" if one.fixes_control else "EN021", self.world, **details)
 
     # --- bodies ---------------------------------------------------------------------------------------
 

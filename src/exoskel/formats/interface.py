@@ -468,6 +468,18 @@ CATALOGUE = Catalogue(
             error("FM304.infinite", "{token} is not finite: {field} cannot be converted to {format}", _EXTREME_HINT),
         ),
         Topic(
+            "FM305",
+            "Actuators as springs and force limits",
+            "Of all formats, only MJCF has actuators. In others, the limits of a motor become those of the commands of "
+            "its joint. Linear feedback becomes a spring and a damper, with the control fixed at its initial value.",
+            info("FM305", "as force limits of the joint"),
+            info("FM305.nothing", "a motor without limits: a joint accepts any force as a command"),
+            warning("FM305.spring", "as a spring and damper of the joint, with the control fixed at {control}"),
+            warning("FM305.force", "the control {control} acts as a force in the first step"),
+            warning("FM305.limits", "springs and dampers have no force limits"),
+            warning("FM305.dropped", "its feedback is not that of a spring and damper"),
+        ),
+        Topic(
             "FM401",
             "Initial state in a file beside the document",
             "URDF and SDF have no initial state. It is written to a file beside the document, which Exoskel applies "

@@ -18,6 +18,7 @@ from exoskel.scene.body import Marker
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
+from exoskel.scene.lowering.actuators import LoweredActuator, lower_actuators
 from exoskel.scene.merge import copy_scene
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import require_valid
@@ -28,7 +29,7 @@ from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
 from exoskel.source.markup import Markup, UnwritableError, serialize
 from exoskel.source.numbers import round_markup
-from exoskel.source.output_context import ComposedFile, MeshPaths, OutputContext, Target
+from exoskel.source.output_context import ComposedFile, MeshPaths, OutputContext, Target, with_owners
 
 _OWN_LIMITS = Limits(depth=1000)
 """For documents that were written here, from a scene that passed the limits."""
@@ -75,11 +76,71 @@ def write(
     files are referred to.
     """
     require_valid(scene)
+    output = output or OutputContext(folder, target)
     try:
-        return _write_until_stable(scene, format, output or OutputContext(folder, target))
+        if not embeds_data(registry.by_name(format), output.target):
+            scene = without_actuators(scene, registry.by_name(format), output).scene
+        return _write_until_stable(scene, format, output)
     except ValueError:
         require_valid(scene, trust_reader=False)
         raise
+
+
+def embeds_data(format: Format, target: Target) -> bool:
+    """Whether documents for a target contain what the format cannot express."""
+    return format.embedding is not None and target == "portable"
+
+
+class LoweredScene(Struct, frozen=True):
+    """A scene for a format without actuators, and the items that copies replace, by the ids of the copies."""
+
+    scene: Scene
+    originals: dict[int, Item] = {}
+
+
+def without_actuators(scene: Scene, format: Format, output: OutputContext) -> LoweredScene:
+    """Lower the actuators of a scene, if the format has none, and record what becomes of them."""
+    if (World, "actuators") in format.capabilities().fields or not any(world.actuators for world in scene.worlds):
+        return LoweredScene(scene)
+    passes = [lower_actuators(world) for world in scene.worlds]
+    for done in passes:
+        for one in done.actuators:
+            _record_lowered(one, done.world, output)
+    originals = {key: item for done in passes for key, item in done.originals.items()}
+    lowered = Scene([done.world for done in passes], scene.diagnostics, scene.documents, scene.source_info)
+    lowered.extensions, lowered.options = scene.extensions, scene.options
+    return LoweredScene(lowered, originals)
+
+
+def actuator_part(name: str) -> str:
+    """How losses name an actuator of a world."""
+    return f"actuators/{name}"
+
+
+def is_actuator_part(part: str) -> bool:
+    """Whether a part of a world is an actuator."""
+    return part.startswith(actuator_part(""))
+
+
+def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -> None:
+    """Record what an actuator of a world became."""
+    part = actuator_part(one.actuator.name)
+    if one.result == "dropped":
+        output.add_loss(world, CATALOGUE["FM305.dropped"], part, is_dropped=True)
+        return
+    if one.result == "nothing" and not one.fixes_control:
+        output.add_loss(world, CATALOGUE["FM305.nothing"], part, is_dropped=True)
+        return
+    if one.result == "force limits":
+        output.add_loss(world, CATALOGUE["FM305"], part, "force_limits")
+    if one.result == "spring":
+        fields, control = one.dof_fields, one.actuator.control
+        output.add_loss(world, CATALOGUE["FM305.spring"], part, *fields, changes_effect=True, control=control)
+    elif one.fixes_control:
+        control = one.actuator.control
+        output.add_loss(world, CATALOGUE["FM305.force"], part, "force", changes_effect=True, control=control)
+    if one.loses_limits:
+        output.add_loss(world, CATALOGUE["FM305.limits"], part, is_dropped=True)
 
 
 _MOST_ROUNDS = 4
@@ -189,7 +250,12 @@ _Both = tuple[Scene, Scene]
 
 def _compose(scene: Scene, chosen: Format, output: OutputContext) -> Markup:
     """Write the native document of a scene, without embedded data."""
-    root = chosen.writer()(scene, output)
+    lowered = without_actuators(scene, chosen, output)
+    root = chosen.writer()(lowered.scene, output)
+    if lowered.originals:
+        for element in root.iter():
+            element.item = lowered.originals.get(id(element.item), element.item)
+        output.losses[:] = with_owners(output.losses, lambda item: lowered.originals.get(id(item), item))
     if output.given_numbers is not None:
         round_markup(root, output.given_numbers)
     return root

@@ -17,7 +17,8 @@ CATALOGUE = Catalogue(
         Topic(
             "SC102",
             "Duplicate name",
-            "Models, cameras, lights and keyframes of a world, and bodies and joints of a model, have unique names.",
+            "Models, cameras, lights, keyframes and actuators of a world, and bodies and joints of a model, have "
+            "unique names.",
             error("SC102", "{owner} has several {kind} called '{name}'", "rename all but one of them"),
         ),
         Topic(
@@ -136,7 +137,7 @@ CATALOGUE = Catalogue(
         Topic(
             "SC116",
             "Unknown body or joint",
-            "Cameras and lights refer to bodies, and keyframes to joints, by paths such as `model/body`. "
+            "Cameras and lights refer to bodies, and keyframes and actuators to joints, by paths such as `model/body`. "
             "`World.rename` and `World.remove` update them.",
             warning("SC116", "{what} '{name}' refers to '{path}', which is not in the world; it is ignored"),
         ),

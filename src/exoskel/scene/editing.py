@@ -30,7 +30,7 @@ from exoskel.scene.field_checks import (
 )
 from exoskel.scene.inertia import Inertia, Moment, volume_of
 from exoskel.scene.item import NO_FIELDS, Item, qualified_name
-from exoskel.scene.joint import TRAITS, Actuator, Dof, Drive, Joint, JointKind, Mimic, wrong_count
+from exoskel.scene.joint import TRAITS, Dof, Drive, Joint, JointActuator, JointKind, Mimic, wrong_count
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 from exoskel.scene.value_checks import PLAIN_JOINTS, kind_problem
@@ -211,7 +211,7 @@ class JointOptions(TypedDict, total=False):
     friction: PerDof
     rest: PerDof
     armature: PerDof
-    actuator: Actuator
+    actuator: JointActuator
     order: str
     plane: str
     pitch: float

@@ -40,6 +40,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "cameras",
         "lights",
         "keyframes",
+        "actuators",
     ),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "ignored_values"),

@@ -127,6 +127,7 @@ _PLURALS = {
     "soft body": "soft bodies",
     "camera": "cameras",
     "keyframe": "keyframes",
+    "actuator": "actuators",
 }
 
 

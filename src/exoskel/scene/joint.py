@@ -29,7 +29,7 @@ JointKind = Literal[
     "hinge2",
     "amotor",
 ]
-Actuator = Literal["force", "passive", "servo", "acceleration", "velocity", "locked"]
+JointActuator = Literal["force", "passive", "servo", "acceleration", "velocity", "locked"]
 Interval = tuple[float, float]
 UNLIMITED: Interval = (-inf, inf)
 DEFAULT_PITCH = 0.1
@@ -165,7 +165,7 @@ class Joint(Item):
     order: str = "xyz"
     plane: str = "xy"
     pitch: float = DEFAULT_PITCH
-    actuator: Actuator = "force"
+    actuator: JointActuator = "force"
     limits_enforced: bool = True
     implicit: bool = False
     """The source has no such joint: the reader added it for a body without a joint."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
 _NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
 """Fields that the reader finds itself, because they depend on the machine."""
+_INFINITE = (*STOPS, "control_range", "force_range")
+"""Fields of values that may be infinite."""
 _dof_row, _soft_row = attrgetter(*DOF_FIELDS), attrgetter(*SOFT_FIELDS)
 _OPTIONAL: dict[type[Item], tuple[Callable[[Any], Any], Any]] = {
     Dof: (_dof_row, _dof_row(Dof())),
@@ -272,7 +274,7 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return bool(np.isfinite(value).all())
     if isinstance(value, Struct):
-        return all(_is_finite(getattr(value, name)) for name in value.__struct_fields__ if name not in STOPS)
+        return all(_is_finite(getattr(value, name)) for name in value.__struct_fields__ if name not in _INFINITE)
     return not isinstance(value, tuple | list) or all(map(_is_finite, value))
 
 

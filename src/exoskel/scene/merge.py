@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from exoskel.diagnostics import Catalogue, Collector, NoSource, Topic, info, warning
+from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.editing import copy_body, copy_joint, items_of
 from exoskel.scene.item import Item, NameIndex, Names, unique_name
@@ -27,6 +28,7 @@ def copy_world(world: World) -> World:
     new._index = NameIndex()
     new.collision_exempt_groups = list(world.collision_exempt_groups)
     new.cameras, new.lights, new.keyframes = list(world.cameras), list(world.lights), list(world.keyframes)
+    new.actuators = list(world.actuators)
     new.models = [copy_model(model) for model in world.models]
     return new
 
@@ -97,13 +99,14 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
             world.cameras += _with_unique_names(world.cameras, added.cameras)
             world.lights += _with_unique_names(world.lights, added.lights)
             world.keyframes += _with_unique_names(world.keyframes, added.keyframes)
+            world.actuators += _with_unique_names(world.actuators, added.actuators)
         merged.documents.extend(scene.documents)
         merged.diagnostics.extend(scene.diagnostics)
     merged.diagnostics.extend(findings.diagnostics)
     return merged
 
 
-View = TypeVar("View", SceneCamera, SceneLight, Keyframe)
+View = TypeVar("View", SceneCamera, SceneLight, Keyframe, Actuator)
 
 
 def _with_unique_names(known: list[View], added: list[View]) -> list[View]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
+from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths
 from exoskel.scene.codes import CATALOGUE
@@ -25,7 +26,7 @@ from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import TRAITS, Dof, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Mesh, Shape
-from exoskel.scene.value_checks import POSITIVE, Problem, ValueChecker
+from exoskel.scene.value_checks import NOT_NAN, POSITIVE, Problem, ValueChecker
 from exoskel.scene.world import COLLISION_DETECTORS, Scene, SceneLike, World, as_scene
 
 
@@ -190,12 +191,54 @@ class _Validator:
             check.check_numbers([world] * len(lights), "lights", [getattr(one, name) for one in lights], width=3)
         keyframes = check.typed([(one, world) for one in world.keyframes], "keyframes", Keyframe)
         numbers = [n for one in keyframes for joint in one.joints for n in (*joint.positions, *joint.velocities)]
+        numbers += [control for one in keyframes for _, control in one.controls]
         check.check_numbers([world] * len(numbers), "keyframes", numbers)
         for kind, views in (("cameras", cameras), ("lights", lights), ("keyframes", keyframes)):
             counts = Counter(one.name for one in views if one.name)
             for name in (name for name, count in counts.items() if count > 1):
                 self.report("SC102", world, kind, owner=check.describe(world), kind=kind, name=name)
         self._check_references(cameras, lights, keyframes)
+        self._check_actuators()
+
+    def _check_actuators(self) -> None:
+        """Check the numbers, names and joints of actuators."""
+        world, check = self.world, self.values
+        actuators: list[Actuator] = check.typed([(one, world) for one in world.actuators], "actuators", Actuator)
+        before = len(check.problems)
+        owners = [world] * len(actuators)
+        for name, width in (("gear", 1), ("gain", 1), ("damping", 1), ("control", 1), ("bias", 3)):
+            values = [getattr(one, name) for one in actuators]
+            check.check_numbers(owners, "actuators", values, width=width, path=f"actuators.{name}")
+        for name in ("control_range", "force_range"):
+            ranges = [getattr(one, name) for one in actuators]
+            check.check_numbers(owners, "actuators", ranges, NOT_NAN, 2, path=f"actuators.{name}")
+        has_valid_numbers = len(check.problems) == before
+        counts = Counter(one.name for one in actuators)
+        for name in (name for name, count in counts.items() if count > 1):
+            self.report("SC102", world, "actuators", owner=check.describe(world), kind="actuators", name=name)
+        names = [one.name for items in (self.models, self.joints) for one in items]
+        if not actuators or not has_valid_numbers or not all(isinstance(name, str) for name in names):
+            return
+        known = dict(driven_joints(self.models))
+        for one in actuators:
+            self._check_actuator(one, known.get(one.joint))
+
+    def _check_actuator(self, one: Actuator, joint: Joint | None) -> None:
+        world, check = self.world, self.values
+        if joint is None:
+            self.report("SC116", world, "actuators", what="actuator", name=one.name, path=one.joint)
+        elif not (isinstance(one.coordinate, int) and 0 <= one.coordinate < joint.dof_count):
+            expected = f"a coordinate of joint '{joint.name}', from 0 to {joint.dof_count - 1}"
+            check.report_value(world, "actuators", "actuators.coordinate", one.coordinate, expected)
+        if one.kind not in get_args(ActuatorKind):
+            check.report_value(world, "actuators", "actuators.kind", one.kind, "a kind of actuator")
+        elif one.unused_field:
+            path, found = f"actuators.{one.unused_field}", getattr(one, one.unused_field)
+            check.report_value(world, "actuators", path, found, f"0 for a {one.kind} actuator")
+        for name in ("control_range", "force_range"):
+            low, high = getattr(one, name)
+            if low > high:
+                check.report_value(world, "actuators", f"actuators.{name}", (low, high), "a lower and an upper limit")
 
     def _check_references(
         self, cameras: Sequence[SceneCamera], lights: Sequence[SceneLight], keyframes: Sequence[Keyframe]

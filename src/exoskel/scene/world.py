@@ -12,6 +12,7 @@ from msgspec import Struct, field, structs
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.display_hooks import html_table
+from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths, state_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
@@ -27,7 +28,7 @@ from exoskel.scene.item import (
     qualified_name,
     require_index,
 )
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Shape
@@ -36,7 +37,7 @@ DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
 DEFAULT_TIME_STEP = 0.001
 COLLISION_DETECTORS = ("fcl", "fcl_mesh", "dart", "bullet", "ode")
 """The collision detectors of DART."""
-NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe)
+NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator)
 
 
 class World(Item):
@@ -61,6 +62,8 @@ class World(Item):
     lights: list[SceneLight] = field(default_factory=TrackedList)
     keyframes: list[Keyframe] = field(default_factory=TrackedList)
     """Named states of all joints; the initial state is that of the joints themselves."""
+    actuators: list[Actuator] = field(default_factory=TrackedList)
+    """Motors and servos of joints; `Joint.actuator` states what a command of the joint itself does."""
     _index: NameIndex = field(default_factory=NameIndex)
     _valid_at: int = -1
     """The value of the edit clock when the world was last known to be valid."""
@@ -113,18 +116,74 @@ class World(Item):
         return self._named("keyframe", self.keyframes, name)
 
     def add_keyframe(self, name: str, *, time: float = 0.0) -> Keyframe:
-        """Add the initial state of all joints as a keyframe; returns it."""
+        """Add the initial state of all joints, and the initial controls, as a keyframe; returns it."""
         if any(one.name == name for one in self.keyframes):
             raise TakenNameError(f"world {self.name!r} already has a keyframe called {name!r}")
-        made = Keyframe(name, time, tuple(state_of(path, joint) for path, joint in joint_paths(self.models)))
+        joints = tuple(state_of(path, joint) for path, joint in joint_paths(self.models))
+        made = Keyframe(name, time, joints, tuple((one.name, one.control) for one in self.actuators if one.control))
         self.keyframes.append(made)
         return made
 
+    def actuator(self, name: str) -> Actuator:
+        """The actuator of that name.  Raises UnknownNameError."""
+        return self._named("actuator", self.actuators, name)
+
+    def add_actuator(
+        self,
+        name: str,
+        joint: Joint | str,
+        *,
+        kind: ActuatorKind = "motor",
+        coordinate: int = 0,
+        gear: float = 1.0,
+        gain: float = 1.0,
+        damping: float = 0.0,
+        bias: NumberSequence = (0.0, 0.0, 0.0),
+        control_range: NumberSequence = UNLIMITED,
+        force_range: NumberSequence = UNLIMITED,
+        control: float = 0.0,
+    ) -> Actuator:
+        """Add an actuator of a joint, given as an object or path; returns it.  See `Actuator` for its values."""
+        check_name("actuator", name)
+        if any(one.name == name for one in self.actuators):
+            raise TakenNameError(f"world {self.name!r} already has an actuator called {name!r}")
+        found, model = self._locate(f"joint:{joint}" if isinstance(joint, str) and ":" not in joint else joint)
+        path = qualified_name(model.name, found.name)
+        if not isinstance(found, Joint) or path not in dict(driven_joints(self.models)):
+            raise ExoskelError(
+                f"actuator {name!r} cannot drive {found!r}: expected a joint that moves along or about fixed axes"
+            )
+        if not (isinstance(coordinate, int) and 0 <= coordinate < found.dof_count):
+            raise ExoskelError(
+                f"actuator {name!r} drives coordinate {coordinate!r} of joint {found.name!r}, but must drive 0"
+                + (f" to {found.dof_count - 1}" if found.dof_count > 1 else "")
+            )
+        made = Actuator(
+            name,
+            path,
+            coordinate,
+            kind,
+            gear,
+            gain,
+            damping,
+            bias,
+            control_range,
+            force_range,
+            control,
+        )
+        self.actuators.append(made)
+        return made
+
     def apply_keyframe(self, keyframe: Keyframe | str) -> None:
-        """Set the initial state of all joints to that of a keyframe, given as it is or by its name."""
+        """Set the initial state of joints and the controls to those of a keyframe, given as it is or by its name."""
         found = self.keyframe(keyframe) if isinstance(keyframe, str) else keyframe
         for joint, state in found.states(self.models):
             joint.positions, joint.velocities = state.positions, state.velocities
+        controls = dict(found.controls)
+        for number, actuator in enumerate(self.actuators):
+            control = controls.get(actuator.name, 0.0)
+            if control != actuator.control:
+                self.actuators[number] = structs.replace(actuator, control=control)
 
     def _named(self, kind: str, items: list[NamedValue], name: str) -> NamedValue:
         for one in items:
@@ -206,7 +265,7 @@ class World(Item):
             self.map_references(lambda path: bodies.get(path, path), lambda path: joints.get(path, path))
 
     def map_references(self, body_path: Callable[[str], str], joint_path: Callable[[str], str]) -> None:
-        """Replace the paths of bodies in cameras and lights, and those of joints in keyframes."""
+        """Replace the paths of bodies in cameras and lights, and those of joints in keyframes and actuators."""
         for number, camera in enumerate(self.cameras):
             paths = {"body": body_path(camera.body), "target": body_path(camera.target)}
             self.cameras[number] = structs.replace(camera, **paths)
@@ -217,6 +276,10 @@ class World(Item):
             joints = tuple(structs.replace(one, joint=joint_path(one.joint)) for one in keyframe.joints)
             if joints != keyframe.joints:
                 self.keyframes[number] = structs.replace(keyframe, joints=joints)
+        for number, actuator in enumerate(self.actuators):
+            path = joint_path(actuator.joint)
+            if path != actuator.joint:
+                self.actuators[number] = structs.replace(actuator, joint=path)
 
     def _exempt_labels(self) -> list[set[int]]:
         """The ids of the shapes of each of the exempt groups."""
@@ -241,7 +304,7 @@ class World(Item):
             self.drop_dangling_references()
 
     def drop_dangling_references(self) -> None:
-        """Remove cameras and lights of bodies, and states of joints, that are not in the world."""
+        """Remove cameras and lights of bodies, and states and actuators of joints, that are not in the world."""
         bodies = {"", *(qualified_name(model.name, body.name) for model in self.models for body in model.bodies)}
         joints = {path for path, _ in joint_paths(self.models)}
         for view in [one for one in self.cameras if not {one.body, one.target} <= bodies]:
@@ -252,6 +315,9 @@ class World(Item):
             kept = tuple(one for one in keyframe.joints if one.joint in joints)
             if len(kept) < len(keyframe.joints):
                 self.keyframes[number] = structs.replace(keyframe, joints=kept)
+        driven = dict(driven_joints(self.models)) if self.actuators else {}
+        for actuator in [one for one in self.actuators if one.joint not in driven]:
+            self.actuators.remove(actuator)
 
     def replace(self, item: Model | str, new: Model) -> Model:
         """Replace the bodies and joints of a model by copies of those of another one; returns the model.
@@ -315,7 +381,7 @@ class World(Item):
         super().__post_init__()
         self.models = TrackedList(self.models)
         self.cameras, self.lights = TrackedList(self.cameras), TrackedList(self.lights)
-        self.keyframes = TrackedList(self.keyframes)
+        self.keyframes, self.actuators = TrackedList(self.keyframes), TrackedList(self.actuators)
         if not (isfinite(self.time_step) and self.time_step > 0.0):
             raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")
 

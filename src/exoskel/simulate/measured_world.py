@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
@@ -10,19 +10,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize
-from exoskel.engines.interface import AppliedWrench, Contact, ControllableWorld, EngineWorld, StepDynamics
+from exoskel.engines.interface import (
+    ActuatedWorld,
+    AppliedWrench,
+    Contact,
+    ControllableWorld,
+    EngineWorld,
+    StepDynamics,
+)
 from exoskel.engines.mujoco.measurements import Distances
 from exoskel.engines.preflight import require, warn_about
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.layout import simulation_layout
+from exoskel.scene.actuator import driven_dofs
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import UnknownNameError, not_found_message, qualified_name
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import SceneLike, World, as_scene
+from exoskel.simulate.actuator_controls import ActuatorControls
 from exoskel.simulate.coordinate_array import CoordinateArray, SoftPoints
 from exoskel.simulate.handles import SimulatedBody, SimulatedJoint, SimulatedModel, Wrench
 from exoskel.simulate.options import check_positive, vector3
@@ -120,7 +130,8 @@ class MeasuredWorld:
                 self.diagnostics = require(scene, engine, limits=limits)
                 if integrator is not None:
                     raise ExoskelError(f"the {engine} engine has its own integrator; {integrator!r} is MuJoCo's")
-                self.engine = chosen.start(self.world, **options)
+                lowered = self.world if chosen.capabilities.actuators else lower_actuators(self.world).world
+                self.engine = chosen.start(lowered, **options)
         self._has_implicit_springs = integrator is None or integrator.lower() == "discrete"
         self._set_engine(engine)
         if warn:
@@ -200,6 +211,30 @@ class MeasuredWorld:
     @commands.setter
     def commands(self, values: ArrayLike) -> None:
         self._controls("commands").commands = self._checked("commands", values)
+
+    @property
+    def controls(self) -> ActuatorControls:
+        """The controls of the actuators of the world, by name: `simulation.controls["servo"] = 0.5`."""
+        engine = self.engine
+        if not isinstance(engine, ActuatedWorld):
+            raise ExoskelError(f"the {self.name} engine has no actuators: they are springs and force limits there")
+
+        def apply(values: Array) -> None:
+            engine.actuator_controls = values
+
+        return ActuatorControls(engine.actuator_names, engine.actuator_controls, apply)
+
+    @controls.setter
+    def controls(self, values: Mapping[str, float] | ArrayLike) -> None:
+        controls = self.controls
+        if not isinstance(values, Mapping):
+            numbers = np.asarray(values, dtype=np.float64)
+            if numbers.shape != (len(controls),):
+                raise ExoskelError(
+                    f"the controls have the shape {numbers.shape}, but must have {len(controls)} numbers"
+                )
+            values = dict(zip(controls, numbers.tolist(), strict=True))
+        controls.update(values)
 
     @property
     def state(self) -> Array:
@@ -451,12 +486,26 @@ class MeasuredWorld:
         springs = stiffness * (positions + step * velocities - rest) + damping * velocities
         implicit = (step * damping + step * step * stiffness) * wanted
         out: Array = self.mass_matrix() @ wanted + self.bias_forces() + springs + implicit
+        if isinstance(self.engine, ActuatedWorld) and self.world.actuators:
+            out -= self._actuator_forces(positions + step * (velocities + step * wanted), velocities + step * wanted)
+        return out
+
+    def _actuator_forces(self, positions: Array, velocities: Array) -> Array:
+        """The forces of actuators with the present controls at a state, `(dofs)`."""
+        out = np.zeros(len(self.dof_names))
+        places = {id(dof): place for place, dof in enumerate(_state_dofs(self.world))}
+        for actuator, _, dof in driven_dofs(self.world.actuators, self.world.models):
+            at = places[id(dof)]
+            out[at] += actuator.force(self.controls[actuator.name], float(positions[at]), float(velocities[at]))
+        limits = np.array([dof.force_limits for dof in _state_dofs(self.world)]).reshape(-1, 2)
+        driven = [places[id(dof)] for _, _, dof in driven_dofs(self.world.actuators, self.world.models)]
+        out[driven] = np.clip(out[driven], *limits[driven].T)
         return out
 
     @cached_property
     def _joint_springs(self) -> tuple[Array, Array, Array]:
         """Damping, stiffness and rest positions of all degrees of freedom."""
-        dofs = [dof for joint in self.world.joints() if not joint.loop for dof in joint.dofs]
+        dofs = _state_dofs(self.world)
         rows = np.array([(dof.damping, dof.stiffness, dof.rest) for dof in dofs], dtype=np.float64).reshape(-1, 3)
         return rows[:, 0], rows[:, 1], rows[:, 2]
 
@@ -489,6 +538,11 @@ class MeasuredWorld:
         if found is None:
             raise ExoskelError(f"the {self.name} engine does not support {operation}")
         return found
+
+
+def _state_dofs(world: World) -> list[Dof]:
+    """The degrees of freedom in the order of the state."""
+    return [dof for joint in world.joints() if not joint.loop for dof in joint.dofs]
 
 
 def fastest_body(world: World, velocities: Array) -> str:

@@ -232,7 +232,7 @@ class Simulation(MeasuredWorld):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__ and "_is_complete" in self.__dict__ and not hasattr(type(self), name):
-            near = closest_name(name, ["positions", "velocities", "forces", "commands", "state"])
+            near = closest_name(name, ["positions", "velocities", "forces", "commands", "controls", "state"])
             hint = f"; did you mean {near!r}?" if near else ""
             raise AttributeError(f"simulations have no attribute {name!r}{hint}")
         super().__setattr__(name, value)

@@ -33,7 +33,7 @@ class SceneField(Struct, frozen=True):
     """The parts of the field that it sets, where it does not set all of it."""
     owner: str = ""
     """Whose field it is, if not that of the item around the element: `child`, `body`, `world`, all `joints`, `shapes`
-    or `bodies`, or the joints `driven` by an actuator, which its attribute `joint` names."""
+    or `bodies`, or the world, if the element is an `actuator`."""
     unused: str = ""
     """Why it sets nothing."""
     affects_motion: bool = False
@@ -50,7 +50,7 @@ _OWNERS: dict[str, type[Item]] = {
     "bodies": Body,
     "world": World,
     "joints": Joint,
-    "driven": Joint,
+    "actuator": World,
     "shapes": Shape,
 }
 """The types of items that `SceneField.owner` names."""

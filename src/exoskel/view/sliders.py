@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from exoskel.diagnostics import printable
-from exoskel.scene.joint import Actuator, Dof, Joint
+from exoskel.scene.joint import Dof, Joint, JointActuator
 from exoskel.scene.world import World
 from exoskel.view.selection import ItemSelection
 
@@ -164,7 +164,7 @@ def _limits(dof: Dof, reach: float) -> tuple[float, float]:
     return (low, high) if high > low else (low, low + 1e-6)
 
 
-_QUANTITIES: dict[Actuator, tuple[str, float]] = {
+_QUANTITIES: dict[JointActuator, tuple[str, float]] = {
     "force": ("force", 100.0),
     "servo": ("velocity", 10.0),
     "velocity": ("velocity", 10.0),
@@ -200,7 +200,7 @@ class CommandSliders:
         ):
             self._add(number, name, joint.actuator, dof, command(number), is_angle=letter == "r")
 
-    def _add(self, number: int, name: str, actuator: Actuator, dof: Dof, value: float, *, is_angle: bool) -> None:
+    def _add(self, number: int, name: str, actuator: JointActuator, dof: Dof, value: float, *, is_angle: bool) -> None:
         quantity, reach = _QUANTITIES[actuator]
         low, high = dof.force_limits if quantity == "force" else (-reach, reach)
         shown = slider_range(low if isfinite(low) else -reach, high if isfinite(high) else reach)

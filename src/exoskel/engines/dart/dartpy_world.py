@@ -14,12 +14,13 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.dart.dart_world import INSTALL
-from exoskel.engines.live_parts import NameMap, common_losses, shape_labels
+from exoskel.engines.live_parts import NameMap, actuator_losses, common_losses, shape_labels
 from exoskel.formats.skel.write import NATIVE_KIND, PARTLY_SUPPORTED, supported_order
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import connections
 from exoskel.scene.joint import DOF_STATES, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
 from exoskel.scene.shape import (
     Box,
@@ -89,15 +90,17 @@ def to_dartpy(scene: SceneLike, *, limits: bool | None = None) -> DartpyWorld:
     skins, markers and mimic joints, which dartpy lacks, are losses.  Raises ExoskelError for scenes with errors or
     with several worlds.
     """
-    world = require_valid_world(scene)
+    lowered = lower_actuators(require_valid_world(scene))
     try:
         import dartpy
     except ImportError:
         raise ExoskelError(f"DART is not installed: {INSTALL}") from None
     with TemporaryFolder() as folder:
-        builder = _WorldBuilder(dartpy, world, limits, folder)
+        builder = _WorldBuilder(dartpy, lowered.world, limits, folder)
         built = builder.build()
-    return DartpyWorld(built, builder.names.listed(), tuple(dict.fromkeys(builder.losses)))
+    return DartpyWorld(
+        built, builder.names.listed(), tuple(dict.fromkeys([*builder.losses, *actuator_losses(lowered)]))
+    )
 
 
 class _WorldBuilder:

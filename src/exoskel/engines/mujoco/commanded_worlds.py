@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointInputs, JointValues
+from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointInputs
+from exoskel.engines.mujoco.servo_forces import JointValues
 from exoskel.engines.mujoco.step_model import StepModel
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld

@@ -26,6 +26,7 @@ from exoskel.engines.mujoco.linear_systems import (
     find_brakes,
     replace_changed,
 )
+from exoskel.engines.mujoco.servo_forces import JointValues, ServoForces
 from exoskel.engines.mujoco.step_model import CONSTRAINT_MIXING, StepModel
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
@@ -45,20 +46,6 @@ _NO_COLUMNS = np.empty((0, 0))
 
 
 # --- the step ------------------------------------------------------------------------------------------
-
-
-class JointValues(Struct):
-    """Springs, dampers and friction of the coordinates of one world, `(nv)`, or of many, `(worlds, nv)`."""
-
-    damping: Array
-    stiffness: Array
-    rest: Array
-    friction: Array
-
-    def of(self, number: int) -> JointValues:
-        """The values of one of many worlds."""
-        every = (self.damping, self.stiffness, self.rest, self.friction)
-        return JointValues(*(values[number] if values.ndim > 1 else values for values in every))
 
 
 class JointInputs(Struct, frozen=True):
@@ -126,7 +113,7 @@ class ImpulseStep:
         values, springs = self.values, find_springs(compiled, self._addresses, self._drives.spring_dofs)
         values.stiffness[springs.dofs], values.damping[springs.dofs] = springs.stiffness, springs.damping
         values.rest[springs.dofs] = springs.rest
-        self._springs = springs
+        self._springs, self._actuators = springs, ServoForces(compiled)
         self._skin = compiled.skin_springs
         if self._skin is not None:
             points = self._skin.points
@@ -196,7 +183,7 @@ class ImpulseStep:
 
     def _set_layout(self, values: JointValues) -> None:
         """Find the trees in which something has to be computed here, and what that is."""
-        has_springs = any_world(values.damping) | any_world(values.stiffness)
+        has_springs = any_world(values.damping) | any_world(values.stiffness) | self._actuators.has_feedback
         has_friction = any_world(values.friction)
         constrained = self._servo | self._limited | has_friction
         concerned = self._prescribed | constrained | has_springs
@@ -321,6 +308,7 @@ class ImpulseStep:
             data.cdof_dot[self._locked] = 0.0
             mujoco.mj_rne(model, data, 0, data.qfrc_bias)
             braking = find_brakes(model, data, self._locked)
+        values = self._actuators.apply(data, values)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         state = self._state(data, commands, values, solved)

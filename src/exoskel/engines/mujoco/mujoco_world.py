@@ -25,7 +25,7 @@ from exoskel.engines.interface import (
     check_step_count,
 )
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, LimitGuard, mechanical_energy
-from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
+from exoskel.engines.mujoco.impulse_step import ImpulseStep
 from exoskel.engines.mujoco.measurements import (
     LoopConstraint,
     body_accelerations,
@@ -34,6 +34,7 @@ from exoskel.engines.mujoco.measurements import (
     joint_reactions,
     loop_reactions,
 )
+from exoskel.engines.mujoco.servo_forces import ControlledActuators, JointValues
 from exoskel.engines.mujoco.step_model import StepModel, has_only_limits, needs_impulse_step
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
@@ -45,7 +46,7 @@ from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 
-class MujocoWorld(CommandedWorlds):
+class MujocoWorld(CommandedWorlds, ControlledActuators):
     """A world in MuJoCo: see `engines.interface.ControllableWorld`."""
 
     def __init__(
@@ -588,6 +589,7 @@ MUJOCO = Engine(
         convex_meshes=True,
         isotropic_balls=True,
         armature=True,
+        actuators=True,
         joint_forces_in_one_stage=True,
         impulse_steps=True,
         stiff_constraints=True,

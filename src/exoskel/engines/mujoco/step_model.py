@@ -127,8 +127,10 @@ class StepModel:
         # Arrays are slow to compare with a member of an enumeration.
         self._joint_limit = int(self._mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT)
         own = self.model
-        # Springs and dampers are computed by `ImpulseStep`.
+        # Springs and dampers are computed by `ImpulseStep`, and so are the actuators of joints.
         own.dof_damping[:], own.jnt_stiffness[:], own.tendon_stiffness[:] = 0.0, 0.0, 0.0
+        at_joints = own.actuator_trntype != self._mujoco.mjtTrn.mjTRN_SITE
+        own.actuator_gainprm[at_joints], own.actuator_biasprm[at_joints] = 0.0, 0.0
         self._dof_tree, self._body_tree = np.asarray(own.dof_treeid), np.asarray(own.body_treeid)
         self._joint_tree, self._geom_tree = self._dof_tree[own.jnt_dofadr], self._body_tree[own.geom_bodyid]
         self._tendon_tree = np.array([self._first_tree(number) for number in range(own.ntendon)], dtype=np.intp)

@@ -280,6 +280,14 @@ class WarpWorld(MujocoWorld):
     def use_impulse_steps(self, world: World) -> None:
         """Warp makes its own steps; preflight reports where they differ from DART's."""
 
+    @property
+    def actuator_controls(self) -> Array:
+        return super().actuator_controls
+
+    @actuator_controls.setter
+    def actuator_controls(self, values: Array) -> None:
+        raise ExoskelError("controls of actuators stay at their initial values in MuJoCo Warp; use the mujoco engine")
+
     def step(self, count: int = 1) -> None:
         self._step(count)
 

@@ -212,22 +212,10 @@ _SURFACES = (
 
 _ACTUATORS_AND_CONSTRAINTS = (
     Topic(
-        "MJ401",
-        "Actuator as spring and damper",
-        "A scene has no position or velocity feedback. The actuator is read with its control fixed at the initial "
-        "value.",
-        warning("MJ401", "the actuator{actuator} is read as {what}, with its control fixed at {control}"),
-        warning("MJ401.bounds", "the bounds of the actuator{actuator} are ignored: springs and dampers have no bounds"),
-    ),
-    Topic(
         "MJ402",
         "Unsupported actuator",
         "Only actuators that apply a force or linear feedback to one coordinate of a joint are supported.",
         warning("MJ402", "the actuator{actuator} is ignored: {reason}"),
-        warning(
-            "MJ402.boundless",
-            "the motor{actuator} is ignored: it has no force limits, and a joint accepts any force without a motor",
-        ),
     ),
     Topic(
         "MJ403",

@@ -21,6 +21,7 @@ from exoskel.formats.mjcf.force_comparison import compare_forces
 from exoskel.formats.mjcf.geoms import GeomWriter, is_flat, vertex_values
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.model.actuation import add_servo
+from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
 from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, document_addresses
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
@@ -442,13 +443,16 @@ class FileWriter(WorldWriter):
         add_scenery(root, self.layout, self.moving)
         return root
 
+    def _actuators(self) -> None:
+        add_actuators(self.layout, self.root)
+
     def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         super()._joint(model, joint, element)
         chain, names = self.layout.chain(model, joint)
         for name, link in zip(names, chain, strict=True):
-            for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
-                if has_force_motor(joint, dof):
-                    add_force_motor(dof, name, self.root)
+            for number in link.coordinates if joint._dofs is not None else ():
+                if has_force_motor(joint, joint.dofs[number]) and (id(joint), number) not in self.driven:
+                    add_force_motor(joint.dofs[number], name, self.root)
         add_servo(self.layout, model, joint, self.step, self.root)
 
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
@@ -493,12 +497,14 @@ class FileWriter(WorldWriter):
             qvel[found.by_name[name][1]] = speed
         section = root.add("keyframe")
         is_taken = any(keyframe.name == KEY for keyframe in self.world.keyframes)
-        section.add("key", name=OTHER_KEY if is_taken else KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
+        controls = key_controls(self.world, root, {one.name: one.control for one in self.world.actuators})
+        section.add("key", name=OTHER_KEY if is_taken else KEY, qpos=qpos.tolist(), qvel=qvel.tolist(), **controls)
         for keyframe in self.world.keyframes:
             qpos, qvel = zero.copy(), np.zeros(found.nv)
             coordinates.set_positions(np.array(keyframe.positions(self.world.models)), qpos)
             coordinates.set_velocities(np.array(keyframe.velocities(self.world.models)), qpos, qvel)
-            section.add("key", **_key_attributes(keyframe), qpos=qpos.tolist(), qvel=qvel.tolist())
+            controls = key_controls(self.world, root, dict(keyframe.controls))
+            section.add("key", **_key_attributes(keyframe), qpos=qpos.tolist(), qvel=qvel.tolist(), **controls)
 
 
 def _site_attributes(marker: Marker) -> dict[str, Value]:
@@ -539,7 +545,7 @@ CAPABILITIES = WriterCapabilities(
         {
             World: (
                 *("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
-                *("cameras", "lights", "keyframes"),
+                *("cameras", "lights", "keyframes", "actuators"),
             ),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),

@@ -5,7 +5,7 @@ Coefficients alone do not show about which axes springs and dampers act: forces 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from msgspec import Struct
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import actuator_numbers, addresses, tendon_names
 from exoskel.formats.mjcf.model.actuation import SERVO, is_servo_link, joints_with_motors
+from exoskel.formats.mjcf.model.driven_joints import actuator_joints, driven_coordinates, element_name
 from exoskel.formats.mjcf.model.joints import (
     flywheel_name,
     force_motor_name,
@@ -24,7 +25,8 @@ from exoskel.formats.mjcf.model.joints import (
 from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
 from exoskel.formats.mjcf.names import is_generated
 from exoskel.formats.mjcf.reader.combined_model import CombinedModel
-from exoskel.scene.joint import DOF_DYNAMICS, PRESCRIBED_ACTUATORS, Joint
+from exoskel.scene.actuator import Actuator
+from exoskel.scene.joint import DOF_DYNAMICS, PRESCRIBED_ACTUATORS, Interval, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Mask
@@ -78,6 +80,15 @@ class _DrivenAxis(Struct, frozen=True):
     high: float
 
 
+class _SceneActuator(Struct, frozen=True):
+    """An actuator of the scene, its number, the degree of freedom that it drives, and the limits of the total force."""
+
+    actuator: Actuator
+    number: int
+    dof: int
+    total: Interval
+
+
 class _ForceState:
     """A state of a model, or of all its parts, and the forces that MuJoCo applies there.
 
@@ -85,8 +96,10 @@ class _ForceState:
     which act at sites, are omitted.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, own: Collection[str]) -> None:
         mujoco = mujoco_import.load()
+        self.own = own
+        """The names of the actuators of the scene."""
         if isinstance(model, CombinedModel):
             self.parts = [(mujoco.MjData(one), one, *numbers) for one, *numbers in model.parts()]
         else:
@@ -104,7 +117,7 @@ class _ForceState:
             mujoco.mj_fwdVelocity(model, data)
             mujoco.mj_fwdActuation(model, data)
             self.passive[dofs] = data.qfrc_spring + data.qfrc_damper
-            self.active[dofs] = _actuator_forces(model, data)
+            self.active[dofs] = _actuator_forces(model, data, self.own)
             undo()
 
 
@@ -123,16 +136,19 @@ def _silence_preserved_tendons(model: Any) -> Callable[[], None]:
     return undo
 
 
-def _actuator_forces(model: Any, data: Any) -> Array:
-    """The forces of actuators of joints, `(nv)`, without those that the scene does not contain."""
+def _actuator_forces(model: Any, data: Any, names: Collection[str]) -> Array:
+    """The forces of actuators of joints, `(nv)`, without those that are neither generated nor have one of the names."""
     out = np.zeros(model.nv)
-    own = {number for name, number in actuator_numbers(model).items() if is_generated(name)}
+    own = {number for name, number in actuator_numbers(model).items() if is_generated(name) or name in names}
     for number in np.flatnonzero(np.isin(model.actuator_trntype, _AT_JOINT)).tolist():
         if number not in own:
             continue
         first = int(data.moment_rowadr[number])
         row = slice(first, first + int(data.moment_rownnz[number]))
         out[data.moment_colind[row]] += data.actuator_moment[row] * data.actuator_force[number]
+    for joint in np.flatnonzero(model.jnt_actfrclimited).tolist():
+        dof = int(model.jnt_dofadr[joint])
+        out[dof] = np.clip(out[dof], *model.jnt_actfrcrange[joint])
     return out
 
 
@@ -156,6 +172,7 @@ class _ForceComparison:
         self.force_motors: list[_ForceMotor] = []
         self.speed_motors: list[_SpeedMotor] = []
         self.servo_axes: list[_DrivenAxis] = []
+        self.driven = driven_coordinates(world)
         first = 0
         for one in world.models:
             for joint in one.joints:
@@ -164,6 +181,17 @@ class _ForceComparison:
                 elif not one.static and joint.actuator not in PRESCRIBED_ACTUATORS:
                     self._add(one, joint, slice(first, first + joint.dof_count))
                 first += 0 if joint.loop else joint.dof_count
+        self.scene_actuators = self._find_actuators()
+
+    def _find_actuators(self) -> list[_SceneActuator]:
+        """The actuators of the scene on coordinates that are compared."""
+        found: list[_SceneActuator] = []
+        for actuator, joint, name in actuator_joints(self.layout):
+            dof = self._address(name)
+            if dof in self._compared_dofs() and element_name(actuator) in self.actuators:
+                number = self.actuators[element_name(actuator)]
+                found.append(_SceneActuator(actuator, number, dof, joint.dofs[actuator.coordinate].force_limits))
+        return found
 
     def _is_comparable(self, joint: Joint) -> bool:
         """Whether the document has what the joint's forces follow from."""
@@ -177,8 +205,9 @@ class _ForceComparison:
         for name in DOF_DYNAMICS if joint._dofs is not None else ():
             getattr(self, name)[own] = [getattr(dof, name) for dof in joint.dofs]
         for name, link in zip(*reversed(self.layout.chain(model, joint)), strict=True):
-            for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
-                if has_force_motor(joint, dof):
+            for coordinate in link.coordinates if joint._dofs is not None else ():
+                dof = joint.dofs[coordinate]
+                if has_force_motor(joint, dof) and (id(joint), coordinate) not in self.driven:
                     number = self.actuators[force_motor_name(name)]
                     self.force_motors.append(_ForceMotor(number, self._address(name), *dof.force_limits))
         for name, motor in joints_with_motors(self.layout, model, joint):
@@ -197,9 +226,9 @@ class _ForceComparison:
 
     def difference(self) -> float:
         acts = self.damping.any() or self.stiffness.any() or self.friction.any()
-        if not (acts or self.force_motors or self.speed_motors or self.servo_axes):
+        if not (acts or self.force_motors or self.speed_motors or self.servo_axes or self.scene_actuators):
             return 0.0
-        data = _ForceState(self.model)
+        data = _ForceState(self.model, {element_name(one.actuator) for one in self.scene_actuators})
         rng = np.random.default_rng(0)
         return max(self._difference_at_random_state(data, number, rng) for number in range(_STATES))
 
@@ -208,6 +237,7 @@ class _ForceComparison:
         self.coordinates.set_positions(positions, data.qpos)
         self.coordinates.set_velocities(velocities, data.qpos, data.qvel)
         driving = self._set_motors(data, number, rng) + self._set_servos(data, velocities, rng)
+        driving += self._set_actuators(data, rng)
         data.compute()
         forces = -self.stiffness * (positions - self.rest) - self.damping * velocities
         wanted = self.coordinates.forces(data.qpos, forces - self.friction * np.sign(velocities))
@@ -243,6 +273,18 @@ class _ForceComparison:
             force = gain * (speed - float(velocities[axis.coordinate]))
             forces[axis.coordinate] = min(max(force, axis.low), axis.high)
         return self.coordinates.forces(data.qpos, forces)
+
+    def _set_actuators(self, data: _ForceState, rng: np.random.Generator) -> Array:
+        """Set random controls of the actuators of the scene; returns the forces that they have to exert, `(nv)`."""
+        out = np.zeros(self.model.nv)
+        positions = dict(zip(self.coordinates.qvel.tolist(), self.coordinates.qpos.tolist(), strict=True))
+        for one in self.scene_actuators:
+            low, high = (float(np.clip(limit, -_RANGE, _RANGE)) for limit in one.actuator.control_range)
+            control = data.ctrl[one.number] = rng.uniform(low - _RANGE, high + _RANGE)
+            out[one.dof] += one.actuator.force(control, float(data.qpos[positions[one.dof]]), float(data.qvel[one.dof]))
+        for one in self.scene_actuators:
+            out[one.dof] = min(max(out[one.dof], one.total[0]), one.total[1])
+        return out
 
     def _motor_friction(self, data: _ForceState) -> Array:
         """The dry friction between joints and flywheels, `(nv)`."""

@@ -216,7 +216,7 @@ def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str,
         if edge is not None and edge[1] in skins:
             add(kind, name, f"{found['body'].get(edge[1], '')}/{edge[2]}/{edge[3]}")
         elif kind in ("tendon", "actuator", "equality"):
-            add(kind, name, _path_after_joint(name, found["joint"]))
+            add(kind, name, _path_after_joint(name, found["joint"]) or name)
     return found
 
 

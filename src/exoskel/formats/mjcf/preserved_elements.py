@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from exoskel.formats.mjcf.model.driven_joints import element_name
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.names import GENERATED, reference_kind
 from exoskel.formats.mjcf.tree import MjcfElement
@@ -273,6 +274,7 @@ class _PreservedWriter:
         self.names: dict[tuple[str, str], str] = {("body", "world"): "world"}
         """The names of what is written, by kind and by the name in the source."""
         self.names |= {("camera", camera.name): camera.name for camera in world.cameras if camera.name}
+        self.names |= {("actuator", actuator.name): element_name(actuator) for actuator in world.actuators}
         self.taken: dict[str, Names] = {
             kind: Names(str(one.attributes.get("name", "")) for one in root.child(kind).children)
             for kind in ("tendon", "actuator", "equality")
@@ -292,6 +294,7 @@ class _PreservedWriter:
         for one, made in written:
             self._section(one).children.append(made)
             self.output.preserved_nodes |= {one.node} | ({one.section_node} if one.section == "sensor" else set())
+        self._extend_controls(sum(one.section == "actuator" for one, _ in written))
         if any(made.tag not in ("visual", "statistic", "texture") for _, made in written):
             self._add_defaults()
             self.root.child("compiler").attributes["autolimits"] = self.preserved.has_automatic_limits
@@ -304,6 +307,13 @@ class _PreservedWriter:
             (node, name) for node in self.preserved.option_nodes for name in self.preserved.options
         }
         self.root.children = [one for one in self.root.children if one.children or one.attributes]
+
+    def _extend_controls(self, added: int) -> None:
+        """Let keyframes with controls state those of added actuators: zero, as without a statement."""
+        for key in (key for section in self.root.children if section.tag == "keyframe" for key in section.children):
+            controls = key.attributes.get("ctrl")
+            if isinstance(controls, list | tuple):
+                key.attributes["ctrl"] = [*controls, *([0.0] * added)]
 
     @staticmethod
     def _rank_assets(assets: list[SourceElement]) -> None:

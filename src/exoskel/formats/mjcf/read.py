@@ -110,9 +110,9 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     world.models += [reader.model(one) for one in group_bodies(compiled, generated)]
     out.reader, out.coordinates = reader, reader.coordinates(world)
     reader.set_state(world, out.coordinates)
-    ViewReader(compiled, reader, world, report).read(out.coordinates)
-    actuators = ActuatorReader(compiled, generated, reader.found, report)
+    actuators = ActuatorReader(compiled, generated, reader.found, world, report)
     actuators.read()
+    ViewReader(compiled, reader, world, report).read(out.coordinates, actuators.numbers)
     equality = EqualityReader(compiled, generated, reader.found, report)
     equality.read()
     if "contact" in disabled:
@@ -174,8 +174,11 @@ class ViewReader:
         self.reader = reader
         self.world = world
         self.report = report
+        self.actuators: Mapping[str, int] = {}
 
-    def read(self, coordinates: Coordinates) -> None:
+    def read(self, coordinates: Coordinates, actuators: Mapping[str, int]) -> None:
+        """Read all; `actuators` are MuJoCo's numbers of the actuators in the scene, by name."""
+        self.actuators = actuators
         model, world = self.model, self.world
         world.cameras += [self._camera(i) for i in range(model.ncam) if self._is_stated(self.compiled.cameras.name(i))]
         world.lights += [self._light(i) for i in range(model.nlight) if self._is_stated(self.compiled.lights.name(i))]
@@ -247,7 +250,9 @@ class ViewReader:
                 path = qualified_name(owner.name, joint.name)
                 states.append(KeyframeJoint(path, tuple(positions[own].tolist()), tuple(velocities[own].tolist())))
             first += joint.dof_count
-        return Keyframe(self.compiled.keys.name(number), float(self.model.key_time[number]), tuple(states))
+        controls = self.model.key_ctrl[number].tolist() if self.actuators else []
+        stated = tuple((name, controls[own]) for name, own in self.actuators.items() if controls[own])
+        return Keyframe(self.compiled.keys.name(number), float(self.model.key_time[number]), tuple(states), stated)
 
 
 def _orthographic(model: Any) -> Array:

@@ -86,21 +86,12 @@ _FRAME: dict[str, SceneField | str] = {
     f"{tag}/**": FLATTENED for tag in ("frame", "replicate", "composite", "include", "attach")
 }
 
-_SPRUNG = ("stiffness", "rest", "damping")
-_NAMELESS = unused("a scene has no names of actuators")
+_ACTUATORS = ("motor", "position", "velocity", "general", "damper", "intvelocity")
 
 
 def _actuators(owner: str) -> dict[str, SceneField]:
     """Actuators of joints, or defaults for them."""
-    pushed = {
-        **dict.fromkeys(("position", "damper", "intvelocity"), _SPRUNG),
-        "general": ("force_limits", *_SPRUNG),
-        "motor": ("force_limits",),
-        "velocity": ("damping",),
-    }
-    return {f"{tag}/**": dof_field(*parts, owner=owner) for tag, parts in pushed.items()} | {
-        f"{tag}/@name": _NAMELESS for tag in pushed
-    }
+    return {f"{tag}/**": SceneField("actuators", owner=owner) for tag in _ACTUATORS}
 
 
 _ASSETS: dict[str, SceneField | str] = {
@@ -154,7 +145,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "tendon": STRUCTURE,
         "tendon/**": unused("a scene has no tendons", affects_motion=True),
         "actuator": STRUCTURE,
-        **{f"actuator/{path}": row for path, row in _actuators("driven").items()},
+        **{f"actuator/{path}": row for path, row in _actuators("actuator").items()},
         "actuator/**": unused("a scene has no such actuators", affects_motion=True),
         "keyframe": STRUCTURE,
         "keyframe/key": STRUCTURE,
@@ -162,7 +153,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "keyframe/key/@time": "keyframes",
         "keyframe/key/@qpos": SceneField("dofs", ("position",), "joints", later="keyframes"),
         "keyframe/key/@qvel": SceneField("dofs", ("velocity",), "joints", later="keyframes"),
-        "keyframe/key/@ctrl": SceneField(elsewhere="in the initial targets of actuators"),
+        "keyframe/key/@ctrl": SceneField(elsewhere="in the controls of actuators and keyframes"),
         "keyframe/key/**": unused("a scene has no such state", affects_motion=True),
         "default": STRUCTURE,
         "default/**": unused("defaults of unsupported elements"),
@@ -223,7 +214,7 @@ for _depth in range(4):  # classes within classes
     ROWS[World] |= {_above: STRUCTURE, f"{_above}/@class": STRUCTURE}
     ROWS[World] |= _shared(_JOINT, "joints", f"{_above}/joint") | _shared(_GEOM, "shapes", f"{_above}/geom")
     ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
-    ROWS[World] |= {f"{_above}/{path}": row for path, row in _actuators("joints").items()}
+    ROWS[World] |= {f"{_above}/{path}": row for path, row in _actuators("world").items()}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _ASSETS.items()}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _VIEWS.items()}
     ROWS[World] |= {f"{_above}/site/**": SceneField(elsewhere="in the sites that use it")}
@@ -298,14 +289,13 @@ SOURCE_MAPPING = SourceMapping(
     DiagnosticEffects(
         ignored=(
             *("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ311", "MJ311.mocap"),
-            *("MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent"),
+            *("MJ402", "MJ403", "MJ108.filterparent"),
         ),
         used=("MJ105", "MJ107", "MJ109", "MJ307.hfield", "MJ311.few"),
         lossless=("MJ106.warning",),
         attributes={
             "MJ308": ("contype", "conaffinity"),
             "MJ309": ("condim", "friction"),
-            "MJ401.bounds": ("ctrlrange", "ctrllimited", "forcerange", "forcelimited"),
         },
         all_similar=("MJ308", "MJ309"),
     ),

@@ -98,11 +98,14 @@ BATCH = 100
 """Bodies that are added at a time: MuJoCo traverses all bodies for each one that is added."""
 MAX_UNBATCHED = 400
 """The number of bodies up to which batches take longer."""
+_GEAR_SIZE = 6
 _SPEC_NAMES = {
     "solreffriction": "solref_friction",
     "solimpfriction": "solimp_friction",
     "solreflimit": "solref_limit",
     "solimplimit": "solimp_limit",
+    "actuatorfrcrange": "actfrcrange",
+    "actuatorfrclimited": "actfrclimited",
 }
 """Attributes with different names in `MjSpec` and MJCF."""
 
@@ -256,7 +259,8 @@ class _Emitter:
         given: dict[str, Any] = {_SPEC_NAMES.get(name, name): value for name, value in element.attributes.items()}
         made = body.add_joint()
         given["type"] = self.enums["joint"][given["type"]]
-        given["limited"] = int(bool(given.get("limited", False)))
+        for name in ("limited", "actfrclimited"):
+            given[name] = int(bool(given.get(name, False)))
         for name in ("damping", "stiffness"):  # polynomials; the first coefficient is linear
             if name in given:
                 given[name] = (given[name], 0.0, 0.0)
@@ -295,6 +299,7 @@ class _Emitter:
             given["trntype"] = self.enums["transmission"][kind]
             given["biastype"] = self.enums["bias"][str(given["biastype"])]
             given["forcelimited"] = int(bool(given.get("forcelimited", False)))
+            given["gear"] = _padded(given["gear"], _GEAR_SIZE)
             for name in ("gainprm", "biasprm"):
                 given[name] = _padded(given[name], self.mujoco.mjNGAIN)
             spec.add_actuator(**given)

@@ -15,6 +15,11 @@ from exoskel.formats.mjcf.collision_filter import SKIN, ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.model import joints
+from exoskel.formats.mjcf.model.driven_joints import (
+    add_engine_actuators,
+    driven_coordinates,
+    force_range_attributes,
+)
 from exoskel.formats.mjcf.model.joints import (
     PRESCRIBED_ARMATURE,
     STIFF,
@@ -107,6 +112,7 @@ class WorldWriter:
         """The soft skins to write, by the id of the body."""
         self.filter = ContactBits(world, self.skins)
         self.root = MjcfElement("mujoco", {"model": world.name}, item=world)
+        self.driven = driven_coordinates(world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
@@ -140,11 +146,16 @@ class WorldWriter:
             root.add(tag)
         for model in self.world.models:
             self._model(model)
+        self._actuators()
         self.filter.exclude(root.child("contact"), qualified_name)
         root.child("asset").children = self.geoms.assets
         root.child("option").attributes |= self._solver()
         root.children = [c for c in root.children if c.children or c.attributes]
         return root
+
+    def _actuators(self) -> None:
+        """Add the actuators of the scene."""
+        add_engine_actuators(self.layout, self.root)
 
     def _solver(self) -> dict[str, Value]:
         """Options of the solver.
@@ -278,6 +289,8 @@ class WorldWriter:
         created.attributes["pos"] = (0.0, 0.0, 0.0) if link.at_origin else joint.pose.position
         if link.type != "ball":
             created.attributes["axis"] = link.axis
+        if len(link.coordinates) == 1 and (id(joint), link.coordinates[0]) in self.driven:
+            created.attributes |= force_range_attributes(joint.dofs[link.coordinates[0]])
         rows = [joint._dofs[c] for c in link.coordinates] if joint._dofs is not None else []
         if rows:
             self._dynamics(created, joint, rows)

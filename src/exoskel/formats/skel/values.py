@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, get_args
 
 from exoskel.diagnostics import did_you_mean
-from exoskel.scene.joint import PLANES, TRAITS, Actuator
+from exoskel.scene.joint import PLANES, TRAITS, JointActuator
 from exoskel.scene.pose import Euler, Pose
 from exoskel.scene.world import COLLISION_DETECTORS
 from exoskel.source import numbers
@@ -400,7 +400,7 @@ JOINT_KINDS = tuple(kind for kind in TRAITS if kind not in ("hinge2", "amotor"))
 JOINT_TYPE = Keyword("joint type", JOINT_KINDS, "SK070.unknown")
 ACTUATOR = Keyword(
     "actuator",
-    get_args(Actuator),
+    get_args(JointActuator),
     "SK076.unknown",
     literal="force",
     aliases={"torque": ("force", "SK076.torque")},

@@ -14,8 +14,9 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, LimitGuard, mechanical_energy
-from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointValues
+from exoskel.engines.mujoco.impulse_step import ImpulseStep
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.servo_forces import JointValues
 from exoskel.engines.mujoco.step_model import StepModel
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import

@@ -34,6 +34,7 @@ from exoskel.formats.mjcf.model.joints import (
 from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Mask
@@ -62,8 +63,12 @@ class Actuation:
         low, high = np.full(count, -np.inf), np.full(count, np.inf)
         self.command_limits = low, high
         self.first_forces, self.first_accelerations = np.zeros(count), np.zeros(count)
-        for number, dof in _stated_dofs(layout.world):
+        lowered = lower_actuators(layout.world)  # motors limit commands, too
+        for number, dof in _stated_dofs(lowered.world):
             low[number], high[number] = _command_limits(actuators[number], dof)
+            if id(dof) in lowered.originals:  # without a command, only the actuators act
+                low[number], high[number] = min(low[number], 0.0), max(high[number], 0.0)
+        for number, dof in _stated_dofs(layout.world):
             self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
         self.first_forces *= self.force
         self.first_accelerations *= self.acceleration

@@ -9,35 +9,45 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNLIMITED_RANGE, Motor
+from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNLIMITED_RANGE, Motor, force_motor_name
+from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_motors, strip_model
 from exoskel.formats.mjcf.reader.joint_chains import Segment
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, Owner
-from exoskel.scene.item import qualified_name, unique_name
+from exoskel.scene.actuator import Actuator
+from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 from exoskel.scene.pose import vector_from_array
+from exoskel.scene.world import World
 
 _AFFINE, _FIXED, _STATELESS, _AT_JOINT = 1, 0, 0, (0, 1)
 """Values of mjtBias, mjtGain, mjtDyn and mjtTrn."""
 
 
 class ActuatorReader:
-    """Sets the dynamics of joints."""
+    """Sets the dynamics of joints, and the actuators of a world."""
 
     def __init__(
-        self, compiled: Compiled, generated: GeneratedParts, found: FoundParts, report: Callable[..., None]
+        self,
+        compiled: Compiled,
+        generated: GeneratedParts,
+        found: FoundParts,
+        world: World,
+        report: Callable[..., None],
     ) -> None:
         self.compiled = compiled
         self.model: Any = compiled.model
         self.generated = generated
         self.found = found
+        self.world = world
         self.report = report
         self.disabled = disabled_flags(compiled)
         self.unread: list[int] = []
         """The numbers of actuators that are not part of the scene."""
-        self._driven: set[int] = set()
-        """The ids of degrees of freedom that have a motor."""
+        self.numbers: dict[str, int] = {}
+        """The numbers of the actuators of the scene, by name."""
+        self._names = Names()
 
     def read(self) -> None:
         for number, owner in self.found.owners.items():
@@ -136,38 +146,55 @@ class ActuatorReader:
             reason = "its bias is not linear"
         if reason or owner is None:
             self._report_unsupported(number, reason)
-        elif int(model.actuator_biastype[number]) == _AFFINE:
-            self._read_feedback(number, owner)
+        elif self._is_generated_motor(number):
+            self._read_generated_motor(number, owner)
         else:
-            self._read_motor(number, owner)
+            self.world.actuators.append(self._actuator(number, owner))
 
     def _report_unsupported(self, number: int, reason: str) -> None:
         self.unread.append(number)
         parts = self.compiled.actuators
         self.report("MJ402", parts.node(number), actuator=parts.quoted(number), reason=reason)
 
-    def _read_motor(self, number: int, owner: Owner) -> None:
-        """Read a motor: its bounds are the force limits of the coordinate."""
-        model = self.model
+    def _is_generated_motor(self, number: int) -> bool:
+        """Whether a motor was written for the force limits of a coordinate."""
+        driven = self.compiled.joints.name(int(self.model.actuator_trnid[number, 0]))
+        is_plain = not self.model.actuator_biasprm[number, :3].any() and self.model.actuator_ctrllimited[number]
+        return self.compiled.actuators.name(number) == force_motor_name(driven) and bool(is_plain)
+
+    def _read_generated_motor(self, number: int, owner: Owner) -> None:
+        model, limits = self.model, UNLIMITED
         gear = float(model.actuator_gear[number, 0])
-        gain = gear * float(model.actuator_gainprm[number, 0])
-        dof = owner.joint.dofs[owner.first]
-        bounds: Interval = (-inf, inf)
-        if model.actuator_ctrllimited[number] and "clampctrl" not in self.disabled:
-            bounds = _within(bounds, gain * model.actuator_ctrlrange[number])
+        if "clampctrl" not in self.disabled:
+            limits = _within(limits, gear * float(model.actuator_gainprm[number, 0]) * model.actuator_ctrlrange[number])
         if model.actuator_forcelimited[number]:
-            bounds = _within(bounds, gear * model.actuator_forcerange[number])
-        if bounds == UNLIMITED:
-            parts = self.compiled.actuators
-            self.report("MJ402.boundless", parts.node(number), actuator=parts.quoted(number))
-        # The bounds of several motors on one coordinate add up.
-        before = dof.force_limits if id(dof) in self._driven else (0.0, 0.0)
-        dof.force_limits = (before[0] + bounds[0], before[1] + bounds[1])
-        self._driven.add(id(dof))
-        control = float(self.compiled.controls[number])
-        if control:
-            dof.force += gain * control
-            self._report_fixed_control(number, "a force in the first step", control)
+            limits = _within(limits, gear * model.actuator_forcerange[number])
+        owner.joint.dofs[owner.first].force_limits = limits
+
+    def _actuator(self, number: int, owner: Owner) -> Actuator:
+        """An actuator of the scene; unnamed ones are named after their joints."""
+        model = self.model
+        gear, gain = float(model.actuator_gear[number, 0]), float(model.actuator_gainprm[number, 0])
+        bias = [0.0, 0.0, 0.0]
+        if int(model.actuator_biastype[number]) == _AFFINE:
+            bias = model.actuator_biasprm[number, :3].tolist()
+        # Positions of a scene are relative to the reference pose.
+        bias[0] += bias[1] * gear * float(model.qpos0[model.jnt_qposadr[int(model.actuator_trnid[number, 0])]])
+        given = self.compiled.actuators.name(number)
+        name = unique_name((split_path(given)[0] if "/" not in given else given) or owner.joint.name, self._names)
+        self._names.add(name)
+        self.numbers[name] = number
+        has_range = model.actuator_ctrllimited[number] and "clampctrl" not in self.disabled
+        return Actuator(
+            name=name,
+            joint=qualified_name(owner.model.name, owner.joint.name),
+            coordinate=owner.first,
+            gear=gear,
+            control_range=_range(model.actuator_ctrlrange[number]) if has_range else UNLIMITED,
+            force_range=_range(model.actuator_forcerange[number]) if model.actuator_forcelimited[number] else UNLIMITED,
+            control=float(self.compiled.controls[number]),
+            **_gains(gain, *bias),
+        )
 
     def _read_joint_force_range(self, number: int) -> None:
         """Read the bounds on the total force of all motors of a hinge or slide."""
@@ -175,33 +202,6 @@ class ActuatorReader:
         if owner is not None and self.compiled.types[number] in ("hinge", "slide"):
             dof = owner.joint.dofs[owner.first]
             dof.force_limits = _within(dof.force_limits, self.model.jnt_actfrcrange[number])
-
-    def _read_feedback(self, number: int, owner: Owner) -> None:
-        """Read linear feedback: with a fixed control it is a spring and a damper."""
-        model = self.model
-        gear, gain = float(model.actuator_gear[number, 0]), float(model.actuator_gainprm[number, 0])
-        steady, stiffness, damping = (model.actuator_biasprm[number, :3] * (gear, -gear * gear, -gear * gear)).tolist()
-        control = float(self.compiled.controls[number])
-        force = steady + gear * gain * control
-        joint = int(model.actuator_trnid[number, 0])
-        force -= stiffness * float(model.qpos0[model.jnt_qposadr[joint]])
-        if stiffness < 0.0 or damping < 0.0 or (force and not stiffness):
-            self._report_unsupported(number, "its feedback is not a spring and damper")
-            return
-        dof = owner.joint.dofs[owner.first]
-        dof.damping += damping
-        if stiffness:
-            both = dof.stiffness + stiffness
-            dof.rest = (dof.stiffness * dof.rest + force) / both
-            dof.stiffness = both
-        self._report_fixed_control(number, "a spring and damper", control)
-        if model.actuator_forcelimited[number] or model.actuator_ctrllimited[number]:
-            parts = self.compiled.actuators
-            self.report("MJ401.bounds", parts.node(number), actuator=parts.quoted(number))
-
-    def _report_fixed_control(self, number: int, what: str, control: float) -> None:
-        parts = self.compiled.actuators
-        self.report("MJ401", parts.node(number), actuator=parts.quoted(number), what=what, control=control)
 
     def _read_angular_motor(self, name: str, actuators: list[int]) -> None:
         """Read the torques about world axes that the writer generates as one angular motor."""
@@ -261,6 +261,22 @@ def _set_drives(joint: Joint, motors: dict[int, Motor]) -> None:
     for place, motor in motors.items():
         own[place] = replace(own[place], velocity=motor.velocity, max_force=motor.force[1])
     joint.drives = tuple(own)
+
+
+def _gains(gain: float, constant: float, stiffness: float, damping: float) -> dict[str, Any]:
+    """The kind of an actuator and its gains, from MuJoCo's gain and bias."""
+    if gain == 1.0 and not (constant or stiffness or damping):
+        return {"kind": "motor"}
+    if gain > 0.0 and not (constant or stiffness) and damping == -gain:
+        return {"kind": "velocity", "gain": gain}
+    if gain > 0.0 and not constant and stiffness == -gain and damping <= 0.0:
+        return {"kind": "position", "gain": gain, "damping": -damping + 0.0}
+    return {"kind": "general", "gain": gain, "bias": (constant, stiffness, damping)}
+
+
+def _range(limits: Any) -> Interval:
+    low, high = limits.tolist()
+    return (-inf if low <= -UNLIMITED_RANGE else low, inf if high >= UNLIMITED_RANGE else high)
 
 
 def _within(bounds: Interval, other: Any) -> Interval:

@@ -1,0 +1,108 @@
+"""The actuators of a scene as elements of MJCF, for files and for the engine.
+
+In the model of the engine, controls are relative to the initial ones: all of them are zero after a reset, in one world
+as in many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite
+
+from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
+from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.scene.actuator import Actuator, driven_dofs
+from exoskel.scene.item import qualified_name
+from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.world import World
+
+DrivenCoordinates = frozenset[tuple[int, int]]
+"""The ids of joints, and the numbers of their coordinates that actuators drive."""
+
+
+def driven_coordinates(world: World) -> DrivenCoordinates:
+    """The coordinates with actuators: there the limits of forces are those of all actuators together."""
+    return frozenset((id(joint), one.coordinate) for one, joint, _ in driven_dofs(world.actuators, world.models))
+
+
+def actuator_joints(layout: WorldLayout) -> Iterator[tuple[Actuator, Joint, str]]:
+    """Yield actuators with the joints that they drive, and the names of the MuJoCo joints."""
+    world = layout.world
+    models = {id(joint): model for model in world.models for joint in model.joints} if world.actuators else {}
+    for actuator, joint, _ in driven_dofs(world.actuators, world.models):
+        chain, names = layout.chain(models[id(joint)], joint)
+        found = (name for name, link in zip(names, chain, strict=True) if actuator.coordinate in link.coordinates)
+        yield actuator, joint, next(found)
+
+
+def element_name(actuator: Actuator) -> str:
+    """The name of the element: a path of one name, which is not that of a generated part."""
+    return qualified_name(actuator.name)
+
+
+def force_range_attributes(dof: Dof) -> dict[str, Value]:
+    """The attributes of a MuJoCo joint that bound the total force of its actuators."""
+    if dof.force_limits == UNLIMITED:
+        return {}
+    return {"actuatorfrclimited": True, "actuatorfrcrange": _finite(dof.force_limits)}
+
+
+def add_actuators(layout: WorldLayout, root: MjcfElement) -> None:
+    """Add the actuators of a world to a file."""
+    for actuator, _, joint_name in actuator_joints(layout):
+        given: dict[str, Value] = {"name": element_name(actuator), "joint": joint_name}
+        given |= {"gear": (actuator.gear,)} if actuator.gear != 1.0 else {}
+        given |= _range("ctrl", actuator.control_range) | _range("force", actuator.force_range)
+        tag, more = _kind(actuator)
+        root.child("actuator").add(tag, **given, **more)
+
+
+def key_controls(world: World, root: MjcfElement, controls: Mapping[str, float]) -> dict[str, Value]:
+    """The controls of all actuators in a document, from those of some by name; none if all are zero."""
+    stated = {element_name(one): controls.get(one.name, 0.0) for one in world.actuators}
+    if not any(stated.values()):
+        return {}
+    return {"ctrl": [stated.get(str(one.attributes["name"]), 0.0) for one in root.child("actuator").children]}
+
+
+def add_engine_actuators(layout: WorldLayout, root: MjcfElement) -> None:
+    """Add the actuators of a world to the document of the engine."""
+    for actuator, _, joint_name in actuator_joints(layout):
+        constant, *factors = actuator.feedback
+        constant += actuator.gain * actuator.clipped(actuator.control)
+        given = _range("force", actuator.force_range) | _gain(actuator.gain)
+        given |= {"biastype": "affine", "biasprm": (constant, *factors)}
+        root.child("actuator").add(
+            "general", name=element_name(actuator), joint=joint_name, gear=(actuator.gear,), **given
+        )
+
+
+def _kind(actuator: Actuator) -> tuple[str, dict[str, Value]]:
+    """The tag of an actuator in a file, and the attributes of its gains."""
+    if actuator.kind == "motor" and actuator.gain == 1.0:
+        return "motor", {}
+    if actuator.kind == "position" and min(actuator.gain, actuator.damping) >= 0.0:
+        gains: dict[str, Value] = {"kp": actuator.gain}
+        return "position", gains | ({"kv": actuator.damping} if actuator.damping else {})
+    if actuator.kind == "velocity" and actuator.gain >= 0.0:
+        return "velocity", {"kv": actuator.gain}
+    return "general", _general(actuator.gain, actuator.feedback)
+
+
+def _general(gain: float, bias: tuple[float, ...]) -> dict[str, Value]:
+    return _gain(gain) | ({"biastype": "affine", "biasprm": bias} if any(bias) else {})
+
+
+def _gain(gain: float) -> dict[str, Value]:
+    return {"gainprm": (gain, 0.0, 0.0)}
+
+
+def _range(kind: str, limits: Interval) -> dict[str, Value]:
+    return {} if limits == UNLIMITED else {f"{kind}limited": True, f"{kind}range": _finite(limits)}
+
+
+def _finite(limits: Interval) -> Interval:
+    """Limits with large numbers for infinite ones."""
+    low, high = (one if isfinite(one) else UNLIMITED_RANGE * (1 if one > 0 else -1) for one in limits)
+    return low, high

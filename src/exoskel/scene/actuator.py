@@ -1,0 +1,124 @@
+"""Actuators: motors and servos that turn a control into a force on one coordinate of a joint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.edit_tracking import CheckedValue, checks_values
+from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
+from exoskel.scene.item import qualified_name
+from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.model import Model
+from exoskel.scene.pose import Vector
+
+ActuatorKind = Literal["motor", "position", "velocity", "general"]
+ROTATION_VECTORS = frozenset({"ball", "free", "amotor"})
+"""Kinds of joint whose coordinates no actuator drives: their axes are not fixed."""
+
+
+class Actuator(CheckedValue, frozen=True):
+    """A motor or servo that drives one coordinate of a joint, given by its path `model/joint`.
+
+    The force on the coordinate is `gear` times `gain * control + bias`.  The control is kept within `control_range`,
+    and that sum within `force_range`.  The bias depends on the kind, for `gear` times the position and velocity: 0 for
+    a motor, `-gain * position - damping * velocity` for a position servo, `-gain * velocity` for a velocity servo,
+    `bias[0] + bias[1] * position + bias[2] * velocity` for a general actuator.
+    `control` is the initial control.
+    """
+
+    name: str
+    joint: str
+    coordinate: int = 0
+    kind: ActuatorKind = "motor"
+    gear: float = 1.0
+    gain: float = 1.0
+    damping: float = 0.0
+    bias: ConvertedField[Vector, NumberSequence] = initially((0.0, 0.0, 0.0))
+    control_range: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
+    force_range: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
+    control: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if checks_values() and self.unused_field:
+            raise ExoskelError(
+                f"the {self.unused_field} of actuator {self.name!r} has no effect: it is a {self.kind} actuator"
+            )
+
+    @property
+    def unused_field(self) -> str:
+        """A field that is set although actuators of this kind do not have it; empty if there is none."""
+        if self.damping and self.kind != "position":
+            return "damping"
+        return "bias" if any(self.bias) and self.kind != "general" else ""
+
+    @property
+    def feedback(self) -> Vector:
+        """The constant part of the bias, and its factors of position and velocity."""
+        match self.kind:
+            case "position":
+                return (0.0, -self.gain, -self.damping)
+            case "velocity":
+                return (0.0, 0.0, -self.gain)
+            case "general":
+                return self.bias
+        return (0.0, 0.0, 0.0)
+
+    @property
+    def has_feedback(self) -> bool:
+        """Whether the force depends on the position or velocity, or is not zero without a control."""
+        return any(self.feedback)
+
+    def clipped(self, control: float) -> float:
+        """A control within the range."""
+        low, high = self.control_range
+        return min(max(control, low), high)
+
+    def force(self, control: float, position: float, velocity: float) -> float:
+        """The force on the coordinate, N or N·m, for a control and a state of the coordinate."""
+        constant, stiffness, damping = self.feedback
+        length, speed = self.gear * position, self.gear * velocity
+        force = self.gain * self.clipped(control) + constant + stiffness * length + damping * speed
+        low, high = self.force_range
+        return self.gear * min(max(force, low), high)
+
+    def __repr__(self) -> str:
+        return f"Actuator({self.name!r}, {self.kind}, joint={self.joint!r})"
+
+
+def driven_joints(models: Iterable[Model]) -> Iterator[tuple[str, Joint]]:
+    """Yield the joints that actuators may drive, and their paths."""
+    for model in models:
+        for joint in model.joints:
+            if joint.dof_count and not model.static and joint.kind not in ROTATION_VECTORS:
+                yield qualified_name(model.name, joint.name), joint
+
+
+def driven_dofs(actuators: Iterable[Actuator], models: Iterable[Model]) -> Iterator[tuple[Actuator, Joint, Dof]]:
+    """Yield actuators with the joints and degrees of freedom that they drive; those without one are skipped."""
+    found = list(actuators)
+    joints = dict(driven_joints(models)) if found else {}
+    for actuator in found:
+        joint = joints.get(actuator.joint)
+        if joint is not None and 0 <= actuator.coordinate < joint.dof_count:
+            yield actuator, joint, joint.dofs[actuator.coordinate]
+
+
+def comparable_actuators(actuators: Iterable[Actuator], models: Iterable[Model]) -> list[tuple[object, ...]]:
+    """Actuators for comparisons of motion: without names, and with the number of the coordinate in the state."""
+    models = list(models)
+    first: dict[int, int] = {}
+    count = 0
+    for joint in (joint for model in models for joint in model.joints):
+        first[id(joint)] = count
+        count += joint.dof_count
+    return [
+        (
+            first[id(joint)] + one.coordinate,
+            *(one.gear, one.gain, one.feedback),
+            *(one.control_range, one.force_range, one.control),
+        )
+        for one, joint, _ in driven_dofs(actuators, models)
+    ]

@@ -1,0 +1,150 @@
+"""The pass `lower.actuators`: express actuators by springs, dampers and force limits of the joints that they drive.
+
+It is for formats and engines without actuators.  The limits of a motor become those of the commands of its coordinate.
+Linear feedback with a fixed control is a spring and a damper, without limits.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Literal
+
+from msgspec import Struct, field
+
+from exoskel.scene.actuator import Actuator, driven_dofs
+from exoskel.scene.edit_tracking import TrackedList, no_edits
+from exoskel.scene.item import Item, NameIndex
+from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.model import Model
+from exoskel.scene.world import World
+
+ACTUATORS_PASS = "lower.actuators"
+"""The name of the pass, for reports."""
+Result = Literal["force limits", "spring", "nothing", "dropped"]
+"""What an actuator becomes; nothing if it has no limits: a joint accepts any force as a command."""
+
+
+class LoweredActuator(Struct, frozen=True):
+    """An actuator before the pass, and what it became."""
+
+    actuator: Actuator
+    result: Result
+    is_limited: bool = False
+    """Whether the forces of the joint have limits."""
+
+    @property
+    def fixes_control(self) -> bool:
+        """Whether the output depends on the initial control, which is no input any more."""
+        return self.result == "spring" or (self.result != "dropped" and self.actuator.control != 0.0)
+
+    @property
+    def dof_fields(self) -> tuple[str, ...]:
+        """The fields of the degree of freedom that a spring and damper sets."""
+        _, stiffness, damping = self.actuator.feedback
+        return (*(("stiffness", "rest") if stiffness else ()), *(("damping",) if damping else ()))
+
+    @property
+    def loses_limits(self) -> bool:
+        """Whether the ranges of control and force are lost."""
+        has_limits = self.actuator.control_range != UNLIMITED or self.actuator.force_range != UNLIMITED
+        return self.result == "spring" and (has_limits or self.is_limited)
+
+
+class LoweredActuators(Struct, frozen=True):
+    """A new world without actuators, which shares all bodies with the old one; and what the actuators became.
+
+    `originals` are the items that copies replace, by the ids of the copies.
+    """
+
+    world: World
+    actuators: list[LoweredActuator] = field(default_factory=list)
+    originals: dict[int, Item] = {}
+
+
+def lower_actuators(world: World) -> LoweredActuators:
+    """Replace the actuators of a world; a world without actuators stays as it is."""
+    if not world.actuators:
+        return LoweredActuators(world)
+    with no_edits():  # creating another world does not edit this one
+        return _ActuatorPass(world).run()
+
+
+class _ActuatorPass:
+    def __init__(self, world: World) -> None:
+        self.before = world
+        self.world = copy(world)
+        self.world._index = NameIndex()
+        self.world.actuators = TrackedList()
+        self.originals: dict[int, Item] = {id(self.world): world}
+        self.limits: dict[int, Interval] = {}
+        """The sums of the limits of all motors of a degree of freedom, by its id."""
+
+    def run(self) -> LoweredActuators:
+        driven = {id(joint) for _, joint, _ in driven_dofs(self.before.actuators, self.before.models)}
+        self.world.models = TrackedList(self._model(model, driven) for model in self.before.models)
+        found = [
+            LoweredActuator(actuator, self._lower(actuator, dof), dof.force_limits != UNLIMITED)
+            for actuator, _, dof in driven_dofs(self.before.actuators, self.world.models)
+        ]
+        dofs = {id(dof): dof for _, _, dof in driven_dofs(self.before.actuators, self.world.models)}
+        for number, limits in self.limits.items():
+            dofs[number].force_limits = _within(dofs[number].force_limits, limits)
+        return LoweredActuators(self.world, found, self.originals)
+
+    def _model(self, model: Model, driven: set[int]) -> Model:
+        """The model with copies of the joints that are driven."""
+        if not any(id(joint) in driven for joint in model.joints):
+            return model
+        made = copy(model)
+        made._index = None
+        made.bodies = TrackedList(model.bodies)
+        made.joints = TrackedList(self._joint(one) if id(one) in driven else one for one in model.joints)
+        self.originals[id(made)] = model
+        return made
+
+    def _joint(self, joint: Joint) -> Joint:
+        made = copy(joint)
+        made._dofs = [copy(dof) for dof in joint.dofs]
+        self.originals[id(made)] = joint
+        self.originals |= {id(mine): theirs for mine, theirs in zip(made._dofs, joint.dofs, strict=True)}
+        return made
+
+    def _lower(self, actuator: Actuator, dof: Dof) -> Result:
+        return self._lower_feedback(actuator, dof) if actuator.has_feedback else self._lower_motor(actuator, dof)
+
+    def _lower_motor(self, actuator: Actuator, dof: Dof) -> Result:
+        factor = actuator.gear * actuator.gain
+        limits = _within(UNLIMITED, _scaled(actuator.control_range, factor))
+        limits = _within(limits, _scaled(actuator.force_range, actuator.gear))
+        low, high = self.limits.get(id(dof), (0.0, 0.0))
+        self.limits[id(dof)] = (low + limits[0], high + limits[1])
+        dof.force += factor * actuator.clipped(actuator.control)
+        return "nothing" if limits == UNLIMITED else "force limits"
+
+    @staticmethod
+    def _lower_feedback(actuator: Actuator, dof: Dof) -> Result:
+        constant, stiffness, damping = actuator.feedback
+        square = actuator.gear * actuator.gear
+        stiffness, damping = -stiffness * square, -damping * square
+        force = actuator.gear * (constant + actuator.gain * actuator.clipped(actuator.control))
+        if stiffness < 0.0 or damping < 0.0 or (force and not stiffness):
+            return "dropped"
+        dof.damping += damping
+        if stiffness:
+            both = dof.stiffness + stiffness
+            dof.rest = (dof.stiffness * dof.rest + force) / both
+            dof.stiffness = both
+        return "spring"
+
+
+def _scaled(limits: Interval, factor: float) -> Interval:
+    """Limits times a factor, which may be negative or zero."""
+    if not factor:
+        return (0.0, 0.0)
+    low, high = sorted(limit * factor for limit in limits)
+    return low, high
+
+
+def _within(limits: Interval, other: Interval) -> Interval:
+    low, high = max(limits[0], other[0]), min(limits[1], other[1])
+    return (low, high) if low <= high else (min(max(0.0, limits[0]), limits[1]),) * 2
