@@ -305,7 +305,7 @@ def _is_rows(value: Any) -> bool:
 # --- numbers -------------------------------------------------------------------------------------------
 
 
-def checked_number(value: Any, what: str, name: str) -> float:
+def checked_number(value: object, what: str, name: str) -> float:
     """A finite number."""
     try:
         return number(value)
@@ -313,7 +313,7 @@ def checked_number(value: Any, what: str, name: str) -> float:
         raise ExoskelError(f"{what} {name!r} {error}") from None
 
 
-def checked_vector(values: Any, what: str, name: str) -> Vector:
+def checked_vector(values: object, what: str, name: str) -> Vector:
     """Three numbers."""
     try:
         return vector(values)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
         Only type checkers see this class: constructors and assignments accept what is `Given`.
         """
 
-        def __get__(self, item: Any, owner: Any) -> Stored: ...
+        def __get__(self, item: object, owner: type) -> Stored: ...
 
-        def __set__(self, item: Any, value: Given) -> None: ...
+        def __set__(self, item: object, value: Given) -> None: ...
 
 else:
 
@@ -104,7 +104,7 @@ def numbers(values: Any, count: int | None = None, *, finite: bool = True) -> tu
     return row
 
 
-def vector(values: Any) -> tuple[float, float, float]:
+def vector(values: object) -> tuple[float, float, float]:
     """Three finite numbers, as they are if they are a tuple of floats."""
     if type(values) is tuple and len(values) == 3:
         x, y, z = values
@@ -131,7 +131,7 @@ def _rows(values: Any, width: int, count: int | None = None) -> tuple[tuple[floa
     return tuple([numbers(row, width) for row in rows])
 
 
-def _array(values: Any, kinds: str, dtype: type) -> NDArray[Any]:
+def _array(values: object, kinds: str, dtype: type) -> NDArray[Any]:
     """Rows of three numbers as an array; `kinds` are the kinds of NumPy types that are converted."""
     if isinstance(values, np.ndarray) and values.dtype == dtype:
         return values
@@ -144,35 +144,35 @@ def _array(values: Any, kinds: str, dtype: type) -> NDArray[Any]:
     return array.astype(dtype)
 
 
-def _choice(value: Any, choices: tuple[str, ...]) -> str:
+def _choice(value: object, choices: tuple[str, ...]) -> str:
     """One of some names."""
     if not (isinstance(value, str) and value in choices):
         raise FieldError(f"is {_shown(value)}, but must be {', '.join(choices[:-1])} or {choices[-1]}")
     return value
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A text."""
     if not isinstance(value, str):
         raise FieldError(f"is {_shown(value)}, but must be a string")
     return value
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
         raise FieldError(f"is {_shown(value)}, but must be True or False")
     return bool(value)
 
 
-def _integer(value: Any) -> int:
+def _integer(value: object) -> int:
     """An integer."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise FieldError(f"is {_shown(value)}, but must be an integer")
     return int(value)
 
 
-def _not_negative(value: Any) -> float:
+def _not_negative(value: object) -> float:
     """A finite number that is not negative."""
     found = number(value)
     if found < 0.0:
@@ -180,7 +180,7 @@ def _not_negative(value: Any) -> float:
     return found
 
 
-def _positive(value: Any) -> float:
+def _positive(value: object) -> float:
     """A finite number above zero."""
     found = number(value)
     if not found > 0.0:
@@ -188,7 +188,7 @@ def _positive(value: Any) -> float:
     return found
 
 
-def interval(values: Any) -> tuple[float, float]:
+def interval(values: object) -> tuple[float, float]:
     """A lower and an upper limit, which may be infinite.  Raises FieldError for others."""
     low, high = numbers(values, 2, finite=False)
     if low > high:
@@ -196,21 +196,21 @@ def interval(values: Any) -> tuple[float, float]:
     return (low, high)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
 
 # --- fields --------------------------------------------------------------------------------------------
 
-_Convert = Callable[[Any], Any]
+_Convert = Callable[[object], object]
 
 
 class _Fields(Struct, frozen=True):
     """The fields of a class that are checked: how each is converted, and a function that checks them all."""
 
     convert: dict[str, _Convert]
-    check: Callable[[Any], None]
+    check: Callable[[Struct], None]
 
 
 def check_fields(item: Struct) -> None:
@@ -218,13 +218,13 @@ def check_fields(item: Struct) -> None:
     (_FIELDS.get(type(item)) or _fields(type(item))).check(item)
 
 
-def check_field(item: Struct, name: str, value: Any) -> Any:
+def check_field(item: Struct, name: str, value: object) -> object:
     """The value of a field that is to be set, with its numbers converted.  Raises ExoskelError as `check_fields`."""
     convert = _fields(type(item)).convert.get(name)
     return value if convert is None else _convert(item, name, convert, value)
 
 
-def _convert(item: Struct, name: str, convert: _Convert, value: Any) -> Any:
+def _convert(item: Struct, name: str, convert: _Convert, value: object) -> object:
     try:
         return convert(value)
     except FieldError as error:
@@ -260,7 +260,7 @@ def _fields(kind: type[Struct]) -> _Fields:
     return _FIELDS[kind]
 
 
-def _checker(rows: list[tuple[str, _Convert, Any]]) -> Callable[[Any], None]:
+def _checker(rows: list[tuple[str, _Convert, object]]) -> Callable[[Struct], None]:
     """A function that checks fields with these names, converters and defaults."""
     names = [name for name, _, _ in rows]
     if len(rows) < 2:
@@ -268,16 +268,16 @@ def _checker(rows: list[tuple[str, _Convert, Any]]) -> Callable[[Any], None]:
         get = attrgetter(*names) if names else lambda _item: None
         name, convert, _ = rows[0] if rows else ("", lambda value: value, None)
 
-        def check_one(item: Any) -> None:
+        def check_one(item: Struct) -> None:
             value = get(item)
             converted = _convert(item, name, convert, value)
             if converted is not value:
                 structs.force_setattr(item, name, converted)
 
         return check_one
-    get_all: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)
+    get_all: Callable[[Struct], tuple[object, ...]] = attrgetter(*names)
 
-    def check_all(item: Any) -> None:
+    def check_all(item: Struct) -> None:
         for value, (name, convert, default) in zip(get_all(item), rows, strict=True):
             if value is not default:
                 converted = _convert(item, name, convert, value)
@@ -321,7 +321,7 @@ def _type_check(types: list[Any]) -> _Convert | None:
         return None
     classes = tuple(types)
 
-    def check(value: Any) -> Any:
+    def check(value: object) -> object:
         if not isinstance(value, classes):
             wanted = [one.__name__ for one in classes]
             names = f"{', '.join(wanted[:-1])} or {wanted[-1]}" if len(wanted) > 1 else wanted[0]
@@ -337,7 +337,7 @@ def _list_check(kind: Any) -> _Convert | None:
     if check is None:
         return None
 
-    def check_all(values: Any) -> Any:
+    def check_all(values: object) -> object:
         if not isinstance(values, list | tuple):
             raise FieldError(f"is {_shown(values)}, but must be a list")
         for value in values:
@@ -367,7 +367,7 @@ _INFINITE = {("Drive", "low_stop"), ("Drive", "high_stop")}
 _RANGES: dict[tuple[str, str], _Convert] = {("Inertia", "mass"): _not_negative, ("World", "time_step"): _positive}
 """Numbers that are not negative, or positive."""
 
-_PLAIN_TYPES: dict[Any, _Convert] = {str: _text, bool: _flag, int: _integer}
+_PLAIN_TYPES: dict[type, _Convert] = {str: _text, bool: _flag, int: _integer}
 
 _CHOICES = {
     ("Euler", "order"): AXIS_ORDERS,

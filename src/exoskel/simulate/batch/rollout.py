@@ -234,11 +234,11 @@ def _result(
     )
 
 
-def _optional_count(name: str, number: Any, maximum: int | None = None) -> int | None:
+def _optional_count(name: str, number: object, maximum: int | None = None) -> int | None:
     return None if number is None else whole_number(name, number, 1, maximum)
 
 
-def _check_functions(**given: Any) -> None:
+def _check_functions(**given: object) -> None:
     for name, function in given.items():
         if function is not None and not callable(function):
             raise ExoskelError(f"{name} must be a function, not {function!r}")
@@ -276,7 +276,7 @@ def _variations(stated: Any) -> dict[str, Any]:
     return dict(stated)
 
 
-def _records(stated: Any, backend: str) -> tuple[str, ...]:
+def _records(stated: object, backend: str) -> tuple[str, ...]:
     names = (stated,) if isinstance(stated, str) else tuple(stated) if isinstance(stated, Iterable) else (stated,)
     names = tuple(dict.fromkeys(name for one in names for name in (RECORDS if one == "all" else (one,))))
     known = [*RECORDS, *MEASURED_RECORDS]
