@@ -73,7 +73,8 @@ def main() -> None:
     exoskel.render(load(sample("ferris_wheel")), OUT / "ferris_wheel.png", size=SIZE)
     browser = Browser()
     try:
-        browser.driver.set_window_size(*SIZE)
+        size = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         for take in (take_viewer, take_broken_file, take_ghost):
             take(browser)
     finally:

@@ -77,6 +77,19 @@ def test_the_view_fits_again_after_the_window_changes(browser: Browser, show: Sh
         assert wait_until_framed(browser, aspect) != (0.0, 0.0), size
 
 
+def test_the_view_fits_again_after_the_panel_is_collapsed_and_expanded(browser: Browser, show: Show) -> None:
+    resize(browser, 700, 800)
+    viewer, _ = show(WIDE)
+    browser.open(viewer.page.url)
+    narrow = wait_until_framed(browser, (0.0, 0.5))
+    toggle = "document.querySelector(`[role=button][aria-label^='${arguments[0]}']`).click()"
+    browser.script(toggle, "Collapse")
+    wide = wait_until_framed(browser, (0.7, 0.95))
+    browser.script(toggle, "Expand")
+    again = wait_until_framed(browser, (0.0, 0.5))
+    assert (0.0, 0.0) not in (narrow, wide, again)
+
+
 def test_a_camera_that_was_moved_stays(browser: Browser, show: Show) -> None:
     resize(browser, 1280, 800)
     viewer, _ = show(WIDE)

@@ -25,6 +25,8 @@ Where each feature of the viewer is tested in a browser, at 1280 by 800 and at 3
 | broken file | here: test_errors_and_warnings_of_a_broken_file_are_shown |
 | no empty folder of joints | here: test_a_scene_without_joints_has_no_folder_for_them |
 | light, framing, grounds, exported page | test_page_pictures |
+| framing after the window or the panel has changed | test_framing (also 1024 by 768, 844 by 390 and 700 by 800) |
+| name of the file, tabs in one row | test_page_details |
 | a window of 700 pixels | here: the window "middle" |
 """
 

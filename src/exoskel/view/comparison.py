@@ -129,7 +129,8 @@ class GhostScene:
 
     def show_numbers(self, poses: PoseRows) -> None:
         self._text.content = (
-            f"<div id='exoskel-distance' style='padding:0 1em' data-distance='{self.gap(poses):.9g}'>"
+            "<div id='exoskel-distance' style='padding:0 0.9em 0.4em;font-size:0.9em' "
+            f"data-distance='{self.gap(poses):.9g}'>"
             f"largest distance now: {self.gap(poses):.3g} m; the ghost is {html_text.safe(self.label)}</div>"
         )
         self._plot.data = self._plot_data()

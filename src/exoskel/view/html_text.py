@@ -167,7 +167,7 @@ def error_box(*errors: tuple[str, str]) -> str:
     """A box over the view: titles, each with HTML below."""
     color, _ = _MARKS[Severity.ERROR]
     inside = "".join(f"<div><b style='color:{color}'>{safe(title)}</b>{text}</div>" for title, text in errors)
-    return f"<div id='exoskel-errors' style='{_SMALL}'>{inside}</div>"
+    return f"<div id='exoskel-errors' style='{_SMALL};max-height:30vh;overflow:auto'>{inside}</div>"
 
 
 def tally(diagnostics: Sequence[Diagnostic]) -> int:

@@ -89,6 +89,7 @@ class Page:
         with_token: bool = False,
     ) -> None:
         viser = _import_viser()
+        self.title = title
         self.host = _checked_host(host)
         self.is_local = ip_address(self.host).is_loopback
         needs_token = with_token or not self.is_local or is_shared_machine()
@@ -116,6 +117,10 @@ class Page:
         self.server.gui.configure_theme(
             dark_mode=dark, show_logo=False, show_share_button=False, control_width="large", brand_color=BRAND
         )
+
+    def mark_errors(self, on: bool) -> None:
+        """Mark the title of the panel: on a phone, the panel is collapsed and hides the errors."""
+        self.server.gui.set_panel_label(f"⚠ {self.title}" if on else self.title)
 
     def collapse_panel_if_narrow(self) -> None:
         """Collapse the panel when a page opens in a narrow window, such as on a phone: it would hide the scene."""

@@ -28,6 +28,8 @@ style.textContent = `
   text-overflow: ellipsis; flex-shrink: 3; min-width: 2.5em; border-radius: 3px; }
 #exoskel-tree .exoskel-joint:hover { text-decoration: underline; }
 #exoskel-tree .exoskel-joint[data-chosen=True] { opacity: 1; font-weight: 600; }
+[role=tablist]:has([role=tab]:nth-of-type(6)) [role=tab] {
+  font-size: 0.8rem !important; padding: 0.7em 0.45em !important; }
 @media (max-width: 640px) {
   [role=tablist] { flex-wrap: nowrap !important; overflow-x: auto; scrollbar-width: none; }
   [role=tab] { font-size: 0.75rem !important; padding: 0.6em 0.45em !important; }

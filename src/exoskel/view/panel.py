@@ -222,7 +222,7 @@ class Panel:
 
     def show_state(self, state: str, time: float = 0.0) -> None:
         """Show one line about the state of the player, and its time in s."""
-        style = "padding:0 1em;font-variant-numeric:tabular-nums"
+        style = "padding:0 0.9em 0.4em;font-size:0.9em;font-variant-numeric:tabular-nums"
         self._state.content = (
             f"<div id='exoskel-state' data-time='{time:.6f}' style='{style}'>{html_text.safe(state)}</div>"
         )

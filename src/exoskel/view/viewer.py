@@ -261,7 +261,9 @@ class Viewer:
             self._show_errors()
 
     def _show_errors(self) -> None:
-        self.panel.show_errors(*(one for one in (self._action_error, self._file_error) if one != NO_ERROR))
+        errors = [one for one in (self._action_error, self._file_error) if one != NO_ERROR]
+        self.page.mark_errors(bool(errors))
+        self.panel.show_errors(*errors)
 
     def _clear_action_error(self) -> None:
         """Remove the error of the last action; errors of the file stay until it is valid."""
