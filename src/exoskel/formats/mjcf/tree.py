@@ -299,7 +299,8 @@ class _Emitter:
             given["trntype"] = self.enums["transmission"][kind]
             given["biastype"] = self.enums["bias"][str(given["biastype"])]
             given["forcelimited"] = int(bool(given.get("forcelimited", False)))
-            given["gear"] = _padded(given["gear"], _GEAR_SIZE)
+            if "gear" in given:
+                given["gear"] = _padded(given["gear"], _GEAR_SIZE)
             for name in ("gainprm", "biasprm"):
                 given[name] = _padded(given[name], self.mujoco.mjNGAIN)
             spec.add_actuator(**given)
