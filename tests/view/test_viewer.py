@@ -422,6 +422,40 @@ def test_a_command_of_the_selected_joint_acts_until_a_reset(opened: Open) -> Non
     assert [slider.label for slider in commands.sliders] == ["cart_joint force (N)"]
 
 
+CART = """<mujoco><option gravity="0 0 0"/><worldbody>
+  <body name="cart"><joint name="rail" type="slide" axis="1 0 0"/><geom type="sphere" size=".1" mass="1"/></body>
+</worldbody><actuator>
+  <motor name="push" joint="rail" ctrlrange="-4 8" ctrllimited="true" gear="2"/>
+</actuator><keyframe><key qpos="0"/><key name="pushed" qpos="3" ctrl="1"/></keyframe></mujoco>"""
+
+
+def test_a_control_of_an_actuator_of_the_selected_joint_acts_until_a_reset(opened: Open) -> None:
+    one = opened(CART)
+    one.viewer.select(0)
+    (slider,) = one.viewer.panel.commands.sliders
+    assert slider.label == "push (motor)" and (slider.min, slider.max) == (-4.0, 8.0)
+    one.viewer.set_control("push", 1.0)
+    one.viewer.player.advance_to(1.0)
+    assert one.viewer.player.positions[0] == pytest.approx(1.0, rel=0.01)  # 1 kg, 2 N
+    one.viewer.reset()
+    one.viewer.player.advance_to(1.0)
+    assert one.viewer.player.positions[0] == 0.0
+    one.viewer.reset()
+    one.viewer.set_keyframe(1)
+    assert [slider.value for slider in one.viewer.panel.commands.sliders] == [1.0]
+    one.viewer.player.advance_to(1.0)
+    assert one.viewer.player.positions[0] == pytest.approx(4.0, rel=0.01)
+
+
+def test_a_control_on_an_engine_without_actuators_is_an_error(opened: Open) -> None:
+    one = opened(CART)
+    one.viewer.set_engine("ode")
+    with pytest.raises(ExoskelError, match="no actuators"):
+        one.viewer.set_control("push", 1.0)
+    one.viewer.player.advance_to(0.1)
+    assert one.viewer.player.positions[0] == 0.0
+
+
 def test_nothing_is_plotted_or_measured_while_no_page_shows_the_plot(opened: Open) -> None:
     one = opened(ARM)
     one.viewer.select(1)

@@ -15,8 +15,10 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.interface import Contact, pull_force
+from exoskel.engines.interface import ActuatedWorld, Contact, pull_force
+from exoskel.scene.actuator import Actuator
 from exoskel.scene.body import Body
+from exoskel.scene.cameras_and_keyframes import Keyframe
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
@@ -78,6 +80,8 @@ class Player:
         """The state for an engine that has not been started yet."""
         self._commands: dict[int, float] = {}
         """The commands of coordinates that were set; they act until the player is reset."""
+        self._actuator_controls: dict[str, float] = {}
+        """The controls of actuators that were set; they act until the player is reset."""
         self.frames: list[PlayerFrame] = []
         if recorded is None:
             self._record_initial()
@@ -242,7 +246,7 @@ class Player:
         self.is_playing = False
         self.error = ""
         self.release()
-        self._commands = {}
+        self._commands, self._actuator_controls = {}, {}
         if self.can_simulate:
             self._stop()
             self._record_initial()
@@ -333,7 +337,28 @@ class Player:
         if self._simulation is not None:
             self._apply_commands(self._simulation)
 
+    def control(self, actuator: Actuator) -> float:
+        """The present control of an actuator."""
+        return self._actuator_controls.get(actuator.name, actuator.control)
+
+    def set_control(self, actuator: str, value: float) -> None:
+        """Set the control of the actuator with this name."""
+        if not self.can_simulate:
+            raise ExoskelError("a recorded motion takes no controls; they work only while simulating")
+        self._ensure_started().controls[actuator] = value
+        self._actuator_controls[actuator] = value
+
+    def set_keyframe(self, keyframe: Keyframe) -> None:
+        """Go to a keyframe: a state, and the controls of actuators."""
+        controls = dict(keyframe.controls)
+        self._actuator_controls = {one.name: controls.get(one.name, 0.0) for one in self.world.actuators}
+        models = self.world.models
+        self.set_state(np.array(keyframe.positions(models)), np.array(keyframe.velocities(models)))
+
     def _apply_commands(self, simulation: Simulation) -> None:
+        # Engines without actuators have springs and force limits instead, which take no controls.
+        if self._actuator_controls and isinstance(simulation.engine, ActuatedWorld):
+            simulation.controls = self._actuator_controls
         if self._commands:
             values = np.array(simulation.commands)
             values[list(self._commands)] = list(self._commands.values())

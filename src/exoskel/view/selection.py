@@ -11,7 +11,9 @@ from enum import StrEnum
 from msgspec import Struct
 
 from exoskel.diagnostics import printable
+from exoskel.scene.actuator import Actuator
 from exoskel.scene.body import Body
+from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
@@ -170,7 +172,7 @@ class ItemSelection:
     """The selected item of a world, or none.  `tree` shows it."""
 
     def __init__(self, scene: Scene, world: World, render_scene: RenderScene) -> None:
-        self._scene, self._models = scene, list(world.models)
+        self._scene, self._models, self._actuators = scene, list(world.models), list(world.actuators)
         self.tree = SceneTree(world)
         self.item: TreeItem | None = None
         self._bodies: list[tuple[Model, Body]] = [(model, body) for model in world.models for body in model.bodies]
@@ -217,6 +219,11 @@ class ItemSelection:
         """The numbers of the coordinates of a joint."""
         number = next(number for number, (_, one) in enumerate(self._joints) if one is joint)
         return range(self._first_dof[number], self._first_dof[number] + (0 if joint.loop else joint.dof_count))
+
+    def actuators_of(self, joint: Joint) -> list[Actuator]:
+        """The actuators that drive a joint."""
+        paths = {qualified_name(model.name, one.name) for model, one in self._joints if one is joint}
+        return [one for one in self._actuators if one.joint in paths]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,15 +1,16 @@
-"""Sliders for the coordinates of a world, one folder per model, and for the commands of the selected joint."""
+"""Sliders for the coordinates of a world, one folder per model, and for what drives the selected joint."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil, floor, isfinite, log10
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from exoskel.diagnostics import printable
+from exoskel.scene.actuator import Actuator, ActuatorKind
 from exoskel.scene.joint import Dof, Joint, JointActuator
 from exoskel.scene.world import World
 from exoskel.view.selection import ItemSelection
@@ -171,58 +172,86 @@ _QUANTITIES: dict[JointActuator, tuple[str, float]] = {
     "acceleration": ("acceleration", 100.0),
 }
 """What a command of an actuator sets, and the end of the slider if the joint has no limit; others take no commands."""
+_CONTROL_ENDS: dict[ActuatorKind, float] = {"motor": 100.0, "position": _PI, "velocity": 10.0, "general": 1.0}
+"""The end of the slider of an actuator whose control has no range."""
+
+
+class DrivenPlayer(Protocol):
+    """The commands of coordinates and the controls of actuators that act at present."""
+
+    def command(self, dof: int) -> float: ...
+    def control(self, actuator: Actuator) -> float: ...
 
 
 class CommandSliders:
-    """Sliders for one joint at a time; `set_command` sets the command of a coordinate."""
+    """Sliders for one joint at a time: the controls of its actuators, and commands of coordinates without one."""
 
-    def __init__(self, gui: Any, add_input: Input, set_command: Callable[[int, float], None]) -> None:
-        self._gui, self._add_input, self._set_command = gui, add_input, set_command
+    def __init__(
+        self,
+        gui: Any,
+        add_input: Input,
+        set_command: Callable[[int, float], None],
+        set_control: Callable[[str, float], None],
+    ) -> None:
+        self._gui, self._add_input = gui, add_input
+        self._set_command, self._set_control = set_command, set_control
         self._folder = gui.add_folder("Command", visible=False)
         self._joint: Joint | None = None
+        self._initial: list[float] = []
+        """What the sliders show after a reset."""
         self.sliders: list[Any] = []
 
-    def show(self, selection: ItemSelection, command: Callable[[int], float]) -> None:
-        """Show the commands of the selected joint, or of the parent joint of the selected body.
-
-        `command` returns the present command of a coordinate.
-        """
+    def show(self, selection: ItemSelection, player: DrivenPlayer) -> None:
+        """Show the sliders of the selected joint, or of the parent joint of the selected body."""
         joint = selection.joint
         if joint is self._joint:
             return
         self.clear()
         self._joint = joint
-        if joint is None or joint.loop or joint.actuator not in _QUANTITIES or joint.kind in ("free", "weld"):
+        if joint is None or joint.loop or joint.kind in ("free", "weld"):
             return
-        self._folder.visible = True
-        for number, name, letter, dof in zip(
-            selection.dofs_of(joint), joint.dof_names, joint.motion, joint.dofs, strict=True
-        ):
-            self._add(number, name, joint.actuator, dof, command(number), is_angle=letter == "r")
+        actuators = selection.actuators_of(joint)
+        for one in actuators:
+            self._add_control(one, player.control(one))
+        driven = {one.coordinate for one in actuators}
+        for place, number in enumerate(selection.dofs_of(joint) if joint.actuator in _QUANTITIES else ()):
+            if place not in driven:
+                self._add_command(joint, place, number, player.command(number))
+        self._folder.visible = bool(self.sliders)
 
-    def _add(self, number: int, name: str, actuator: JointActuator, dof: Dof, value: float, *, is_angle: bool) -> None:
-        quantity, reach = _QUANTITIES[actuator]
+    def _add_control(self, one: Actuator, value: float) -> None:
+        low, high = one.control_range
+        end = max(_CONTROL_ENDS[one.kind], abs(value))
+        shown = slider_range(low if isfinite(low) else -end, high if isfinite(high) else end)
+        self._add(
+            f"{printable(one.name)} ({one.kind})", shown, value, one.control, partial(self._set_control, one.name)
+        )
+
+    def _add_command(self, joint: Joint, place: int, number: int, value: float) -> None:
+        dof, is_angle = joint.dofs[place], joint.motion[place] == "r"
+        quantity, reach = _QUANTITIES[joint.actuator]
         low, high = dof.force_limits if quantity == "force" else (-reach, reach)
         shown = slider_range(low if isfinite(low) else -reach, high if isfinite(high) else reach)
         unit = {"force": ("N", "N·m"), "velocity": ("m/s", "rad/s"), "acceleration": ("m/s²", "rad/s²")}[quantity]
+        label = f"{printable(joint.dof_names[place])} {quantity} ({unit[is_angle]})"
+        self._add(label, shown, value, 0.0, partial(self._set_command, number))
+
+    def _add(
+        self, label: str, shown: SliderRange, value: float, initial: float, set_value: Callable[[float], None]
+    ) -> None:
         with self._folder:
-            slider = self._gui.add_slider(
-                f"{printable(name)} {quantity} ({unit[is_angle]})",
-                shown.low,
-                shown.high,
-                shown.step,
-                shown.rounded(value),
-            )
-        self._add_input(slider, partial(self._set_command, number))
+            slider = self._gui.add_slider(label, shown.low, shown.high, shown.step, shown.rounded(value))
+        self._add_input(slider, set_value)
         self.sliders.append(slider)
+        self._initial.append(shown.rounded(initial))
 
     def reset(self) -> None:
-        """Show that no command is set."""
-        for slider in self.sliders:
-            slider.value = 0.0
+        """Show the initial commands and controls."""
+        for slider, value in zip(self.sliders, self._initial, strict=True):
+            slider.value = value
 
     def clear(self) -> None:
         for slider in self.sliders:
             slider.remove()
-        self.sliders, self._joint = [], None
+        self.sliders, self._initial, self._joint = [], [], None
         self._folder.visible = False

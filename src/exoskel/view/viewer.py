@@ -494,7 +494,7 @@ class Viewer:
         self.browser_scene.select(self.selected)
         self.panel.show_tree(self.selection.tree.html())
         self.panel.show_about(self._about())
-        self.panel.commands.show(self.selection, self.player.command)
+        self.panel.commands.show(self.selection, self.player)
         self.set_follow(self.following and self.selected >= 0)
         self._panel_is_current = False
 
@@ -580,10 +580,9 @@ class Viewer:
             return
         if not self.player.can_simulate:
             raise ExoskelError("a recorded motion has no keyframes; they are available only while simulating")
-        chosen = self.world.keyframes[number]
-        self.player.set_state(
-            *(np.array(x) for x in (chosen.positions(self.world.models), chosen.velocities(self.world.models)))
-        )
+        self.player.set_keyframe(self.world.keyframes[number])
+        self.panel.commands.clear()
+        self.panel.commands.show(self.selection, self.player)
         self._show()
 
     def pose(self, dof: int, value: float) -> None:
@@ -594,3 +593,6 @@ class Viewer:
 
     def set_command(self, dof: int, value: float) -> None:
         self.player.set_command(dof, value)
+
+    def set_control(self, actuator: str, value: float) -> None:
+        self.player.set_control(actuator, value)
