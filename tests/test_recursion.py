@@ -100,6 +100,7 @@ ALLOWED = {
     "exoskel.view.browser_scene.BrowserScene.on_drag": _OTHER,
     "exoskel.view.browser_scene.BrowserScene.remove": _OTHER,
     "exoskel.view.page.Page.close": _OTHER,
+    "exoskel.view.player.Player.pull_force": _OTHER,
     "exoskel.formats.fixer._fix_most": "halves the list of fixes",
 }
 

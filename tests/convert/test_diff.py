@@ -43,6 +43,7 @@ from exoskel import (
 )
 from exoskel.formats.write import reread, write
 from exoskel.samples import Sample, samples
+from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
@@ -295,6 +296,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (World, "self_collision"): (WORLD, True, "self_collision"),
     (World, "cameras"): (WORLD, [SceneCamera(name="eye")], "cameras"),
     (World, "lights"): (WORLD, [SceneLight(name="sun")], "lights"),
+    (World, "actuators"): (WORLD, [Actuator("motor", "arm/upper_joint")], "actuators"),
     (World, "keyframes"): (WORLD, [Keyframe("start", 0.5)], "keyframes"),
     (Model, "name"): (ARM, "limb", ""),
     (Model, "pose"): (ARM, Pose((1.0, 2.0, 3.1)), "pose"),

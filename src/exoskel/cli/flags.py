@@ -14,7 +14,6 @@ from exoskel.cli import terminal
 from exoskel.cli.parameters import Argument, OptionGroup, between, not_negative, positive
 from exoskel.cli.terminal import NOTICEABLE, STDIN, spinner
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, SourceError, pluralize, printable
-from exoskel.engines.codes import CATALOGUE
 from exoskel.formats import registry
 from exoskel.formats.load import load, source_files
 from exoskel.scene.joint import UNLIMITED
@@ -209,6 +208,8 @@ def prepare_world(scene: Scene, gravity: tuple[str, ...], limits: str) -> bool |
 
 def print_warnings(diagnostics: list[Diagnostic]) -> None:
     """Print what the engine does differently from the file on standard error; only `exoskel.preflight` lists notes."""
+    from exoskel.engines.codes import CATALOGUE
+
     warnings = [d for d in diagnostics if d.severity is not Severity.INFO]
     for diagnostic in warnings[:_MAX_WARNINGS]:
         terminal.print_text(terminal.format_diagnostic(diagnostic, CATALOGUE.original_reader), stderr=True)

@@ -215,18 +215,11 @@ class MeasuredWorld:
     @property
     def controls(self) -> ActuatorControls:
         """The controls of the actuators of the world, by name: `simulation.controls["servo"] = 0.5`."""
-        engine = self.engine
-        if not isinstance(engine, ActuatedWorld):
-            raise ExoskelError(f"the {self.name} engine has no actuators: they are springs and force limits there")
-
-        def apply(values: Array) -> None:
-            engine.actuator_controls = values
-
-        return ActuatorControls(engine.actuator_names, engine.actuator_controls, apply)
+        return self._actuator_controls()
 
     @controls.setter
     def controls(self, values: Mapping[str, float] | ArrayLike) -> None:
-        controls = self.controls
+        controls = self._actuator_controls()
         if not isinstance(values, Mapping):
             numbers = np.asarray(values, dtype=np.float64)
             if numbers.shape != (len(controls),):
@@ -235,6 +228,16 @@ class MeasuredWorld:
                 )
             values = dict(zip(controls, numbers.tolist(), strict=True))
         controls.update(values)
+
+    def _actuator_controls(self) -> ActuatorControls:
+        engine = self.engine
+        if not isinstance(engine, ActuatedWorld):
+            raise ExoskelError(f"the {self.name} engine has no actuators: they are springs and force limits there")
+
+        def apply(values: Array) -> None:
+            engine.actuator_controls = values
+
+        return ActuatorControls(engine.actuator_names, engine.actuator_controls, apply)
 
     @property
     def state(self) -> Array:
