@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct, field
 
+from exoskel.scene.actuator import driven_dofs
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, comparable_dofs, comparable_value
 from exoskel.scene.item import Item, item_name
@@ -154,6 +155,9 @@ def compare(source: Scene, scene: Scene) -> Changes:
     """Find what was edited, added and removed in a scene since its source was read."""
     finder = _ChangeFinder()
     finder.compare_lists(source.worlds, scene.worlds, None, "worlds")
+    if finder.changes:
+        for before, after in zip(source.worlds, scene.worlds, strict=False):
+            finder.add_driven_joints(before, after)
     return finder.changes
 
 
@@ -231,6 +235,23 @@ class _ChangeFinder:
         if before != len(changes.edited) + len(changes.added) + len(changes.removed):
             self._note_model(source)
             self._note_model(item)
+
+    def add_driven_joints(self, source: World, world: World) -> None:
+        """Add the joints of edited actuators, which are written with the actuators as springs and force limits."""
+        if list(source.actuators) == list(world.actuators):
+            return
+        changes = self.changes
+        driven = {id(joint) for one in (source, world) for _, joint, _ in driven_dofs(one.actuators, one.models)}
+        known = {id(item) for _, item in changes.edited}
+        for model in world.models:
+            for joint in model.joints:
+                before = changes.sources.get(id(joint))
+                if before is None or not {id(before), id(joint)} & driven:
+                    continue
+                if id(joint) not in known:
+                    changes.edited.append((before, joint))
+                self._note_model(model)
+                self._note_model(changes.sources.get(id(model), model))
 
     def _note_model(self, item: Item) -> None:
         if isinstance(item, Model):

@@ -12,6 +12,7 @@ from pathlib import Path
 from exoskel.diagnostics import SaveError
 from exoskel.formats.interface import FormatEditor
 from exoskel.formats.saving.changes import AddedItem, Changes, changed_fields
+from exoskel.formats.write import without_actuators
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS
 from exoskel.scene.item import Item
@@ -81,11 +82,14 @@ class DocumentEditor:
             fields = {name: getattr(world, name) for name in (*FIELDS[World], "document", "node")}
             parts.append(World(**fields, models=models))
             originals[id(parts[-1])] = world
-        root = self.editor.format.writer()(Scene(parts), OutputContext(folder))
+        output = OutputContext(folder)
+        lowered = without_actuators(Scene(parts), self.editor.format, output)
+        root = self.editor.format.writer()(lowered.scene, output)
         found: dict[int, Markup] = {}
         for element in root.iter():
             if isinstance(element.item, Item):
-                found[id(originals.get(id(element.item), element.item))] = element
+                part = lowered.originals.get(id(element.item), element.item)
+                found[id(originals.get(id(part), part))] = element
         return found
 
     def _wanted_items(self) -> set[int]:
