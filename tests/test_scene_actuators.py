@@ -205,6 +205,22 @@ def test_keyframes_have_controls(tmp_path: Path) -> None:
     assert again.actuator("servo").control == 0.5
 
 
+def test_controls_of_keyframes_follow_their_actuators() -> None:
+    world = pendulum()
+    world.add_actuator("servo", "hinge", kind="position", gain=20.0, control=0.5)
+    world.add_keyframe("raised")
+    merged = exoskel.merge(world, world).world
+    assert [one.controls for one in merged.keyframes] == [(("servo", 0.5),), (("servo(1)", 0.5),)]
+    assert exoskel.check(merged) == []
+    merged.remove("pendulum")
+    assert [one.controls for one in merged.keyframes] == [(), (("servo(1)", 0.5),)]
+    assert exoskel.check(merged) == []
+    merged.actuators.clear()
+    (found,) = exoskel.check(merged)
+    assert found.code == "SC116"
+    assert found.message == "keyframe 'raised(1)' refers to 'servo(1)', which is not in the world; it is ignored"
+
+
 def test_references_to_actuators_and_renamed_joints_are_followed() -> None:
     text = document('<position name="p" joint="r" kp="3"/>').replace(
         "</mujoco>", '<sensor><actuatorfrc name="f" actuator="p"/></sensor></mujoco>'

@@ -136,9 +136,9 @@ CATALOGUE = Catalogue(
         ),
         Topic(
             "SC116",
-            "Unknown body or joint",
+            "Unknown body, joint or actuator",
             "Cameras and lights refer to bodies, and keyframes and actuators to joints, by paths such as `model/body`. "
-            "`World.rename` and `World.remove` update them.",
+            "Keyframes refer to actuators by their names. `World.rename` and `World.remove` update all of them.",
             warning("SC116", "{what} '{name}' refers to '{path}', which is not in the world; it is ignored"),
         ),
         Topic(

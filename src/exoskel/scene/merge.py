@@ -98,8 +98,10 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
             added.map_references(renamed, renamed)
             world.cameras += _with_unique_names(world.cameras, added.cameras)
             world.lights += _with_unique_names(world.lights, added.lights)
-            world.keyframes += _with_unique_names(world.keyframes, added.keyframes)
-            world.actuators += _with_unique_names(world.actuators, added.actuators)
+            actuators = _with_unique_names(world.actuators, added.actuators)
+            keyframes = _with_renamed_actuators(added, [one.name for one in actuators])
+            world.keyframes += _with_unique_names(world.keyframes, keyframes)
+            world.actuators += actuators
         merged.documents.extend(scene.documents)
         merged.diagnostics.extend(scene.diagnostics)
     merged.diagnostics.extend(findings.diagnostics)
@@ -117,6 +119,15 @@ def _with_unique_names(known: list[View], added: list[View]) -> list[View]:
         names.add(name)
         found.append(structs.replace(one, name=name))
     return found
+
+
+def _with_renamed_actuators(world: World, names: list[str]) -> list[Keyframe]:
+    """The keyframes of a world with new names of its actuators."""
+    renamed = dict(zip([one.name for one in world.actuators], names, strict=True))
+    return [
+        structs.replace(one, controls=tuple((renamed.get(name, name), control) for name, control in one.controls))
+        for one in world.keyframes
+    ]
 
 
 def _add_model(world: World, model: Model, names: Names, scene: Scene, findings: Collector) -> None:

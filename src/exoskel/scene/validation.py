@@ -243,7 +243,7 @@ class _Validator:
     def _check_references(
         self, cameras: Sequence[SceneCamera], lights: Sequence[SceneLight], keyframes: Sequence[Keyframe]
     ) -> None:
-        """Check that bodies and joints of cameras, lights and keyframes exist, if these have valid names."""
+        """Check that bodies, joints and actuators of cameras, lights and keyframes exist, if these have valid names."""
         names = [one.name for items in (self.models, self.bodies, self.joints) for one in items]
         if not (cameras or lights or keyframes) or not all(isinstance(name, str) for name in names):
             return
@@ -257,6 +257,8 @@ class _Validator:
             if path
         ]
         paths += [("keyframe", one.name, state.joint, joints) for one in keyframes for state in one.joints]
+        actuators = {one.name for one in self.world.actuators if isinstance(one, Actuator)}
+        paths += [("keyframe", one.name, name, actuators) for one in keyframes for name, _ in one.controls]
         for what, name, path, known in paths:
             if path not in known:
                 self.report("SC116", self.world, f"{what}s", what=what, name=name, path=path)

@@ -318,6 +318,14 @@ class World(Item):
         driven = dict(driven_joints(self.models)) if self.actuators else {}
         for actuator in [one for one in self.actuators if one.joint not in driven]:
             self.actuators.remove(actuator)
+            self._drop_controls(actuator.name)
+
+    def _drop_controls(self, actuator: str) -> None:
+        """Remove the controls of an actuator from all keyframes."""
+        for number, keyframe in enumerate(self.keyframes):
+            kept = tuple(one for one in keyframe.controls if one[0] != actuator)
+            if len(kept) < len(keyframe.controls):
+                self.keyframes[number] = structs.replace(keyframe, controls=kept)
 
     def replace(self, item: Model | str, new: Model) -> Model:
         """Replace the bodies and joints of a model by copies of those of another one; returns the model.
