@@ -22,6 +22,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import OutputContext
+from exoskel.spatial import Array
 
 ACTUATOR_TAGS = (
     *("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion"),
@@ -56,10 +57,28 @@ class ItemReference(Struct, frozen=True):
     """The position of the joint is not zero in the reference pose, but it is in a scene."""
 
 
+class ActuatorState(Struct, frozen=True, eq=False):
+    """The controls of an actuator, and its activations in columns.
+
+    There is a row for the initial state, and then one for each keyframe of the scene.
+    """
+
+    controls: Array
+    activations: Array
+
+
+class KeyframeRow(Struct, frozen=True):
+    """A keyframe as it was read: its name, which may be empty, and its node if it states activations."""
+
+    name: str
+    node: int = -1
+
+
 class SourceElement(Struct, frozen=True):
     """An element of a section such as `sensor`, with its node in the document and that of the section.
 
-    `files` are the paths of the files that its attributes name; None if there is no such file.
+    `files` are the paths of the files that its attributes name; None if there is no such file.  `state` is that of an
+    actuator in the keyframes of the document.
     """
 
     section: str
@@ -67,6 +86,7 @@ class SourceElement(Struct, frozen=True):
     node: int
     section_node: int
     files: Mapping[str, str | None] = {}
+    state: ActuatorState | None = None
 
 
 class PreservedElements(Struct, frozen=True):
@@ -83,6 +103,8 @@ class PreservedElements(Struct, frozen=True):
     options: Mapping[str, str] = {}
     option_nodes: tuple[int, ...] = ()
     has_automatic_limits: bool = True
+    keyframes: tuple[KeyframeRow, ...] = ()
+    """The keyframe of the initial state, and then those of the scene, for the states of actuators."""
 
     def __bool__(self) -> bool:
         return bool(self.elements or self.options)
@@ -294,7 +316,7 @@ class _PreservedWriter:
         for one, made in written:
             self._section(one).children.append(made)
             self.output.preserved_nodes |= {one.node} | ({one.section_node} if one.section == "sensor" else set())
-        self._extend_controls(sum(one.section == "actuator" for one, _ in written))
+        self._add_states([one for one, _ in written if one.section == "actuator"])
         if any(made.tag not in ("visual", "statistic", "texture") for _, made in written):
             self._add_defaults()
             self.root.child("compiler").attributes["autolimits"] = self.preserved.has_automatic_limits
@@ -308,12 +330,38 @@ class _PreservedWriter:
         }
         self.root.children = [one for one in self.root.children if one.children or one.attributes]
 
-    def _extend_controls(self, added: int) -> None:
-        """Let keyframes with controls state those of added actuators: zero, as without a statement."""
-        for key in (key for section in self.root.children if section.tag == "keyframe" for key in section.children):
-            controls = key.attributes.get("ctrl")
-            if isinstance(controls, list | tuple):
-                key.attributes["ctrl"] = [*controls, *([0.0] * added)]
+    def _add_states(self, actuators: list[SourceElement]) -> None:
+        """Let keyframes state the controls and activations of preserved actuators, which follow all others."""
+        keys = [key for section in self.root.children if section.tag == "keyframe" for key in section.children]
+        count = len(self.root.child("actuator").children) - len(actuators)
+        first = len(keys) - len(self.world.keyframes)
+        width = sum(one.state.activations.shape[1] for one in actuators if one.state is not None)
+        for number, key in enumerate(keys if actuators else ()):
+            name = self.world.keyframes[number - first].name if number >= first else None
+            row = self._keyframe_row(name, number - first + 1)
+            states = [one.state for one in actuators] if row >= 0 else []
+            controls = [0.0 if state is None else float(state.controls[row]) for state in states]
+            activations = [value for state in states if state is not None for value in state.activations[row].tolist()]
+            own = key.attributes.get("ctrl")
+            if isinstance(own, list | tuple) or any(controls):
+                own = own if isinstance(own, list | tuple) else [0.0] * count
+                key.attributes["ctrl"] = [*own, *(controls or [0.0] * len(actuators))]
+            if any(activations) and len(activations) == width:
+                key.attributes["act"] = activations
+        if len(actuators) == sum(one.section == "actuator" for one in self.preserved.elements):
+            self.output.preserved_attributes |= {(one.node, "act") for one in self.preserved.keyframes if one.node >= 0}
+
+    def _keyframe_row(self, name: str | None, number: int) -> int:
+        """The row of a keyframe in the states of actuators: 0 for the initial state; -1 if it was not read.
+
+        Keyframes are found by their names, those without a name by their numbers.
+        """
+        known = self.preserved.keyframes
+        if name is None:
+            return 0 if known else -1
+        if name:
+            return next((row for row, one in enumerate(known) if row and one.name == name), -1)
+        return number if number < len(known) and not known[number].name else -1
 
     @staticmethod
     def _rank_assets(assets: list[SourceElement]) -> None:

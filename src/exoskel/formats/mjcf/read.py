@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
@@ -17,12 +18,19 @@ from exoskel.formats.mjcf.collision_filter import read_collision_filter
 from exoskel.formats.mjcf.file_writer import KEY, OTHER_KEY
 from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.names import GENERATED, split_path
-from exoskel.formats.mjcf.preserved_elements import ItemReference, PreservedElements, references
+from exoskel.formats.mjcf.preserved_elements import (
+    ActuatorState,
+    ItemReference,
+    KeyframeRow,
+    PreservedElements,
+    references,
+)
 from exoskel.formats.mjcf.reader.actuators import ActuatorReader
 from exoskel.formats.mjcf.reader.compiled import (
     Compiled,
     compile,
     disabled_flags,
+    key_elements,
     remove_invalid_keyframe_lists,
     report_disabled_flags,
     report_short_keyframe_lists,
@@ -129,7 +137,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
-        preserved=_find_preserved(compiled, generated, reader.found, unread),
+        preserved=_find_preserved(compiled, generated, reader.found, unread, len(world.keyframes)),
     )
 
 
@@ -232,7 +240,7 @@ class ViewReader:
     def _keyframes(self, coordinates: Coordinates) -> list[Keyframe]:
         """All keyframes, without the one that Exoskel has generated for the initial state."""
         model, keys = self.model, self.compiled.keys
-        first = 1 if model.nkey and keys.name(0) in (KEY, OTHER_KEY) else 0
+        first = _first_keyframe(self.compiled)
         most = max(1, _MOST_NUMBERS // max(1, 2 * coordinates.count))
         if model.nkey - first > most:
             self.report("MJ310", keys.node(first), count=model.nkey - first, most=most)
@@ -253,6 +261,11 @@ class ViewReader:
         controls = self.model.key_ctrl[number].tolist() if self.actuators else []
         stated = tuple((name, controls[own]) for name, own in self.actuators.items() if controls[own])
         return Keyframe(self.compiled.keys.name(number), float(self.model.key_time[number]), tuple(states), stated)
+
+
+def _first_keyframe(compiled: Compiled) -> int:
+    """The number of the first keyframe of the scene: Exoskel generates one for the initial state."""
+    return 1 if compiled.model.nkey and compiled.keys.name(0) in (KEY, OTHER_KEY) else 0
 
 
 def _orthographic(model: Any) -> Array:
@@ -276,10 +289,12 @@ def _find_preserved(
     generated: GeneratedParts,
     found: FoundParts,
     unread: Mapping[str, Collection[int]],
+    keyframe_count: int,
 ) -> PreservedElements | None:
     """The elements that no item of the scene contains; None if there are none.
 
-    `unread` are the numbers of the actuators and equality constraints that were not read.
+    `unread` are the numbers of the actuators and equality constraints that were not read, `keyframe_count` is the
+    number of keyframes that were read.
     """
     collected = compiled.prepared.collected
     if collected is None or not (collected.elements or collected.options):
@@ -289,12 +304,17 @@ def _find_preserved(
     fragments = list(compiled.prepared.root.iter())
     rows = {"tendon": compiled.tendons, "actuator": compiled.actuators, "equality": compiled.equalities}
     wanted = {
-        id(fragments[line - 1])
+        id(fragments[line - 1]): number
         for section, parts in rows.items()
         for number in numbers[section]
         if 0 < (line := parts.lines.get(number, 0)) <= len(fragments)
     }
-    kept = [one for key, one in collected.elements if one.section not in _NUMBERED or key in wanted]
+    rows_of_states = _keyframe_rows(compiled, keyframe_count)
+    kept = [
+        replace(one, state=_actuator_state(compiled, wanted[key], rows_of_states)) if one.section == "actuator" else one
+        for key, one in collected.elements
+        if one.section not in _NUMBERED or key in wanted
+    ]
     names = {(kind, name) for one in kept for _, _, kind, name in references(one.element)}
     finder = _ItemFinder(compiled, found)
     return PreservedElements(
@@ -305,7 +325,32 @@ def _find_preserved(
         collected.options,
         tuple(collected.option_nodes),
         collected.has_automatic_limits,
+        _keyframe_names(compiled, rows_of_states),
     )
+
+
+def _keyframe_rows(compiled: Compiled, count: int) -> list[int]:
+    """The numbers of the keyframes of the initial state and of the scene; none without keyframes."""
+    first = _first_keyframe(compiled)
+    return [0, *range(first, first + count)] if compiled.model.nkey else []
+
+
+def _keyframe_names(compiled: Compiled, numbers: Sequence[int]) -> tuple[KeyframeRow, ...]:
+    """The names of some keyframes, and the nodes of those that state activations."""
+    elements = list(key_elements(compiled.prepared)) if getattr(compiled.model, "na", 0) else []
+    nodes = {number: key.node for number, key in enumerate(elements) if "act" in key.attributes}
+    return tuple(KeyframeRow(compiled.keys.name(number), nodes.get(number, -1)) for number in numbers)
+
+
+def _actuator_state(compiled: Compiled, number: int, rows: Sequence[int]) -> ActuatorState:
+    """The controls and activations of an actuator in some keyframes."""
+    model = compiled.model
+    activations = np.zeros((len(rows), 0))
+    if getattr(model, "na", 0) and model.actuator_actnum[number]:
+        first = int(model.actuator_actadr[number])
+        activations = np.array(model.key_act[rows, first : first + int(model.actuator_actnum[number])])
+    controls = np.array(model.key_ctrl[rows, number]) if rows else np.zeros(0)
+    return ActuatorState(controls, activations)
 
 
 class _ItemFinder:

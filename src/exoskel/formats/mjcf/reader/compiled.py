@@ -316,7 +316,7 @@ _ID = re.compile(r"id (\d+)")
 
 def remove_invalid_keyframe_lists(prepared: PreparedDocument, collector: Collector) -> None:
     """Report lists with numbers that are not finite, and leave them out: MuJoCo then uses the default state."""
-    for number, key in enumerate(_keys(prepared)):
+    for number, key in enumerate(key_elements(prepared)):
         for name in _NUMBERS:
             found = _not_finite(key.attributes.get(name, ""))
             if found:
@@ -335,7 +335,7 @@ def report_short_keyframe_lists(prepared: PreparedDocument, model: Any, collecto
         "mpos": 3 * getattr(model, "nmocap", 0),
         "mquat": 4 * getattr(model, "nmocap", 0),
     }
-    for number, key in enumerate(_keys(prepared)):
+    for number, key in enumerate(key_elements(prepared)):
         for name in _STATES:
             count = len(key.attributes.get(name, "").split())
             if 0 < count < sizes[name]:
@@ -349,7 +349,7 @@ def _report_long_keyframe_list(problem: str, prepared: PreparedDocument, collect
     stated, number = _TOO_MANY.search(problem), _ID.search(problem)
     if stated is None or number is None:
         return False
-    key = next((key for place, key in enumerate(_keys(prepared)) if place == int(number[1])), None)
+    key = next((key for place, key in enumerate(key_elements(prepared)) if place == int(number[1])), None)
     if key is None or stated[1] not in key.attributes:
         return False
     collector.report(
@@ -364,7 +364,7 @@ def _report_long_keyframe_list(problem: str, prepared: PreparedDocument, collect
     return True
 
 
-def _keys(prepared: PreparedDocument) -> Iterator[Fragment]:
+def key_elements(prepared: PreparedDocument) -> Iterator[Fragment]:
     """The keyframes, in the order of MuJoCo's numbers."""
     sections = (section for section in prepared.root.children if section.tag == "keyframe")
     return (key for section in sections for key in section.children if key.tag == "key")

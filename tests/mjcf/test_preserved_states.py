@@ -1,0 +1,74 @@
+"""Controls and activations of preserved actuators in keyframes."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import exoskel
+
+ACTUATORS = """<motor name="tm" tendon="t"/><motor name="m" joint="r"/><muscle name="mu" joint="r" lengthrange="0.1 1"/>
+<general name="f" joint="s" dyntype="filter" dynprm="0.1"/>"""
+CONTROLS = "0.5 0.7 0.2 0.4"
+KEYS = (
+    f'<key name="home" ctrl="{CONTROLS}" act="0.3 -0.6"/>',
+    '<key name="rest" ctrl="0 1 0 0"/>',
+    '<key ctrl="0 0 0 9" act="0 5"/>',
+)
+
+
+def document(keys: str, actuators: str = ACTUATORS) -> str:
+    return f"""<mujoco><worldbody><body name="a"><joint name="r" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/>
+      <body name="b" pos=".6 0 0"><joint name="s" type="slide" axis="1 0 0"/><geom size=".1"/></body></body></worldbody>
+      <tendon><fixed name="t"><joint joint="r" coef="1"/></fixed></tendon>
+      <actuator>{actuators}</actuator><keyframe>{keys}</keyframe></mujoco>"""
+
+
+def states(model: mujoco.MjModel, key: int) -> dict[str, list[float]]:
+    """The controls and activations of a keyframe, by the names of actuators."""
+    found: dict[str, list[float]] = {}
+    for number in range(model.nu):
+        first, count = model.actuator_actadr[number], model.actuator_actnum[number]
+        name = model.actuator(number).name.replace("~", "")
+        found[name] = [model.key_ctrl[key, number], *(model.key_act[key, first : first + count] if count else ())]
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_states_of_preserved_actuators_are_written(count: int) -> None:
+    text = document("".join(KEYS[:count]))
+    before = mujoco.MjModel.from_xml_string(text)
+    report = exoskel.convert(text, None, to="mjcf")
+    assert report.certificate.passed
+    for _ in range(2):
+        after = mujoco.MjModel.from_xml_string(report.data.decode())
+        found = [states(after, number) for number in range(after.nkey)]
+        wanted = [states(before, number) for number in range(count)]
+        assert found == [wanted[0], *wanted]
+        data = [mujoco.MjData(model) for model in (before, after)]
+        for model, one in zip((before, after), data, strict=True):
+            mujoco.mj_resetDataKeyframe(model, one, model.nkey - 1)
+            mujoco.mj_forward(model, one)
+        assert np.array(data[1].qfrc_actuator) == pytest.approx(np.array(data[0].qfrc_actuator), rel=1e-9, abs=1e-9)
+        report = exoskel.convert(report.data, None, to="mjcf")
+    assert not [item for item in exoskel.convert(text, None, to="mjcf").items if "@act" in item.path and item.loss]
+
+
+def test_other_keyframes_and_removed_actuators() -> None:
+    """New keyframes have no states of preserved actuators; removed ones do not displace those of others."""
+    scene = exoskel.load(document("".join(KEYS)))
+    world = scene.world
+    del world.keyframes[0]
+    world.add_keyframe("new")
+    after = mujoco.MjModel.from_xml_string(exoskel.convert(scene, None, to="mjcf").data.decode())
+    assert states(after, after.key("rest").id) == {"tm": [0], "m": [1], "mu": [0, 0], "f": [0, 0]}
+    assert states(after, after.key("new").id) == {"tm": [0], "m": [0.7], "mu": [0, 0], "f": [0, 0]}
+    world.actuators.clear()
+    after = mujoco.MjModel.from_xml_string(exoskel.convert(scene, None, to="mjcf").data.decode())
+    assert states(after, 0) == {"tm": [0.5], "mu": [0.2, 0.3], "f": [0.4, -0.6]}
+
+
+def test_activations_are_lost_in_other_formats() -> None:
+    report = exoskel.convert(document(KEYS[0]), None, to="skel")
+    assert [item.fate.value for item in report.items if item.path.endswith("/@act")] == ["dropped"]
