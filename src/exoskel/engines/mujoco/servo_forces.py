@@ -13,6 +13,10 @@ from exoskel.formats.mjcf.model.driven_joints import actuator_joints, element_na
 from exoskel.scene.actuator import Actuator
 from exoskel.spatial import Array, Indices, Mask
 
+NO_CONTROLS = (
+    "MuJoCo Warp keeps the initial controls of actuators; use the mujoco engine, or the threads or ray backend"
+)
+
 
 class JointValues(Struct):
     """Springs, dampers and friction of the coordinates of one world, `(nv)`, or of many, `(worlds, nv)`."""
@@ -49,14 +53,34 @@ class ControlledActuators:
     @property
     def actuator_controls(self) -> Array:
         """The controls of actuators, within their ranges, until they are changed."""
-        controls = [self.data.ctrl[number] + one.clipped(one.control) for number, one in self._driving.items()]
-        return np.array(controls, dtype=np.float64)
+        return self.controls_of(self.data.ctrl)
 
     @actuator_controls.setter
     def actuator_controls(self, values: Array) -> None:
-        for (number, one), value in zip(self._driving.items(), values, strict=True):
-            self.data.ctrl[number] = one.clipped(float(value)) - one.clipped(one.control)
+        self.set_controls(self.data.ctrl, values)
         self._is_stale = True
+
+    def controls_of(self, ctrl: Array) -> Array:
+        """The controls of actuators, `(..., actuators)`, from MuJoCo's own of one world or of many, `(..., nu)`."""
+        return ctrl[..., self._actuator_numbers] + self._initial_controls
+
+    def set_controls(self, ctrl: Array, values: Array) -> None:
+        """Set MuJoCo's own controls, `(..., nu)`, for those of actuators, which are kept within their ranges."""
+        low, high = self._control_ranges.T
+        ctrl[..., self._actuator_numbers] = np.clip(values, low, high) - self._initial_controls
+
+    @cached_property
+    def _actuator_numbers(self) -> Indices:
+        return np.array(list(self._driving), dtype=np.intp)
+
+    @cached_property
+    def _initial_controls(self) -> Array:
+        return np.array([one.clipped(one.control) for one in self._driving.values()], dtype=np.float64)
+
+    @cached_property
+    def _control_ranges(self) -> Array:
+        ranges = [one.control_range for one in self._driving.values()]
+        return np.array(ranges, dtype=np.float64).reshape(-1, 2)
 
 
 class ServoForces:

@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Engine
 from exoskel.engines.mujoco.mujoco_world import MUJOCO, MujocoWorld
+from exoskel.engines.mujoco.servo_forces import NO_CONTROLS
 from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.scene.world import World
@@ -286,7 +287,7 @@ class WarpWorld(MujocoWorld):
 
     @actuator_controls.setter
     def actuator_controls(self, values: Array) -> None:
-        raise ExoskelError("controls of actuators stay at their initial values in MuJoCo Warp; use the mujoco engine")
+        raise ExoskelError(NO_CONTROLS)
 
     def step(self, count: int = 1) -> None:
         self._step(count)

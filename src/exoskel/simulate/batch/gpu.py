@@ -15,6 +15,7 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco import warp
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.servo_forces import NO_CONTROLS
 from exoskel.engines.mujoco.warp import (
     STATE,
     Capacities,
@@ -75,6 +76,14 @@ class WarpWorlds(Worlds):
         self._is_changed = True
         self._age = np.zeros(count)
         super().__init__(engine, count, **options)
+
+    @property
+    def controls(self) -> Array:
+        return super().controls
+
+    @controls.setter
+    def controls(self, values: Any) -> None:
+        raise ExoskelError(NO_CONTROLS)
 
     @property
     def time(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from msgspec import Struct, field, structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.scene.item import UnknownNameError, not_found_message
 from exoskel.scene.world import World
 from exoskel.simulate.batch.parameters import Variation
 from exoskel.simulate.measured_world import MeasuredWorld
@@ -37,7 +38,8 @@ class RolloutPlan(Struct):
     """Worlds `first` to `first + count`, for `steps` steps, with a sample after every `stride` of them.
 
     `positions` and `velocities` are the initial ones, `(worlds, dofs)` or None; `forces` and `commands` are
-    `(worlds or 1, steps or 1, dofs)`.  The policy is called every `hold` steps.  `options` are the engine's.
+    `(worlds or 1, steps or 1, dofs)`, `controls` are `(worlds or 1, steps or 1, actuators)`.  The policy is called
+    every `hold` steps.  `options` are the engine's.
     """
 
     world: World
@@ -52,6 +54,7 @@ class RolloutPlan(Struct):
     velocities: Array | None = None
     forces: Array | None = None
     commands: Array | None = None
+    controls: Array | None = None
     policy: Policy | None = None
     hold: int = 1
     record: tuple[str, ...] = ("positions", "velocities")
@@ -81,6 +84,7 @@ class RolloutPlan(Struct):
             velocities=cut(self.velocities),
             forces=cut(self.forces),
             commands=cut(self.commands),
+            controls=cut(self.controls),
         )
 
     def shapes(self, engine: MujocoWorld) -> dict[str, tuple[int, ...]]:
@@ -128,3 +132,22 @@ def broadcastable(name: str, values: Any, shape: tuple[int, ...]) -> Array | Non
             f"{name} of shape {np.shape(values)} do not match {shape}: every axis must have that length, or 1"
         )
     return np.array(np.broadcast_to(array, (*array.shape[:-1], shape[-1])))
+
+
+def named_controls(values: Any, names: Sequence[str], initial: Array, worlds: int, steps: int) -> Array | None:
+    """Controls, `(worlds or 1, steps or 1, actuators)`: an array, or arrays by the names of actuators; None for None.
+
+    Actuators that are not named keep their initial controls.
+    """
+    if not isinstance(values, Mapping):
+        return broadcastable("controls", values, (worlds, steps, len(names)))
+    found: dict[str, Array] = {}
+    for name, given in values.items():
+        if name not in names:
+            raise UnknownNameError(not_found_message(str(name), list(names), "actuator", "the world"))
+        columns = broadcastable(f"controls of {name!r}", np.asarray(given)[..., None], (worlds, steps, 1))
+        assert columns is not None
+        found[name] = columns[..., 0]
+    shape = np.broadcast_shapes((1, 1), *(array.shape for array in found.values()))
+    rows = [found.get(name, np.array(own)) for name, own in zip(names, initial.tolist(), strict=True)]
+    return np.stack([np.broadcast_to(row, shape) for row in rows], axis=-1) if rows else None

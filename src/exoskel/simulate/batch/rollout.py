@@ -11,6 +11,7 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.servo_forces import NO_CONTROLS
 from exoskel.engines.preflight import engine_notes, require, warn_about
 from exoskel.scene.item import qualified_name
 from exoskel.scene.world import SceneLike, as_scene
@@ -24,6 +25,7 @@ from exoskel.simulate.batch.plan import (
     Policy,
     RolloutPlan,
     broadcastable,
+    named_controls,
 )
 from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, LazySamples, RawStates, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
@@ -53,6 +55,7 @@ def rollout(
     initial: dict[str, Any] | Trajectory | BatchTrajectory | None = None,
     forces: Any = None,
     commands: Any = None,
+    controls: Any = None,
     policy: Policy | None = None,
     hold: int = 1,
     vary: dict[str, Any] | None = None,
@@ -78,13 +81,15 @@ def rollout(
 
     By default there are 100 samples per simulated second, as in `run`.  `initial` has the initial `positions` and
     `velocities`, `(dofs)` or `(worlds, dofs)`, or is a motion to continue.  `forces` and `commands` are arrays that
-    broadcast to `(worlds, steps, dofs)`.  Alternatively, `policy` is called every `hold` steps with the worlds, whose
-    values are `(worlds, dofs)`; it may set their commands or return forces.  `vary` states what differs between
-    worlds: see `exoskel.simulate.batch.parameters` for the keys, and `distributions` for the values.  The values of a
-    world depend only on `seed` and its number.  `record` names what is recorded: `positions`, `velocities`,
-    `body_poses`, `energy`, or `all` for these four; and, as in `run`, `forces`, `commands`, `accelerations`,
-    `body_velocities`, `body_accelerations`, `reactions`, `com`, `momentum`, and the `soft_points` of soft bodies, which
-    do not deform on a GPU.  Contacts cannot be recorded, because their number differs between samples.
+    broadcast to `(worlds, steps, dofs)`.  `controls` of actuators broadcast to `(worlds, steps, actuators)`, or are
+    arrays by name that broadcast to `(worlds, steps)`.  Alternatively, `policy` is called every `hold` steps with the
+    worlds, whose values are `(worlds, dofs)`; it may set their commands and controls, or return forces.  `vary` states
+    what differs between worlds: see `exoskel.simulate.batch.parameters` for the keys, and `distributions` for the
+    values.  The values of a world depend only on `seed` and its number.  `record` names what is recorded: `positions`,
+    `velocities`, `body_poses`, `energy`, or `all` for these four; and, as in `run`, `forces`, `commands`,
+    `accelerations`, `body_velocities`, `body_accelerations`, `reactions`, `com`, `momentum`, and the `soft_points` of
+    soft bodies, which do not deform on a GPU.  Contacts cannot be recorded, because their number differs between
+    samples.
 
     `backend` is `threads`, on this machine; or `gpu`, on Warp's `device` in single precision, with `capacities` for
     contacts and constraint rows per world (a short run measures them by default); or `ray`, on a cluster at `address`
@@ -122,6 +127,9 @@ def rollout(
     dofs = engine.coordinates.count
     plan.forces = broadcastable("forces", forces, (worlds, steps, dofs))
     plan.commands = broadcastable("commands", commands, (worlds, steps, dofs))
+    if controls is not None and backend == "gpu":
+        raise ExoskelError(NO_CONTROLS)
+    plan.controls = named_controls(controls, engine.actuator_names, engine.actuator_controls, worlds, steps)
     plan.positions, plan.velocities = _initial(initial, engine, worlds)
     Variation(engine, plan.vary)  # report an invalid key before the rollout starts
     scratch = ScratchArrays(plan.shapes(engine), memory, folder)

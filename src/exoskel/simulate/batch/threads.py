@@ -17,6 +17,8 @@ from exoskel.simulate.records import RECORD_KINDS, Measurements, RecordKind
 from exoskel.spatial import Array
 
 StepProgress = Callable[[int], None]
+_INPUTS = ("forces", "commands", "controls")
+"""The values of a plan that may differ from step to step."""
 
 
 def run(
@@ -86,8 +88,8 @@ class _Runner:
         self.progress(self.at)
 
     def _set_constant_inputs(self) -> None:
-        """Set the forces and commands of the first step; constant ones need no further update."""
-        for name in ("forces", "commands"):
+        """Set the inputs of the first step; constant ones need no further update."""
+        for name in _INPUTS:
             values = getattr(self.plan, name)
             if values is not None and values.shape[1]:  # without steps there are no values
                 setattr(self.worlds, name, values[:, 0])
@@ -99,7 +101,7 @@ class _Runner:
 
     def _step_to(self, wanted: int) -> None:
         plan, worlds = self.plan, self.worlds
-        is_constant = plan.policy is None and not (self._changes(plan.forces) or self._changes(plan.commands))
+        is_constant = plan.policy is None and not any(self._changes(getattr(plan, name)) for name in _INPUTS)
         while self.at < wanted:
             count = min(wanted - self.at, self._report_steps)
             if not is_constant:
@@ -110,10 +112,10 @@ class _Runner:
                 self._report()
 
     def _update_inputs(self) -> int:
-        """Set the forces and commands of the next step, and return for how many steps they are valid."""
+        """Set the inputs of the next step, and return for how many steps they are valid."""
         plan, worlds = self.plan, self.worlds
         valid_steps = plan.steps
-        for name in ("forces", "commands"):
+        for name in _INPUTS:
             values = getattr(plan, name)
             if self._changes(values):
                 setattr(worlds, name, values[:, self.at])
@@ -147,6 +149,7 @@ class _Runner:
         if (
             plan.policy is not None
             or self._changes(plan.commands)
+            or self._changes(plan.controls)
             or self.records_more_than_states
             or not worlds.can_step_unattended
         ):

@@ -41,7 +41,7 @@ class Worlds(CommandedWorlds):
 
     `indices` are the numbers of the worlds in the whole rollout, of which this may be a part; `parameters` are the
     values that `vary` gave each of them.  Call `reset` before the first step.  A world whose motion diverges stops:
-    `alive` tells which are still running.
+    `alive` tells which are still running.  `controls` are those of the actuators, `(worlds, actuators)`.
     """
 
     buffer_bytes = 1 << 24
@@ -80,6 +80,7 @@ class Worlds(CommandedWorlds):
         self.qpos, self.qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
         self._clock = self.batch.bind("time")
         self._applied, self._wrenches = self.batch.bind("qfrc_applied"), self.batch.bind("xfrc_applied")
+        self._controls = self.batch.bind("ctrl")
         self._due = np.zeros(count)
         self._is_new = True
         self._first_step_differs = bool(len(engine.compiled.first_wrenches)) or engine.actuation.first_step_differs
@@ -157,6 +158,25 @@ class Worlds(CommandedWorlds):
     def velocities(self) -> Array:
         self._pull()
         return self.engine.coordinates.velocities(self.qpos, self.qvel)
+
+    @property
+    def controls(self) -> Array:
+        """The controls of the actuators of the world until they are changed, `(worlds, actuators)`."""
+        return self.engine.controls_of(self._controls)
+
+    @controls.setter
+    def controls(self, values: Any) -> None:
+        shape, found = (self.count, len(self.engine.actuator_names)), numbers("controls", values)
+        try:
+            wanted = np.broadcast_to(found, shape)
+        except ValueError:
+            raise ExoskelError(f"expected controls of shape {shape}, not {found.shape}") from None
+        self.engine.set_controls(self._controls, wanted)
+
+    @property
+    def actuator_names(self) -> list[str]:
+        """The names of the actuators, in the order of their controls."""
+        return self.engine.actuator_names
 
     @property
     def sample(self) -> Samples:
