@@ -89,9 +89,22 @@ _FRAME: dict[str, SceneField | str] = {
 _ACTUATORS = ("motor", "position", "velocity", "general", "damper", "intvelocity")
 
 
+_ACTUATOR_ATTRIBUTES = {
+    "damping": SceneField(elsewhere="in the damping of the joint"),
+    "armature": SceneField(elsewhere="in the armature of the joint"),
+    "group": unused("groups of actuators: not part of a scene"),
+    "user": _LABEL,
+}
+"""The attributes of actuators that are not in the actuators of a scene."""
+
+
 def _actuators(owner: str) -> dict[str, SceneField]:
     """Actuators of joints, or defaults for them."""
-    return {f"{tag}/**": SceneField("actuators", owner=owner) for tag in _ACTUATORS}
+    made: dict[str, SceneField] = {}
+    for tag in _ACTUATORS:
+        made |= {f"{tag}/@{name}": row for name, row in _ACTUATOR_ATTRIBUTES.items()}
+        made[f"{tag}/**"] = SceneField("actuators", owner=owner)
+    return made
 
 
 _ASSETS: dict[str, SceneField | str] = {

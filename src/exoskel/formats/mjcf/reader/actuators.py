@@ -146,7 +146,9 @@ class ActuatorReader:
             reason = "its bias is not linear"
         if reason or owner is None:
             self._report_unsupported(number, reason)
-        elif self._is_generated_motor(number):
+            return
+        self._read_own_dynamics(number, owner)
+        if self._is_generated_motor(number):
             self._read_generated_motor(number, owner)
         else:
             self.world.actuators.append(self._actuator(number, owner))
@@ -155,6 +157,18 @@ class ActuatorReader:
         self.unread.append(number)
         parts = self.compiled.actuators
         self.report("MJ402", parts.node(number), actuator=parts.quoted(number), reason=reason)
+
+    def _read_own_dynamics(self, number: int, owner: Owner) -> None:
+        """Add the damping and armature of an actuator to those of its coordinate."""
+        model, dof = self.model, owner.joint.dofs[owner.first]
+        square = float(model.actuator_gear[number, 0]) ** 2
+        if hasattr(model, "actuator_armature"):
+            dof.armature += square * float(model.actuator_armature[number])
+        if hasattr(model, "actuator_damping") and "damper" not in self.disabled:
+            dof.damping += square * float(model.actuator_damping[number])
+            if np.any(model.actuator_dampingpoly[number]):
+                node = self.compiled.actuators.node(number)
+                self.report("MJ303", node, attribute="damping", what="damping", joint=owner.joint.name)
 
     def _is_generated_motor(self, number: int) -> bool:
         """Whether a motor was written for the force limits of a coordinate."""
