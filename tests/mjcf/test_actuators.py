@@ -90,3 +90,19 @@ def test_other_actuators_are_kept_in_mjcf_and_reported(case: str) -> None:
         assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-9)
     lost = [item for item in exoskel.convert(text, None, to="skel").items if "/actuator[1]/" in item.path]
     assert {item.fate.value for item in lost} == {"dropped"}
+
+
+@pytest.mark.parametrize(
+    ("option", "flag", "count"),
+    [('actuatorgroupdisable="3"', "", 1), ('actuatorgroupdisable="0 3"', "", 0), ("", 'actuation="disable"', 0)],
+)
+def test_disabled_actuators_are_left_out(option: str, flag: str, count: int) -> None:
+    """Their damping acts all the same."""
+    actuators = '<motor joint="r" group="3" gear="2" damping="3"/><motor joint="s"/><motor tendon="t" group="3"/>'
+    text = document(actuators).replace("<option>", f"<option {option}>").replace("<flag ", f"<flag {flag} ")
+    scene = exoskel.load(text)
+    assert len(scene.world.actuators) == count
+    assert [one.code for one in scene.diagnostics if one.code == "MJ402"] == ["MJ402"] * (3 - count if option else 0)
+    found = dynamics(exoskel.convert(text, None, to="mjcf").data.decode())
+    for mine, theirs in zip(found, dynamics(text), strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-9)

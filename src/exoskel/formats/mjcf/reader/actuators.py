@@ -23,6 +23,7 @@ from exoskel.scene.world import World
 
 _AFFINE, _FIXED, _STATELESS, _AT_JOINT = 1, 0, 0, (0, 1)
 """Values of mjtBias, mjtGain, mjtDyn and mjtTrn."""
+_ONE_COORDINATE = ("hinge", "slide")
 
 
 class ActuatorReader:
@@ -57,7 +58,7 @@ class ActuatorReader:
             if motors:
                 _set_drives(joint, motors)
         for number in range(self.model.nu):
-            if number not in self.generated.actuators and "actuation" not in self.disabled:
+            if number not in self.generated.actuators:
                 self._read_actuator(number)
         for number in np.flatnonzero(self.model.jnt_actfrclimited).tolist():
             self._read_joint_force_range(number)
@@ -138,16 +139,39 @@ class ActuatorReader:
         reason = ""
         if int(model.actuator_trntype[number]) not in _AT_JOINT or owner is None:
             reason = "it does not act on a joint"
-        elif self.compiled.types[int(model.actuator_trnid[number, 0])] in ("ball", "free"):
+        elif not self._drives_coordinate(number):
             reason = "it acts on a joint with several coordinates"
         elif int(model.actuator_dyntype[number]) != _STATELESS or int(model.actuator_gaintype[number]) != _FIXED:
             reason = "it has activation dynamics or a variable gain"
         elif int(model.actuator_biastype[number]) > _AFFINE:
             reason = "its bias is not linear"
-        if reason or owner is None:
+        if self._is_disabled(number):
+            if owner is not None and self._drives_coordinate(number):
+                self._read_own_dynamics(number, owner)  # they act all the same
+        elif reason or owner is None:
             self._report_unsupported(number, reason)
-            return
-        self._read_own_dynamics(number, owner)
+        else:
+            self._read_own_dynamics(number, owner)
+            self._add_actuator(number, owner)
+
+    def _drives_coordinate(self, number: int) -> bool:
+        """Whether an actuator acts on a hinge or slide."""
+        joint = int(self.model.actuator_trnid[number, 0])
+        return int(self.model.actuator_trntype[number]) in _AT_JOINT and self.compiled.types[joint] in _ONE_COORDINATE
+
+    def _is_disabled(self, number: int) -> bool:
+        """Whether options disable an actuator: all of them, or its group, which is reported."""
+        if "actuation" in self.disabled:
+            return True
+        group = int(self.model.actuator_group[number])
+        if group < 0 or not int(self.model.opt.disableactuator) >> group & 1:
+            return False
+        parts = self.compiled.actuators
+        reason = f"the option actuatorgroupdisable disables group {group}"
+        self.report("MJ402", parts.node(number), actuator=parts.quoted(number), reason=reason)
+        return True
+
+    def _add_actuator(self, number: int, owner: Owner) -> None:
         if self._is_generated_motor(number):
             self._read_generated_motor(number, owner)
         else:
