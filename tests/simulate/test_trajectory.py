@@ -180,3 +180,20 @@ def test_errors_of_the_file_are_mentioned_and_in_the_exit_code(
     done = exoskel_command(command, str(file), "--time", "0.01", *options)
     assert done.code == 1
     assert "a.skel has 1 error; the invalid parts are not simulated (see `exoskel check`)" in done.err
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "rollout"])
+def test_warnings_of_the_file_are_mentioned(
+    command: str,
+    exoskel_command: Command,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "arm.xml"
+    file.write_text(
+        '<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>'
+        '<actuator><muscle joint="j"/></actuator></mujoco>',
+        encoding="utf-8",
+    )
+    options = ["--engines", "mujoco,mujoco"] if command == "compare" else []
+    done = exoskel_command(command, str(file), "--time", "0.01", *options)
+    assert done.code == 0 and "arm.xml has 1 warning (see `exoskel check`)" in done.err

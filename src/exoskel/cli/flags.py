@@ -199,6 +199,7 @@ def prepare_world(scene: Scene, gravity: tuple[str, ...], limits: str) -> bool |
     Returns the `limits` argument of the simulation: True, False, or None for those of the file.
     """
     terminal.warn_about_errors(scene, "simulated")
+    terminal.note_warnings(scene)
     _set_gravity(scene.world, gravity)
     if limits != "file":
         return limits == "on"

@@ -307,12 +307,23 @@ def print_message(message: str) -> None:
 
 def warn_about_errors(scene: Scene, done: str) -> None:
     """Warn on standard error that the parts of a file with errors are not `done`, such as "simulated"."""
-    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in scene.diagnostics)
-    if errors:
-        name = scene.source.name if scene.source else "the scene"
-        print_message(
-            f"{name} has {pluralize(errors, 'error')}; the invalid parts are not {done} (see `exoskel check`)"
-        )
+    if errors := _count(scene, Severity.ERROR):
+        shown = pluralize(errors, "error")
+        print_message(f"{_file_name(scene)} has {shown}; the invalid parts are not {done} (see `exoskel check`)")
+
+
+def note_warnings(scene: Scene) -> None:
+    """Mention on standard error that a file has warnings: some of its parts may be ignored."""
+    if warnings := _count(scene, Severity.WARNING):
+        print_message(f"{_file_name(scene)} has {pluralize(warnings, 'warning')} (see `exoskel check`)")
+
+
+def _count(scene: Scene, severity: Severity) -> int:
+    return sum(diagnostic.severity is severity for diagnostic in scene.diagnostics)
+
+
+def _file_name(scene: Scene) -> str:
+    return scene.source.name if scene.source else "the scene"
 
 
 def _safe_lines(text: str) -> str:
