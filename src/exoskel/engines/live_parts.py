@@ -107,7 +107,7 @@ def placed_joints(world: World) -> Iterator[PlacedJoint]:
 
 
 def actuator_losses(lowered: LoweredActuators) -> Iterator[str]:
-    """Yield what the actuators of a world have become where there are none."""
+    """Yield a sentence for each actuator: what replaces it in a library without actuators."""
     for one in lowered.actuators:
         name = f"actuator {one.actuator.name!r}"
         match one.result:

@@ -49,7 +49,7 @@ class Actuator(CheckedValue, frozen=True):
 
     @property
     def unused_field(self) -> str:
-        """A field that is set although actuators of this kind do not have it; empty if there is none."""
+        """The name of a field that is set but has no effect on actuators of this kind, or an empty string."""
         if self.damping and self.kind != "position":
             return "damping"
         return "bias" if any(self.bias) and self.kind != "general" else ""

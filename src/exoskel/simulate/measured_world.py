@@ -32,8 +32,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import SceneLike, World, as_scene
-from exoskel.simulate.actuator_controls import ActuatorControls
-from exoskel.simulate.coordinate_array import CoordinateArray, SoftPoints
+from exoskel.simulate.coordinate_array import ActuatorControls, CoordinateArray, SoftPoints
 from exoskel.simulate.handles import SimulatedBody, SimulatedJoint, SimulatedModel, Wrench
 from exoskel.simulate.options import check_positive, vector3
 from exoskel.simulate.trajectory import Trajectory

@@ -291,7 +291,7 @@ def _find_preserved(
     unread: Mapping[str, Collection[int]],
     keyframe_count: int,
 ) -> PreservedElements | None:
-    """The elements that no item of the scene contains; None if there are none.
+    """The elements that the scene has no items for, to be written back unchanged, or None.
 
     `unread` are the numbers of the actuators and equality constraints that were not read, `keyframe_count` is the
     number of keyframes that were read.

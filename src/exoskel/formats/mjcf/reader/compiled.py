@@ -376,7 +376,7 @@ def _label(key: Fragment, number: int) -> str:
 
 
 def _not_finite(text: str) -> str:
-    """The first number of a text that is not finite, such as `nan`; empty if there is none."""
+    """The first number of a text that is not finite, such as `nan`, or an empty string."""
     if "n" not in text and "N" not in text:  # in nan and in inf
         return ""
     return next((word for word in text.split() if _is_not_finite(word)), "")
