@@ -14,6 +14,7 @@ import pytest
 
 import exoskel
 from exoskel import Body, Box, ExoskelError, Model, Pose, Scene, Shape, Sphere, World, spatial
+from exoskel.scene.cameras_and_keyframes import SceneLight
 from tests.support.places import PROJECT
 
 WALKER = "dart://sample/skel/walker.skel"
@@ -353,6 +354,8 @@ def test_joints_are_placed_relative_to_other_frames() -> None:
         ({"moment": (1, 2)}, "the moment of inertia of body 'b' has 2 numbers, but needs 6"),
         ({"joint": "revolute", "axis": (1, 2)}, "the axis of joint 'b_joint' has 2 numbers, but needs 3"),
         ({"joint": "revolute", "axis": (1, 2, None)}, r"the axis of joint 'b_joint' is \(1, 2, None\)"),
+        ({"joint": "revolute", "axis": (0, 0, 0)}, "the axis of joint 'b_joint' is zero, but must have a direction"),
+        ({"joint": "universal", "axes": np.zeros((2, 3))}, "the axis of joint 'b_joint' is zero"),
         ({"joint": "revolute"}, "wrong number of axes for joint 'b_joint'"),
         ({"joint": "revolute", "axis": (1, 0, 0), "axes": ()}, "has both 'axis' and 'axes'"),
         ({"joint": "ball", "positions": (1, 2)}, "wrong number of positions for joint 'b_joint'"),
@@ -500,6 +503,15 @@ def test_euler_angles_with_an_unknown_order_are_refused() -> None:
         (lambda: Sphere(np.ones(1)), r"the radius of a sphere is array\(\[1\.\]\), but must be a number"),
         (lambda: exoskel.Capsule(1, math.nan), "the height of a capsule is nan, but must be finite"),
         (lambda: exoskel.Quaternion((1, 0, 0)), "the wxyz of a quaternion has 3 numbers, but needs 4"),
+        (lambda: exoskel.Quaternion((0, 0, 0, 0)), "the wxyz of a quaternion is zero, but must be a rotation"),
+        (lambda: exoskel.AxisAngle((0, 0, 0)), "the axis of an axis angle is zero, but must have a direction"),
+        (lambda: exoskel.Plane((0, 0, 0), 1), "the normal of a plane is zero, but must have a direction"),
+        (lambda: SceneLight("sun", direction=(0, 0, 0)), "the direction of light 'sun' is zero"),
+        (lambda: exoskel.Marker(name="tip", quaternion=(0, 0, 0, 0)), "the quaternion of marker 'tip' is zero"),
+        (
+            lambda: exoskel.Joint(name="j", kind="revolute", child=Body(name="b"), axes=((0, 0, 0),)),
+            r"the axes of joint 'j' are \(\(0.0, 0.0, 0.0\),\), but none of them may be zero",
+        ),
         (lambda: exoskel.Matrix(np.eye(2)), "the rows of a matrix have 2 rows, but need 3"),
         (lambda: exoskel.Matrix(((1, 0, 0), (0, 1), (0, 0, 1))), "the rows of a matrix have 2 numbers, but need 3"),
         (lambda: Pose((0, 0, 0), (0, 0, 1)), r"the rotation of a pose is \(0, 0, 1\), but must be an Euler, Quat"),

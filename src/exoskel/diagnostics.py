@@ -362,8 +362,8 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def is_plural(name: str) -> bool:
-    """Whether the name of a field is a plural: axes and limits, but not mass and radius."""
-    return name.endswith("s") and not name.endswith(("ss", "us"))
+    """Whether the name of a field is a plural: axes and limits, but not axis, mass and radius."""
+    return name.endswith("s") and not name.endswith(("is", "ss", "us"))
 
 
 def printable(text: str) -> str:

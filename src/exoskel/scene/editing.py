@@ -23,6 +23,7 @@ from exoskel.scene.field_checks import (
     NumberRows,
     NumberSequence,
     check_fields,
+    direction,
     interval,
     number,
     numbers,
@@ -253,7 +254,7 @@ def create_joint(
             raise ExoskelError(f"joint {name!r} has both {one!r} and {several!r}; give one of them")
         value = given.pop(one)
         given[several] = (value if one == "axis" else checked_number(value, f"the {one} of joint", name),)
-    axes = tuple([checked_vector(axis, "the axis of joint", name) for axis in given.pop("axes", ())])
+    axes = tuple([_checked_axis(axis, name) for axis in given.pop("axes", ())])
     values = {key: given.pop(key) for key in given.keys() & _VALUES.keys()} if given else given
     joint = Joint(name=name, kind=kind, child=child, parent=parent, pose=pose, axes=axes, **given)
     if given:
@@ -319,6 +320,14 @@ def checked_vector(values: object, what: str, name: str) -> Vector:
         return vector(values)
     except FieldError as error:
         raise ExoskelError(f"{what} {name!r} {error}") from None
+
+
+def _checked_axis(values: object, name: str) -> Vector:
+    """Three numbers that are not all zero."""
+    try:
+        return direction(values)
+    except FieldError as error:
+        raise ExoskelError(f"the axis of joint {name!r} {error}") from None
 
 
 # --- bodies -------------------------------------------------------------------------------------------

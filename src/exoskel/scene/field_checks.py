@@ -114,6 +114,30 @@ def vector(values: object) -> tuple[float, float, float]:
     return (x, y, z)
 
 
+def direction(values: object) -> tuple[float, float, float]:
+    """Three finite numbers that are not all zero.  Raises FieldError for others."""
+    found = vector(values)
+    if not any(found):
+        raise FieldError("is zero, but must have a direction, such as (0, 0, 1)")
+    return found
+
+
+def _directions(values: object) -> tuple[tuple[float, ...], ...]:
+    """Rows of three numbers, none of them all zero."""
+    rows = _rows(values, 3)
+    if not all(map(any, rows)):
+        raise FieldError(f"is {rows}, but none of them may be zero")
+    return rows
+
+
+def _quaternion(values: object) -> tuple[float, ...]:
+    """Four finite numbers that are not all zero."""
+    found = numbers(values, 4)
+    if not any(found):
+        raise FieldError("is zero, but must be a rotation, such as (1, 0, 0, 0)")
+    return found
+
+
 def _is_number(value: float) -> bool:
     return not isnan(value)
 
@@ -243,6 +267,8 @@ _KINDS = {
     "AxisAngle": "axis angle",
     "BodyState": "body state",
     "FiniteRotation": "finite rotation",
+    "SceneCamera": "camera",
+    "SceneLight": "light",
     "SoftBody": "soft body",
 }
 
@@ -295,6 +321,8 @@ def _converter(owner: str, name: str, hint: Any) -> _Convert | None:
         if found is None or len(inner) == len(get_args(hint)):
             return found
         return lambda value: None if value is None else found(value)
+    if (owner, name) in _DIRECTIONS:
+        return _DIRECTIONS[owner, name]
     choices = get_args(hint) if get_origin(hint) is Literal else _CHOICES.get((owner, name))
     if choices is not None:
         return lambda value: _choice(value, choices)
@@ -366,6 +394,16 @@ _INFINITE = {("Drive", "low_stop"), ("Drive", "high_stop")}
 
 _RANGES: dict[tuple[str, str], _Convert] = {("Inertia", "mass"): _not_negative, ("World", "time_step"): _positive}
 """Numbers that are not negative, or positive."""
+
+_DIRECTIONS: dict[tuple[str, str], _Convert] = {
+    ("AxisAngle", "axis"): direction,
+    ("Joint", "axes"): _directions,
+    ("SceneLight", "direction"): direction,
+    ("Marker", "quaternion"): _quaternion,
+    ("Plane", "normal"): direction,
+    ("Quaternion", "wxyz"): _quaternion,
+}
+"""Vectors and quaternions of any length but zero."""
 
 _PLAIN_TYPES: dict[type, _Convert] = {str: _text, bool: _flag, int: _integer}
 
