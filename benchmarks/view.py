@@ -157,7 +157,7 @@ viewer.start()
 print(viewer.page.url, flush=True)
 for line in sys.stdin:
     if line.strip() == "play":
-        viewer.set_speed(0.1)
+        viewer.set_speed(0.1 if motion is not None else 1.0)
         viewer.submit(viewer.toggle)
     print(time.process_time(), flush=True)
 viewer.close()
@@ -175,9 +175,16 @@ def _serve(table: Table, small: bytes, large: bytes) -> None:
         begin = server.processor_time("play")
         time.sleep(5.0)
         playing = (server.processor_time() - begin) / 5.0
+    with _Server(large, "simulate") as server:
+        server.processor_time("play")
+        time.sleep(5.0)  # starting the engine is not playing
+        begin = server.processor_time()
+        time.sleep(5.0)
+        simulating = (server.processor_time() - begin) / 5.0
     table.add(Row.value("first picture of walker in the viewer, processor time", first, "s", _FIRST_PICTURE))
     table.add(Row.value("the viewer while nothing moves, of a core", idle, "", _IDLE))
     table.add(Row.value(f"the viewer playing a motion of {_BODIES:,} bodies, of a core", playing, "", _PLAYING))
+    table.add(Row.value(f"the viewer simulating {_BODIES:,} free boxes, of a core", simulating, "", _PLAYING))
 
 
 class _Server:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def player(text: str, **options: object) -> Player:
 @pytest.fixture(autouse=True)
 def no_slow_motion(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable slow motion, so that the tests do not depend on the speed of the machine."""
-    monkeypatch.setattr("exoskel.view.player._FRAME_BUDGET", 60.0)
+    monkeypatch.setattr("exoskel.view.player.HALF_CORE", 3000.0)
 
 
 def height(one: Player) -> float:
@@ -194,12 +196,42 @@ def test_an_engine_that_cannot_set_a_state_reports_it_and_starts_after_a_reset()
     one.close()
 
 
-def test_a_slow_simulation_plays_in_slow_motion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exoskel.view.player._FRAME_BUDGET", 0.0)
+def test_a_slow_simulation_plays_in_slow_motion() -> None:
     one = player(BALL)
+    one.core_share = 0.0
     play(one, 1.0)
     assert one.time < 0.1
-    monkeypatch.setattr("exoskel.view.player._FRAME_BUDGET", 60.0)
+    one.core_share = 3000.0
     before = one.time
     one.tick(0.02)
     assert one.time == pytest.approx(before + 0.02, abs=0.002)
+
+
+@pytest.mark.parametrize("cost", [0.0001, 0.004, 0.1])
+@pytest.mark.parametrize("share", [0.4, 0.9])
+def test_a_simulation_takes_no_more_than_its_share_of_a_core(
+    share: float, cost: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step takes `cost` s here; the clock is that of the test."""
+    now = 0.0
+    one = player(BALL)
+    one.core_share = share
+    one.play()
+    simulation = one._ensure_started()
+    spent, advance = 0.0, simulation.step
+
+    def step(count: int = 1) -> None:
+        nonlocal now, spent
+        now, spent = now + count * cost, spent + count * cost
+        advance(count)
+
+    monkeypatch.setattr(simulation, "step", step)
+    monkeypatch.setattr("exoskel.view.player.clock", SimpleNamespace(perf_counter=lambda: now))
+    before = 0.0
+    for _ in range(300):
+        begin, elapsed = now, now - before
+        one.tick(elapsed)
+        before, now = begin, max(now, begin + 1 / 30)
+    assert spent <= (share + 0.05) * now
+    needed = cost / simulation.time_step
+    assert one.time / now == pytest.approx(min(1.0, share / needed), rel=0.15)

@@ -269,6 +269,16 @@ def test_gravity_stays_off_for_both_after_a_reload(opened: Open) -> None:
     assert not one.viewer.player.gravity and not one.viewer.ghost.player.gravity
 
 
+def test_a_whole_core_stays_allowed_after_a_reload(opened: Open) -> None:
+    one = opened(ONE)
+    assert one.viewer.player.core_share < 0.5
+    one.viewer.set_whole_core(True)
+    one.save(world(falling("a", "0 0 1.5", RED, "1 1 1")))
+    assert one.viewer.player.core_share > 0.5
+    one.viewer.set_whole_core(False)
+    assert one.viewer.player.core_share < 0.5
+
+
 # --- the panel ----------------------------------------------------------------------------------------
 
 

@@ -34,8 +34,10 @@ from exoskel.view.surfaces import PoseRows, Skins
 
 MAX_NUMBERS = 40_000_000
 """Pose numbers recorded (160 MB in single precision) before the older half of the frames is thinned out."""
-_FRAME_BUDGET = 0.03
-"""Wall time in s for simulating between two frames; a simulation that needs more plays in slow motion."""
+HALF_CORE, WHOLE_CORE = 0.4, 0.9
+"""The fraction of the time that a simulation may take.  Recording and sending the frames takes up to a tenth more."""
+_MAX_SAVED = 0.07
+"""Wall time in s for which a simulation can save up what it did not take."""
 _STEPS_PER_PULL = 4
 """Steps for which the force of a pull is constant."""
 
@@ -67,6 +69,10 @@ class Player:
         self.is_playing = False
         self.error = ""
         self.can_simulate = recorded is None
+        self.core_share = HALF_CORE
+        """The fraction of the time that the simulation may take; one that needs more plays in slow motion."""
+        self._time_left = 0.0
+        """Time in s that the simulation may take now; negative after a step that took longer."""
         self.active_pull: PullHandle | None = None
         self._simulation: Simulation | None = None
         self._kinematics = Kinematics(world.models)
@@ -206,6 +212,7 @@ class Player:
         if not self.can_simulate:
             self.is_playing = False
             return False
+        self._time_left = min(self._time_left + self.core_share * elapsed, self.core_share * _MAX_SAVED)
         return self._simulate(elapsed * self.speed)
 
     def step(self) -> None:
@@ -269,13 +276,14 @@ class Player:
             return False
         self._time_debt = min(self._time_debt + duration, 0.25)
         steps = int(min(self._time_debt / simulation.time_step, MAX_STEPS))
-        deadline, done = clock.perf_counter() + _FRAME_BUDGET, 0
+        begin, done = clock.perf_counter(), 0
         chunk = _STEPS_PER_PULL if self.active_pull is not None else min(max(1, steps // 8), MAX_CHUNK)
-        while done < steps and clock.perf_counter() < deadline:
+        while done < steps and clock.perf_counter() - begin < self._time_left:
             self._pull(simulation)
             count = min(chunk, steps - done)
             simulation.step(count)
             done += count
+        self._time_left -= clock.perf_counter() - begin
         self._time_debt = 0.0 if done < steps else self._time_debt - done * simulation.time_step
         return done > 0 and self._record(simulation)
 

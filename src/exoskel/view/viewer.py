@@ -36,7 +36,7 @@ from exoskel.view.live_reload import (
 )
 from exoskel.view.page import DEFAULT_PORT, FOLLOW_FRAME, LOOPBACK, Page, PageScript
 from exoskel.view.panel import Job, Panel
-from exoskel.view.player import Player
+from exoskel.view.player import HALF_CORE, WHOLE_CORE, Player
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.scene_placement import ScenePlacement, placed_camera, placement_for, preset_along
 from exoskel.view.scene_tools import LastVersion, Measurement, PullTool, legend
@@ -83,9 +83,8 @@ class Viewer:
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
-        self._next_file_check = self._next_panel = 0.0
-        self._panel_is_current = False
-        self._real_time_factor, self._was_empty = 0.0, False
+        self._next_file_check = self._next_panel = self._real_time_factor = 0.0
+        self._panel_is_current = self._was_empty = False
         self.following = False
         self._follow_frame: Any = None
         self._camera_number = -1
@@ -274,7 +273,7 @@ class Viewer:
         """Replace the scene; camera, selection and layers are preserved."""
         chosen = self.selection.names
         layers, was_playing, old = self.browser_scene.layers, self.player.is_playing, self.browser_scene
-        player.speed, player.gravity = self.player.speed, self.player.gravity
+        player.speed, player.gravity, player.core_share = self.player.speed, self.player.gravity, self.player.core_share
         self.player.close()
         self.scene, self.world, self.player = scene, world, player
         self.last_version.keep(self.render_scene)
@@ -347,10 +346,10 @@ class Viewer:
 
     def _play(self, now: float, elapsed: float) -> None:
         before, was_playing = self.player.time, self.player.is_playing
-        if self.player.tick(elapsed):
-            self._real_time_factor = 0.8 * self._real_time_factor + 0.2 * (self.player.time - before) / max(
-                elapsed, 1e-6
-            )
+        changed = self.player.tick(elapsed)
+        factor = (self.player.time - before) / max(elapsed, 1e-6)
+        self._real_time_factor += 0.2 * (factor - self._real_time_factor)
+        if changed:
             self._show()
         if self.player.error:
             self._report_error(self.player.error)
@@ -427,6 +426,9 @@ class Viewer:
 
     def set_speed(self, speed: float) -> None:
         self.player.speed = speed
+
+    def set_whole_core(self, on: bool) -> None:
+        self.player.core_share = WHOLE_CORE if on else HALF_CORE
 
     def set_engine(self, engine: str) -> None:
         self.player.set_engine(engine)
