@@ -29,6 +29,8 @@ TEXTS = (
 )  # fmt: skip
 WRONG = (None, [], {}, "x", 1, True, [[]], "inf", {"type": "box"})
 BODIES = ("a", "b", "c", "world", None)
+JOINTS = ("s/j", "s/k", "s/m", "s/k", "w/k", "w/m", "sp/k", "k", "world/k", "", "t/d")
+ACTUATORS = ("motor", "servo", "a", "", "\ufffe")
 LISTS = ("visuals", "collisions", "markers", "joints", "bodies", "models")
 _PLACE = re.compile("@[WMBSJ]")
 
@@ -142,6 +144,8 @@ class _Values:
             return [self._dof() for _ in range(self.rng.choice((0, 1, 1, 2, 3, 6)))]
         if field == "soft":
             return self._soft()
+        if field in ("actuators", "keyframes") and self.rng.random() < 0.7:
+            return self._actuators() if field == "actuators" else self._keyframes()
         return self.rng.choice(TEXTS) if field == "name" else self.value(_hints(kind)[field])
 
     def _dof(self) -> dict[str, Any]:
@@ -156,6 +160,31 @@ class _Values:
 
         chosen = self.rng.sample(SOFT_FIELDS, self.rng.randint(1, 5))
         return self.rng.choice((None, {field: self.value(_hints(SoftBody)[field]) for field in chosen}))
+
+    def _actuators(self) -> list[Any]:
+        """Actuators, most of them of joints that exist."""
+        from exoskel.scene.actuator import Actuator
+
+        found = []
+        for name in self.rng.sample(ACTUATORS, self.rng.randint(0, 3)):
+            valid = {"name": name, "joint": self.rng.choice(JOINTS), "coordinate": self.rng.choice((0, 0, 0, 1, 5))}
+            found.append({**self._struct(Actuator), **valid})
+        return found
+
+    def _keyframes(self) -> list[Any]:
+        """Keyframes, with controls of actuators that may exist."""
+        from exoskel.scene.cameras_and_keyframes import Keyframe
+
+        return [
+            {
+                **self._struct(Keyframe),
+                "name": self.rng.choice(("start", "a", "")),
+                "controls": [
+                    [name, self.rng.choice(NUMBERS)] for name in self.rng.sample(ACTUATORS, self.rng.randint(0, 2))
+                ],
+            }
+            for _ in range(self.rng.randint(0, 2))
+        ]
 
     def models(self) -> list[dict[str, Any]]:
         names = self.rng.sample(("a", "b", "c", "d"), 4)

@@ -11,7 +11,7 @@ import random
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -306,22 +306,24 @@ def _picture() -> str:
 # --- all numbers in all fields ------------------------------------------------------------------------
 
 
-def cases() -> Iterator[tuple[Place, str, bytes]]:
-    """Every number in every field, each with its document."""
-    for format in seeds.SOURCES:
+def cases(formats: Iterable[str] = tuple(seeds.SOURCES)) -> Iterator[tuple[Place, str, bytes]]:
+    """Every number in every field of some formats, each with its document."""
+    for format in formats:
         for place, document in places(format).items():
             for number in NUMBERS:
                 yield place, number, with_number(document, place, number)
 
 
 def main() -> None:
-    """Try all cases, or `--part K/N` of them, and print the counts; failures are printed as they occur."""
+    """Try all cases, those of one format, or `--part K/N` of them, and print the counts; failures are printed as they occur."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.extreme_numbers")
     parser.add_argument("--part", default="0/1", help="which part of the cases, such as 3/10")
-    part, parts = map(int, parser.parse_args().part.split("/"))
+    parser.add_argument("--format", nargs="*", choices=[*seeds.SOURCES], default=[*seeds.SOURCES], help="which formats")
+    chosen = parser.parse_args()
+    part, parts = map(int, chosen.part.split("/"))
     counts = {"executions": 0, "accepted": 0, "found": 0}
     begin = time.process_time()
-    for place, number, document in islice(cases(), part, None, parts):
+    for place, number, document in islice(cases(chosen.format), part, None, parts):
         counts["executions"] += 1
         try:
             counts["accepted"] += run(document)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LARGEST = 6000
 STEPS = 3
+CONTROLS = (0.0, 1.0, -0.5, 1e308, 5e-324, -1e150)
 GENERATED = 0.4
 """The share of documents that are generated, not changed."""
 _EMBEDDED = re.compile(
@@ -67,6 +68,11 @@ def _create_embedded_documents() -> Iterator[bytes]:
         world=carry("erp", "0.2", None) + carry("self_collision", "true", False),
     )
     yield text.encode()
+    yield from _mjcf_documents()
+    for scene in map(_driven_scene, ("skel", "xode")):
+        yield from (
+            data for to in ("skel", "xode") if (data := _attempt(lambda to=to, scene=scene: write(scene, to).data))
+        )  # type: ignore[misc]
     for name, to in product(("skel", "xode"), ("skel", "xode")):
         for source in seeds.SOURCES[name]():
             if zlib.crc32(source) % 16 == 0:  # a sample
@@ -74,6 +80,27 @@ def _create_embedded_documents() -> Iterator[bytes]:
                 data = _attempt(lambda scene=scene, to=to: write(scene, to).data)  # type: ignore[misc]
                 if data is not None and b"exoskel" in data and len(data) < LARGEST // 2:
                     yield data
+
+
+def _mjcf_documents() -> Iterator[bytes]:
+    """MJCF documents with actuators and keyframes."""
+    yield from (source for source in seeds.SOURCES["mjcf"]() if b"<actuator" in source and len(source) < LARGEST // 2)
+
+
+def _driven_scene(format: str) -> Scene:
+    """A scene with actuators of every kind, and with their controls in a keyframe."""
+    from exoskel.formats.load import load
+    from tests.fuzz.embedded_values import SKEL, XODE
+
+    text = re.sub("@[WMBSJ]", "", SKEL if format == "skel" else XODE)
+    scene = load(text.encode(), format=format)
+    joint = next(one for model in scene.world.models for one in model.joints if one.name == "k")
+    scene.world.add_actuator("motor", joint, gear=2.0, control_range=(-1, 1), control=0.5)
+    scene.world.add_actuator("servo", joint, kind="position", gain=10.0, damping=0.5, force_range=(-3, 3))
+    scene.world.add_actuator("speed", joint, kind="velocity", gain=2.0)
+    scene.world.add_actuator("general", joint, kind="general", gain=2.0, bias=(1, -2, -0.5))
+    scene.world.add_keyframe("start", time=0.5)
+    return scene
 
 
 def _attempt(action: Callable[[], bytes]) -> bytes | None:
@@ -94,6 +121,8 @@ def mutate_embedded(data: bytes, rng: random.Random, other: bytes) -> bytes:
         return _with_fingerprints(embedded_values.generate(rng))
     found = list(_EMBEDDED.finditer(data))
     if not found or rng.random() < 0.2:
+        if b"<mujoco" in data:
+            return mutate_document(data, rng, learn_vocabulary("", _mjcf_documents), other, LARGEST)
         vocabulary = "xode" if b"<xode" in data else "skel"
         return mutate_document(data, rng, learn_vocabulary(vocabulary, seeds.SOURCES[vocabulary]), other, LARGEST)
     one = rng.choice(found)
@@ -209,7 +238,7 @@ def run_pipeline(data: bytes) -> bool:
     if not scene.worlds:
         return False
     rng = random.Random(zlib.crc32(data))
-    actions = [_save, _format, _fix, _simulate, _edit, *(_converter(to) for to in _targets())]
+    actions = [_save, _format, _fix, _simulate, _roll_out, _edit, *(_converter(to) for to in _targets())]
     for action in rng.sample(actions, 4):
         try:
             action(scene if action is not _edit else load(data), rng)
@@ -246,7 +275,22 @@ def _fix(scene: Scene, rng: random.Random) -> None:
 def _simulate(scene: Scene, rng: random.Random) -> None:
     from exoskel.simulate.simulation import Simulation
 
-    Simulation(scene.worlds[0]).step(STEPS)
+    world = scene.worlds[0]
+    simulation = Simulation(world)
+    if simulation.controls:
+        simulation.controls = dict.fromkeys(simulation.controls, rng.choice(CONTROLS))
+    simulation.step(STEPS)
+    if world.keyframes:
+        world.apply_keyframe(rng.choice(world.keyframes))
+        Simulation(world).step(STEPS)
+
+
+def _roll_out(scene: Scene, rng: random.Random) -> None:
+    from exoskel.simulate.batch.rollout import rollout
+
+    world = scene.worlds[0]
+    names = [one.name for one in world.actuators]
+    rollout(world, 2, STEPS, controls={name: rng.choice(CONTROLS) for name in names}, warn=False, record="all")
 
 
 def _edit(scene: Scene, rng: random.Random) -> None:
@@ -265,6 +309,15 @@ def _edit(scene: Scene, rng: random.Random) -> None:
             lambda: setattr(one, "com", (0.1, 0.0, 0.0)),
             lambda: model.bodies.pop() if model.bodies else None,
             lambda: model.joints.pop() if model.joints else None,
+            lambda: model.joints and setattr(rng.choice(model.joints), "name", "renamed"),
+            lambda: (
+                scene.worlds[0].actuators
+                and scene.worlds[0].actuators.pop(rng.randrange(len(scene.worlds[0].actuators)))
+            ),
+            lambda: scene.worlds[0].actuators.extend(scene.worlds[0].actuators[:1]),
+            lambda: (
+                scene.worlds[0].add_actuator("new", rng.choice(model.joints), control=0.5) if model.joints else None
+            ),
             lambda: model.add_body("new"),
             lambda: model.bodies.append(one),
             model.joints.reverse,
