@@ -418,6 +418,41 @@ def test_errors_have_a_code_and_a_line(text: str, code: str, line: int) -> None:
     assert codes(found) == [(code, line)]
 
 
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("qpos='x'", "the qpos of keyframe 'home' contains 'x': expected numbers"),
+        ("qpos='1e400'", "the qpos of keyframe 'home' contains a number that is too large: 1e400"),
+        ("ctrl='1 0.5s'", "the ctrl of keyframe 'home' contains '0.5s': expected numbers"),
+        ("time='x'", "the time of keyframe 'home' contains 'x': expected numbers"),
+        ("mpos='1,2'", "the mpos of keyframe 'home' contains '1,2': expected numbers"),
+    ],
+)
+def test_wrong_numbers_of_keyframes_are_reported_with_the_keyframe(key: str, message: str) -> None:
+    text = (
+        f"<mujoco>\n<worldbody><geom size='1'/></worldbody>\n<keyframe>\n<key name='home' {key}/></keyframe></mujoco>"
+    )
+    (found,) = imported(text).scene.diagnostics
+    assert (found.key, found.line, found.message.partition(": ")[2]) == ("MJ106.value", 4, message)
+
+
+@pytest.mark.parametrize(
+    ("geom", "message"),
+    [
+        ("size='1' condim='1.5'", "the condim of <geom> contains '1.5': expected whole numbers"),
+        ("size='1' condim='99999999999'", "the condim of <geom> contains a number that is too large: 99999999999"),
+        ("size='1 y' name='g'", "the size of <geom> 'g' contains 'y': expected numbers"),
+        ("size='1' pos='1 2'", "the pos of <geom> has too few numbers: 2"),
+        ("size='1' pos='1 2 3 4'", "the pos of <geom> has too many numbers: 4"),
+        (f"size='{'y' * 90}'", f"the size of <geom> contains '{'y' * 60}…': expected numbers"),
+    ],
+)
+def test_wrong_numbers_are_reported_at_their_attribute(geom: str, message: str) -> None:
+    (found,) = imported(f"<mujoco><worldbody>\n<geom {geom}/></worldbody></mujoco>").scene.diagnostics
+    assert (found.key, found.line, found.message.partition(": ")[2]) == ("MJ106.value", 2, message)
+    assert "/@" in found.path
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_documents_never_raise(seed: int) -> None:
     """Parts of attributes and elements are removed or repeated at random."""

@@ -63,6 +63,7 @@ _DOCUMENT = (
             "MuJoCo cannot compile the document: unknown attribute '{name}' on <{element}>",
             "{suggestion}",
         ),
+        error("MJ106.value", "MuJoCo cannot compile the document: the {name} of {item} {problem}"),
         error("MJ106.word", "MuJoCo cannot compile the document: {reason}", "{suggestion}"),
         error(
             "MJ106.limit",

@@ -182,6 +182,12 @@ _ELEMENT = re.compile(r"Element '(\w+)'")
 _QUOTED = re.compile(r"'([^']+)'")
 _UNKNOWN_ATTRIBUTE, _UNKNOWN_ELEMENT = "unrecognized attribute", "unrecognized element"
 _UNKNOWN_WORD = "invalid keyword"
+_TOO_FEW, _TOO_MUCH, _TOO_LARGE = "does not have enough data", "has too much data", "number is too large"
+_INVALID_NUMBERS = re.compile(
+    rf"(?:bad format|{_TOO_LARGE}) in attribute '(\w+)'|attribute '(\w+)' (?:{_TOO_FEW}|{_TOO_MUCH})"
+)
+_LONGEST = 60
+"""The number of characters of a value in a message."""
 
 _GEOMS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _WORDS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -216,7 +222,11 @@ def report_rejection(problem: str, prepared: PreparedDocument, collector: Collec
     reason = problem.partition("\n")[0].removeprefix("XML Error: ").removeprefix("Error: ")
     named = _ELEMENT.search(problem)
     element = _element_at(prepared.text, line) if node >= 0 else None
-    if element is None or not _report_name(reason, element, node, collector):
+    if element is None:
+        is_reported = False
+    else:
+        is_reported = _report_number(reason, element, node, collector) or _report_name(reason, element, node, collector)
+    if not is_reported:
         reason += f", <{named[1]}>" if named else ""
         collector.report("MJ106", node, reason=reason)
 
@@ -227,6 +237,39 @@ def _element_at(text: str, line: int) -> Any:
     except etree.XMLSyntaxError:
         return None
     return next((one for one in root.iter() if isinstance(one.tag, str) and one.sourceline == line), None)
+
+
+def _report_number(reason: str, element: Any, node: int, collector: Collector) -> bool:
+    """Report numbers that MuJoCo rejects at their attribute, with the first wrong one; False for other errors."""
+    stated = _INVALID_NUMBERS.search(reason)
+    name = stated[1] or stated[2] if stated is not None else ""
+    if not name or name not in element.attrib:
+        return False
+    words = element.attrib[name].split()
+    if _TOO_FEW in reason or _TOO_MUCH in reason:
+        problem = f"has too {'few' if _TOO_FEW in reason else 'many'} numbers: {len(words)}"
+    elif _TOO_LARGE in reason:
+        problem = f"contains a number that is too large: {_clipped(max(words, key=_magnitude, default=''))}"
+    else:
+        wrong = next((word for word in words if _magnitude(word) < 0.0), "")
+        expected = "numbers" if wrong else "whole numbers"
+        problem = f"contains '{_clipped(wrong or ' '.join(words))}': expected {expected}"
+    label = f" '{element.get('name')}'" if element.get("name") else ""
+    item = f"keyframe{label}" if element.tag == "key" and label else f"<{element.tag}>{label}"
+    collector.report("MJ106.value", node, attribute=name, name=name, item=item, problem=problem)
+    return True
+
+
+def _magnitude(word: str) -> float:
+    """The magnitude of a number; -1 if it is not a number."""
+    try:
+        return abs(float(word))
+    except ValueError:
+        return -1.0
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _report_name(reason: str, element: Any, node: int, collector: Collector) -> bool:
