@@ -30,7 +30,7 @@ help:
 	@echo "make test-cluster  test Ray on this machine"
 	@echo "make explore run the property tests on 2000 new documents each (EXAMPLES=n)"
 	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, mesh, trajectory, comment, xml, embedded, pipeline, options, names, bombs), TIME=600 seconds at most"
-	@echo "make fuzz-lines  fuzz a reader faster, guided by the lines that it reaches (Python 3.12 or later)"
+	@echo "make fuzz-lines  fuzz a reader faster, guided by the lines that it reaches (fastest with Python 3.12 or later)"
 	@echo "make coverage  measure the line coverage of readers and writers"
 	@echo "make audit   look for known vulnerabilities in the dependencies (needs the network)"
 	@echo "make oldest  run the tests with the oldest allowed versions of the dependencies"
@@ -138,7 +138,7 @@ fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.cover $(READER)
 	@cat build/fuzz/$(READER).json
 
-# A million executions in less than an hour: guided by lines, without instrumentation.  Python 3.12 or later.
+# A million executions in less than an hour with Python 3.12 or later: guided by lines, without instrumentation.
 fuzz-lines: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
 	nice -n 19 $(BIN)/python -W ignore -m tests.fuzz $(READER) --lines --time $(TIME) --goal $(GOAL)

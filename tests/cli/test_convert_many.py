@@ -193,6 +193,40 @@ def test_converting_a_folder_into_itself_never_overwrites_a_source(tmp_path: Pat
         assert (urdf.read_bytes(), sdf.read_bytes()) == before
 
 
+def test_sources_are_read_before_the_conversion_of_another_file_replaces_them(
+    tmp_path: Path, exoskel_command: Command
+) -> None:
+    urdf, sdf = tmp_path / "robot.urdf", tmp_path / "robot.sdf"
+    urdf.write_text(ROBOT.format("r", "l"), encoding="utf-8")
+    sdf.write_text(SDF, encoding="utf-8")
+    assert exoskel_command("convert", str(tmp_path), str(tmp_path), "--to", "urdf", "--overwrite").code == 0
+    names = {name: exoskel.load(tmp_path / name).world.models[0].name for name in ("robot.urdf", "robot_urdf.urdf")}
+    assert names["robot_urdf.urdf"] == "r" != names["robot.urdf"]
+
+
+def test_included_files_are_read_before_they_are_converted_in_place(tmp_path: Path, exoskel_command: Command) -> None:
+    included = (
+        '<mujoco><compiler angle="radian"/><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>'
+    )
+    (tmp_path / "base.xml").write_text(included, encoding="utf-8")
+    (tmp_path / "user.xml").write_text(
+        INCLUDING.replace("<include", "<option timestep='0.004'/><include"), encoding="utf-8"
+    )
+    before = exoskel.load(tmp_path / "user.xml")
+    done = exoskel_command("convert", str(tmp_path), str(tmp_path), "--to", "mjcf", "--overwrite")
+    assert "failed" not in done.out, done.out
+    assert not exoskel.diff(before, exoskel.load(tmp_path / "user.xml"))
+
+
+def test_a_source_is_not_overwritten_under_a_name_in_another_case(tmp_path: Path, exoskel_command: Command) -> None:
+    """A hard link stands for a file system that does not distinguish cases."""
+    file = tmp_path / "robot.urdf"
+    file.write_text(ROBOT.format("r", "l"), encoding="utf-8")
+    (tmp_path / "ROBOT.urdf").hardlink_to(file)
+    refused = exoskel_command("convert", str(file), str(tmp_path / "ROBOT.urdf"))
+    assert refused.code == 2 and "would overwrite its input" in refused.err
+
+
 def test_a_symbolic_link_to_a_source_is_not_overwritten_either(tmp_path: Path, exoskel_command: Command) -> None:
     file, link = tmp_path / "a.urdf", tmp_path / "link.urdf"
     file.write_text(ROBOT.format("r", "l"), encoding="utf-8")

@@ -160,6 +160,55 @@ def test_a_command_does_not_overwrite_a_change(
     assert file.read_text() not in (OTHER, DOCUMENT)
 
 
+@pytest.mark.parametrize("is_folder", [False, True], ids=["file", "folder"])
+def test_a_conversion_in_place_does_not_overwrite_a_change(
+    file: Path, is_folder: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = atomic_write.os.fsync
+
+    def fsync(descriptor: int) -> None:
+        own(descriptor)
+        file.write_text(OTHER)
+
+    places = [str(file.parent), str(file.parent), "--to", "skel"] if is_folder else [str(file), str(file)]
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic_write.os, "fsync", fsync)
+        assert main(["convert", *places, "--overwrite"]) == (1 if is_folder else 2)
+    assert file.read_text() == OTHER
+    shown = "".join(capsys.readouterr())
+    assert "another program has changed the file" in shown and "force" not in shown
+    main(["convert", *places, "--overwrite"])
+    assert file.read_text() != OTHER
+
+
+def test_a_scene_is_converted_in_place_again_and_again(file: Path) -> None:
+    scene = exoskel.load(file)
+    for mass in (2.0, 3.0):
+        scene.worlds[0].models[0].bodies[0].inertia.mass = mass
+        exoskel.convert(scene, file, overwrite=True)
+        assert exoskel.load(file).worlds[0].models[0].bodies[0].mass == mass
+    file.write_text(OTHER)
+    with pytest.raises(FileChangedError):
+        exoskel.convert(scene, file, overwrite=True)
+
+
+def test_copies_of_samples_do_not_overwrite_a_file_that_appears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "skel" / "pendulum.skel"
+    own = atomic_write.os.fsync
+
+    def fsync(descriptor: int) -> None:
+        own(descriptor)
+        target.write_text(OTHER)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic_write.os, "fsync", fsync)
+        assert main(["samples", "pendulum", "--copy", str(tmp_path)]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert target.read_text() == OTHER
+
+
 RACE = """
 import sys
 from pathlib import Path

@@ -20,7 +20,7 @@ from exoskel.cli.parameters import Argument
 from exoskel.diagnostics import ExoskelError, did_you_mean, pluralize, printable
 from exoskel.samples import Sample
 from exoskel.samples import samples as all_samples
-from exoskel.source.atomic_write import make_folder, write_atomically
+from exoskel.source.atomic_write import FileChangedError, make_folder, write_atomically
 from exoskel.source.file_access import has_content
 from exoskel.version import __version__
 
@@ -282,14 +282,20 @@ def _show_samples(chosen: list[Sample]) -> None:
         terminal.print_text(line)
 
 
+_EXISTS = "{!r} exists and differs from the sample; use --overwrite to replace it"
+
+
 def _copy_samples(chosen: list[Sample], directory: Path, overwrite: bool) -> None:
     """Copy samples with their folders, so that references between files still work."""
     found = [(one.root, source) for one in chosen for source in one.files()]
     files = {directory / source.relative_to(root): source.read_bytes() for root, source in found}
     differs = [path for path, data in files.items() if os.path.lexists(path) and not has_content(path, data)]
     if differs and not overwrite:
-        raise ExoskelError(f"{str(differs[0])!r} exists and differs from the sample; use --overwrite to replace it")
+        raise ExoskelError(_EXISTS.format(str(differs[0])))
     for target, data in files.items():
         make_folder(target.parent)
-        write_atomically(target, data)
+        try:
+            write_atomically(target, data, None if overwrite else data)
+        except FileChangedError:  # it was written in the meantime
+            raise ExoskelError(_EXISTS.format(str(target))) from None
     terminal.print_text(f"{pluralize(len(chosen), 'sample')} copied to {printable(str(directory))}")

@@ -22,9 +22,10 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
-from exoskel.source.atomic_write import make_folder, write_atomically
+from exoskel.source.atomic_write import FileChangedError, make_folder, write_atomically
 from exoskel.source.document import Document, Tree, garbage_collection_paused, tag_as_written
 from exoskel.source.embedded_format import FINGERPRINT
+from exoskel.source.file_access import case_key, has_content, is_same_file
 from exoskel.source.markup import UnwritableError
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
 from exoskel.source.well_formedness import MalformedError
@@ -121,7 +122,7 @@ def convert(
         if is_split or own_folder is not None:
             make_folder(own_folder or path)
         for one in documents:
-            _save(one, sources)
+            _save(one, sources, scene)
         report.saved = True
     return report
 
@@ -180,19 +181,20 @@ _NO_FILE = "<scene>"
 
 
 def _check_overwriting(documents: list[ConvertedDocument], sources: list[Path]) -> None:
-    existing = {source.resolve(): source for source in sources}
+    existing: dict[str, list[Path]] = {}
+    for source in sources:
+        existing.setdefault(case_key(source.resolve()), []).append(source)
     for output in (path for document in documents for path in _changed_files(document)):
-        if (source := existing.get(output.resolve())) is not None:
+        similar = existing.get(case_key(output.resolve()), [])
+        for same in (one for one in similar if is_same_file(one, output)):
             raise ExoskelError(
-                f"the output would overwrite its input {str(source)!r}; "
+                f"the output would overwrite its input {str(same)!r}; "
                 "choose another file, or use --overwrite (overwrite=True)"
             )
 
 
 def _changed_files(document: ConvertedDocument) -> list[Path]:
     """The files that are written: the document, and companions that do not have this content yet."""
-    from exoskel.source.file_access import has_content
-
     path = document.path
     if path is None:
         return []
@@ -257,7 +259,8 @@ def _raise_if_refused(report: Report, format: Format, *, strict: bool, approxima
         raise RefusedError(f"{pluralize(missing, 'mesh', 'meshes')} cannot be found; nothing was written", report)
 
 
-def _save(document: ConvertedDocument, sources: list[Path]) -> None:
+def _save(document: ConvertedDocument, sources: list[Path], scene: Scene) -> None:
+    """Write a document and its companions; a file of the input that another program has changed is left as it is."""
     path = document.path
     assert path is not None
     companions = document.written.output.companions
@@ -265,7 +268,21 @@ def _save(document: ConvertedDocument, sources: list[Path]) -> None:
         if companion.parent != path.parent:
             make_folder(companion.parent)
         write_atomically(companion, companions[companion.relative_to(path.parent).as_posix()], sources=sources)
-    write_atomically(path, document.written.data, sources=sources)
+    own = next((one for one in scene.documents if isinstance(one, Document) and _is_file_of(one, path)), None)
+    expected = None if own is None else own.overwritten_with or own.stored
+    try:
+        write_atomically(path, document.written.data, expected, sources=sources)
+    except FileChangedError:
+        raise FileChangedError(
+            f"cannot write {str(path)!r}: another program has changed the file since it was read; convert it again"
+        ) from None
+    if own is not None:
+        own.overwritten_with = document.written.data
+
+
+def _is_file_of(document: Document, path: Path) -> bool:
+    location = document.location
+    return bool(location.path) and not location.is_base and is_same_file(Path(location.path), path)
 
 
 _DECADES = 9.0

@@ -19,6 +19,7 @@ from exoskel.formats import registry
 from exoskel.formats.load import load, source_files
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import make_folder
+from exoskel.source.file_access import case_key
 
 
 class LossCount(Struct, frozen=True):
@@ -63,10 +64,15 @@ def convert_files(
     extension = registry.by_name(options["to"]).extensions[0]
     outputs = _plan_outputs([file.relative_to(folder) for file in files], output, extension)
     protected = set(files)
-    if not options.get("overwrite") and any(map(_may_overwrite, outputs)):
-        protected |= _used_files(files, load_options)
+    read_first: dict[Path, Scene] = {}
+    if any(map(_may_overwrite, outputs)):
+        if options.get("overwrite"):
+            read_first = _read_replaced(files, outputs, load_options)
+        else:
+            protected |= _used_files(files, load_options)
+    options = {**options, "protected": protected}
     for file, path in zip(files, outputs, strict=True):
-        yield _convert_file(file, file.relative_to(folder), path, {**options, "protected": protected}, load_options)
+        yield _convert_file(file, file.relative_to(folder), path, options, load_options, read_first.pop(file, None))
 
 
 def _plan_outputs(files: list[Path], output: Path, extension: str) -> list[Path]:
@@ -74,11 +80,11 @@ def _plan_outputs(files: list[Path], output: Path, extension: str) -> list[Path]
     found: dict[str, Path] = {}
     for file in files:
         path = output / file.with_suffix(extension)
-        if _case_key(path) in found:  # the same name in another format
+        if case_key(path) in found:  # the same name in another format
             path = output / file.with_name(file.name.replace(".", "_") + extension)
-        while _case_key(path) in found:  # or in another case, which some systems do not distinguish
+        while case_key(path) in found:  # or in another case, which some systems do not distinguish
             path = path.with_stem(path.stem + "_")
-        found[_case_key(path)] = path
+        found[case_key(path)] = path
     return list(found.values())
 
 
@@ -99,17 +105,29 @@ def _used_files(files: list[Path], load_options: dict[str, Any]) -> set[Path]:
     return found
 
 
-def _case_key(path: Path) -> str:
-    return path.as_posix().casefold()
+def _read_replaced(files: list[Path], outputs: list[Path], load_options: dict[str, Any]) -> dict[Path, Scene]:
+    """The scenes of files that the conversion of another file replaces, or a file that they use."""
+    writers = {case_key(path.resolve()): file for file, path in zip(files, outputs, strict=True)}
+    folders = {case_key(path.with_suffix("").resolve()): file for file, path in zip(files, outputs, strict=True)}
+    found: dict[Path, Scene] = {}
+    for file in files:
+        with suppress(ExoskelError, OSError):  # reported when it is converted
+            scene = load(file, **load_options)
+            for used in {case_key(used.resolve()) for used in (file, *source_files(scene))}:
+                above = used.rpartition("/")[0]
+                if writers.get(used, file) != file or folders.get(above, file) != file:
+                    found[file] = scene
+    return found
 
 
 def _convert_file(
-    file: Path, below: Path, path: Path, options: dict[str, Any], load_options: dict[str, Any]
+    file: Path, below: Path, path: Path, options: dict[str, Any], load_options: dict[str, Any], scene: Scene | None
 ) -> FolderRow:
+    """Convert a file; `scene` is its content if it was read before."""
     start = perf_counter()
     row = FolderRow(below.as_posix(), ok=False)
     try:
-        scene = load(file, **load_options)
+        scene = load(file, **load_options) if scene is None else scene
         _add_diagnostics(row, scene.diagnostics)
         if not scene.worlds:
             row.problem = _worst(scene.diagnostics)

@@ -56,6 +56,8 @@ class Document:
         self.path_style = path_style
         self.stored: bytes | None = None
         """The content of the file when this document was read from it or last saved to it."""
+        self.overwritten_with: bytes | None = None
+        """What a conversion has replaced the content of the file with."""
         self.is_generated = False
         """The content was made from that of the file, which is different."""
         self.included: list[str] = []

@@ -183,3 +183,19 @@ def has_content(path: Path, data: bytes) -> bool:
         return read_referenced(path, len(data)) == data
     except OSError:
         return False
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, also where the file system does not distinguish upper and lower case."""
+    first, second = one.resolve(), other.resolve()
+    if first == second:
+        return True
+    try:
+        return case_key(first) == case_key(second) and first.samefile(second)
+    except OSError:
+        return False
+
+
+def case_key(path: Path) -> str:
+    """What paths that differ only in upper and lower case have in common."""
+    return path.as_posix().casefold()

@@ -186,8 +186,6 @@ _TOO_FEW, _TOO_MUCH, _TOO_LARGE = "does not have enough data", "has too much dat
 _INVALID_NUMBERS = re.compile(
     rf"(?:bad format|{_TOO_LARGE}) in attribute '(\w+)'|attribute '(\w+)' (?:{_TOO_FEW}|{_TOO_MUCH})"
 )
-_LONGEST = 60
-"""The number of characters of a value in a message."""
 
 _GEOMS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _WORDS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -249,11 +247,11 @@ def _report_number(reason: str, element: Any, node: int, collector: Collector) -
     if _TOO_FEW in reason or _TOO_MUCH in reason:
         problem = f"has too {'few' if _TOO_FEW in reason else 'many'} numbers: {len(words)}"
     elif _TOO_LARGE in reason:
-        problem = f"contains a number that is too large: {_clipped(max(words, key=_magnitude, default=''))}"
+        problem = f"contains a number that is too large: {max(words, key=_magnitude, default='')}"
     else:
         wrong = next((word for word in words if _magnitude(word) < 0.0), "")
         expected = "numbers" if wrong else "whole numbers"
-        problem = f"contains '{_clipped(wrong or ' '.join(words))}': expected {expected}"
+        problem = f"contains '{wrong or ' '.join(words)}': expected {expected}"
     label = f" '{element.get('name')}'" if element.get("name") else ""
     item = f"keyframe{label}" if element.tag == "key" and label else f"<{element.tag}>{label}"
     collector.report("MJ106.value", node, attribute=name, name=name, item=item, problem=problem)
@@ -266,10 +264,6 @@ def _magnitude(word: str) -> float:
         return abs(float(word))
     except ValueError:
         return -1.0
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _report_name(reason: str, element: Any, node: int, collector: Collector) -> bool:
