@@ -11,7 +11,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.mjcf.geoms import is_flat
-from tests.support.xml import one_shape
+from tests.support.xml import one_body, one_shape
 
 COLOR = "<sphere><radius>1</radius></sphere>"
 
@@ -318,3 +318,11 @@ def test_a_negative_mass_of_a_soft_skin_is_reported() -> None:
     assert [found.key for found in scene.diagnostics if found.severity is exoskel.Severity.ERROR] == ["SK050.soft"]
     assert scene.world.models[0].bodies[0].soft.total_mass == 0.0
     assert exoskel.convert(scene, None, to="xode").certificate.passed
+
+
+@pytest.mark.parametrize("kind", ["ball", "free"])
+def test_motors_of_joints_without_fixed_axes_are_ignored(kind: str) -> None:
+    scene = exoskel.load(one_body("<inertia><mass>1</mass></inertia>", kind=kind).encode())
+    (joint,) = scene.world.models[0].joints
+    joint.drives = (exoskel.Drive(max_force=2.0, velocity=1.0, cfm=0.1),)
+    exoskel.Simulation(scene.world).step(2)

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.joints import DEFAULT_ERP, stop_spring
+from exoskel.scene.actuator import ROTATION_VECTORS
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Drive, Joint
 from exoskel.scene.model import Model
 from exoskel.spatial import Array, Indices, Mask, unit
@@ -142,7 +143,7 @@ class DriveRows:
         for joint in model.joints:
             if joint.kind == "amotor":
                 yield from self._motor_axes(joint)
-            elif not joint.loop and joint.actuator not in PRESCRIBED_ACTUATORS:
+            elif not joint.loop and joint.actuator not in PRESCRIBED_ACTUATORS and joint.kind not in ROTATION_VECTORS:
                 for number, drive in enumerate(joint.drives[: joint.dof_count]):
                     dof, place = places[first + number]
                     low, high = self._stops(joint, number)

@@ -32,6 +32,7 @@ from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
+from exoskel.scene.actuator import ROTATION_VECTORS
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Dof, Joint
 from exoskel.spatial import Array, Indices, Mask
 
@@ -174,7 +175,7 @@ class ImpulseStep:
         self._velocity_limits[:, at], self._force_limits[:, at] = dof.velocity_limits, dof.force_limits
         if joint.actuator not in PRESCRIBED_ACTUATORS:
             values.friction[at] = dof.friction
-        if joint.drives:  # ODE's stops
+        if joint.drives and joint.kind not in ROTATION_VECTORS:  # ODE's stops
             return
         self._position_limits[:, at] = dof.position_limits
         if joint.actuator not in PRESCRIBED_ACTUATORS:
