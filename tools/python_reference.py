@@ -79,6 +79,12 @@ EXAMPLES: dict[str, str] = {
     "Actuator": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
     'servo = world.add_actuator("servo", "robot/arm_joint", kind="position", gain=20, damping=1)\n'
     "print(servo.force(control=0.5, position=0.1, velocity=0.0))  # 8.0",
+    "Tendon": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
+    'world.add_tendon("spring", joints={"arm_joint": 2.0}, stiffness=20)\n'
+    "print(exoskel.Simulation(world).positions)",
+    "TendonJoint": 'print(exoskel.Tendon("sum", (exoskel.TendonJoint("robot/hip"),)))',
+    "TendonPoint": 'ends = (exoskel.TendonPoint(site="robot/arm/elbow"), exoskel.TendonPoint(site="robot/hand/palm"))\n'
+    'print(exoskel.Tendon("muscle", path=ends))',
     "Keyframe": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
     'print(world.add_keyframe("start"))',
     "KeyframeJoint": 'state = exoskel.KeyframeJoint("robot/hinge", (0.5,), (0.0,))\n'

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         TriMesh,
     )
     from exoskel.scene.summary import summarize
+    from exoskel.scene.tendon import Tendon, TendonJoint, TendonPoint
     from exoskel.scene.validation import InvalidSceneError, check
     from exoskel.scene.world import Scene, World
     from exoskel.simulate import controllers
@@ -116,6 +117,7 @@ _LAZY = {
     "load": "exoskel.formats.load",
     "save": "exoskel.formats.save",
     "Actuator": "exoskel.scene.actuator",
+    **dict.fromkeys(("Tendon", "TendonJoint", "TendonPoint"), "exoskel.scene.tendon"),
     "Body": "exoskel.scene.body",
     "BodyState": "exoskel.scene.body",
     "FiniteRotation": "exoskel.scene.body",
@@ -309,6 +311,9 @@ __all__ = [
     "SourceError",
     "Sphere",
     "TakenNameError",
+    "Tendon",
+    "TendonJoint",
+    "TendonPoint",
     "Tessellation",
     "Trajectory",
     "TriMesh",

@@ -152,9 +152,12 @@ def actuated(actuators: str) -> str:
             "MJ309",
         ),
         (
-            mjcf('<joint name="r"/>', rest='<tendon><fixed name="t"><joint joint="r" coef="2"/></fixed></tendon>'),
+            mjcf(
+                '<joint name="r"/>',
+                rest='<tendon><fixed name="t" damping="1 2"><joint joint="r" coef="2"/></fixed></tendon>',
+            ),
             {"fixed[@name='t']", "joint[1]", "@coef"},
-            "MJ202",
+            "MJ404",
         ),
     ],
 )

@@ -49,6 +49,7 @@ from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.merge import copy_world
 from exoskel.scene.shape import DEFAULT_COLOR
+from exoskel.scene.tendon import Tendon, TendonJoint
 from tests.support.xml import body, one_body, skeleton, world
 
 MESHED = "lab/crate/body[box]/visual[1]"
@@ -297,6 +298,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (World, "cameras"): (WORLD, [SceneCamera(name="eye")], "cameras"),
     (World, "lights"): (WORLD, [SceneLight(name="sun")], "lights"),
     (World, "actuators"): (WORLD, [Actuator("motor", "arm/upper_joint")], "actuators"),
+    (World, "tendons"): (WORLD, [Tendon("t", (TendonJoint("arm/upper_joint"),))], "tendons"),
     (World, "keyframes"): (WORLD, [Keyframe("start", 0.5)], "keyframes"),
     (Model, "name"): (ARM, "limb", ""),
     (Model, "pose"): (ARM, Pose((1.0, 2.0, 3.1)), "pose"),

@@ -26,11 +26,11 @@ CASES = {
     "constant": '<general joint="s" gainprm="0" biastype="affine" biasprm="2 0 0"/>',
     "damping": '<motor joint="r" gear="3" damping="2"/>',
     "armature": '<motor joint="s" gear="-2" armature="0.7"/>',
+    "tendon": '<position tendon="t" kp="3" gear="2"/>',
     "names": '<motor name="r" joint="r"/><motor name="a/b" joint="s"/>',
 }
 PRESERVED = {
     "ball": '<motor joint="ball" gear="1 2 3"/>',
-    "tendon": '<motor tendon="t"/>',
     "site": '<motor site="tip" gear="0 0 1 0 0 0"/>',
     "filter": '<general joint="r" dyntype="filter" dynprm="0.1" gainprm="3"/>',
     "integrator": '<general joint="r" dyntype="integrator" gainprm="3" actlimited="true" actrange="-1 1"/>',

@@ -92,14 +92,15 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Joint, "drives"): lambda j: tuple(exoskel.Drive(low_stop=-0.25, velocity=1.5) for _ in j.axes),
     (Joint, "group"): lambda j: "elsewhere",
 }
-"""A new value for each field.  `collision_exempt_groups`, `keyframes`, `actuators`, `limits_enforced`, `collapses`,
-`swapped`, `loop`, `collide_connected`, `kind`, `child` and `parent` have tests of their own, because they do not
+"""A new value for each field.  `collision_exempt_groups`, `keyframes`, `actuators`, `tendons`, `limits_enforced`,
+`collapses`, `swapped`, `loop`, `collide_connected`, `kind`, `child` and `parent` have tests of their own: they do not
 accept any value."""
 
 APART = {
     (World, "collision_exempt_groups"),
     (World, "keyframes"),
     (World, "actuators"),
+    (World, "tendons"),
     (Joint, "limits_enforced"),
     (Joint, "collapses"),
     (Joint, "swapped"),

@@ -90,6 +90,12 @@ def driven(**options: Any) -> World:
     return world
 
 
+def pulled() -> World:
+    world = world_of(one_joint("revolute"))
+    world.add_tendon("string", joints={world.models[0].joints[0].name: 1.0})
+    return world
+
+
 def limited(kind: str, **fields: tuple[float, float]) -> World:
     joint = one_joint(kind)
     for name, value in fields.items():
@@ -278,6 +284,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "EN021.force": (driven(control=0.5), "dart"),
     "EN021.limits": (driven(kind="position", gain=20.0, force_range=(-1, 1)), "dart"),
     "EN021.ignored": (driven(kind="general", bias=(1.0, 0.0, 0.0)), "dart"),
+    "EN022": (pulled(), "ode"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0

@@ -133,6 +133,7 @@ def _settings(world: World) -> tuple[Any, ...]:
         world.self_collision and world.self_collision_matters,
         *(comparable_value(world, field) for field in VIEW_FIELDS),
         tuple(world.actuators),
+        comparable_value(world, "tendons"),
     )
 
 

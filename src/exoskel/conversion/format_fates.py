@@ -36,6 +36,8 @@ from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
+_LISTS = ("tendons",)
+"""Fields of a world that list objects, which are all lost or none."""
 _APPEARANCE = ("cameras", "lights")
 """Fields of a world that only change pictures."""
 _IN_BODY_POSE = Verdict(Fate.LOWERED, "in the pose of its body")
@@ -102,6 +104,8 @@ class FormatFates(NativeFates):
             return self._name(item, field)
         if not self._is_supported(item, field):
             harmless = field in _APPEARANCE or not self._differs(item, field)
+            if isinstance(item, World) and field in _LISTS:  # documents of single models have no world to compare
+                harmless = not getattr(item, field)
             return Verdict(Fate.DROPPED, self.not_supported, harmless)
         if not self._differs(item, field):
             changed = self._changed_effect(item, field)

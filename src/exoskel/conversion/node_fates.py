@@ -304,12 +304,12 @@ class FateRecorder:
         return self._row_verdict(owner, row)
 
     def _actuator_verdict(self, owner: Item | None, node: int, attribute: str) -> Verdict:
-        """The verdict on an actuator by its name, which is that of its joint if the document states none.
+        """The verdict on an actuator by its name, which is that of its joint or tendon if the document states none.
 
         Motors that are no actuators of the scene were written for the force limits of joints.
         """
         joints = self.related.driven_joints(self.document.attribute_text(node, "joint"))
-        name = self.document.attribute_text(node, "name")
+        name = self.document.attribute_text(node, "name") or self.document.attribute_text(node, "tendon")
         parts = tuple(one for one in ([name] if name else map(item_name, joints)) if one in self.output.actuator_names)
         if not parts or owner is None:
             return _combine_users([self._field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])

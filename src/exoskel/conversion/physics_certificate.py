@@ -280,6 +280,9 @@ class _WorldCertificate:
         if self.world.actuators and (World, "actuators") in self.fields:
             sides = [comparable_actuators(world.actuators, world.models) for world in (self.world, self.other_world)]
             rows.append(("actuators", relative_difference(*sides)))
+        if self.world.tendons and (World, "tendons") in self.fields:
+            sides = [comparable_value(world, "tendons") for world in (self.world, self.other_world)]
+            rows.append(("tendons", relative_difference(*sides)))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(
             self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains

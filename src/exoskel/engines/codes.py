@@ -284,6 +284,13 @@ TOPICS = (
         ),
         warning("EN021.ignored", "the actuator '{actuator}' is ignored in {engine}: its feedback is not a spring"),
     ),
+    Topic(
+        "EN022",
+        "Tendons",
+        "Of all engines, only MuJoCo has tendons. Others ignore them, with their springs, dampers and limits. In "
+        "MuJoCo, the joints of a world with tendons have MuJoCo's own friction and limits.",
+        warning("EN022", "{engine} ignores the tendon '{tendon}' and its actuators", "use the mujoco engine"),
+    ),
 )
 
 CATALOGUE = Catalogue("DART", TOPICS)

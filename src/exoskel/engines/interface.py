@@ -295,7 +295,7 @@ class ActuatedWorld(Protocol):
 
     @property
     def actuator_names(self) -> list[str]:
-        """The names of the actuators that drive a joint, in the order of their controls."""
+        """The names of the actuators that drive a joint or tendon, in the order of their controls."""
 
 
 class EngineFactory(Protocol):
@@ -353,6 +353,7 @@ class EngineCapabilities(Struct, frozen=True):
     """Inertia of joints."""
     actuators: bool = False
     """Motors and servos of a world; others are lowered to springs, dampers and force limits."""
+    tendons: bool = False
     soft_bodies: bool = False
     point_contacts: bool = False
     """Soft skins collide at their points, not between them."""

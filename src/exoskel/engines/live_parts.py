@@ -111,6 +111,8 @@ def actuator_losses(lowered: LoweredActuators) -> Iterator[str]:
     for one in lowered.actuators:
         name = f"actuator {one.actuator.name!r}"
         match one.result:
+            case "dropped" if one.actuator.tendon:
+                yield f"{name}: it is missing; it drives a tendon"
             case "dropped":
                 yield f"{name}: it is missing; its feedback is not that of a spring and damper"
             case "spring":
@@ -123,7 +125,9 @@ def actuator_losses(lowered: LoweredActuators) -> Iterator[str]:
 
 
 def common_losses(world: World) -> Iterator[str]:
-    """Yield what none of the programs has: soft skins, markers, motors of ODE, and forces of the first step."""
+    """Yield what none of the programs has: soft skins, markers, tendons, motors of ODE, forces of the first step."""
+    for tendon in world.tendons:
+        yield f"tendon {tendon.name!r}: tendons are not supported; its spring, damper and limits are missing"
     for body in world.bodies():
         if body.soft is not None:
             yield f"body {body.name!r}: soft bodies are not supported; the skin and its mass are missing"

@@ -139,6 +139,9 @@ class _Preflight:
             self._report("EN013.world", self.world)
         if not self.capabilities.actuators:
             self._check_actuators()
+        if not self.capabilities.tendons:
+            for tendon in self.world.tendons:
+                self._report("EN022", self.world, tendon=tendon.name)
         for model in self.world.models:
             self._check_depth(model)
             self._check_stages(model)
@@ -159,7 +162,8 @@ class _Preflight:
         for one in lower_actuators(self.world).actuators:
             details: dict[str, str | float] = {"actuator": one.actuator.name, "control": one.actuator.control}
             if one.result == "dropped":
-                self._report("EN021.ignored", self.world, **details)
+                if not one.actuator.tendon:  # reported with its tendon
+                    self._report("EN021.ignored", self.world, **details)
                 continue
             if one.result == "spring":
                 self._report("EN021.limits" if one.loses_limits else "EN021.spring", self.world, **details)

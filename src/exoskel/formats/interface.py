@@ -478,6 +478,7 @@ CATALOGUE = Catalogue(
             warning("FM305.force", "the control {control} acts as a force in the first step"),
             warning("FM305.limits", "springs and dampers have no force limits"),
             warning("FM305.dropped", "its feedback is not that of a spring and damper"),
+            warning("FM305.tendon", "it drives a tendon, and only MJCF has tendons"),
         ),
         Topic(
             "FM401",

@@ -126,7 +126,8 @@ def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -
     """Record what an actuator of a world became."""
     part = actuator_part(one.actuator.name)
     if one.result == "dropped":
-        output.add_loss(world, CATALOGUE["FM305.dropped"], part, is_dropped=True)
+        key = "FM305.tendon" if one.actuator.tendon else "FM305.dropped"
+        output.add_loss(world, CATALOGUE[key], part, is_dropped=True)
         return
     if one.result == "nothing" and not one.fixes_control:
         output.add_loss(world, CATALOGUE["FM305.nothing"], part, is_dropped=True)

@@ -19,17 +19,17 @@ ROTATION_VECTORS = frozenset({"ball", "free", "amotor"})
 
 
 class Actuator(CheckedValue, frozen=True):
-    """A motor or servo that drives one coordinate of a joint, given by its path `model/joint`.
+    """A motor or servo that drives one coordinate of a joint, given by its path `model/joint`, or a `tendon`.
 
-    The force on the coordinate is `gear` times `gain * control + bias`.  The control is kept within `control_range`,
-    and that sum within `force_range`.  The bias depends on the kind, for `gear` times the position and velocity: 0 for
-    a motor, `-gain * position - damping * velocity` for a position servo, `-gain * velocity` for a velocity servo,
-    `bias[0] + bias[1] * position + bias[2] * velocity` for a general actuator.
+    The force on the coordinate, or along the tendon, is `gear` times `gain * control + bias`.  The control is kept
+    within `control_range`, and that sum within `force_range`.  The bias depends on the kind, for `gear` times the
+    position (or length) and velocity: 0 for a motor, `-gain * position - damping * velocity` for a position servo,
+    `-gain * velocity` for a velocity servo, `bias[0] + bias[1] * position + bias[2] * velocity` for a general actuator.
     `control` is the initial control.
     """
 
     name: str
-    joint: str
+    joint: str = ""
     coordinate: int = 0
     kind: ActuatorKind = "motor"
     gear: float = 1.0
@@ -39,6 +39,8 @@ class Actuator(CheckedValue, frozen=True):
     control_range: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
     force_range: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
     control: float = 0.0
+    tendon: str = ""
+    """The name of the tendon that it drives, if it drives no joint."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,7 +87,8 @@ class Actuator(CheckedValue, frozen=True):
         return self.gear * min(max(force, low), high)
 
     def __repr__(self) -> str:
-        return f"Actuator({self.name!r}, {self.kind}, joint={self.joint!r})"
+        target = f"tendon={self.tendon!r}" if self.tendon else f"joint={self.joint!r}"
+        return f"Actuator({self.name!r}, {self.kind}, {target})"
 
 
 def driven_joints(models: Iterable[Model]) -> Iterator[tuple[str, Joint]]:
@@ -107,18 +110,21 @@ def driven_dofs(actuators: Iterable[Actuator], models: Iterable[Model]) -> Itera
 
 
 def comparable_actuators(actuators: Iterable[Actuator], models: Iterable[Model]) -> list[tuple[object, ...]]:
-    """Actuators for comparisons of motion: without names, and with the number of the coordinate in the state."""
-    models = list(models)
+    """Actuators for comparisons of motion: without names, and with the number of the coordinate in the state.
+
+    Those of tendons have the name of the tendon, and follow the others.
+    """
+    models, actuators = list(models), list(actuators)
     first: dict[int, int] = {}
     count = 0
     for joint in (joint for model in models for joint in model.joints):
         first[id(joint)] = count
         count += joint.dof_count
+    targets: list[tuple[Actuator, object]] = [
+        (one, first[id(joint)] + one.coordinate) for one, joint, _ in driven_dofs(actuators, models)
+    ]
+    targets += [(one, one.tendon) for one in actuators if one.tendon]
     return [
-        (
-            first[id(joint)] + one.coordinate,
-            *(one.gear, one.gain, one.feedback),
-            *(one.control_range, one.force_range, one.control),
-        )
-        for one, joint, _ in driven_dofs(actuators, models)
+        (target, *(one.gear, one.gain, one.feedback), *(one.control_range, one.force_range, one.control))
+        for one, target in targets
     ]

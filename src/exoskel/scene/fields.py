@@ -22,6 +22,7 @@ from exoskel.scene.joint import DOF_VALUES, Dof, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Shape
+from exoskel.scene.tendon import comparable_tendons
 from exoskel.scene.world import Scene, World
 
 DOF_FIELDS = ("name", *DOF_VALUES)
@@ -41,6 +42,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "lights",
         "keyframes",
         "actuators",
+        "tendons",
     ),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "ignored_values"),
@@ -107,6 +109,8 @@ def comparable_value(item: Item, field: str) -> Any:
     found = getattr(item, field)
     if isinstance(item, World) and field == "keyframes":
         return tuple(one.comparable(item.models) for one in item.keyframes)
+    if isinstance(item, World) and field == "tendons":
+        return comparable_tendons(item.tendons, item.models)
     if isinstance(found, SoftBody):
         return tuple(getattr(found, name) for name in SOFT_FIELDS)
     if isinstance(found, Mesh):  # the file matters, not how the reference is written

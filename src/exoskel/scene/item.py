@@ -128,6 +128,7 @@ _PLURALS = {
     "camera": "cameras",
     "keyframe": "keyframes",
     "actuator": "actuators",
+    "tendon": "tendons",
 }
 
 

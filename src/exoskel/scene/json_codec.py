@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
 _NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
 """Fields that the reader finds itself, because they depend on the machine."""
-_INFINITE = (*STOPS, "control_range", "force_range")
+_INFINITE = (*STOPS, "control_range", "force_range", "limits", "force_limits")
 """Fields of values that may be infinite."""
 _dof_row, _soft_row = attrgetter(*DOF_FIELDS), attrgetter(*SOFT_FIELDS)
 _OPTIONAL: dict[type[Item], tuple[Callable[[Any], Any], Any]] = {

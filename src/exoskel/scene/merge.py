@@ -14,6 +14,7 @@ from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLigh
 from exoskel.scene.editing import copy_body, copy_joint, items_of
 from exoskel.scene.item import Item, NameIndex, Names, unique_name
 from exoskel.scene.model import Model
+from exoskel.scene.tendon import Tendon
 from exoskel.scene.world import Scene, SceneLike, World, as_scene, renamed_models
 
 
@@ -28,7 +29,7 @@ def copy_world(world: World) -> World:
     new._index = NameIndex()
     new.collision_exempt_groups = list(world.collision_exempt_groups)
     new.cameras, new.lights, new.keyframes = list(world.cameras), list(world.lights), list(world.keyframes)
-    new.actuators = list(world.actuators)
+    new.actuators, new.tendons = list(world.actuators), list(world.tendons)
     new.models = [copy_model(model) for model in world.models]
     return new
 
@@ -101,14 +102,17 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
             actuators = _with_unique_names(world.actuators, added.actuators)
             keyframes = _with_renamed_actuators(added, [one.name for one in actuators])
             world.keyframes += _with_unique_names(world.keyframes, keyframes)
-            world.actuators += actuators
+            tendons = _with_unique_names(world.tendons, added.tendons)
+            renamed_tendons = {a.name: b.name for a, b in zip(added.tendons, tendons, strict=True)}
+            world.tendons += tendons
+            world.actuators += [structs.replace(one, tendon=renamed_tendons.get(one.tendon, "")) for one in actuators]
         merged.documents.extend(scene.documents)
         merged.diagnostics.extend(scene.diagnostics)
     merged.diagnostics.extend(findings.diagnostics)
     return merged
 
 
-View = TypeVar("View", SceneCamera, SceneLight, Keyframe, Actuator)
+View = TypeVar("View", SceneCamera, SceneLight, Keyframe, Actuator, Tendon)
 
 
 def _with_unique_names(known: list[View], added: list[View]) -> list[View]:

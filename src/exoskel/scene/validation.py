@@ -26,7 +26,8 @@ from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import TRAITS, Dof, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Mesh, Shape
-from exoskel.scene.value_checks import NOT_NAN, POSITIVE, Problem, ValueChecker
+from exoskel.scene.tendon import Tendon, TendonParts
+from exoskel.scene.value_checks import NOT_NAN, NOT_NEGATIVE, POSITIVE, Problem, ValueChecker
 from exoskel.scene.world import COLLISION_DETECTORS, Scene, SceneLike, World, as_scene
 
 
@@ -198,7 +199,40 @@ class _Validator:
             for name in (name for name, count in counts.items() if count > 1):
                 self.report("SC102", world, kind, owner=check.describe(world), kind=kind, name=name)
         self._check_references(cameras, lights, keyframes)
+        self._check_tendons()
         self._check_actuators()
+
+    def _check_tendons(self) -> None:
+        """Check the numbers, names and paths of tendons."""
+        world, check = self.world, self.values
+        tendons: list[Tendon] = check.typed([(one, world) for one in world.tendons], "tendons", Tendon)
+        before = len(check.problems)
+        owners = [world] * len(tendons)
+        for name in ("stiffness", "damping", "friction", "armature"):
+            values = [getattr(one, name) for one in tendons]
+            check.check_numbers(owners, "tendons", values, NOT_NEGATIVE, path=f"tendons.{name}")
+        for name in ("limits", "force_limits"):
+            ranges = [getattr(one, name) for one in tendons]
+            check.check_numbers(owners, "tendons", ranges, NOT_NAN, 2, path=f"tendons.{name}")
+        lengths = [one.rest_length for one in tendons if one.rest_length is not None]
+        check.check_numbers([world] * len(lengths), "tendons", lengths, width=2, path="tendons.rest_length")
+        weights = [joint.coefficient for one in tendons for joint in one.joints]
+        weights += [point.divisor for one in tendons for point in one.path]
+        check.check_numbers([world] * len(weights), "tendons", weights, path="tendons.joints")
+        has_valid_numbers = len(check.problems) == before
+        counts = Counter(one.name for one in tendons)
+        for name in (name for name, count in counts.items() if count > 1):
+            self.report("SC102", world, "tendons", owner=check.describe(world), kind="tendons", name=name)
+        names = [one.name for items in (self.models, self.bodies, self.joints) for one in items]
+        if not tendons or not has_valid_numbers or not all(isinstance(name, str) for name in names):
+            return
+        parts = TendonParts(self.models)
+        for one in tendons:
+            if one.problem or not all(point.is_valid for point in one.path):
+                expected = "joints, or a path over two sites"
+                check.report_value(world, "tendons", "tendons", one, expected)
+            for path in parts.unknown(one):
+                self.report("SC116", world, "tendons", what="tendon", name=one.name, path=path)
 
     def _check_actuators(self) -> None:
         """Check the numbers, names and joints of actuators."""
@@ -225,7 +259,12 @@ class _Validator:
 
     def _check_actuator(self, one: Actuator, joint: Joint | None) -> None:
         world, check = self.world, self.values
-        if joint is None:
+        if one.tendon:
+            if one.joint:
+                check.report_value(world, "actuators", "actuators.joint", one.joint, "no joint beside a tendon")
+            if one.tendon not in {tendon.name for tendon in world.tendons}:
+                self.report("SC116", world, "actuators", what="actuator", name=one.name, path=one.tendon)
+        elif joint is None:
             self.report("SC116", world, "actuators", what="actuator", name=one.name, path=one.joint)
         elif not (isinstance(one.coordinate, int) and 0 <= one.coordinate < joint.dof_count):
             expected = f"a coordinate of joint '{joint.name}', from 0 to {joint.dof_count - 1}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite
 from typing import Any, TypeVar, overload
@@ -32,12 +32,13 @@ from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Shape
+from exoskel.scene.tendon import Tendon, TendonJoint, TendonParts, TendonPoint
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
 DEFAULT_TIME_STEP = 0.001
 COLLISION_DETECTORS = ("fcl", "fcl_mesh", "dart", "bullet", "ode")
 """The collision detectors of DART."""
-NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator)
+NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator, Tendon)
 
 
 class World(Item):
@@ -63,7 +64,9 @@ class World(Item):
     keyframes: list[Keyframe] = field(default_factory=TrackedList)
     """Named states of all joints; the initial state is that of the joints themselves."""
     actuators: list[Actuator] = field(default_factory=TrackedList)
-    """Motors and servos of joints; `Joint.actuator` states what a command of the joint itself does."""
+    """Motors and servos of joints and tendons; `Joint.actuator` states what a command of the joint itself does."""
+    tendons: list[Tendon] = field(default_factory=TrackedList)
+    """Fixed tendons of several joints, and spatial tendons over sites."""
     _index: NameIndex = field(default_factory=NameIndex)
     _valid_at: int = -1
     """The value of the edit clock when the world was last known to be valid."""
@@ -131,8 +134,9 @@ class World(Item):
     def add_actuator(
         self,
         name: str,
-        joint: Joint | str,
+        joint: Joint | str | None = None,
         *,
+        tendon: Tendon | str = "",
         kind: ActuatorKind = "motor",
         coordinate: int = 0,
         gear: float = 1.0,
@@ -143,21 +147,17 @@ class World(Item):
         force_range: NumberSequence = UNLIMITED,
         control: float = 0.0,
     ) -> Actuator:
-        """Add an actuator of a joint, given as an object or path; returns it.  See `Actuator` for its values."""
+        """Add an actuator of a joint or tendon, given as an object, path or name; returns it.
+
+        See `Actuator` for its values.
+        """
         check_name("actuator", name)
         if any(one.name == name for one in self.actuators):
             raise TakenNameError(f"world {self.name!r} already has an actuator called {name!r}")
-        found, model = self._locate(f"joint:{joint}" if isinstance(joint, str) and ":" not in joint else joint)
-        path = qualified_name(model.name, found.name)
-        if not isinstance(found, Joint) or path not in dict(driven_joints(self.models)):
-            raise ExoskelError(
-                f"actuator {name!r} cannot drive {found!r}: expected a joint that moves along or about fixed axes"
-            )
-        if not (isinstance(coordinate, int) and 0 <= coordinate < found.dof_count):
-            raise ExoskelError(
-                f"actuator {name!r} drives coordinate {coordinate!r} of joint {found.name!r}, but must drive 0"
-                + (f" to {found.dof_count - 1}" if found.dof_count > 1 else "")
-            )
+        if (joint is None) == (not tendon):
+            raise ExoskelError(f"actuator {name!r} must drive a joint or a tendon")
+        path = "" if joint is None else self._driven_path(f"actuator {name!r}", joint, coordinate)
+        pulled = self.tendon(tendon if isinstance(tendon, str) else tendon.name).name if tendon else ""
         made = Actuator(
             name,
             path,
@@ -170,8 +170,52 @@ class World(Item):
             control_range,
             force_range,
             control,
+            pulled,
         )
         self.actuators.append(made)
+        return made
+
+    def _driven_path(self, owner: str, joint: Joint | str, coordinate: int = 0) -> str:
+        """The path of a joint with fixed axes that an actuator or tendon drives."""
+        found, model = self._locate(f"joint:{joint}" if isinstance(joint, str) and ":" not in joint else joint)
+        path = qualified_name(model.name, found.name)
+        if not isinstance(found, Joint) or path not in dict(driven_joints(self.models)):
+            raise ExoskelError(f"{owner} cannot drive {found!r}: expected a joint that moves along or about fixed axes")
+        if not (isinstance(coordinate, int) and 0 <= coordinate < found.dof_count):
+            raise ExoskelError(
+                f"{owner} drives coordinate {coordinate!r} of joint {found.name!r}, but must drive 0"
+                + (f" to {found.dof_count - 1}" if found.dof_count > 1 else "")
+            )
+        return path
+
+    def tendon(self, name: str) -> Tendon:
+        """The tendon of that name.  Raises UnknownNameError."""
+        return self._named("tendon", self.tendons, name)
+
+    def add_tendon(
+        self,
+        name: str,
+        *,
+        joints: Mapping[str, float] | Sequence[TendonJoint] = (),
+        path: Sequence[TendonPoint | str] = (),
+        **values: Any,
+    ) -> Tendon:
+        """Add a tendon; returns it.  `values` are other fields of `Tendon`.
+
+        A fixed tendon has `joints`: coefficients by the paths of joints.  A spatial tendon has a `path`; a string in it
+        is the path of a site, `model/body/marker`.
+        """
+        check_name("tendon", name)
+        if any(one.name == name for one in self.tendons):
+            raise TakenNameError(f"world {self.name!r} already has a tendon called {name!r}")
+        rows = [TendonJoint(*one) for one in joints.items()] if isinstance(joints, Mapping) else joints
+        owner = f"tendon {name!r}"
+        rows = [structs.replace(one, joint=self._driven_path(owner, one.joint, one.coordinate)) for one in rows]
+        points = [TendonPoint(site=one) if isinstance(one, str) else one for one in path]
+        made = Tendon(name, tuple(rows), tuple(points), **values)
+        for unknown in TendonParts(self.models).unknown(made):
+            raise UnknownNameError(f"{owner} refers to {unknown!r}, which is not in world {self.name!r}")
+        self.tendons.append(made)
         return made
 
     def apply_keyframe(self, keyframe: Keyframe | str) -> None:
@@ -248,6 +292,9 @@ class World(Item):
             renamed = renamed_models({old: name})
             self.map_references(renamed, renamed)
             return
+        if isinstance(found, Shape) and self.tendons:
+            parts = TendonParts(self.models)
+            self.tendons[:] = [one.with_numbered_shapes(parts) for one in self.tendons]
         model.rename(found, name)
         for number, (was, now) in enumerate(zip(before, self._exempt_labels(), strict=True)):
             if was - now:
@@ -265,7 +312,7 @@ class World(Item):
             self.map_references(lambda path: bodies.get(path, path), lambda path: joints.get(path, path))
 
     def map_references(self, body_path: Callable[[str], str], joint_path: Callable[[str], str]) -> None:
-        """Replace the paths of bodies in cameras and lights, and those of joints in keyframes and actuators."""
+        """Replace the paths of bodies and joints in all objects of the world that refer to them."""
         for number, camera in enumerate(self.cameras):
             paths = {"body": body_path(camera.body), "target": body_path(camera.target)}
             self.cameras[number] = structs.replace(camera, **paths)
@@ -280,6 +327,8 @@ class World(Item):
             path = joint_path(actuator.joint)
             if path != actuator.joint:
                 self.actuators[number] = structs.replace(actuator, joint=path)
+        for number, tendon in enumerate(self.tendons):
+            self.tendons[number] = tendon.with_paths(body_path, joint_path)
 
     def _exempt_labels(self) -> list[set[int]]:
         """The ids of the shapes of each of the exempt groups."""
@@ -300,11 +349,11 @@ class World(Item):
             self.models[:] = [one for one in self.models if one is not found]
         else:
             model.remove(found, subtree=subtree)
-        if not isinstance(found, Shape):
+        if not isinstance(found, Shape) or self.tendons:
             self.drop_dangling_references()
 
     def drop_dangling_references(self) -> None:
-        """Remove cameras and lights of bodies, and states and actuators of joints, that are not in the world."""
+        """Remove what refers to bodies, joints, sites, shapes and tendons that are not in the world."""
         bodies = {"", *(qualified_name(model.name, body.name) for model in self.models for body in model.bodies)}
         joints = {path for path, _ in joint_paths(self.models)}
         for view in [one for one in self.cameras if not {one.body, one.target} <= bodies]:
@@ -315,8 +364,11 @@ class World(Item):
             kept = tuple(one for one in keyframe.joints if one.joint in joints)
             if len(kept) < len(keyframe.joints):
                 self.keyframes[number] = structs.replace(keyframe, joints=kept)
+        parts = TendonParts(self.models if self.tendons else ())
+        self.tendons[:] = [one for one in self.tendons if parts.is_complete(one)]
         driven = dict(driven_joints(self.models)) if self.actuators else {}
-        for actuator in [one for one in self.actuators if one.joint not in driven]:
+        tendons = {one.name for one in self.tendons}
+        for actuator in [one for one in self.actuators if not (one.joint in driven or one.tendon in tendons)]:
             self.actuators.remove(actuator)
             self._drop_controls(actuator.name)
 
@@ -390,6 +442,7 @@ class World(Item):
         self.models = TrackedList(self.models)
         self.cameras, self.lights = TrackedList(self.cameras), TrackedList(self.lights)
         self.keyframes, self.actuators = TrackedList(self.keyframes), TrackedList(self.actuators)
+        self.tendons = TrackedList(self.tendons)
         if not (isfinite(self.time_step) and self.time_step > 0.0):
             raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")
 

@@ -482,6 +482,8 @@ class MeasuredWorld:
         Contacts, loops, joint friction and limits are not taken into account.
         """
         wanted = self._checked("accelerations", accelerations)
+        if self.world.tendons:
+            raise ExoskelError(f"inverse dynamics do not support tendons, and world {self.world.name!r} has some")
         damping, stiffness, rest = self._joint_springs
         positions, velocities = np.asarray(self.positions), np.asarray(self.velocities)
         step = self.time_step if self._has_implicit_springs else 0.0

@@ -590,6 +590,7 @@ MUJOCO = Engine(
         isotropic_balls=True,
         armature=True,
         actuators=True,
+        tendons=True,
         joint_forces_in_one_stage=True,
         impulse_steps=True,
         stiff_constraints=True,

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.formats.mjcf.compile import CompiledWorld, actuator_numbers
-from exoskel.formats.mjcf.model.driven_joints import actuator_joints, element_name
+from exoskel.formats.mjcf.model.driven_joints import actuator_joints, actuator_targets, element_name
 from exoskel.scene.actuator import Actuator
 from exoskel.spatial import Array, Indices, Mask
 
@@ -43,11 +43,11 @@ class ControlledActuators:
     def _driving(self) -> dict[int, Actuator]:
         """The actuators by MuJoCo's numbers."""
         known = actuator_numbers(self.compiled.model) if self.compiled.world.actuators else {}
-        return {known[element_name(one)]: one for one, _, _ in actuator_joints(self.compiled.layout)}
+        return {known[element_name(one)]: one for one, _, _ in actuator_targets(self.compiled.layout)}
 
     @property
     def actuator_names(self) -> list[str]:
-        """The names of the actuators that drive a joint, in the order of their controls."""
+        """The names of the actuators that drive a joint or tendon, in the order of their controls."""
         return [one.name for one in self._driving.values()]
 
     @property

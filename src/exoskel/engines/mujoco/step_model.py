@@ -24,6 +24,8 @@ from exoskel.spatial import Array, Indices, Mask
 
 def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
     """Whether MuJoCo's own step would differ from DART's, or from ODE's; `limits` as in `MujocoWorld`."""
+    if world.tendons:  # MuJoCo's solver has to compute their friction and limits together with those of joints
+        return False
     moving = [model for model in world.models if not model.static]
     if any(joint.loop and needs_duplicate(joint) for model in moving for joint in model.joints):
         return False

@@ -215,8 +215,16 @@ _ACTUATORS_AND_CONSTRAINTS = (
     Topic(
         "MJ402",
         "Unsupported actuator",
-        "Only actuators that apply a force or linear feedback to one coordinate of a joint are supported.",
+        "Only actuators that apply a force or linear feedback to one coordinate of a joint, or to a tendon, are "
+        "supported.",
         warning("MJ402", "the actuator{actuator} is ignored: {reason}"),
+    ),
+    Topic(
+        "MJ404",
+        "Unsupported tendon",
+        "Tendons of hinges and slides, and over sites, geoms and pulleys, are supported, with linear springs and "
+        "dampers.",
+        warning("MJ404", "the tendon{tendon} is ignored: {reason}"),
     ),
     Topic(
         "MJ403",

@@ -446,6 +446,9 @@ class FileWriter(WorldWriter):
     def _actuators(self) -> None:
         add_actuators(self.layout, self.root)
 
+    def _add_tendon_parts(self, model: Model, body: Body, element: MjcfElement, fixed: bool) -> None:
+        """Do nothing: a file has all visual shapes and sites."""
+
     def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         super()._joint(model, joint, element)
         chain, names = self.layout.chain(model, joint)
@@ -545,7 +548,7 @@ CAPABILITIES = WriterCapabilities(
         {
             World: (
                 *("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
-                *("cameras", "lights", "keyframes", "actuators"),
+                *("cameras", "lights", "keyframes", "actuators", "tendons"),
             ),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),

@@ -14,8 +14,9 @@ from msgspec import Struct, field
 
 from exoskel.formats.mjcf.model.driven_joints import element_name
 from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.model.tendons import tendon_name
 from exoskel.formats.mjcf.names import GENERATED, reference_kind
-from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
@@ -74,6 +75,16 @@ class KeyframeRow(Struct, frozen=True):
     node: int = -1
 
 
+class ExtraAttributes(Struct, frozen=True):
+    """Attributes of an element that its object in the scene does not have, and those that the node itself states."""
+
+    values: Mapping[str, Value]
+    node: int
+    stated: frozenset[str]
+    is_shifted: bool = False
+    """The length of a tendon differs in the scene, in which all joints are at zero in the reference pose."""
+
+
 class SourceElement(Struct, frozen=True):
     """An element of a section such as `sensor`, with its node in the document and that of the section.
 
@@ -105,9 +116,11 @@ class PreservedElements(Struct, frozen=True):
     has_automatic_limits: bool = True
     keyframes: tuple[KeyframeRow, ...] = ()
     """The keyframe of the initial state, and then those of the scene, for the states of actuators."""
+    tendons: Mapping[str, ExtraAttributes] = {}
+    """Solver settings and appearance of the tendons of the scene, by their names."""
 
     def __bool__(self) -> bool:
-        return bool(self.elements or self.options)
+        return bool(self.elements or self.options or self.tendons)
 
 
 def copy_element(source: TreeElement, tags: frozenset[str] | None = None) -> MjcfElement:
@@ -297,6 +310,7 @@ class _PreservedWriter:
         """The names of what is written, by kind and by the name in the source."""
         self.names |= {("camera", camera.name): camera.name for camera in world.cameras if camera.name}
         self.names |= {("actuator", actuator.name): element_name(actuator) for actuator in world.actuators}
+        self.names |= {("tendon", tendon.name): tendon_name(tendon.name) for tendon in world.tendons}
         self.taken: dict[str, Names] = {
             kind: Names(str(one.attributes.get("name", "")) for one in root.child(kind).children)
             for kind in ("tendon", "actuator", "equality")
@@ -324,6 +338,7 @@ class _PreservedWriter:
             assets = self.root.child("asset")
             assets.children = [one for one in assets.children if one.attributes.get("name") != f"{GENERATED}sky"]
         self._add_materials()
+        self._add_tendon_attributes()
         self.root.child("option").attributes |= dict(self.preserved.options)
         self.output.preserved_attributes |= {
             (node, name) for node in self.preserved.option_nodes for name in self.preserved.options
@@ -395,6 +410,10 @@ class _PreservedWriter:
     def _written_name(self, kind: str, name: str, element: MjcfElement, section: str) -> str | None:
         """The name in the document of something that an element of a section refers to."""
         known = self.names.get((kind, name))
+        if kind == "tendon" and (section != "sensor" or element.tag == "tendonpos"):
+            extra = self.preserved.tendons.get(name)
+            if extra is not None and extra.is_shifted:
+                return None
         reference = self.preserved.items.get((kind, name))
         if known is not None or reference is None:
             return known
@@ -443,6 +462,20 @@ class _PreservedWriter:
             target = target.add("default", **{"class": MAIN_CLASS})
         for source in self.preserved.defaults:
             target.children += copy_element(source.element).children
+
+    def _add_tendon_attributes(self) -> None:
+        """Give tendons the solver settings and the appearance of the source."""
+        extra = {tendon_name(name): found for name, found in self.preserved.tendons.items()}
+        for tendon in self.root.child("tendon").children:
+            found = extra.get(str(tendon.attributes.get("name", "")))
+            if found is None:
+                continue
+            values = dict(found.values)
+            material = values.pop("material", None)
+            written = self.names.get(("material", str(material))) if material else None
+            tendon.attributes |= values | ({} if written is None else {"material": written})
+            lost = {"material"} if material and written is None else set()
+            self.output.preserved_attributes |= {(found.node, name) for name in found.stated - lost}
 
     def _add_materials(self) -> None:
         """Give geoms the materials of the source."""

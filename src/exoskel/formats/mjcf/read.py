@@ -20,6 +20,7 @@ from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.names import GENERATED, split_path
 from exoskel.formats.mjcf.preserved_elements import (
     ActuatorState,
+    ExtraAttributes,
     ItemReference,
     KeyframeRow,
     PreservedElements,
@@ -37,10 +38,11 @@ from exoskel.formats.mjcf.reader.compiled import (
     transforms,
 )
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
-from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, find_generated_parts, generated_nodes
+from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
+from exoskel.formats.mjcf.reader.tendons import EXTRA_ATTRIBUTES, TendonReader
 from exoskel.scene.cameras_and_keyframes import (
     Keyframe,
     KeyframeJoint,
@@ -118,7 +120,9 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     world.models += [reader.model(one) for one in group_bodies(compiled, generated)]
     out.reader, out.coordinates = reader, reader.coordinates(world)
     reader.set_state(world, out.coordinates)
-    actuators = ActuatorReader(compiled, generated, reader.found, world, report)
+    tendons = TendonReader(compiled, generated, reader.found, world, report)
+    tendons.read()
+    actuators = ActuatorReader(compiled, generated, reader.found, world, tendons, report)
     actuators.read()
     ViewReader(compiled, reader, world, report).read(out.coordinates, actuators.numbers)
     equality = EqualityReader(compiled, generated, reader.found, report)
@@ -133,11 +137,11 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     if not _has_valid_numbers(compiled):
         _report_invalid_values(world, report)
     owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
-    unread = {"actuator": actuators.unread, "equality": equality.unread}
+    unread = {"tendon": tendons.unread, "actuator": actuators.unread, "equality": equality.unread}
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
-        preserved=_find_preserved(compiled, generated, reader.found, unread, len(world.keyframes)),
+        preserved=_find_preserved(compiled, reader.found, unread, tendons, len(world.keyframes)),
     )
 
 
@@ -286,27 +290,25 @@ _NUMBERED = ("tendon", "actuator", "equality")
 
 def _find_preserved(
     compiled: Compiled,
-    generated: GeneratedParts,
     found: FoundParts,
     unread: Mapping[str, Collection[int]],
+    tendons: TendonReader,
     keyframe_count: int,
 ) -> PreservedElements | None:
     """The elements that the scene has no items for, to be written back unchanged, or None.
 
-    `unread` are the numbers of the actuators and equality constraints that were not read, `keyframe_count` is the
-    number of keyframes that were read.
+    `unread` are the numbers of the tendons, actuators and equality constraints that were not read, `tendons` are those
+    that were.  `keyframe_count` is the number of keyframes that were read.
     """
     collected = compiled.prepared.collected
     if collected is None or not (collected.elements or collected.options):
         return None
-    tendons = [n for n in range(compiled.model.ntendon) if n not in generated.tendons]
-    numbers = {"tendon": tendons, **unread}
     fragments = list(compiled.prepared.root.iter())
     rows = {"tendon": compiled.tendons, "actuator": compiled.actuators, "equality": compiled.equalities}
     wanted = {
         id(fragments[line - 1]): number
         for section, parts in rows.items()
-        for number in numbers[section]
+        for number in unread[section]
         if 0 < (line := parts.lines.get(number, 0)) <= len(fragments)
     }
     rows_of_states = _keyframe_rows(compiled, keyframe_count)
@@ -326,7 +328,24 @@ def _find_preserved(
         tuple(collected.option_nodes),
         collected.has_automatic_limits,
         _keyframe_names(compiled, rows_of_states),
+        _tendon_attributes(compiled, tendons),
     )
+
+
+def _tendon_attributes(compiled: Compiled, tendons: TendonReader) -> dict[str, ExtraAttributes]:
+    """What the document states about the tendons of the scene and their items do not, by their names."""
+    model = compiled.model
+    found: dict[str, ExtraAttributes] = {}
+    for number, name in tendons.names.items():
+        stated = tendons.stated(number)
+        values = tendons.extra_attributes(number)
+        material = int(model.tendon_matid[number]) if hasattr(model, "mat") else -1
+        values |= {"material": model.mat(material).name} if material >= 0 else {}
+        values |= {"user": stated["user"]} if "user" in stated else {}
+        own = frozenset(EXTRA_ATTRIBUTES) & stated.keys()
+        is_shifted = tendons.offsets[number] != 0.0
+        found[name] = ExtraAttributes(values, compiled.tendons.node(number), own, is_shifted)
+    return found
 
 
 def _keyframe_rows(compiled: Compiled, count: int) -> list[int]:

@@ -107,6 +107,19 @@ def _actuators(owner: str) -> dict[str, SceneField]:
     return made
 
 
+_TENDONS: dict[str, SceneField] = {
+    **{
+        f"{tag}/@{name}": _SHOWN if name in ("width", "rgba", "material", "group") else _LABEL
+        for tag in ("fixed", "spatial")
+        for name in ("width", "rgba", "material", "group", "user")
+    },
+    **{
+        f"{tag}/@{name}": _ENGINE
+        for tag in ("fixed", "spatial")
+        for name in ("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin")
+    },
+    **{f"{tag}/**": SceneField("tendons", owner="world") for tag in ("fixed", "spatial")},
+}
 _ASSETS: dict[str, SceneField | str] = {
     "mesh/**": SceneField("geometry", owner="shapes"),
     "mesh/@name": STRUCTURE,
@@ -156,7 +169,8 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "equality/joint/**": SceneField("mimic", owner="joints"),
         "equality/**": FLATTENED,
         "tendon": STRUCTURE,
-        "tendon/**": unused("a scene has no tendons", affects_motion=True),
+        **{f"tendon/{path}": row for path, row in _TENDONS.items()},
+        "tendon/**": unused("a scene has no such tendons", affects_motion=True),
         "actuator": STRUCTURE,
         **{f"actuator/{path}": row for path, row in _actuators("actuator").items()},
         "actuator/**": unused("a scene has no such actuators", affects_motion=True),
@@ -228,6 +242,7 @@ for _depth in range(4):  # classes within classes
     ROWS[World] |= _shared(_JOINT, "joints", f"{_above}/joint") | _shared(_GEOM, "shapes", f"{_above}/geom")
     ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _actuators("world").items()}
+    ROWS[World] |= {f"{_above}/tendon/**": SceneField("tendons", owner="world")}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _ASSETS.items()}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _VIEWS.items()}
     ROWS[World] |= {f"{_above}/site/**": SceneField(elsewhere="in the sites that use it")}
@@ -302,7 +317,7 @@ SOURCE_MAPPING = SourceMapping(
     DiagnosticEffects(
         ignored=(
             *("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ311", "MJ311.mocap"),
-            *("MJ402", "MJ403", "MJ108.filterparent"),
+            *("MJ402", "MJ403", "MJ404", "MJ108.filterparent"),
         ),
         used=("MJ105", "MJ107", "MJ109", "MJ307.hfield", "MJ311.few"),
         lossless=("MJ106.warning",),

@@ -287,14 +287,19 @@ class _Emitter:
 
     def _tendon(self, spec: Any, element: MjcfElement) -> None:
         for tendon in element.children:
-            made = spec.add_tendon(**{_SPEC_NAMES.get(name, name): value for name, value in tendon.attributes.items()})
-            for end in tendon.children:
-                made.wrap_joint(end.attributes["joint"], end.attributes["coef"])
+            given: dict[str, Any] = {_SPEC_NAMES.get(name, name): value for name, value in tendon.attributes.items()}
+            for name in ("limited", "actfrclimited"):
+                given[name] = int(bool(given.get(name, False)))
+            for name in {"damping", "stiffness"} & given.keys():  # polynomials; the first coefficient is linear
+                given[name] = (given[name], 0.0, 0.0)
+            made = spec.add_tendon(**given)
+            for part in tendon.children:
+                _wrap(made, part)
 
     def _actuator(self, spec: Any, element: MjcfElement) -> None:
         for one in element.children:
             given: dict[str, Any] = dict(one.attributes)
-            kind = "joint" if "joint" in given else "site"
+            kind = next(name for name in ("joint", "tendon", "site") if name in given)
             given["target"] = given.pop(kind)
             given["trntype"] = self.enums["transmission"][kind]
             given["biastype"] = self.enums["bias"][str(given["biastype"])]
@@ -318,6 +323,19 @@ class _Emitter:
     def _contact(self, spec: Any, element: MjcfElement) -> None:
         for one in element.children:
             spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
+
+
+def _wrap(tendon: Any, part: MjcfElement) -> None:
+    """Add a part of a tendon."""
+    given: dict[str, Any] = part.attributes
+    if part.tag == "joint":
+        tendon.wrap_joint(given["joint"], given["coef"])
+    elif part.tag == "site":
+        tendon.wrap_site(given["site"])
+    elif part.tag == "geom":
+        tendon.wrap_geom(given["geom"], given.get("sidesite", ""))
+    else:
+        tendon.wrap_pulley(given["divisor"])
 
 
 def _equality_data(element: MjcfElement, size: int) -> list[float]:

@@ -32,6 +32,7 @@ from exoskel.formats.mjcf.model.joints import (
 )
 from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
+from exoskel.formats.mjcf.model.tendons import TendonWriter
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
@@ -114,6 +115,7 @@ class WorldWriter:
         self.root = MjcfElement("mujoco", {"model": world.name}, item=world)
         self.driven = driven_coordinates(world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
+        self.tendons = TendonWriter(world, self.layout)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """The speeds of the flywheels of motors, rad/s, by name."""
@@ -146,6 +148,7 @@ class WorldWriter:
             root.add(tag)
         for model in self.world.models:
             self._model(model)
+        self.tendons.add(root)
         self._actuators()
         self.filter.exclude(root.child("contact"), qualified_name)
         root.child("asset").children = self.geoms.assets
@@ -228,12 +231,22 @@ class WorldWriter:
                 continue
             name = qualified_name(model.name, body.name, f"collision{number}")
             self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
+        self._add_tendon_parts(model, body, element, fixed)
         skin = self.skins.get(id(body))
         if skin is not None:
             skin.add_points(element, self.filter.bits(model, body, SKIN))
             if self._has_tendons:
                 skin.add_edges(self.root.child("tendon"))
         return element
+
+    def _add_tendon_parts(self, model: Model, body: Body, element: MjcfElement, fixed: bool) -> None:
+        """Add the visual shapes that tendons wrap around, and the sites that they pass."""
+        for number, shape in enumerate(body.visuals if self.tendons.shapes else ()):
+            if id(shape) in self.tendons.shapes:
+                self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), 0, 0, fixed)
+        for marker in body.markers if self.tendons.sites else ():
+            if id(marker) in self.tendons.sites:
+                element.add("site", name=qualified_name(model.name, body.name, marker.name), pos=marker.offset)
 
     def _is_moving_plane(self, body: Body, shape: Shape) -> bool:
         """Whether a shape is a plane on a moving body, which MuJoCo does not support."""

@@ -89,6 +89,7 @@ class _ActuatorPass:
         dofs = {id(dof): dof for _, _, dof in driven_dofs(self.before.actuators, self.world.models)}
         for number, limits in self.limits.items():
             dofs[number].force_limits = _within(dofs[number].force_limits, limits)
+        found += [LoweredActuator(one, "dropped") for one in self.before.actuators if one.tendon]
         return LoweredActuators(self.world, found, self.originals)
 
     def _model(self, model: Model, driven: set[int]) -> Model:

@@ -11,10 +11,12 @@ from math import isfinite
 
 from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
 from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.model.tendons import tendon_name
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.actuator import Actuator, driven_dofs
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.tendon import TendonParts
 from exoskel.scene.world import World
 
 DrivenCoordinates = frozenset[tuple[int, int]]
@@ -36,6 +38,19 @@ def actuator_joints(layout: WorldLayout) -> Iterator[tuple[Actuator, Joint, str]
         yield actuator, joint, next(found)
 
 
+def actuator_targets(layout: WorldLayout) -> Iterator[tuple[Actuator, str, str]]:
+    """Yield all actuators that drive something, in order: `joint` or `tendon`, and the name of its element."""
+    joints = {one.name: name for one, _, name in actuator_joints(layout)}
+    world = layout.world
+    parts = TendonParts(world.models if any(one.tendon for one in world.actuators) else ())
+    tendons = {one.name for one in world.tendons if parts.models and parts.is_complete(one)}
+    for one in world.actuators:
+        if one.tendon in tendons:
+            yield one, "tendon", tendon_name(one.tendon)
+        elif one.name in joints:
+            yield one, "joint", joints[one.name]
+
+
 def element_name(actuator: Actuator) -> str:
     """The name of the element: a path of one name, which is not that of a generated part."""
     return qualified_name(actuator.name)
@@ -50,8 +65,8 @@ def force_range_attributes(dof: Dof) -> dict[str, Value]:
 
 def add_actuators(layout: WorldLayout, root: MjcfElement) -> None:
     """Add the actuators of a world to a file."""
-    for actuator, _, joint_name in actuator_joints(layout):
-        given: dict[str, Value] = {"name": element_name(actuator), "joint": joint_name}
+    for actuator, kind, target in actuator_targets(layout):
+        given: dict[str, Value] = {"name": element_name(actuator), kind: target}
         given |= {"gear": (actuator.gear,)} if actuator.gear != 1.0 else {}
         given |= _range("ctrl", actuator.control_range) | _range("force", actuator.force_range)
         tag, more = _kind(actuator)
@@ -68,14 +83,13 @@ def key_controls(world: World, root: MjcfElement, controls: Mapping[str, float])
 
 def add_engine_actuators(layout: WorldLayout, root: MjcfElement) -> None:
     """Add the actuators of a world to the document of the engine."""
-    for actuator, _, joint_name in actuator_joints(layout):
+    for actuator, kind, target in actuator_targets(layout):
         constant, *factors = actuator.feedback
         constant += actuator.gain * actuator.clipped(actuator.control)
         given = _range("force", actuator.force_range) | _gain(actuator.gain)
         given |= {"biastype": "affine", "biasprm": (constant, *factors)}
-        root.child("actuator").add(
-            "general", name=element_name(actuator), joint=joint_name, gear=(actuator.gear,), **given
-        )
+        given |= {"name": element_name(actuator), kind: target, "gear": (actuator.gear,)}
+        root.child("actuator").add("general", **given)
 
 
 def _kind(actuator: Actuator) -> tuple[str, dict[str, Value]]:

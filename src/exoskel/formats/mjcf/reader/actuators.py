@@ -15,13 +15,14 @@ from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_motors, strip_model
 from exoskel.formats.mjcf.reader.joint_chains import Segment
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, Owner
+from exoskel.formats.mjcf.reader.tendons import TendonReader
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 from exoskel.scene.pose import vector_from_array
 from exoskel.scene.world import World
 
-_AFFINE, _FIXED, _STATELESS, _AT_JOINT = 1, 0, 0, (0, 1)
+_AFFINE, _FIXED, _STATELESS, _AT_JOINT, _AT_TENDON = 1, 0, 0, (0, 1), 3
 """Values of mjtBias, mjtGain, mjtDyn and mjtTrn."""
 _ONE_COORDINATE = ("hinge", "slide")
 
@@ -35,6 +36,7 @@ class ActuatorReader:
         generated: GeneratedParts,
         found: FoundParts,
         world: World,
+        tendons: TendonReader,
         report: Callable[..., None],
     ) -> None:
         self.compiled = compiled
@@ -42,6 +44,7 @@ class ActuatorReader:
         self.generated = generated
         self.found = found
         self.world = world
+        self.tendons = tendons
         self.report = report
         self.disabled = disabled_flags(compiled)
         self.unread: list[int] = []
@@ -64,11 +67,6 @@ class ActuatorReader:
             self._read_joint_force_range(number)
         for name, actuators in self.generated.angular.items():
             self._read_angular_motor(name, actuators)
-        for number in range(self.model.ntendon):
-            if number not in self.generated.tendons:
-                named = self.compiled.tendons.name(number)
-                name = f" '{named}'" if named else ""
-                self.report("MJ202", self.compiled.tendons.node(number), tag="tendon", name=name, what="tendons")
 
     def _motors(self, segment: Segment) -> dict[int, Motor]:
         """The motors of a joint, by coordinate."""
@@ -135,11 +133,11 @@ class ActuatorReader:
 
     def _read_actuator(self, number: int) -> None:
         model = self.model
-        owner = self.found.owners.get(int(model.actuator_trnid[number, 0]))
+        owner, tendon = self._target(number)
         reason = ""
-        if int(model.actuator_trntype[number]) not in _AT_JOINT or owner is None:
-            reason = "it does not act on a joint"
-        elif not self._drives_coordinate(number):
+        if owner is None and not tendon:
+            reason = "it does not act on a joint or tendon of the scene"
+        elif owner is not None and not self._drives_coordinate(number):
             reason = "it acts on a joint with several coordinates"
         elif int(model.actuator_dyntype[number]) != _STATELESS or int(model.actuator_gaintype[number]) != _FIXED:
             reason = "it has activation dynamics or a variable gain"
@@ -148,11 +146,26 @@ class ActuatorReader:
         if self._is_disabled(number):
             if owner is not None and self._drives_coordinate(number):
                 self._read_own_dynamics(number, owner)  # they act all the same
-        elif reason or owner is None:
+        elif reason:
             self._report_unsupported(number, reason)
-        else:
+        elif owner is not None:
             self._read_own_dynamics(number, owner)
             self._add_actuator(number, owner)
+        else:
+            offset = self.tendons.offsets[int(model.actuator_trnid[number, 0])]
+            self.world.actuators.append(self._actuator(number, tendon, -offset, tendon=tendon))
+
+    def _target(self, number: int) -> tuple[Owner | None, str]:
+        """The joint that an actuator acts on, or the name of the tendon."""
+        target, kind = int(self.model.actuator_trnid[number, 0]), int(self.model.actuator_trntype[number])
+        if kind == _AT_TENDON and not self._has_own_dynamics(number):
+            return None, self.tendons.names.get(target, "")
+        return (self.found.owners.get(target), "") if kind in _AT_JOINT else (None, "")
+
+    def _has_own_dynamics(self, number: int) -> bool:
+        """Whether an actuator has damping or armature, which a scene has in joints only."""
+        names = ("actuator_armature", "actuator_damping", "actuator_dampingpoly")
+        return any(np.any(getattr(self.model, name)[number]) for name in names if hasattr(self.model, name))
 
     def _drives_coordinate(self, number: int) -> bool:
         """Whether an actuator acts on a hinge or slide."""
@@ -175,7 +188,10 @@ class ActuatorReader:
         if self._is_generated_motor(number):
             self._read_generated_motor(number, owner)
         else:
-            self.world.actuators.append(self._actuator(number, owner))
+            shift = float(self.model.qpos0[self.model.jnt_qposadr[int(self.model.actuator_trnid[number, 0])]])
+            path = qualified_name(owner.model.name, owner.joint.name)
+            made = self._actuator(number, owner.joint.name, shift, joint=path, coordinate=owner.first)
+            self.world.actuators.append(made)
 
     def _report_unsupported(self, number: int, reason: str) -> None:
         self.unread.append(number)
@@ -209,29 +225,31 @@ class ActuatorReader:
             limits = _within(limits, gear * model.actuator_forcerange[number])
         owner.joint.dofs[owner.first].force_limits = limits
 
-    def _actuator(self, number: int, owner: Owner) -> Actuator:
-        """An actuator of the scene; unnamed ones are named after their joints."""
+    def _actuator(self, number: int, target: str, shift: float, **place: Any) -> Actuator:
+        """An actuator of the scene; unnamed ones are named after their targets.
+
+        `shift` is the position or length of the target in the document where it is zero in the scene.
+        """
         model = self.model
         gear, gain = float(model.actuator_gear[number, 0]), float(model.actuator_gainprm[number, 0])
         bias = [0.0, 0.0, 0.0]
         if int(model.actuator_biastype[number]) == _AFFINE:
             bias = model.actuator_biasprm[number, :3].tolist()
         # Positions of a scene are relative to the reference pose.
-        bias[0] += bias[1] * gear * float(model.qpos0[model.jnt_qposadr[int(model.actuator_trnid[number, 0])]])
+        bias[0] += bias[1] * gear * shift
         given = self.compiled.actuators.name(number)
-        name = unique_name((split_path(given)[0] if "/" not in given else given) or owner.joint.name, self._names)
+        name = unique_name((split_path(given)[0] if "/" not in given else given) or target, self._names)
         self._names.add(name)
         self.numbers[name] = number
         has_range = model.actuator_ctrllimited[number] and "clampctrl" not in self.disabled
         return Actuator(
             name=name,
-            joint=qualified_name(owner.model.name, owner.joint.name),
-            coordinate=owner.first,
             gear=gear,
             control_range=_range(model.actuator_ctrlrange[number]) if has_range else UNLIMITED,
             force_range=_range(model.actuator_forcerange[number]) if model.actuator_forcelimited[number] else UNLIMITED,
             control=float(self.compiled.controls[number]),
             **_gains(gain, *bias),
+            **place,
         )
 
     def _read_joint_force_range(self, number: int) -> None:
