@@ -202,6 +202,15 @@ def test_a_focused_control_keeps_the_keys(page: ShownPage) -> None:
     page.press_key("r")
 
 
+def test_space_plays_after_a_click_on_a_tab(page: ShownPage) -> None:
+    page.browser.press("Display")
+    ActionChains(page.browser.driver).send_keys(" ").perform()
+    page.wait(lambda: page.viewer.player.time > 0.1)
+    ActionChains(page.browser.driver).send_keys(" ").perform()
+    page.wait(lambda: not page.viewer.player.is_playing)
+    page.press_key("r")
+
+
 def test_the_gizmo_turns_the_camera(page: ShownPage) -> None:
     page.script(
         "document.querySelector('#exoskel-gizmo [data-value=\"+x\"] circle').dispatchEvent(new MouseEvent('click', {bubbles: true}))"

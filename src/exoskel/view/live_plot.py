@@ -76,7 +76,11 @@ class LivePlot:
 
         choice.on_update(chosen)
         self._plot = gui.add_uplot(
-            data=(_EMPTY, np.zeros(2)), series=_series(("",)), scales={"x": {"time": False}}, aspect=1.3
+            data=(_EMPTY, np.zeros(2)),
+            series=_series(("",)),
+            scales={"x": {"time": False}},
+            aspect=1.3,
+            padding=(10, 24, 0, 0),  # the uppermost number is complete
         )
         gui.add_html(
             "<div class='exoskel-buttons'><button data-exoskel='csv'>Save CSV</button>"

@@ -111,6 +111,8 @@ document.body.addEventListener("keydown", (event) => {
 document.documentElement.addEventListener("keydown", (event) => {
   if (event.code.startsWith("Arrow")) event.stopPropagation();
 });
+// A tab that was clicked, not chosen with the keyboard, does not keep the keys.
+window.addEventListener("click", (event) => event.detail && event.target.closest?.("[role=tab]")?.blur(), true);
 
 // --- panels -------------------------------------------------------------------------------------------
 // The server updates plots only while a page shows them.
