@@ -1,6 +1,6 @@
 """Scenes as Gymnasium environments: `make` for one, `make_vec` for many at once.
 
-    env = exoskel.gym.make("dart://sample/skel/walker.skel")  # observes all coordinates, drives every actuated joint
+    env = exoskel.gym.make("dart://sample/skel/walker.skel")  # observes all coordinates
     env = exoskel.gym.make(task="hopper")  # a built-in task with its own scene
     envs = exoskel.gym.make_vec(task="walker2d", num_envs=256)
 

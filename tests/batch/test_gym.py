@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -39,9 +40,51 @@ def test_any_scene_is_an_environment(name: str) -> None:
 
 def test_actions_are_those_of_driven_joints_within_their_limits() -> None:
     env = exoskel.gym.make("dart://sample/skel/cart_pole.skel")
-    names = [env.core.worlds.dof_names[i] for i in env.core.driven]
+    names = env.core.actions.names
     assert names == ["slide", "hinge"]
     assert (env.action_space.low[0], env.action_space.high[0]) == (-20.0, 20.0)
+
+
+def arm_with_actuators() -> exoskel.World:
+    world = exoskel.World("w")
+    model = world.add_model("arm")
+    model.add_body("upper", joint="revolute", axis=(0, 1, 0), limits=(-1, 2), joint_name="shoulder")
+    model.add_body("fore", joint="prismatic", axis=(1, 0, 0), joint_name="slide", at=(0.5, 0, 0))
+    model.add_body("hand", joint="revolute", axis=(0, 1, 0), joint_name="wrist", at=(1, 0, 0))
+    world.add_actuator("motor", "shoulder", gear=20, control_range=(-1, 1))
+    world.add_actuator("servo", "shoulder", kind="position", gain=30, damping=3, gear=-2)
+    world.add_actuator("lift", "slide", kind="position", gain=80, damping=9, control=0.2)
+    world.add_actuator("turn", "wrist", kind="position", gain=2, damping=0.2)
+    world.add_actuator("spin", "wrist", kind="velocity", gain=2, control_range=(-math.inf, 3))
+    return world
+
+
+def test_actions_are_the_controls_of_actuators_within_their_ranges() -> None:
+    env = exoskel.gym.make(arm_with_actuators())
+    assert env.core.actions.names == ["motor", "servo", "lift", "turn", "spin"]
+    np.testing.assert_array_equal(env.action_space.low, [-1, -4, -100, -math.pi, -100])
+    np.testing.assert_array_equal(env.action_space.high, [1, 2, 100, math.pi, 3])
+
+
+def test_controls_of_environments_act_as_in_a_simulation() -> None:
+    world = arm_with_actuators()
+    env = exoskel.gym.make(world, frame_skip=3)
+    envs = exoskel.gym.make_vec(world, num_envs=2, frame_skip=3)
+    simulation = exoskel.Simulation(world)
+    env.reset(seed=0)
+    envs.reset(seed=0)
+    action = np.array([0.5, 0.3, 0.1, -0.4, 2.0])
+    for _ in range(5):
+        simulation.controls = action
+        simulation.step(3)
+        observation = env.step(action)[0]
+        many = envs.step(np.stack([action, np.zeros(5)]))[0]
+    np.testing.assert_array_equal(observation[:3], simulation.positions)
+    np.testing.assert_allclose(many[0], observation, rtol=1e-9, atol=1e-12)
+    assert abs(many[1] - observation).max() > 1e-3
+    first = env.reset(seed=0)[0]  # the initial controls act again until the first action
+    np.testing.assert_array_equal(env.core.engine.actuator_controls, [0, 0, 0.2, 0, 0])
+    np.testing.assert_array_equal(first, np.zeros(6))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -54,7 +97,8 @@ def test_an_action_acts_for_frame_skip_steps(task: str) -> None:
     simulation.velocities = core.now.velocities[0]
     action = 0.5 * env.action_space.high
     commands = simulation.commands.copy()
-    commands[core.driven] = core.scale * action
+    for name, value in zip(core.actions.names, action, strict=True):
+        commands[simulation.dof_names.index(name)] = (core.task.gears or {})[name] * value
     for _ in range(3):
         simulation.commands = commands
         simulation.step(core.task.frame_skip)

@@ -69,6 +69,11 @@ class ControlledActuators:
         low, high = self._control_ranges.T
         ctrl[..., self._actuator_numbers] = np.clip(values, low, high) - self._initial_controls
 
+    def set_controls_within_ranges(self, ctrl: Array, values: Array) -> None:
+        """`set_controls` for values that are within their ranges."""
+        ctrl[..., self._actuator_numbers] = values - self._initial_controls
+        self._is_stale = True
+
     @cached_property
     def _actuator_numbers(self) -> Indices:
         return np.array(list(self._driving), dtype=np.intp)

@@ -80,7 +80,7 @@ class Worlds(CommandedWorlds):
         self.qpos, self.qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
         self._clock = self.batch.bind("time")
         self._applied, self._wrenches = self.batch.bind("qfrc_applied"), self.batch.bind("xfrc_applied")
-        self._controls = self.batch.bind("ctrl")
+        self.own_controls: Array = self.batch.bind("ctrl")
         self._due = np.zeros(count)
         self._is_new = True
         self._first_step_differs = bool(len(engine.compiled.first_wrenches)) or engine.actuation.first_step_differs
@@ -162,7 +162,7 @@ class Worlds(CommandedWorlds):
     @property
     def controls(self) -> Array:
         """The controls of the actuators of the world until they are changed, `(worlds, actuators)`."""
-        return self.engine.controls_of(self._controls)
+        return self.engine.controls_of(self.own_controls)
 
     @controls.setter
     def controls(self, values: Any) -> None:
@@ -171,7 +171,7 @@ class Worlds(CommandedWorlds):
             wanted = np.broadcast_to(found, shape)
         except ValueError:
             raise ExoskelError(f"expected controls of shape {shape}, not {found.shape}") from None
-        self.engine.set_controls(self._controls, wanted)
+        self.engine.set_controls(self.own_controls, wanted)
 
     @property
     def actuator_names(self) -> list[str]:

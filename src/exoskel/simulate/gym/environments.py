@@ -22,6 +22,7 @@ from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.batch.worlds import Worlds
+from exoskel.simulate.gym.actions import find_actions
 from exoskel.simulate.gym.tasks import EnvironmentState, Task
 from exoskel.simulate.options import check_positive, numbers, whole_number
 from exoskel.spatial import Array, Mask
@@ -151,10 +152,7 @@ class _Window:
         self.handle.close()
 
 
-DEFAULT_BOUND = 100.0
-"""The bound of actions for a coordinate without limits, in N or N·m, rad/s or m/s."""
 _OPTIONS = ("step", "limits", "friction", "integrator")
-_DRIVEN = ("force", "servo", "velocity", "acceleration")
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -177,6 +175,7 @@ class SingleWorld:
         self.driver = engine.driver
         self.qpos: Array = engine.qpos[None]
         self.qvel: Array = engine.qvel[None]
+        self.own_controls: Array = engine.data.ctrl
         self._warnings = engine.data.warning.number
 
     def reset(self, _: Mask, positions: Array, velocities: Array) -> None:
@@ -207,7 +206,7 @@ class SingleWorld:
 
 
 class Core:
-    """Worlds with a task.  Actions are between `low` and `high`, one per driven coordinate.
+    """Worlds with a task.  Actions are between `low` and `high`, one per actuator or driven coordinate.
 
     `count` is the number of worlds, or None for a single one.
     """
@@ -222,9 +221,8 @@ class Core:
         self.worlds = SingleWorld(self.engine) if count is None else _create_worlds(self.engine, count, threads)
         count = self.worlds.count
         names = self.engine.coordinates.names
-        self.driven, self.scale, self.low, self.high = _actions(self.engine, task)
-        ends = np.stack([self.scale * self.low, self.scale * self.high])
-        self._drive = self.worlds.driver(self.driven, ends.min(axis=0), ends.max(axis=0))
+        self.actions = find_actions(self.worlds, task)
+        self.low, self.high, self._apply = self.actions.low, self.actions.high, self.actions.apply
         self.seconds = task.frame_skip * self.engine.time_step
         joints = [j for m in self.world.models for j in m.joints if not j.loop]
         self._start = [
@@ -263,11 +261,11 @@ class Core:
     def step(self, actions: Any) -> tuple[Array, Mask, Mask]:
         """Apply actions; returns rewards, and which environments are terminated and truncated."""
         given = numbers("actions", actions)
-        if given.shape != (self.worlds.count, len(self.driven)):
-            wanted = (self.worlds.count, len(self.driven))
+        wanted = (self.worlds.count, len(self.low))
+        if given.shape != wanted:
             raise ExoskelError(f"actions must have the shape {wanted}, not {given.shape}")
         clipped = np.clip(given, self.low, self.high)
-        self._drive(self.scale * clipped)
+        self._apply(clipped)
         before = self.now
         self.worlds.step(self.task.frame_skip)
         self.now = EnvironmentState(self.worlds)
@@ -290,7 +288,7 @@ class Core:
         if given.shape != self.low.shape or not _are_moderate(given.tolist()):
             return self._first(self.step([action]))
         clipped = np.minimum(np.maximum(given, self.low), self.high)
-        self._drive(self.scale * clipped)
+        self._apply(clipped)
         before = self.now
         self.worlds.step(self.task.frame_skip)
         self.now = now = EnvironmentState(self.worlds)
@@ -327,31 +325,6 @@ def _are_moderate(values: list[float]) -> bool:
 
 
 _LARGE = 1e100
-
-
-def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, Array, Array]:
-    """The driven coordinates, the factors of actions, and the bounds of actions."""
-    names = engine.coordinates.names
-    if task.gears is not None:
-        unknown = set(task.gears) - set(names)
-        if unknown:
-            raise ExoskelError(f"the task drives unknown coordinates: {', '.join(sorted(unknown))}")
-        driven = np.array([names.index(name) for name in task.gears], dtype=np.intp)
-        return driven, np.array(list(task.gears.values())), -np.ones(len(driven)), np.ones(len(driven))
-    actuators = [
-        "" if m.static or j.kind == "free" else j.actuator
-        for m in engine.world.models
-        for j in m.joints
-        if not j.loop
-        for _ in range(j.dof_count)
-    ]
-    driven = np.array([number for number, actuator in enumerate(actuators) if actuator in _DRIVEN], dtype=np.intp)
-    bounds = [
-        np.where(np.isfinite(side), side, DEFAULT_BOUND * np.sign(side)) for side in engine.actuation.command_limits
-    ]
-    is_force = engine.actuation.force[driven]
-    low, high = (np.where(is_force, b[driven], s * DEFAULT_BOUND) for b, s in zip(bounds, (-1.0, 1.0), strict=True))
-    return driven, np.ones(len(driven)), low, high
 
 
 # --- environments --------------------------------------------------------------------------------------

@@ -77,10 +77,10 @@ def never_ends(now: EnvironmentState) -> Array:
 class Task(Struct, frozen=True):
     """A scene and a goal in it.
 
-    `gears` are the forces (N, N·m) or speeds of an action of 1, by coordinate; without them all driven coordinates
-    act, within their own limits.  The initial state is the scene's, with uniform noise of up to `noise` in positions
-    and `speed_noise` in velocities, or between the bounds in `shifts` for a coordinate.  `horizon` is the number of
-    actions of an episode, each of `frame_skip` steps.
+    `gears` are the forces (N, N·m) or speeds of an action of 1, by coordinate; without them the actuators of the world
+    act, or all driven coordinates, within their own limits.  The initial state is the scene's, with uniform noise of up
+    to `noise` in positions and `speed_noise` in velocities, or between the bounds in `shifts` for a coordinate.
+    `horizon` is the number of actions of an episode, each of `frame_skip` steps.
     """
 
     scene: str = ""
