@@ -144,6 +144,16 @@ class ImpulseStep:
             positions[:, dof] = stops
         return EnforcedLimits(positions, velocities, self._drives.motor_stops)
 
+    @property
+    def locked_dofs(self) -> Indices:
+        """The degrees of freedom of locked joints."""
+        return np.flatnonzero(self._locked)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether a world has motors of ODE, equality constraints or soft skins besides limits."""
+        return self._has_drives or self._skin is not None or bool(self.compiled.model.neq)
+
     def _find_addresses(self) -> tuple[Indices, Indices]:
         """The numbers of the scene's coordinates that MuJoCo has, and of its degrees of freedom for them."""
         coordinates = self.compiled.coordinates

@@ -24,8 +24,9 @@ from exoskel.engines.interface import (
     StepDynamics,
     check_step_count,
 )
-from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, LimitGuard, mechanical_energy
+from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
 from exoskel.engines.mujoco.impulse_step import ImpulseStep
+from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.measurements import (
     LoopConstraint,
     body_accelerations,

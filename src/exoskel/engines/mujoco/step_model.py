@@ -7,6 +7,7 @@ of an equality constraint, MuJoCo's solver has to compute them: it needs all con
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -44,10 +45,13 @@ def has_colliding_skins(world: World) -> bool:
 
 
 def has_only_limits(world: World, limits: bool | None) -> bool:
-    """Whether limits and stops of joints with fixed axes are all that makes MuJoCo's step differ."""
+    """Whether limits and stops of joints with fixed axes are all that makes MuJoCo's step differ.
+
+    Locked joints make no difference while they do not move.
+    """
     joints = [joint for model in world.models if not model.static for joint in _acting_joints(model)]
     return not has_colliding_skins(world) and not any(
-        joint.actuator in PRESCRIBED_ACTUATORS
+        (joint.actuator in PRESCRIBED_ACTUATORS and joint.actuator != "locked")
         or _joint_needs_impulses(joint, limits=False)
         or (joint.kind in ("ball", "free") and _is_limited(joint, limits))
         for joint in joints
@@ -149,6 +153,13 @@ class StepModel:
         )
         self._linked = self._linked_trees()
         self._use_constraints(np.zeros(own.ntree, dtype=bool))
+
+    @cached_property
+    def unlimited_model(self) -> Any:
+        """A copy of MuJoCo's own model without limits."""
+        model = copy.copy(self._own_model)
+        model.jnt_limited[:] = 0
+        return model
 
     def _first_tree(self, tendon: int) -> int:
         joint = int(self.model.wrap_objid[self.model.tendon_adr[tendon]])

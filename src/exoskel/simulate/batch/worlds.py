@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, LimitGuard, mechanical_energy
+from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
 from exoskel.engines.mujoco.impulse_step import ImpulseStep
+from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.servo_forces import JointValues
 from exoskel.engines.mujoco.step_model import StepModel
@@ -315,7 +316,7 @@ class Worlds(CommandedWorlds):
         for first in range(0, count, guard.most_steps):
             steps, running = min(count - first, guard.most_steps), self.alive.copy()
             before = [array.copy() for array in (self.qpos, self.qvel, self._clock, warm_start)]
-            was_outside = guard.is_outside(self.qpos, self.qvel)[running]
+            was_outside = (guard.is_outside(self.qpos, self.qvel) | guard.moves_locked(self.qvel))[running]
             found = {name: np.empty((len(was_outside), steps, array.shape[1])) for name, array in states.items()}
             try:
                 self.batch.rollout(steps, record=tuple(found), ids=self._ids(), out=found)

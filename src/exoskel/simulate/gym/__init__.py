@@ -33,8 +33,9 @@ def make(
     """Create a Gymnasium environment of a scene: a file, a scene or a world; or the scene of a built-in task.
 
     `task` is one of `TASKS`, or a `Task`; without one, everything is observed, and there is no reward.  Actions are
-    then the controls of the actuators of the world, or, if it has none, commands of every driven joint.  `render_mode` is `rgb_array`, `ansi` (a line of text), or `human` (a window that follows the steps in
-    real time).  `options` are those of the engine: `step`, `limits`, `friction`, `integrator`.
+    then the controls of the actuators of the world, or, if it has none, commands of every driven joint.  `render_mode`
+    is `rgb_array`, `ansi` (a line of text), or `human` (a window that follows the steps in real time).  `options` are
+    those of the engine: `step`, `limits`, `friction`, `integrator`.
     """
     _require_gymnasium()
     from exoskel.simulate.gym.environments import SceneEnv

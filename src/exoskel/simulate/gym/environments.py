@@ -220,6 +220,7 @@ class Core:
         self.engine = MujocoWorld(self.world, **options)
         self.worlds = SingleWorld(self.engine) if count is None else _create_worlds(self.engine, count, threads)
         count = self.worlds.count
+        self._shape = (count,)
         names = self.engine.coordinates.names
         self.actions = find_actions(self.worlds, task)
         self.low, self.high, self._apply = self.actions.low, self.actions.high, self.actions.apply
@@ -307,10 +308,16 @@ class Core:
 
     def _per_environment(self, name: str, values: Any) -> NDArray[Any]:
         """Numbers from a task: one per environment, or the same for all."""
+        if type(values) is np.ndarray and values.dtype in _USUAL and values.shape == self._shape:
+            return values
         found = np.asarray(values)
-        if found.dtype.kind not in "bifu" or found.shape not in ((), (self.worlds.count,)):
+        if found.dtype.kind not in "bifu" or found.shape not in ((), self._shape):
             raise ExoskelError(f"{name} of a task must return a number for each environment, not {values!r}")
         return found
+
+
+_USUAL = (np.dtype(np.float64), np.dtype(np.bool_))
+"""The types of most rewards and ends."""
 
 
 def _create_worlds(engine: MujocoWorld, count: int, threads: int) -> Worlds:

@@ -44,6 +44,8 @@ class EnvironmentState:
         self.positions = worlds.positions
         self.velocities = worlds.velocities
         self.names: dict[str, int] = worlds.engine.coordinates.numbers
+        self.derived: dict[str, Array] = {}
+        """Values that a task has computed from this state, by any names, to use them again."""
 
     def position(self, name: str) -> Array:
         return self.positions[:, self.names[name]]
@@ -71,7 +73,10 @@ def zero_reward(before: EnvironmentState, now: EnvironmentState, action: Array, 
 
 def never_ends(now: EnvironmentState) -> Array:
     """No world ends early."""
-    return np.zeros(len(now.positions), dtype=bool)
+    return _NO
+
+
+_NO = np.zeros((), dtype=bool)
 
 
 class Task(Struct, frozen=True):
@@ -96,7 +101,7 @@ class Task(Struct, frozen=True):
 
 
 def _effort(action: Array) -> Array:
-    return np.asarray((action**2).sum(axis=-1))
+    return np.asarray(np.vecdot(action, action))
 
 
 def _forward(before: EnvironmentState, now: EnvironmentState, seconds: float) -> Array:
@@ -143,28 +148,33 @@ def _has_fallen(now: EnvironmentState) -> Array:
 
 # --- arm ------------------------------------------------------------------------------------------------------
 
-_LINKS = np.array([0.1, 0.11])
-"""Lengths of the arm's links in the scene, m."""
+_LINKS = np.array([0.1, 0.0, 0.11])
+"""Lengths of the arm's links in the scene, m: along the upper arm, at the elbow's own angle, and along the forearm."""
+_ANGLES = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+"""From the positions of shoulder and elbow to these, and to the angle of the forearm in the world."""
+
+
+def _observe_arm(now: EnvironmentState) -> Array:
+    """The shoulder and the elbow, the target, and the vector to it from the fingertip."""
+    positions = now.positions
+    angles = positions[:, :2] @ _ANGLES
+    cosines, sines, spot = np.cos(angles), np.sin(angles), positions[:, 2:4]
+    now.derived["to_target"] = to_target = spot.copy()
+    to_target[:, 0] -= cosines @ _LINKS
+    to_target[:, 1] -= sines @ _LINKS
+    return np.concatenate([cosines[:, :2], sines[:, :2], spot, now.velocities[:, :2], to_target], axis=-1)
 
 
 def _to_target(now: EnvironmentState) -> Array:
     """The vector from the fingertip to the target, m."""
-    angles = np.add.accumulate(now.positions[:, :2], axis=1)  # of the links in the world
-    out = now.positions[:, 2:4].copy()
-    out[:, 0] -= np.cos(angles) @ _LINKS
-    out[:, 1] -= np.sin(angles) @ _LINKS
-    return out
-
-
-def _arm(now: EnvironmentState) -> Array:
-    """The shoulder and the elbow, the target, and the vector to it."""
-    angles = now.positions[:, :2]
-    parts = [np.cos(angles), np.sin(angles), now.positions[:, 2:4], now.velocities[:, :2], _to_target(now)]
-    return np.concatenate(parts, axis=-1)
+    if "to_target" not in now.derived:
+        _observe_arm(now)
+    return now.derived["to_target"]
 
 
 def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
-    return np.asarray(-np.sqrt((_to_target(now) ** 2).sum(axis=-1)) - _effort(action))
+    vector = _to_target(now)
+    return np.asarray(-np.sqrt(np.vecdot(vector, vector)) - _effort(action))
 
 
 _LEG = ("hip", "knee", "ankle")
@@ -213,7 +223,7 @@ TASKS: dict[str, Task] = {
     ),
     "reacher": Task(
         scene="reacher.skel",
-        observe=_arm,
+        observe=_observe_arm,
         reward=_distance_reward,
         gears={"shoulder": 0.05, "elbow": 0.05},
         frame_skip=2,
