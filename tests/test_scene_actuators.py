@@ -241,3 +241,26 @@ def test_other_engines_report_what_actuators_become(engine: str) -> None:
     found = [d.message for d in exoskel.preflight(world, engine) if d.code == "EN021"]
     assert len(found) == 2
     assert not [d for d in exoskel.preflight(world) if d.code == "EN021"]
+
+
+def test_saving_in_place_reports_how_other_programs_read_the_actuators(tmp_path: Path) -> None:
+    file = tmp_path / "arm.skel"
+    exoskel.convert("dart://sample/skel/cart_pole.skel", file)
+    scene = exoskel.load(file)
+    world = scene.world
+    world.add_actuator("motor", "slide", control_range=(-1, 1))
+    world.add_actuator("pusher", "slide", control=0.5)
+    world.add_actuator("servo", "hinge", kind="position", gain=5, damping=1, control=0.1)
+    world.add_actuator("odd", "hinge", kind="general", bias=(0, 1, 0))
+    for _ in range(2):
+        exoskel.save(scene)
+        assert [d.message for d in scene.diagnostics if d.code == "FM203"] == [
+            "other programs read the actuator 'motor' as force limits of its joint",
+            "in other programs, the control 0.5 of 'pusher' acts in the first step",
+            "other programs read the actuator 'servo' as a spring and damper, with its control fixed at 0.1",
+            "other programs do not read the actuator 'odd'",
+        ]
+        world.time_step *= 2
+    world.actuators.clear()
+    exoskel.save(scene)
+    assert not [d for d in scene.diagnostics if d.code == "FM203"]

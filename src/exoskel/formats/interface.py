@@ -427,6 +427,21 @@ CATALOGUE = Catalogue(
             info("FM202", "the saved file has other names (hard links: {count}), which keep the old content"),
         ),
         Topic(
+            "FM203",
+            "Actuators in a saved file",
+            "SKEL and XODE have no actuators. Exoskel embeds them in the file and reads them again. Other programs "
+            "read a spring and a damper with the control fixed at its initial value, or force limits.",
+            info("FM203", "other programs read the actuator '{actuator}' as force limits of its joint"),
+            info("FM203.nothing", "other programs do not read the motor '{actuator}': their joints accept any force"),
+            warning(
+                "FM203.spring",
+                "other programs read the actuator '{actuator}' as a spring and damper, with its control fixed at "
+                "{control}",
+            ),
+            warning("FM203.force", "in other programs, the control {control} of '{actuator}' acts in the first step"),
+            warning("FM203.dropped", "other programs do not read the actuator '{actuator}'"),
+        ),
+        Topic(
             "FM301",
             "Mesh file not found",
             "A mesh file does not exist, or cannot be read and copied next to the output. The output refers to the "

@@ -20,7 +20,8 @@ from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Scene, SceneLike, as_scene
+from exoskel.scene.lowering.actuators import lower_actuators
+from exoskel.scene.world import Scene, SceneLike, World, as_scene
 from exoskel.source.atomic_write import write_atomically
 from exoskel.source.document import Document, garbage_collection_paused
 from exoskel.source.output_context import OutputContext
@@ -105,7 +106,7 @@ def save(
 
     A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
     `force` is set.  If the file has other names (hard links), these keep the old content, and FM202 is added to the
-    scene's diagnostics.
+    scene's diagnostics.  Actuators in a SKEL or XODE file are embedded; FM203 states how other programs read them.
     """
     scene = as_scene(scene)
     own = _own_path(scene)
@@ -130,6 +131,7 @@ def save(
         del patched
         if is_own:
             _continue_with(scene, data, other_names)
+            _report_actuators(scene, chosen)
 
 
 def _continue_with(scene: Scene, data: bytes, other_names: int) -> None:
@@ -142,6 +144,26 @@ def _continue_with(scene: Scene, data: bytes, other_names: int) -> None:
         collector = Collector(CATALOGUE, source)
         collector.report("FM202", count=other_names)
         scene.diagnostics += collector.diagnostics
+
+
+_LOWERED = {"force limits": "FM203", "nothing": "FM203.nothing", "spring": "FM203.spring", "dropped": "FM203.dropped"}
+"""What actuators become for other programs, with the keys of the reports."""
+
+
+def _report_actuators(scene: Scene, format: Format) -> None:
+    """Report how other programs read the embedded actuators of a saved file."""
+    source = scene.documents[0]
+    if format.embedding is None or (World, "actuators") in format.capabilities().fields:
+        return
+    assert isinstance(source, Document)
+    scene.diagnostics[:] = [one for one in scene.diagnostics if one.code != "FM203"]
+    collector = Collector(CATALOGUE, source)
+    for world in scene.worlds:
+        for one in lower_actuators(world).actuators:
+            fixes_force = one.fixes_control and one.result != "spring"
+            key = "FM203.force" if fixes_force else _LOWERED[one.result]
+            collector.report(key, world.node, actuator=one.actuator.name, control=one.actuator.control)
+    scene.diagnostics += collector.diagnostics
 
 
 def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
