@@ -28,7 +28,7 @@ FEW_POSITIONS = 32
 """Up to this number, values are compared faster as a list than as an array."""
 
 
-_State = tuple[Array, Array, Array, float]
+_SavedState = tuple[Array, Array, Array, float]
 """Positions, velocities, accelerations and the time of MuJoCo's data, to be restored."""
 
 
@@ -41,10 +41,10 @@ class _Watched(Struct):
     warm_start: Any = None
     warnings: Any = None
 
-    def state(self) -> _State:
+    def state(self) -> _SavedState:
         return self.qpos.copy(), self.qvel.copy(), self.warm_start.copy(), self.data.time
 
-    def restore(self, state: _State) -> None:
+    def restore(self, state: _SavedState) -> None:
         self.qpos[:], self.qvel[:], self.warm_start[:], self.data.time = state
 
 
@@ -196,7 +196,7 @@ class LimitGuard:
         self._watched.restore(before)
         return False
 
-    def _stop_joints(self, model: Any, data: Any, before: _State) -> None:
+    def _stop_joints(self, model: Any, data: Any, before: _SavedState) -> None:
         """Change the velocities after a step without limits by impulses that keep joints within them."""
         qpos, qvel = self._watched.qpos, self._watched.qvel
         dofs, wanted, low, high = self._find_stopped(before[0].tolist(), qvel.tolist())

@@ -231,6 +231,7 @@ class Core:
             for name in ("positions", "velocities")
         ]
         self._bounds = self._find_bounds(names)
+        self._speed_noise = np.where(self.engine.actuation.locked, 0.0, task.speed_noise)
         self.now = EnvironmentState(self.worlds)
         self.observation = np.asarray(task.observe(self.now))
         if self.observation.ndim != 2 or len(self.observation) != count:
@@ -253,7 +254,7 @@ class Core:
         uniform = np.array([(streams[n].random(len(low)), streams[n].random(len(low))) for n in numbers])
         uniform = uniform.reshape(len(numbers), 2, len(low))
         positions = self._start[0] + low + (high - low) * uniform[:, 0]
-        velocities = self._start[1] + self.task.speed_noise * (2.0 * uniform[:, 1] - 1.0)
+        velocities = self._start[1] + self._speed_noise * (2.0 * uniform[:, 1] - 1.0)
         self.worlds.reset(which, positions, velocities)
         self.now = EnvironmentState(self.worlds)
         self.observation[which] = self.task.observe(self.now)[which]
