@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -96,6 +97,16 @@ def test_random_actuators_are_embedded(parts: list[str]) -> None:
         pairs = zip(back.actuators, world.actuators, strict=True)
         assert all((a.name, a.joint, a.kind) == (b.name, b.joint, b.kind) for a, b in pairs)
         assert not exoskel.diff(world, back)
+
+
+@pytest.mark.parametrize(
+    "values", ["x", ["a"], [10**400], [None, None], {"push": 10**400}, {"push": "x"}, {"push": [1]}]
+)
+def test_wrong_controls_are_refused(values: Any) -> None:
+    simulation = exoskel.Simulation(exoskel.load(document('<motor name="push" joint="s"/>', "0")))
+    with pytest.raises(exoskel.ExoskelError, match=r"must (be|have)"):
+        simulation.controls = values
+    assert dict(simulation.controls) == {"push": 0.0}
 
 
 def test_controls_are_set_by_name() -> None:

@@ -221,6 +221,15 @@ EDITS: list[tuple[Callable[[Scene], Any], str]] = [
     (unchecked(lambda scene: setattr(scene.world, "name", None)), "the name of world 'None' is None: expected a text"),
     (lambda scene: setattr(first(scene).joints[0].dofs[0], "name", "\ud800"),
      "the name of dof '\\ud800' is '\\ud800': expected valid characters"),
+    (change(A, "name", "a\0"), "the name of body 'a\\u0000' is 'a\\x00': expected valid characters"),
+    (lambda scene: scene.world.actuators.append(exoskel.Actuator("\ud800", "s/k")),
+     "the actuators.name of world 'w' is '\\ud800': expected valid characters"),
+    (lambda scene: scene.world.cameras.append(exoskel.SceneCamera("\0")),
+     "the cameras.name of world 'w' is '\\x00': expected valid characters"),
+    (unchecked(lambda scene: scene.world.keyframes.append(exoskel.Keyframe("k", controls=("m",)))),  # type: ignore[arg-type]
+     "the keyframes.controls of world 'w' are 'm': expected the name of an actuator and its control"),
+    (unchecked(lambda scene: scene.world.keyframes.append(exoskel.Keyframe("k", joints=("j",)))),  # type: ignore[arg-type]
+     "the keyframes of world 'w' are 'j': expected KeyframeJoint"),
     (with_shape(None), "the visuals of body 'a' are None: expected Shape"),
     (with_shape(Shape(geometry=Box((1, 1, 0)))),
      "the geometry.size of a shape of body 'a' is (1, 1, 0): expected 3 positive numbers"),

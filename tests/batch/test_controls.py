@@ -79,6 +79,8 @@ def test_policies_read_and_set_controls() -> None:
         (np.zeros(3), r"controls of shape \(3,\) do not match \(2, 5, 2\)"),
         ({"push": np.zeros((3, 1))}, "controls of 'push'"),
         ([np.nan, 0.0], "finite"),
+        ({"push": [[1, 2], [3]]}, "controls of 'push' must be numbers, in rows of the same length"),
+        ({"push": 10**400}, "controls of 'push' must be numbers"),
     ],
 )
 def test_wrong_controls_are_refused(controls: Any, message: str) -> None:

@@ -66,6 +66,17 @@ def test_a_number_of_steps_must_be_a_whole_number(count: Any) -> None:
     assert simulation.time == pytest.approx(2 * simulation.time_step)
 
 
+@pytest.mark.parametrize("name", ["positions", "velocities", "forces", "commands", "state"])
+def test_integers_beyond_all_numbers_are_refused(name: str) -> None:
+    simulation = Simulation(lab())
+    with pytest.raises(ExoskelError, match=r"must be .*numbers"):
+        setattr(simulation, name, [10**400] * 8)
+    with pytest.raises(ExoskelError, match="must be"):
+        controllers.PD(10**400, 1)
+    with pytest.raises(ExoskelError, match="must be numbers"):
+        simulation.joint("hip").positions = [10**400]
+
+
 def test_reading_a_state_that_diverged_in_a_loop_of_the_user_is_an_error() -> None:
     with Simulation(lab()) as simulation:
         simulation.velocities = np.full(8, 1e200)

@@ -114,7 +114,9 @@ def require_index(index: NameIndex, items: Sequence[Named], name: str, kind: str
 def check_name(kind: str, name: object) -> None:
     """Raise ExoskelError unless a new name is a text that is not empty."""
     if not isinstance(name, str):
-        raise ExoskelError(f"the name of a {kind} is {name!r}, but must be a string")
+        raise ExoskelError(
+            f"the name of {'an' if kind[0] in 'aeiou' else 'a'} {kind} is {name!r}, but must be a string"
+        )
     if not name.strip():
         raise ExoskelError("a name must not be empty")
 

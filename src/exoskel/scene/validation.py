@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
 from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths
+from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, joint_paths
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.inertia import check_moment
@@ -66,7 +66,15 @@ def _diagnose(scene: Scene, *, find_doubtful: bool) -> list[Diagnostic]:
     return [diagnostic for one in (unplaced, *collectors) for diagnostic in one.diagnostics]
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOT_TEXT = re.compile("[\\0\\ud800-\\udfff]")
+"""Halves of characters, which cannot be encoded, and the end of a text in C."""
+_NAMED = (
+    ("cameras", SceneCamera),
+    ("lights", SceneLight),
+    ("keyframes", Keyframe),
+    ("tendons", Tendon),
+    ("actuators", Actuator),
+)
 """Halves of characters, which no encoding has."""
 _STRUCTURE = ("SC102", "SC103", "SC106")
 """Diagnostics about names and about what joints connect."""
@@ -190,7 +198,8 @@ class _Validator:
         lights = check.typed([(one, world) for one in world.lights], "lights", SceneLight)
         for name in ("position", "direction", "diffuse", "ambient", "specular", "attenuation"):
             check.check_numbers([world] * len(lights), "lights", [getattr(one, name) for one in lights], width=3)
-        keyframes = check.typed([(one, world) for one in world.keyframes], "keyframes", Keyframe)
+        stated = check.typed([(one, world) for one in world.keyframes], "keyframes", Keyframe)
+        keyframes = [one for one in stated if self._has_valid_parts(one)]
         numbers = [n for one in keyframes for joint in one.joints for n in (*joint.positions, *joint.velocities)]
         numbers += [control for one in keyframes for _, control in one.controls]
         check.check_numbers([world] * len(numbers), "keyframes", numbers)
@@ -233,6 +242,16 @@ class _Validator:
                 check.report_value(world, "tendons", "tendons", one, expected)
             for path in parts.unknown(one):
                 self.report("SC116", world, "tendons", what="tendon", name=one.name, path=path)
+
+    def _has_valid_parts(self, keyframe: Keyframe) -> bool:
+        """Report parts of a keyframe that are not states of joints, or not names of actuators with their controls."""
+        check, before = self.values, len(self.values.problems)
+        check.typed([(one, self.world) for one in keyframe.joints], "keyframes", KeyframeJoint)
+        for pair in keyframe.controls:
+            if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)):
+                expected = "the name of an actuator and its control"
+                check.report_value(self.world, "keyframes", "keyframes.controls", pair, expected)
+        return len(check.problems) == before
 
     def _check_actuators(self) -> None:
         """Check the numbers, names and joints of actuators."""
@@ -327,21 +346,26 @@ class _Validator:
         """Check that names can be written to files: strings in Python may contain halves of characters."""
         rows = list(self._texts())
         try:
-            "".join([text for _, _, text in rows]).encode()
-            return
+            if b"\0" not in "".join([text for _, _, text in rows]).encode():
+                return
         except (TypeError, UnicodeEncodeError):
             pass
-        for item, field, text in rows:
+        for item, path, text in rows:
+            field = path.partition(".")[0]
             if not isinstance(text, str):
                 if not isinstance(item, Model | Body | Joint):  # reported with the names of its scope
-                    self.values.report_value(item, field, field, text, "a text")
-            elif _SURROGATE.search(text):
-                self.values.report_value(item, field, field, text, "valid characters")
+                    self.values.report_value(item, field, path, text, "a text")
+            elif _NOT_TEXT.search(text):
+                self.values.report_value(item, field, path, text, "valid characters")
 
     def _texts(self) -> Iterator[tuple[Item, str, Any]]:
-        """The texts of the world and everything in it, each with its item and field."""
+        """The texts of the world and everything in it, each with its item and the path of its field."""
         yield self.world, "name", self.world.name
         yield self.world, "collision_detector", self.world.collision_detector
+        for field, kind in _NAMED:
+            yield from (
+                (self.world, f"{field}.name", one.name) for one in getattr(self.world, field) if isinstance(one, kind)
+            )
         yield from ((item, "name", item.name) for items in (self.models, self.bodies, self.joints) for item in items)
         for body in self.bodies:
             for one in (*body.visuals, *body.collisions, *body.markers):

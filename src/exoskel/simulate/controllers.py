@@ -206,7 +206,7 @@ def _check_numbers(what: str, values: Any) -> None:
     for row in rows:
         try:
             valid = row is not None and bool(np.isfinite(np.asarray(row, dtype=np.float64)).all())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             valid = False
         if not valid:
             raise ExoskelError(f"{what} is {row!r}, but must be finite numbers")
@@ -239,7 +239,7 @@ def _per_dof(simulation: Simulation, what: str, values: Any, default: ArrayLike)
                 out[simulation.dof_slice(name)] = value
         else:
             out[:] = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ExoskelError(f"{what} is {values!r}, but must be a number, {count} numbers, or a dict by joint") from None
     if not np.isfinite(out).all():
         raise ExoskelError(f"{what} must be finite")

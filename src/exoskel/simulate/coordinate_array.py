@@ -194,7 +194,7 @@ class ActuatorControls(Mapping[str, float]):
 def _checked(name: str, value: float) -> float:
     try:
         number = float(np.asarray(value, dtype=np.float64)[()])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ExoskelError(f"the control of {name!r} is {value!r}, but must be a number") from None
     if not isfinite(number):
         raise ExoskelError(f"the control of {name!r} is {number}, but must be finite")

@@ -142,7 +142,7 @@ class _CoordinatePart:
         count = self._dofs.stop - self._dofs.start
         try:
             row = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ExoskelError(f"the {what} of {self._label} are {values!r}, but must be numbers") from None
         if row.shape not in ((), (count,)):
             raise ExoskelError(f"the {what} of {self._label} have the shape {row.shape}, but must have {count} numbers")

@@ -220,7 +220,10 @@ class MeasuredWorld:
     def controls(self, values: Mapping[str, float] | ArrayLike) -> None:
         controls = self._actuator_controls()
         if not isinstance(values, Mapping):
-            numbers = np.asarray(values, dtype=np.float64)
+            try:
+                numbers = np.asarray(values, dtype=np.float64)
+            except (TypeError, ValueError, OverflowError):
+                raise ExoskelError(f"the controls are {values!r}, but must be numbers") from None
             if numbers.shape != (len(controls),):
                 raise ExoskelError(
                     f"the controls have the shape {numbers.shape}, but must have {len(controls)} numbers"
@@ -247,7 +250,7 @@ class MeasuredWorld:
     def state(self, values: ArrayLike) -> None:
         try:
             array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ExoskelError(f"a state must be an array of numbers, not {values!r}") from None
         if not np.isfinite(array).all():
             raise ExoskelError("a state must be finite; this one has numbers that are not")
@@ -261,7 +264,7 @@ class MeasuredWorld:
         """Finite numbers, one per degree of freedom."""
         try:
             array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ExoskelError(f"the {what} are {values!r}, but must be numbers") from None
         if array.shape != (len(self.dof_names),):
             count = len(self.dof_names)

@@ -26,7 +26,7 @@ def check_positive(what: str, value: float | None, *, or_zero: bool = False) -> 
         return
     try:
         fits = bool(np.isfinite(value)) and (value > 0.0 or (or_zero and value == 0.0))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
         raise ExoskelError(f"{what} must be finite and {'not negative' if or_zero else 'positive'}, not {value}")

@@ -158,7 +158,7 @@ class SampleRecorder:
             if value is None:
                 raise TypeError
             row = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ExoskelError(f"the sensor {name!r} returned {value!r}, but must return numbers") from None
         before = self._rows[name]
         if before and row.shape != before[0].shape:

@@ -86,7 +86,7 @@ def parse_distribution(key: str, stated: Any, width: int = 1) -> Distribution:
 def _numbers(key: str, stated: Any) -> Array:
     try:
         found = np.asarray(stated, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ExoskelError(
             f"invalid values {stated!r} for {key!r}: use bounds, a distribution, a list or a number"
         ) from None

@@ -145,7 +145,9 @@ def named_controls(values: Any, names: Sequence[str], initial: Array, worlds: in
     for name, given in values.items():
         if name not in names:
             raise UnknownNameError(not_found_message(str(name), list(names), "actuator", "the world"))
-        columns = broadcastable(f"controls of {name!r}", np.asarray(given)[..., None], (worlds, steps, 1))
+        columns = broadcastable(
+            f"controls of {name!r}", numbers(f"controls of {name!r}", given)[..., None], (worlds, steps, 1)
+        )
         assert columns is not None
         found[name] = columns[..., 0]
     shape = np.broadcast_shapes((1, 1), *(array.shape for array in found.values()))
