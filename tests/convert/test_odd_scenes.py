@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
+from exoskel.diagnostics import has_errors
 from tests.support.places import PROJECT
 
 SAMPLES = PROJECT / "src" / "exoskel" / "samples"
@@ -52,6 +53,18 @@ def test_a_path_that_xml_does_not_allow_is_refused_with_its_name(folder: bytes, 
     exoskel.convert(place / "skel" / "actuators.skel", place / "out.sdf", meshes="copy")
     with pytest.raises(exoskel.ExoskelError, match=f"label.*obj' cannot be written to a file: it contains .*{message}"):
         exoskel.convert(scene, tmp_path / "out.sdf", meshes="reference")
+
+
+@pytest.mark.parametrize("to", ["urdf", "sdf", "xode", "skel"])
+@pytest.mark.parametrize("folder", [b"not\xff\xfeutf8", "a\ufffeb".encode()])
+def test_absolute_references_may_have_any_bytes(to: str, folder: bytes, tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(folder)
+    shutil.copytree(SAMPLES / "obj", place / "obj")
+    shutil.copytree(SAMPLES / "skel", place / "skel")
+    output = tmp_path / f"out.{to}"
+    exoskel.convert(place / "skel" / "actuators.skel", output, to=to, meshes="absolute", model="force_wheel")
+    back = exoskel.load(output)
+    assert "file:///" in output.read_text("utf-8") and not has_errors(back.diagnostics)
 
 
 @pytest.mark.parametrize("to", ["skel", "xode", "sdf", "mjcf", "usd"])

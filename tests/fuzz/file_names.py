@@ -26,6 +26,7 @@ COMMANDS = (
     ("check", "FILE"), ("check", "--json", "FILE"), ("check", "--sarif", "FILE"), ("info", "FILE"), ("info", "--json", "FILE"),
     ("fmt", "--check", "--json", "FILE"), ("fmt", "FILE"), ("check", "--fix", "FILE"), ("convert", "FILE", "FILE.urdf"),
     ("convert", "--meshes", "copy", "FILE", "FILE.sdf"), ("convert", "--json", "--meshes", "copy", "FILE", "FILE.xml"),
+    ("convert", "--meshes", "absolute", "FILE", "FILE.urdf"), ("convert", "--meshes", "absolute", "FILE", "../out.xml"),
     ("convert", "--meshes", "copy", "FILE", "FILE.usda"), ("convert", "FILE", "FILE.glb"), ("convert", "FILE", "FILE.xode"),
     ("convert", ".", "out", "--to", "sdf", "--report", "report.md"), ("diff", "--json", "FILE", "FILE"),
     ("run", "FILE", "--time", "0.01", "--out", "FILE.npz"), ("run", "FILE", "--time", "0.01", "--out", "FILE.csv"),

@@ -87,7 +87,7 @@ def file_uri_path(uri: str) -> str:
         return ""
     if split.netloc not in ("", "localhost"):
         return ""
-    path = unquote(split.path)
+    path = unquote(split.path, errors="surrogateescape")
     return path.lstrip("/") if os.name == "nt" else path
 
 

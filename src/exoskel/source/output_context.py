@@ -356,7 +356,7 @@ def _as_obj(source: Path, within: Path | None) -> bytes:
 
 
 def _absolute_uri(path: Path) -> str:
-    return "file://" + quote(path.resolve().as_posix())
+    return "file://" + quote(os.fsencode(path.resolve().as_posix()))
 
 
 def _is_uri(reference: str) -> bool:
