@@ -122,6 +122,7 @@ EXCEPTIONS = {
     "XML 2.0": (b"<?xml version='2.0'?><a/>", False),
     "UTF-8 declared as UTF-16": (b"<?xml version='1.0' encoding='utf-16'?><a/>", True),
     "UTF-32": ("<a/>".encode("utf-32"), True),
+    "half of a character in UTF-16 after the root": (" <a/>\r\n".encode("utf-16-le")[:-1], False),
     "an encoding with several bytes per character": (
         "<?xml version='1.0' encoding='shift_jis'?><a>表</a>".encode("shift_jis"),
         True,
