@@ -247,7 +247,8 @@ class _Validator:
         """Report parts of a keyframe that are not states of joints, or not names of actuators with their controls."""
         check, before = self.values, len(self.values.problems)
         check.typed([(one, self.world) for one in keyframe.joints], "keyframes", KeyframeJoint)
-        for pair in keyframe.controls:
+        pairs: tuple[Any, ...] = keyframe.controls
+        for pair in pairs:
             if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)):
                 expected = "the name of an actuator and its control"
                 check.report_value(self.world, "keyframes", "keyframes.controls", pair, expected)
