@@ -82,6 +82,9 @@ EXAMPLES: dict[str, str] = {
     "Tendon": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
     'world.add_tendon("spring", joints={"arm_joint": 2.0}, stiffness=20)\n'
     "print(exoskel.Simulation(world).positions)",
+    "SceneSensor": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
+    'world.add_sensor("angle", "jointpos", "robot/arm_joint")\n'
+    'print(exoskel.Simulation(world).sensors["angle"])',
     "TendonJoint": 'print(exoskel.Tendon("sum", (exoskel.TendonJoint("robot/hip"),)))',
     "TendonPoint": 'ends = (exoskel.TendonPoint(site="robot/arm/elbow"), exoskel.TendonPoint(site="robot/hand/palm"))\n'
     'print(exoskel.Tendon("muscle", path=ends))',

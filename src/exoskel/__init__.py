@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from exoskel.scene.merge import merge
     from exoskel.scene.model import Model
     from exoskel.scene.pose import AxisAngle, Euler, Matrix, Pose, Quaternion
+    from exoskel.scene.sensor import SceneSensor
     from exoskel.scene.shape import (
         Ball,
         Box,
@@ -117,6 +118,7 @@ _LAZY = {
     "load": "exoskel.formats.load",
     "save": "exoskel.formats.save",
     "Actuator": "exoskel.scene.actuator",
+    "SceneSensor": "exoskel.scene.sensor",
     **dict.fromkeys(("Tendon", "TendonJoint", "TendonPoint"), "exoskel.scene.tendon"),
     "Body": "exoskel.scene.body",
     "BodyState": "exoskel.scene.body",
@@ -301,6 +303,7 @@ __all__ = [
     "Scene",
     "SceneCamera",
     "SceneLight",
+    "SceneSensor",
     "Severity",
     "Shape",
     "SimulatedBody",

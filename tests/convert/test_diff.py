@@ -48,6 +48,7 @@ from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLigh
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.merge import copy_world
+from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.shape import DEFAULT_COLOR
 from exoskel.scene.tendon import Tendon, TendonJoint
 from tests.support.xml import body, one_body, skeleton, world
@@ -299,6 +300,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (World, "lights"): (WORLD, [SceneLight(name="sun")], "lights"),
     (World, "actuators"): (WORLD, [Actuator("motor", "arm/upper_joint")], "actuators"),
     (World, "tendons"): (WORLD, [Tendon("t", (TendonJoint("arm/upper_joint"),))], "tendons"),
+    (World, "sensors"): (WORLD, [SceneSensor("clock", "clock")], "sensors"),
     (World, "keyframes"): (WORLD, [Keyframe("start", 0.5)], "keyframes"),
     (Model, "name"): (ARM, "limb", ""),
     (Model, "pose"): (ARM, Pose((1.0, 2.0, 3.1)), "pose"),

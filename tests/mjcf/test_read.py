@@ -335,7 +335,7 @@ def test_ignored_elements_are_reported_with_their_lines() -> None:
 <camera name="eye" pos="0 0 3"/>
 <body name="a" mocap="true"><geom size=".1"/></body>
 <body name="b"><joint name="j" armature=".1" damping="1 2"/><geom size=".1"/><site name="s"/></body>""",
-        '<sensor><gyro site="s"/></sensor><custom><numeric name="n" data="1"/></custom>',
+        '<sensor><user dim="2"/></sensor><custom><numeric name="n" data="1"/></custom>',
     )
     assert codes(imported(text)) == [
         ("MJ201", 2),

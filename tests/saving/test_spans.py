@@ -92,8 +92,8 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Joint, "drives"): lambda j: tuple(exoskel.Drive(low_stop=-0.25, velocity=1.5) for _ in j.axes),
     (Joint, "group"): lambda j: "elsewhere",
 }
-"""A new value for each field.  `collision_exempt_groups`, `keyframes`, `actuators`, `tendons`, `limits_enforced`,
-`collapses`, `swapped`, `loop`, `collide_connected`, `kind`, `child` and `parent` have tests of their own: they do not
+"""A new value for each field.  `collision_exempt_groups`, `keyframes`, `actuators`, `tendons`, `sensors`,
+`limits_enforced`, `collapses`, `swapped`, `loop`, `collide_connected`, `kind`, `child` and `parent` have tests of their own: they do not
 accept any value."""
 
 APART = {
@@ -101,6 +101,7 @@ APART = {
     (World, "keyframes"),
     (World, "actuators"),
     (World, "tendons"),
+    (World, "sensors"),
     (Joint, "limits_enforced"),
     (Joint, "collapses"),
     (Joint, "swapped"),

@@ -134,6 +134,7 @@ def _settings(world: World) -> tuple[Any, ...]:
         *(comparable_value(world, field) for field in VIEW_FIELDS),
         tuple(world.actuators),
         comparable_value(world, "tendons"),
+        tuple(world.sensors),
     )
 
 

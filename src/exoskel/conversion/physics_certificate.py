@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import astuple
 
 from exoskel import spatial
 from exoskel.conversion.comparable_values import single_values
@@ -41,7 +42,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
+from exoskel.scene.sensor import known_sensors
 from exoskel.scene.shape import Shape
+from exoskel.scene.tendon import comparable_tendons, known_tendons
 from exoskel.scene.world import Scene, World
 from exoskel.source.meshes import SINGLE_PRECISION
 from exoskel.spatial import Array
@@ -281,8 +284,17 @@ class _WorldCertificate:
             sides = [comparable_actuators(world.actuators, world.models) for world in (self.world, self.other_world)]
             rows.append(("actuators", relative_difference(*sides)))
         if self.world.tendons and (World, "tendons") in self.fields:
-            sides = [comparable_value(world, "tendons") for world in (self.world, self.other_world)]
-            rows.append(("tendons", relative_difference(*sides)))
+            tendons = [
+                comparable_tendons(known_tendons(world.tendons, world.models), world.models)
+                for world in (self.world, self.other_world)
+            ]
+            rows.append(("tendons", relative_difference(*tendons)))
+        if self.world.sensors and (World, "sensors") in self.fields:
+            sides = [
+                list(map(astuple, known_sensors(world.sensors, world.models, world.tendons, world.actuators)))
+                for world in (self.world, self.other_world)
+            ]
+            rows.append(("sensors", relative_difference(*sides)))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(
             self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains

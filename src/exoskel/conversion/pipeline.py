@@ -307,7 +307,7 @@ def combine_documents(documents: Sequence[ConvertedDocument], whole: Scene, fold
         for check in one.certificate.checks
     ]
     world = with_models(documents[0].scene.world, [model for one in documents for model in one.scene.world.models])
-    world.tendons = list(whole.world.tendons)  # single models may have none of them
+    world.tendons, world.sensors = list(whole.world.tendons), list(whole.world.sensors)  # models may have none of them
     return ConvertedDocument(
         scene=with_worlds(whole, [world]),
         written=_combine_written([one.written for one in documents], world),

@@ -64,7 +64,7 @@ def with_models(world: World, models: Sequence[Model]) -> World:
         made.models = TrackedList(models)
         made.cameras, made.lights = TrackedList(world.cameras), TrackedList(world.lights)
         made.keyframes, made.actuators = TrackedList(world.keyframes), TrackedList(world.actuators)
-        made.tendons = TrackedList(world.tendons)
+        made.tendons, made.sensors = TrackedList(world.tendons), TrackedList(world.sensors)
         made.drop_dangling_references()
     return made
 

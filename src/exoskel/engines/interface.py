@@ -287,6 +287,14 @@ class ControllableWorld(EngineWorld, Protocol):
 
 
 @runtime_checkable
+class SensingWorld(Protocol):
+    """A world with sensors."""
+
+    def sensor_values(self) -> dict[str, Array]:
+        """The values of all sensors in the present state, by name."""
+
+
+@runtime_checkable
 class ActuatedWorld(Protocol):
     """A world with actuators."""
 

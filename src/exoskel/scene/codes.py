@@ -17,8 +17,8 @@ CATALOGUE = Catalogue(
         Topic(
             "SC102",
             "Duplicate name",
-            "Models, cameras, lights, keyframes, actuators and tendons of a world, and bodies and joints of a model, "
-            "have unique names.",
+            "Models, cameras, lights, keyframes, actuators, tendons and sensors of a world, and bodies and joints of "
+            "a model, have unique names.",
             error("SC102", "{owner} has several {kind} called '{name}'", "rename all but one of them"),
         ),
         Topic(

@@ -43,6 +43,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "keyframes",
         "actuators",
         "tendons",
+        "sensors",
     ),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "ignored_values"),

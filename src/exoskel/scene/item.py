@@ -131,6 +131,7 @@ _PLURALS = {
     "keyframe": "keyframes",
     "actuator": "actuators",
     "tendon": "tendons",
+    "sensor": "sensors",
 }
 
 

@@ -14,6 +14,7 @@ from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLigh
 from exoskel.scene.editing import copy_body, copy_joint, items_of
 from exoskel.scene.item import Item, NameIndex, Names, unique_name
 from exoskel.scene.model import Model
+from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.tendon import Tendon
 from exoskel.scene.world import Scene, SceneLike, World, as_scene, renamed_models
 
@@ -29,7 +30,7 @@ def copy_world(world: World) -> World:
     new._index = NameIndex()
     new.collision_exempt_groups = list(world.collision_exempt_groups)
     new.cameras, new.lights, new.keyframes = list(world.cameras), list(world.lights), list(world.keyframes)
-    new.actuators, new.tendons = list(world.actuators), list(world.tendons)
+    new.actuators, new.tendons, new.sensors = list(world.actuators), list(world.tendons), list(world.sensors)
     new.models = [copy_model(model) for model in world.models]
     return new
 
@@ -104,6 +105,13 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
             world.keyframes += _with_unique_names(world.keyframes, keyframes)
             tendons = _with_unique_names(world.tendons, added.tendons)
             renamed_tendons = {a.name: b.name for a, b in zip(added.tendons, tendons, strict=True)}
+            renamed_actuators = {a.name: b.name for a, b in zip(added.actuators, actuators, strict=True)}
+            names_of_targets = {"tendon": renamed_tendons, "actuator": renamed_actuators}
+            sensors = [
+                structs.replace(one, target=names_of_targets.get(one.target_kind, {}).get(one.target, one.target))
+                for one in _with_unique_names(world.sensors, added.sensors)
+            ]
+            world.sensors += sensors
             world.tendons += tendons
             world.actuators += [structs.replace(one, tendon=renamed_tendons.get(one.tendon, "")) for one in actuators]
         merged.documents.extend(scene.documents)
@@ -112,7 +120,7 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
     return merged
 
 
-View = TypeVar("View", SceneCamera, SceneLight, Keyframe, Actuator, Tendon)
+View = TypeVar("View", SceneCamera, SceneLight, Keyframe, Actuator, Tendon, SceneSensor)
 
 
 def _with_unique_names(known: list[View], added: list[View]) -> list[View]:

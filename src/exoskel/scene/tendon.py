@@ -206,3 +206,10 @@ def comparable_tendons(tendons: Iterable[Tendon], models: Iterable[Model]) -> tu
     found = list(tendons)
     index = TendonParts(models if found else ())
     return tuple(one.comparable(index) for one in found)
+
+
+def known_tendons(tendons: Iterable[Tendon], models: Iterable[Model]) -> list[Tendon]:
+    """The tendons of which all parts exist."""
+    found = list(tendons)
+    index = TendonParts(models if found else ())
+    return [one for one in found if index.is_complete(one)]

@@ -25,6 +25,7 @@ from exoskel.scene.inertia import check_moment
 from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import TRAITS, Dof, Joint
 from exoskel.scene.model import Model
+from exoskel.scene.sensor import SceneSensor, SensorTargets
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.tendon import Tendon, TendonParts
 from exoskel.scene.value_checks import NOT_NAN, NOT_NEGATIVE, POSITIVE, Problem, ValueChecker
@@ -210,6 +211,28 @@ class _Validator:
         self._check_references(cameras, lights, keyframes)
         self._check_tendons()
         self._check_actuators()
+        self._check_sensors()
+
+    def _check_sensors(self) -> None:
+        """Check the numbers, names and targets of sensors."""
+        world, check = self.world, self.values
+        sensors: list[SceneSensor] = check.typed([(one, world) for one in world.sensors], "sensors", SceneSensor)
+        for name in ("noise", "cutoff"):
+            values = [getattr(one, name) for one in sensors]
+            check.check_numbers([world] * len(sensors), "sensors", values, NOT_NEGATIVE, path=f"sensors.{name}")
+        counts = Counter(one.name for one in sensors)
+        for name in (name for name, count in counts.items() if count > 1):
+            self.report("SC102", world, "sensors", owner=check.describe(world), kind="sensors", name=name)
+        names = [one.name for items in (self.models, self.bodies, self.joints) for one in items]
+        if not sensors or not all(isinstance(name, str) for name in names):
+            return
+        targets = SensorTargets(TendonParts(self.models), world.tendons, world.actuators)
+        for one in sensors:
+            if one.problem:
+                check.report_value(world, "sensors", "sensors", one, "a kind of sensor, and what it measures")
+                continue
+            for path in targets.missing(one):
+                self.report("SC116", world, "sensors", what="sensor", name=one.name, path=path)
 
     def _check_tendons(self) -> None:
         """Check the numbers, names and paths of tendons."""

@@ -31,6 +31,7 @@ from exoskel.scene.item import (
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.sensor import SceneSensor, SensorKind, SensorTargets, target_kinds
 from exoskel.scene.shape import Shape
 from exoskel.scene.tendon import Tendon, TendonJoint, TendonParts, TendonPoint
 
@@ -38,7 +39,7 @@ DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
 DEFAULT_TIME_STEP = 0.001
 COLLISION_DETECTORS = ("fcl", "fcl_mesh", "dart", "bullet", "ode")
 """The collision detectors of DART."""
-NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator, Tendon)
+NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator, Tendon, SceneSensor)
 
 
 class World(Item):
@@ -67,6 +68,7 @@ class World(Item):
     """Motors and servos of joints and tendons; `Joint.actuator` states what a command of the joint itself does."""
     tendons: list[Tendon] = field(default_factory=TrackedList)
     """Fixed tendons of several joints, and spatial tendons over sites."""
+    sensors: list[SceneSensor] = field(default_factory=TrackedList)
     _index: NameIndex = field(default_factory=NameIndex)
     _valid_at: int = -1
     """The value of the edit clock when the world was last known to be valid."""
@@ -187,6 +189,24 @@ class World(Item):
                 + (f" to {found.dof_count - 1}" if found.dof_count > 1 else "")
             )
         return path
+
+    def add_sensor(self, name: str, kind: SensorKind, target: str = "", **values: Any) -> SceneSensor:
+        """Add a sensor of a site, body, joint, tendon or actuator, given by its path or name; returns it.
+
+        `values` are other fields of `SceneSensor`, such as `target_kind="body"` for sensors of frames.
+        """
+        check_name("sensor", name)
+        if any(one.name == name for one in self.sensors):
+            raise TakenNameError(f"world {self.name!r} already has a sensor called {name!r}")
+        made = SceneSensor(name, kind, values.pop("target_kind", target_kinds(kind)[0]), target, **values)
+        for path in SensorTargets(TendonParts(self.models), self.tendons, self.actuators).unknown(made):
+            raise UnknownNameError(f"sensor {name!r} refers to {path!r}, which is not in world {self.name!r}")
+        self.sensors.append(made)
+        return made
+
+    def sensor(self, name: str) -> SceneSensor:
+        """The sensor of that name.  Raises UnknownNameError."""
+        return self._named("sensor", self.sensors, name)
 
     def tendon(self, name: str) -> Tendon:
         """The tendon of that name.  Raises UnknownNameError."""
@@ -329,6 +349,8 @@ class World(Item):
                 self.actuators[number] = structs.replace(actuator, joint=path)
         for number, tendon in enumerate(self.tendons):
             self.tendons[number] = tendon.with_paths(body_path, joint_path)
+        for number, sensor in enumerate(self.sensors):
+            self.sensors[number] = sensor.with_paths(body_path, joint_path)
 
     def _exempt_labels(self) -> list[set[int]]:
         """The ids of the shapes of each of the exempt groups."""
@@ -371,6 +393,9 @@ class World(Item):
         for actuator in [one for one in self.actuators if not (one.joint in driven or one.tendon in tendons)]:
             self.actuators.remove(actuator)
             self._drop_controls(actuator.name)
+        if self.sensors:
+            targets = SensorTargets(TendonParts(self.models), self.tendons, self.actuators)
+            self.sensors[:] = [one for one in self.sensors if not targets.unknown(one)]
 
     def _drop_controls(self, actuator: str) -> None:
         """Remove the controls of an actuator from all keyframes."""
@@ -442,7 +467,7 @@ class World(Item):
         self.models = TrackedList(self.models)
         self.cameras, self.lights = TrackedList(self.cameras), TrackedList(self.lights)
         self.keyframes, self.actuators = TrackedList(self.keyframes), TrackedList(self.actuators)
-        self.tendons = TrackedList(self.tendons)
+        self.tendons, self.sensors = TrackedList(self.tendons), TrackedList(self.sensors)
         if not (isfinite(self.time_step) and self.time_step > 0.0):
             raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")
 

@@ -16,6 +16,7 @@ from exoskel.engines.interface import (
     Contact,
     ControllableWorld,
     EngineWorld,
+    SensingWorld,
     StepDynamics,
 )
 from exoskel.engines.mujoco.measurements import Distances
@@ -210,6 +211,13 @@ class MeasuredWorld:
     @commands.setter
     def commands(self, values: ArrayLike) -> None:
         self._controls("commands").commands = self._checked("commands", values)
+
+    @property
+    def sensors(self) -> dict[str, Array]:
+        """The values of the sensors of the world in the present state, by name: `simulation.sensors["imu"]`."""
+        if not isinstance(self.engine, SensingWorld):
+            raise ExoskelError(f"the {self.name} engine has no sensors; use the mujoco engine")
+        return self.engine.sensor_values()
 
     @property
     def controls(self) -> ActuatorControls:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
+from exoskel.engines.mujoco.sensor_values import MeasuredSensors
 from exoskel.formats.mjcf.compile import CompiledWorld, actuator_numbers
 from exoskel.formats.mjcf.model.driven_joints import actuator_joints, actuator_targets, element_name
 from exoskel.scene.actuator import Actuator
@@ -32,11 +33,9 @@ class JointValues(Struct):
         return JointValues(*(values[number] if values.ndim > 1 else values for values in every))
 
 
-class ControlledActuators:
+class ControlledActuators(MeasuredSensors):
     """The controls of the actuators of one world; those of the compiled model are relative to the initial ones."""
 
-    compiled: CompiledWorld
-    data: Any
     _is_stale: bool
 
     @cached_property

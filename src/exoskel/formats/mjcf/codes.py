@@ -111,8 +111,8 @@ _UNSUPPORTED = (
     Topic(
         "MJ201",
         "Not part of the scene",
-        "Sensors, textures, skins, custom data and visual settings have no counterpart in a scene. From MJCF to MJCF, "
-        "all but skins are preserved.",
+        "Some sensors, textures, skins, custom data and visual settings have no counterpart in a scene. From MJCF to "
+        "MJCF, all but skins are preserved, and sensors if they measure the same.",
         info("MJ201", "<{tag}>{name} is ignored: {what} not part of the scene"),
     ),
     Topic(

@@ -28,7 +28,7 @@ from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import GENERATED, SKIN_TEXT, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
-from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
+from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.item import qualified_name, unique_name
@@ -475,7 +475,7 @@ class FileWriter(WorldWriter):
                 geom.attributes["group"] = VISUAL_GROUP
         for marker in body.markers:
             site = element.add("site", name=qualified_name(model.name, body.name, marker.name), pos=marker.offset)
-            site.attributes |= _site_attributes(marker)
+            site.attributes |= site_attributes(marker) | ({"rgba": marker.color} if marker.color is not None else {})
             site.item = marker
         element.children += self.views.get(qualified_name(model.name, body.name), ())
         return element
@@ -510,17 +510,6 @@ class FileWriter(WorldWriter):
             section.add("key", **_key_attributes(keyframe), qpos=qpos.tolist(), qvel=qvel.tolist(), **controls)
 
 
-def _site_attributes(marker: Marker) -> dict[str, Value]:
-    """What differs from MuJoCo's defaults."""
-    default = Marker("")
-    given: dict[str, Value] = {"type": marker.kind} if marker.kind != default.kind else {}
-    if marker.size != default.size:
-        given["size"] = marker.size
-    if marker.quaternion != default.quaternion and any(marker.quaternion):
-        given["quat"] = marker.quaternion
-    return given | ({"rgba": marker.color} if marker.color is not None else {})
-
-
 def _key_attributes(keyframe: Keyframe) -> dict[str, Value]:
     given: dict[str, Value] = {"name": keyframe.name} if keyframe.name else {}
     return given | ({"time": keyframe.time} if keyframe.time else {})
@@ -548,7 +537,7 @@ CAPABILITIES = WriterCapabilities(
         {
             World: (
                 *("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
-                *("cameras", "lights", "keyframes", "actuators", "tendons"),
+                *("cameras", "lights", "keyframes", "actuators", "tendons", "sensors"),
             ),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),

@@ -119,6 +119,9 @@ class PreservedElements(Struct, frozen=True):
     tendons: Mapping[str, ExtraAttributes] = {}
     """Solver settings and appearance of the tendons of the scene, by their names."""
 
+    sensors: tuple[str | int, ...] = ()
+    """The names of the sensors of the scene, and the nodes of others, in the order of the document."""
+
     def __bool__(self) -> bool:
         return bool(self.elements or self.options or self.tendons)
 
@@ -237,6 +240,12 @@ _RELATIVE_SENSORS = frozenset({"jointvel", "jointactuatorfrc", "jointlimitvel", 
 _POSITION_SENSORS = frozenset({"jointpos", "jointlimitpos"})
 
 
+def depends_on_inertial_axes(sensor: MjcfElement) -> bool:
+    """Whether the values of a sensor depend on the principal axes of a body, whose order is not part of a scene."""
+    is_turned = sensor.tag in ("framequat", "framexaxis", "frameyaxis", "framezaxis")
+    return sensor.attributes.get("reftype") == "body" or (is_turned and sensor.attributes.get("objtype") == "body")
+
+
 def add_preserved_elements(root: MjcfElement, scene: Scene, output: OutputContext) -> None:
     """Add what the scene's source states and its items do not; records the nodes in `output.preserved_nodes`."""
     preserved = scene.source_info.preserved
@@ -313,8 +322,9 @@ class _PreservedWriter:
         self.names |= {("tendon", tendon.name): tendon_name(tendon.name) for tendon in world.tendons}
         self.taken: dict[str, Names] = {
             kind: Names(str(one.attributes.get("name", "")) for one in root.child(kind).children)
-            for kind in ("tendon", "actuator", "equality")
+            for kind in ("tendon", "actuator", "equality", "sensor")
         }
+        self.names |= {("sensor", sensor.name): sensor.name for sensor in world.sensors}
         mains = [one.element for one in preserved.defaults]
         self.main_names = {"main", *(str(one.attributes.get("class", "main")) for one in mains)}
         self.main_tags = _inheriting_tags({child.tag for one in mains for child in one.children})
@@ -337,6 +347,7 @@ class _PreservedWriter:
         if any(made.tag == "texture" and made.attributes.get("type") == "skybox" for _, made in written):
             assets = self.root.child("asset")
             assets.children = [one for one in assets.children if one.attributes.get("name") != f"{GENERATED}sky"]
+        self._sort_sensors({id(made): one.node for one, made in written if one.section == "sensor"})
         self._add_materials()
         self._add_tendon_attributes()
         self.root.child("option").attributes |= dict(self.preserved.options)
@@ -344,6 +355,13 @@ class _PreservedWriter:
             (node, name) for node in self.preserved.option_nodes for name in self.preserved.options
         }
         self.root.children = [one for one in self.root.children if one.children or one.attributes]
+
+    def _sort_sensors(self, nodes: Mapping[int, int]) -> None:
+        """Sort sensors as in the source; `nodes` are those of preserved elements, by their ids."""
+        ranks = {key: rank for rank, key in enumerate(self.preserved.sensors)}
+        self.root.child("sensor").children.sort(
+            key=lambda one: ranks.get(nodes.get(id(one), str(one.attributes.get("name", ""))), len(ranks))
+        )
 
     def _add_states(self, actuators: list[SourceElement]) -> None:
         """Let keyframes state the controls and activations of preserved actuators, which follow all others."""
@@ -410,6 +428,8 @@ class _PreservedWriter:
     def _written_name(self, kind: str, name: str, element: MjcfElement, section: str) -> str | None:
         """The name in the document of something that an element of a section refers to."""
         known = self.names.get((kind, name))
+        if section == "sensor" and depends_on_inertial_axes(element):
+            return None
         if kind == "tendon" and (section != "sensor" or element.tag == "tendonpos"):
             extra = self.preserved.tendons.get(name)
             if extra is not None and extra.is_shifted:

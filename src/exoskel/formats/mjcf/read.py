@@ -41,6 +41,7 @@ from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
+from exoskel.formats.mjcf.reader.sensors import SensorReader
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.formats.mjcf.reader.tendons import EXTRA_ATTRIBUTES, TendonReader
 from exoskel.scene.cameras_and_keyframes import (
@@ -124,6 +125,8 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     tendons.read()
     actuators = ActuatorReader(compiled, generated, reader.found, world, tendons, report)
     actuators.read()
+    sensors = SensorReader(compiled, reader.found, world, tendons, actuators.numbers, report)
+    sensors.read()
     ViewReader(compiled, reader, world, report).read(out.coordinates, actuators.numbers)
     equality = EqualityReader(compiled, generated, reader.found, report)
     equality.read()
@@ -141,7 +144,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
-        preserved=_find_preserved(compiled, reader.found, unread, tendons, len(world.keyframes)),
+        preserved=_find_preserved(compiled, reader.found, unread, tendons, sensors, len(world.keyframes)),
     )
 
 
@@ -293,12 +296,13 @@ def _find_preserved(
     found: FoundParts,
     unread: Mapping[str, Collection[int]],
     tendons: TendonReader,
+    sensors: SensorReader,
     keyframe_count: int,
 ) -> PreservedElements | None:
     """The elements that the scene has no items for, to be written back unchanged, or None.
 
-    `unread` are the numbers of the tendons, actuators and equality constraints that were not read, `tendons` are those
-    that were.  `keyframe_count` is the number of keyframes that were read.
+    `unread` are the numbers of the tendons, actuators and equality constraints that were not read, `tendons` and
+    `sensors` are those that were.  `keyframe_count` is the number of keyframes that were read.
     """
     collected = compiled.prepared.collected
     if collected is None or not (collected.elements or collected.options):
@@ -315,8 +319,9 @@ def _find_preserved(
     kept = [
         replace(one, state=_actuator_state(compiled, wanted[key], rows_of_states)) if one.section == "actuator" else one
         for key, one in collected.elements
-        if one.section not in _NUMBERED or key in wanted
+        if key not in sensors.names and (one.section not in _NUMBERED or key in wanted)
     ]
+    order = [sensors.names.get(key, one.node) for key, one in collected.elements if one.section == "sensor"]
     names = {(kind, name) for one in kept for _, _, kind, name in references(one.element)}
     finder = _ItemFinder(compiled, found)
     return PreservedElements(
@@ -329,6 +334,7 @@ def _find_preserved(
         collected.has_automatic_limits,
         _keyframe_names(compiled, rows_of_states),
         _tendon_attributes(compiled, tendons),
+        tuple(order),
     )
 
 

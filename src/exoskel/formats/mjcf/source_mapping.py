@@ -6,6 +6,8 @@ assets, the keyframe and actuators set fields of all items that may use them.
 
 from __future__ import annotations
 
+from typing import get_args
+
 from msgspec import structs
 
 from exoskel.fates import Verdict, no_effect
@@ -15,6 +17,7 @@ from exoskel.formats.mjcf.reader.preprocessor import IGNORED_ATTRIBUTES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.sensor import SensorKind
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
 from exoskel.source.document import Document
@@ -171,6 +174,9 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "tendon": STRUCTURE,
         **{f"tendon/{path}": row for path, row in _TENDONS.items()},
         "tendon/**": unused("a scene has no such tendons", affects_motion=True),
+        "sensor": STRUCTURE,
+        **{f"sensor/{kind}/**": SceneField("sensors", owner="world") for kind in get_args(SensorKind)},
+        "sensor/**": unused("a scene has no such sensors"),
         "actuator": STRUCTURE,
         **{f"actuator/{path}": row for path, row in _actuators("actuator").items()},
         "actuator/**": unused("a scene has no such actuators", affects_motion=True),

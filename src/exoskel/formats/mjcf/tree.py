@@ -99,6 +99,10 @@ BATCH = 100
 MAX_UNBATCHED = 400
 """The number of bodies up to which batches take longer."""
 _GEAR_SIZE = 6
+_DISTANCE = (1, 0, 0)
+"""What a range finder measures."""
+_SENSOR_TYPES = {"jointactuatorfrc": "jointactfrc", "tendonactuatorfrc": "tendonactfrc"}
+"""Sensors with different names in `MjSpec` and MJCF."""
 _SPEC_NAMES = {
     "solreffriction": "solref_friction",
     "solimpfriction": "solimp_friction",
@@ -149,6 +153,7 @@ class _Emitter:
             "worldbody": self._worldbody,
             "tendon": self._tendon,
             "actuator": self._actuator,
+            "sensor": self._sensor,
             "equality": self._equality,
             "contact": self._contact,
         }
@@ -309,6 +314,20 @@ class _Emitter:
             for name in ("gainprm", "biasprm"):
                 given[name] = _padded(given[name], self.mujoco.mjNGAIN)
             spec.add_actuator(**given)
+
+    def _sensor(self, spec: Any, element: MjcfElement) -> None:
+        kinds, objects = self.mujoco.mjtSensor.__members__, self.mujoco.mjtObj.__members__
+        for one in element.children:
+            given: dict[str, Any] = dict(one.attributes)
+            made: dict[str, Any] = {name: given.pop(name) for name in ("name", "noise", "cutoff") if name in given}
+            for name, target in (("objname", "objtype"), ("refname", "reftype")):
+                if name in given:
+                    made |= {name: given.pop(name), target: objects[f"mjOBJ_{given.pop(target).upper()}"]}
+            for kind, name in given.items():  # a subtree is that of a body's own frame
+                made |= {"objname": name, "objtype": objects[f"mjOBJ_{kind.upper()}"]}
+            if one.tag == "rangefinder":
+                made["intprm"] = _DISTANCE
+            spec.add_sensor(type=kinds[f"mjSENS_{_SENSOR_TYPES.get(one.tag, one.tag).upper()}"], **made)
 
     def _equality(self, spec: Any, element: MjcfElement) -> None:
         for one in element.children:

@@ -31,10 +31,11 @@ from exoskel.formats.mjcf.model.joints import (
     suspension,
 )
 from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
+from exoskel.formats.mjcf.model.sensors import SensorWriter
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.model.tendons import TendonWriter
 from exoskel.formats.mjcf.tree import MjcfElement, Value
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, spring_from_erp_cfm
 from exoskel.scene.lowering.joint_passes import mimicked_joint
@@ -88,6 +89,17 @@ def write(
     return WorldWriter(world, limits, integrator, friction, time_step, layout, skins).document()
 
 
+def site_attributes(marker: Marker) -> dict[str, Value]:
+    """What differs from MuJoCo's defaults, without the colour."""
+    default = Marker("")
+    given: dict[str, Value] = {"type": marker.kind} if marker.kind != default.kind else {}
+    if marker.size != default.size:
+        given["size"] = marker.size
+    if marker.quaternion != default.quaternion and any(marker.quaternion):
+        given["quat"] = marker.quaternion
+    return given
+
+
 class WorldWriter:
     """Writes the document that the engine runs; `file_writer.FileWriter` adds what only files have."""
 
@@ -116,6 +128,8 @@ class WorldWriter:
         self.driven = driven_coordinates(world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.tendons = TendonWriter(world, self.layout)
+        self.sensors = SensorWriter(world, self.tendons)
+        self.sites = self.tendons.sites | self.sensors.sites
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """The speeds of the flywheels of motors, rad/s, by name."""
@@ -144,12 +158,13 @@ class WorldWriter:
         if memory is not None:
             root.add("size", memory=memory)
         root.add("default").add("geom", **self.geoms.common)
-        for tag in ("asset", "worldbody", "tendon", "actuator", "equality", "contact"):
+        for tag in ("asset", "worldbody", "tendon", "actuator", "sensor", "equality", "contact"):
             root.add(tag)
         for model in self.world.models:
             self._model(model)
         self.tendons.add(root)
         self._actuators()
+        self.sensors.add(root, self.tendons.joint_name)
         self.filter.exclude(root.child("contact"), qualified_name)
         root.child("asset").children = self.geoms.assets
         root.child("option").attributes |= self._solver()
@@ -240,13 +255,14 @@ class WorldWriter:
         return element
 
     def _add_tendon_parts(self, model: Model, body: Body, element: MjcfElement, fixed: bool) -> None:
-        """Add the visual shapes that tendons wrap around, and the sites that they pass."""
+        """Add the visual shapes that tendons wrap around, and the sites of tendons and sensors."""
         for number, shape in enumerate(body.visuals if self.tendons.shapes else ()):
             if id(shape) in self.tendons.shapes:
                 self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), 0, 0, fixed)
-        for marker in body.markers if self.tendons.sites else ():
-            if id(marker) in self.tendons.sites:
-                element.add("site", name=qualified_name(model.name, body.name, marker.name), pos=marker.offset)
+        for marker in body.markers if self.sites else ():
+            if id(marker) in self.sites:
+                site = element.add("site", name=qualified_name(model.name, body.name, marker.name), pos=marker.offset)
+                site.attributes |= site_attributes(marker)
 
     def _is_moving_plane(self, body: Body, shape: Shape) -> bool:
         """Whether a shape is a plane on a moving body, which MuJoCo does not support."""

@@ -21,13 +21,13 @@ class TendonWriter:
 
     def __init__(self, world: World, layout: WorldLayout) -> None:
         self.layout = layout
-        self.parts = TendonParts(world.models if world.tendons else ())
+        self.parts = TendonParts(world.models if world.tendons or world.sensors else ())
         self.tendons = [one for one in world.tendons if self.parts.is_complete(one)]
         points = [point for one in self.tendons for point in one.path]
         paths = [path for point in points for path in (point.site, point.side_site) if path]
         self.sites = {id(self.parts.sites[path][2]) for path in paths}
         self.shapes = {id(self.parts.shapes[point.shape].shape) for point in points if point.shape}
-        self._models = {id(joint): model for model in world.models for joint in model.joints} if self.tendons else {}
+        self._models = {id(joint): model for model in self.parts.models for joint in model.joints}
 
     def add(self, root: MjcfElement) -> None:
         """Add all tendons to a document."""
@@ -35,11 +35,12 @@ class TendonWriter:
             kind = "fixed" if tendon.joints else "spatial"
             element = root.child("tendon").add(kind, name=tendon_name(tendon.name), **_values(tendon))
             for joint in tendon.joints:
-                element.add("joint", joint=self._joint_name(joint), coef=joint.coefficient)
+                element.add("joint", joint=self.joint_name(joint), coef=joint.coefficient)
             for point in tendon.path:
                 self._add_point(element, point)
 
-    def _joint_name(self, one: TendonJoint) -> str:
+    def joint_name(self, one: TendonJoint) -> str:
+        """The name of the MuJoCo joint of a coordinate."""
         joint = self.parts.joints[one.joint]
         chain, names = self.layout.chain(self._models[id(joint)], joint)
         return next(name for name, link in zip(names, chain, strict=True) if one.coordinate in link.coordinates)

@@ -294,6 +294,8 @@ class _Preparer:
 
     def _report_unsupported(self, fragment: Fragment, unsupported: Unsupported) -> None:
         for part in fragment.children if unsupported.is_section else [fragment]:
+            if fragment.tag == "sensor" and part.tag != "plugin":
+                continue  # most of them are read later
             named = part.attributes.get("name", "")
             if named.startswith(GENERATED):
                 continue

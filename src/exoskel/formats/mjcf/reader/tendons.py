@@ -40,7 +40,7 @@ EXTRA_ATTRIBUTES = (*_SOLVER, "material", "user")
 """Attributes of tendons that are preserved from MJCF to MJCF."""
 
 
-class _UnsupportedError(Exception):
+class UnsupportedTendonError(Exception):
     """Why a tendon is not read."""
 
 
@@ -76,7 +76,7 @@ class TendonReader:
                 continue
             try:
                 tendon = self._tendon(number)
-            except _UnsupportedError as reason:
+            except UnsupportedTendonError as reason:
                 self.unread.append(number)
                 parts = self.compiled.tendons
                 self.report("MJ404", parts.node(number), tendon=parts.quoted(number), reason=str(reason))
@@ -102,7 +102,7 @@ class TendonReader:
     def _tendon(self, number: int) -> Tendon:
         model = self.model
         if any(np.any(getattr(model, name)[number]) for name in _NONLINEAR if hasattr(model, name)):
-            raise _UnsupportedError("its spring or damper is not linear")
+            raise UnsupportedTendonError("its spring or damper is not linear")
         first = int(model.tendon_adr[number])
         parts = range(first, first + int(model.tendon_num[number]))
         kinds = [int(model.wrap_type[one]) for one in parts] if hasattr(model, "wrap_type") else [_JOINT] * len(parts)
@@ -167,7 +167,7 @@ class TendonReader:
     def _joint(self, number: int, coefficient: float) -> TendonJoint:
         owner = self.found.owners.get(number)
         if owner is None:
-            raise _UnsupportedError("one of its joints is not part of the scene")
+            raise UnsupportedTendonError("one of its joints is not part of the scene")
         return TendonJoint(qualified_name(owner.model.name, owner.joint.name), coefficient, owner.first)
 
     def _reference(self, joint: int) -> float:
@@ -190,7 +190,7 @@ class TendonReader:
         split = split_path(name)
         own = (split[2] if len(split) == 3 else name) or f"site_{number}"
         if sum(marker.name == own for marker in found.markers) != 1:
-            raise _UnsupportedError("one of its sites is not part of the scene")
+            raise UnsupportedTendonError("one of its sites is not part of the scene")
         return f"{path}/{qualified_name(own)}"
 
     def _shape_path(self, number: int) -> str:
@@ -198,13 +198,13 @@ class TendonReader:
         node, name = self.compiled.geoms.node(number), self.compiled.geoms.name(number)
         label = _shape_label(body, lambda shape: shape.node == node and shape.name in ("", name))
         if not label:
-            raise _UnsupportedError("one of its geoms is not part of the scene")
+            raise UnsupportedTendonError("one of its geoms is not part of the scene")
         return f"{path}/{label}"
 
     def _body(self, number: int) -> tuple[str, Body]:
         body, model = self.found.bodies.get(number), self.found.models.get(number)
         if body is None or model is None:
-            raise _UnsupportedError("one of its bodies is not part of the scene")
+            raise UnsupportedTendonError("one of its bodies is not part of the scene")
         return qualified_name(model.name, body.name), body
 
 
