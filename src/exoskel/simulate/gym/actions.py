@@ -35,7 +35,7 @@ class DrivenWorlds(Protocol):
     def driver(self) -> Callable[[Indices, Array, Array], Apply]: ...
 
 
-class Actions(Struct, frozen=True):
+class ActionSet(Struct, frozen=True):
     """The names and bounds of actions, and a function that applies actions within them."""
 
     names: list[str]
@@ -44,7 +44,7 @@ class Actions(Struct, frozen=True):
     apply: Apply
 
 
-def find_actions(worlds: DrivenWorlds, task: Task) -> Actions:
+def find_actions(worlds: DrivenWorlds, task: Task) -> ActionSet:
     """The actions of worlds.
 
     They are the coordinates with `gears`, the controls of the actuators of the world, or commands of driven joints.
@@ -55,15 +55,15 @@ def find_actions(worlds: DrivenWorlds, task: Task) -> Actions:
     ends = np.stack([scale * low, scale * high])
     drive = worlds.driver(driven, ends.min(axis=0), ends.max(axis=0))
     names = [worlds.engine.coordinates.names[number] for number in driven.tolist()]
-    return Actions(names, low, high, lambda actions: drive(scale * actions))
+    return ActionSet(names, low, high, lambda actions: drive(scale * actions))
 
 
-def _control_actions(worlds: DrivenWorlds) -> Actions:
+def _control_actions(worlds: DrivenWorlds) -> ActionSet:
     engine = worlds.engine
     bounds = [_control_bounds(*row) for row in driven_dofs(engine.world.actuators, engine.world.models)]
     low, high = np.array(bounds, dtype=np.float64).reshape(-1, 2).T
     own, set_controls = worlds.own_controls, engine.set_controls_within_ranges
-    return Actions(engine.actuator_names, low, high, lambda actions: set_controls(own, actions))
+    return ActionSet(engine.actuator_names, low, high, lambda actions: set_controls(own, actions))
 
 
 def _control_bounds(actuator: Actuator, joint: Joint, dof: Dof) -> Interval:
