@@ -15,6 +15,7 @@ from exoskel import Scene, World
 from exoskel.formats import interface, registry
 from exoskel.formats.write import Written, write
 from exoskel.scene.body import BodyState, Marker, SoftBody
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import DOF_VALUES, Drive, Joint, Mimic
@@ -67,8 +68,10 @@ def odd_world(format: str) -> World:
     ball = model.joint("b")
     ball.actuator = "servo"
     ball.dofs[0].stiffness, ball.dofs[0].rest, ball.dofs[1].position_limits = 1.0, 0.5, (-1.0, 1.0)
-    axes = X if format == "mjcf" else ((0.0, 0.0, 0.0),)
-    model.add_body("still", parent="arm", joint="revolute", joint_name="z", axes=axes, moment=UNIT_MOMENT)
+    model.add_body("still", parent="arm", joint="revolute", joint_name="z", axes=X, moment=UNIT_MOMENT)
+    if format != "mjcf":
+        with no_edits():  # only a file may have it
+            model.joint("z").axes = ((0.0, 0.0, 0.0),)
     model.joint("z").mimic = Mimic("j")
     stops = (Drive(-1.0, 1.0, stop_cfm=0.1), Drive(bounce=0.5))
     model.add_body("wheel", parent="arm", joint="universal", joint_name="u", axes=XY, drives=stops, moment=UNIT_MOMENT)

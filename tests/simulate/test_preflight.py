@@ -13,6 +13,7 @@ import exoskel
 from exoskel import BodyState, Box, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.registry import ENGINES
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import TRAITS, Joint, JointActuator
 
@@ -41,6 +42,13 @@ def world_of(joint: Joint) -> World:
 def massless() -> World:
     joint = one_joint("revolute")
     joint.child.mass = 0.0
+    return world_of(joint)
+
+
+def zero_axis() -> World:
+    joint = one_joint("revolute")
+    with no_edits():  # only a file may have it
+        joint.axes = ((0.0, 0.0, 0.0),)
     return world_of(joint)
 
 
@@ -275,7 +283,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "EN018.contacts": (crowded(with_motor("amotor", max_force=1.0)), "mujoco"),
     "EN018.yield": (stopped(bounce=0.5), "mujoco"),
     "EN018.suspension": (world_of(one_joint("hinge2", drives=(Drive(suspension_cfm=0.1), Drive()))), "mujoco"),
-    "EN019": (world_of(one_joint("revolute", axes=((0.0, 0.0, 0.0),))), "mujoco"),
+    "EN019": (zero_axis(), "mujoco"),
     "EN019.plane": (flat(), "mujoco"),
     "EN019.collapse": (world_of(one_joint("universal", collapses=True)), "mujoco"),
     "EN020": (geared(), "dart"),

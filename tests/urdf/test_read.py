@@ -29,6 +29,11 @@ def joint(inside: str = "", type: str = "continuous", name: str = "j", ends: str
     return f'<joint name="{name}" type="{type}">{ends}{inside}</joint>'
 
 
+def effort(name: str, interface: str) -> str:
+    command = f'<command_interface name="{interface}"/>'
+    return f'<ros2_control name="c" type="system"><joint name="{name}">{command}</joint></ros2_control>'
+
+
 def model(text: str) -> Model:
     scene = read_text(text)
     assert [str(d) for d in scene.diagnostics if d.severity != "info"] == []
@@ -190,6 +195,8 @@ FINDINGS: dict[str, tuple[str, int]] = {
     "UR106.limit": (robot(PAIR + joint('<limit lower="0" upper="1" effort="1"/>', type="revolute")), 2),
     "UR107": (robot(LINK + "\n<gazebo><x/></gazebo>"), 3),
     "UR108": (robot(PAIR + "\n" + joint('<calibration rising="0"/>')), 3),
+    "UR109": (robot(PAIR + joint() + "\n" + effort("j", "effort")), 3),
+    "UR110": (robot(PAIR + joint() + "\n" + effort("j", "velocity")), 3),
     "UR108.texture": (visual(BOX + '<material name="m"><texture filename="x.png"/></material>'), 2),
     "UR201": (visual('<geometry><sphere radius="1,5"/></geometry>'), 2),
     "UR202": (visual('<geometry><sphere radius="nan"/></geometry>'), 2),

@@ -317,6 +317,8 @@ class FateRecorder:
         if found.fate not in (Fate.LOWERED, Fate.APPROXIMATED) or not isinstance(owner, World):
             return found
         fields = {field for part in parts for field in self.output.actuator_dof_fields(owner, part)}
+        if not fields:  # it is still an actuator
+            return found
         own = _combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
         return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
 

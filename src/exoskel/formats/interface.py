@@ -181,6 +181,9 @@ class WriterCapabilities(Struct, frozen=True):
     has_initial_state: bool = False
     body_frames_at_joints: bool = False
     """The frame of a body in the file is that of its parent joint."""
+    motor_joints: frozenset[str] = frozenset()
+    """Kinds of joint at which motors are written, if the format has no other actuators: one motor for each joint, whose
+    control is a force."""
     resting_actuators: frozenset[str] = frozenset()
     """Actuator types whose joints have no initial velocity in the file."""
     lower_joints: Callable[[World], LoweredWorld | None] = _lower_nothing
@@ -485,9 +488,12 @@ CATALOGUE = Catalogue(
         Topic(
             "FM305",
             "Actuators as springs and force limits",
-            "Of all formats, only MJCF has actuators. In others, the limits of a motor become those of the commands of "
-            "its joint. Linear feedback becomes a spring and a damper, with the control fixed at its initial value.",
+            "MJCF has actuators, and URDF has motors whose control is a force. In other formats, the limits of a "
+            "motor become those of the commands of its joint. Linear feedback becomes a spring and a damper, with the "
+            "control fixed at its initial value.",
             info("FM305", "as force limits of the joint"),
+            info("FM305.motor", "as a motor whose control is the force on the joint"),
+            warning("FM305.control", "the initial control {control} is not written"),
             info("FM305.nothing", "a motor without limits: a joint accepts any force as a command"),
             warning("FM305.spring", "as a spring and damper of the joint, with the control fixed at {control}"),
             warning("FM305.force", "the control {control} acts as a force in the first step"),

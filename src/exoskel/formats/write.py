@@ -100,9 +100,13 @@ class LoweredScene(Struct, frozen=True):
 
 def without_actuators(scene: Scene, format: Format, output: OutputContext) -> LoweredScene:
     """Lower the actuators of a scene, if the format has none, and record what becomes of them."""
-    if (World, "actuators") in format.capabilities().fields or not any(world.actuators for world in scene.worlds):
+    capabilities = format.capabilities()
+    has_all = (World, "actuators") in capabilities.fields and not capabilities.motor_joints
+    if has_all or not any(world.actuators for world in scene.worlds):
         return LoweredScene(scene)
-    passes = [lower_actuators(world) for world in scene.worlds]
+    passes = [lower_actuators(world, capabilities.motor_joints) for world in scene.worlds]
+    if all(done.world is world for done, world in zip(passes, scene.worlds, strict=True)):
+        return LoweredScene(scene)
     for done in passes:
         for one in done.actuators:
             _record_lowered(one, done.world, output)
@@ -128,6 +132,13 @@ def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -
     if one.result == "dropped":
         key = "FM305.tendon" if one.actuator.tendon else "FM305.dropped"
         output.add_loss(world, CATALOGUE[key], part, is_dropped=True)
+        return
+    if one.result == "motor":
+        if one.changes_control:
+            output.add_loss(world, CATALOGUE["FM305.motor"], part)
+        if one.fixes_control:
+            control = one.actuator.control
+            output.add_loss(world, CATALOGUE["FM305.control"], part, changes_effect=True, control=control)
         return
     if one.result == "nothing" and not one.fixes_control:
         output.add_loss(world, CATALOGUE["FM305.nothing"], part, is_dropped=True)

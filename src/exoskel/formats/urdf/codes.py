@@ -108,6 +108,21 @@ _STRUCTURE = (
         info("UR108", "<{element}> has no effect"),
         info("UR108.texture", "textures are not read"),
     ),
+    Topic(
+        "UR109",
+        "Motors of ros2_control",
+        "The command of an effort interface is the force on a joint. It is read as a motor, an actuator of the scene, "
+        "with the stated range, or that of the effort limit. Hardware, parameters and state interfaces are ignored. "
+        "Transmissions are not read if a file has a ros2_control element.",
+        info("UR109", "the effort interfaces of <{element}> are read as actuators ({count}); the rest is ignored"),
+    ),
+    Topic(
+        "UR110",
+        "Interface without gains",
+        "A position or velocity interface has a command, but the file does not state the gains of its controller. The "
+        "force is unknown, so the interface is not an actuator of the scene.",
+        info("UR110", "the {interface} interface of joint '{joint}' has no gains; it is ignored"),
+    ),
 )
 
 _VALUES = (

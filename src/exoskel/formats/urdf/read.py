@@ -17,8 +17,10 @@ from exoskel.formats.urdf import xacro
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, UrdfContext
 from exoskel.formats.urdf.links_and_joints import JointSpec, LinkReader, UrdfJointReader
+from exoskel.formats.urdf.motors import CONTROL, TRANSMISSION, read_motors
 from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
+from exoskel.scene.edit_tracking import TrackedList
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
@@ -28,7 +30,7 @@ from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.flat_tree import Node
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import STRUCTURE, Element, SceneField, SceneFieldTable
+from exoskel.source.vocabulary import STRUCTURE, Element, SceneField, SceneFieldTable, unused
 from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
@@ -167,6 +169,7 @@ class _UrdfReader:
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
         self.context = UrdfContext(document, options, collector)
+        self.collector = collector
         self.report = collector.report
         self.links = LinkReader(self.context)
         self.joints = UrdfJointReader(self.context)
@@ -186,7 +189,12 @@ class _UrdfReader:
             self.report("UR005", node.number)
         model = Model(name=name or "robot", **self.context.origin(node, ROBOT_ELEMENT))
         self._assemble(model)
-        return World(models=[model], document=DOCUMENT)
+        motors = read_motors(root, model, self.collector) if self._may_have_motors() else []
+        return World(models=[model], actuators=TrackedList(motors), document=DOCUMENT)
+
+    def _may_have_motors(self) -> bool:
+        text = self.context.document.text
+        return any(f"<{tag}".encode() in text for tag in (CONTROL, TRANSMISSION))
 
     def _add_node(self, node: Node, rule: Element, _parent: Node, _home: Element) -> None:
         """Add a link or joint as soon as it is read."""
@@ -250,9 +258,22 @@ _WORLD_LINK: dict[str, SceneField | str] = {"link": STRUCTURE, "link/@name": STR
 """A link named `world` without mass and shapes is not a body."""
 
 
+_HARDWARE = unused("hardware of ros2_control: not part of a scene")
+_STATE = unused("an interface that reports a state: not part of a scene")
+_MOTORS: dict[str, SceneField | str] = {
+    **{f"{tag}/**": SceneField("actuators", owner="world") for tag in (CONTROL, TRANSMISSION)},
+    **{f"{CONTROL}/{inner}/**": _HARDWARE for inner in ("hardware", "sensor", "gpio", "transmission")},
+    **{f"{CONTROL}/@{name}": _HARDWARE for name in ("name", "type", "rw_rate", "is_async", "thread_priority")},
+    f"{CONTROL}/joint/state_interface/**": _STATE,
+    f"{TRANSMISSION}/actuator/**": unused("a command of an effort interface is the force on the joint"),
+}
+"""The elements that may state motors."""
+
+
 def _scene_fields() -> SceneFieldTable:
     rows = URDF.scene_fields()
-    return SceneFieldTable({**rows, None: {"": STRUCTURE, "@version": VERSION}, Model: {**rows[Model], **_WORLD_LINK}})
+    robot = {**rows[Model], **_WORLD_LINK, **_MOTORS}
+    return SceneFieldTable({**rows, None: {"": STRUCTURE, "@version": VERSION}, Model: robot})
 
 
 _WITHOUT_AXIS = ("fixed", "floating")
@@ -285,10 +306,10 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
 SOURCE_MAPPING = SourceMapping(
     _scene_fields(),
     DiagnosticEffects(
-        ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503"),
+        ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR110", "UR301.material", "UR503"),
         used=("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502"),
         lossless=("UR106", "UR402", "UR405"),
-        preserved=("UR107", "UR108"),
+        preserved=("UR107", "UR108", "UR109"),
     ),
     find_unused,
 )

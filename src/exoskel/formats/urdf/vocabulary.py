@@ -162,16 +162,21 @@ def _inertia(part: str) -> SceneField:
     return SceneField("inertia", parts=(part,))
 
 
-def _extension(name: str, meaning: str) -> Element:
-    """Data of another program, which is not read."""
-    return Element(name, "*", meaning, occurrence_code=EXTENSION, opaque=True)
+def _extension(name: str, meaning: str, *attributes: str) -> Element:
+    """Data of another program, which is not read, or only in part."""
+    made = [Attribute(one, TEXT, "") for one in attributes]
+    return Element(name, "*", meaning, attributes=made, occurrence_code=EXTENSION, opaque=True)
 
 
 _EXTENSIONS = (
-    _extension("gazebo", "Data for Gazebo."),
-    _extension("transmission", "Transmission of a joint, for ros_control."),
-    _extension("ros2_control", "Hardware interfaces, for ros2_control."),
-    _extension("sensor", "A sensor; support differs between readers."),
+    _extension("gazebo", "Data for Gazebo.", "reference"),
+    _extension("transmission", "Transmission of a joint, for ros_control: effort interfaces are read.", "name", "type"),
+    _extension(
+        "ros2_control",
+        "Hardware interfaces, for ros2_control: effort interfaces are read.",
+        *("name", "type", "rw_rate", "is_async", "thread_priority"),
+    ),
+    _extension("sensor", "A sensor; support differs between readers.", "name", "type", "update_rate"),
     _extension("mujoco", "Options for MuJoCo's compiler."),
 )
 

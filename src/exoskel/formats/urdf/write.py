@@ -4,9 +4,9 @@ A link's frame in URDF is at its joint.  So a link gets the frame of the body's 
 frame), and mass properties and shapes are expressed in it.  Roots are connected to a link named `world`, which readers
 know: without it, MuJoCo would weld a root to the world and DART would let it float.
 
-Joints that URDF lacks are lowered to chains (`exoskel.scene.lowering.joint_passes`).  Springs, actuators and gravity
-are not supported by URDF and are not written.  The initial state is in files beside it: see
-`exoskel.formats.initial_state`.
+Joints that URDF lacks are lowered to chains (`exoskel.scene.lowering.joint_passes`).  Motors are effort interfaces of a
+`ros2_control` element.  Springs, other actuators and gravity are not supported by URDF and are not written.  The
+initial state is in files beside it: see `exoskel.formats.initial_state`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
+from exoskel.formats.urdf.motors import MOTOR_JOINTS, motor_element
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
@@ -272,7 +273,7 @@ def write(scene: Scene, output: OutputContext, *, model: str = "") -> Markup:
 
     A URDF document contains one robot: if the world has several models, `model` names the one to write.
     """
-    return _UrdfWriter(_choose_model(scene, model), output).document()
+    return _UrdfWriter(scene, _choose_model(scene, model), output).document()
 
 
 def _choose_model(scene: Scene, name: str) -> Model:
@@ -288,7 +289,8 @@ def _choose_model(scene: Scene, name: str) -> Model:
 
 
 class _UrdfWriter:
-    def __init__(self, model: Model, output: OutputContext) -> None:
+    def __init__(self, scene: Scene, model: Model, output: OutputContext) -> None:
+        self.scene = scene
         self.model = model
         self.output = output
         self.robot: Robot = build_robot(model, output)
@@ -303,7 +305,20 @@ class _UrdfWriter:
         tensors = spatial.moment_matrix(moments(bodies))
         links = [self._link(link, tensor) for link, tensor in zip(self.robot.links, tensors, strict=True)]
         root.children += [*self.shapes.material_elements(), Markup("link", {"name": WORLD}), *links, *self._joints()]
+        if self.scene.world.actuators or self.scene.source_info.format == "urdf":
+            self._add_motors(root)
         return root
+
+    def _add_motors(self, root: Markup) -> None:
+        names = {
+            id(element.item): element.attributes["name"]
+            for element in root.children
+            if isinstance(element.item, Joint) and element.item.kind in MOTOR_JOINTS
+        }
+        copies_source = self.scene.source_info.format == "urdf" and self.output.target == "portable"
+        made = motor_element(self.scene, self.model, names, copies_source=copies_source)
+        if made is not None:
+            root.children.append(made)
 
     # --- links ----------------------------------------------------------------------------------------
 
@@ -450,7 +465,8 @@ def lower_joints(world: World) -> LoweredWorld | None:
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset({"weld", "revolute", "prismatic", "free"}),
     write=write,
-    fields=URDF.item_fields(),
+    fields=URDF.item_fields() | {(World, "actuators")},
+    motor_joints=MOTOR_JOINTS,
     dof_fields=dict.fromkeys(URDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic"})),
     drive_fields=dict.fromkeys(STOPS, "as limits"),
     rewritten_fields={

@@ -1,7 +1,8 @@
 """The pass `lower.actuators`: express actuators by springs, dampers and force limits of the joints that they drive.
 
 It is for formats and engines without actuators.  The limits of a motor become those of the commands of its coordinate.
-Linear feedback with a fixed control is a spring and a damper, without limits.
+Linear feedback with a fixed control is a spring and a damper, without limits.  Formats with motors keep one for each
+joint.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from exoskel.scene.world import World
 
 ACTUATORS_PASS = "lower.actuators"
 """The name of the pass, for reports."""
-Result = Literal["force limits", "spring", "nothing", "dropped"]
-"""What an actuator becomes; nothing if it has no limits: a joint accepts any force as a command."""
+Result = Literal["force limits", "spring", "nothing", "dropped", "motor"]
+"""What an actuator becomes; nothing if it has no limits: a joint accepts any force as a command.  A motor stays one,
+whose control is a force, if the format has motors."""
 
 
 class LoweredActuator(Struct, frozen=True):
@@ -36,6 +38,11 @@ class LoweredActuator(Struct, frozen=True):
     def fixes_control(self) -> bool:
         """Whether the output depends on the initial control, which is no input any more."""
         return self.result == "spring" or (self.result != "dropped" and self.actuator.control != 0.0)
+
+    @property
+    def changes_control(self) -> bool:
+        """Whether a motor is written with another control: a force, before the gear."""
+        return self.actuator.gear * self.actuator.gain != 1.0 or self.actuator.force_range != UNLIMITED
 
     @property
     def dof_fields(self) -> tuple[str, ...]:
@@ -61,17 +68,23 @@ class LoweredActuators(Struct, frozen=True):
     originals: dict[int, Item] = {}
 
 
-def lower_actuators(world: World) -> LoweredActuators:
-    """Replace the actuators of a world; a world without actuators stays as it is."""
+def lower_actuators(world: World, motor_joints: frozenset[str] = frozenset()) -> LoweredActuators:
+    """Replace the actuators of a world; a world without actuators stays as it is.
+
+    One motor stays at each joint of the kinds `motor_joints`, without its gear and its initial control.
+    """
     if not world.actuators:
         return LoweredActuators(world)
     with no_edits():  # creating another world does not edit this one
-        return _ActuatorPass(world).run()
+        done = _ActuatorPass(world, motor_joints).run()
+    return LoweredActuators(world) if list(done.world.actuators) == list(world.actuators) else done
 
 
 class _ActuatorPass:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, motor_joints: frozenset[str]) -> None:
         self.before = world
+        self.motors = self._find_motors(world, motor_joints)
+        """The actuators that stay motors, by the ids of those before."""
         self.world = copy(world)
         self.world._index = NameIndex()
         self.world.actuators = TrackedList()
@@ -80,8 +93,10 @@ class _ActuatorPass:
         """The sums of the limits of all motors of a degree of freedom, by its id."""
 
     def run(self) -> LoweredActuators:
-        driven = {id(joint) for _, joint, _ in driven_dofs(self.before.actuators, self.before.models)}
+        before = driven_dofs(self.before.actuators, self.before.models)
+        driven = {id(joint) for actuator, joint, _ in before if id(actuator) not in self.motors}
         self.world.models = TrackedList(self._model(model, driven) for model in self.before.models)
+        self.world.actuators = TrackedList(self.motors.values())
         found = [
             LoweredActuator(actuator, self._lower(actuator, dof), dof.force_limits != UNLIMITED)
             for actuator, _, dof in driven_dofs(self.before.actuators, self.world.models)
@@ -110,13 +125,24 @@ class _ActuatorPass:
         self.originals |= {id(mine): theirs for mine, theirs in zip(made._dofs, joint.dofs, strict=True)}
         return made
 
+    @staticmethod
+    def _find_motors(world: World, kinds: frozenset[str]) -> dict[int, Actuator]:
+        """The first motor of each joint of some kinds, with a force as its control, by the ids of the actuators."""
+        found: dict[int, Actuator] = {}
+        driven: set[int] = set()
+        for one, joint, _ in driven_dofs(world.actuators, world.models) if kinds else ():
+            if joint.kind in kinds and not one.has_feedback and id(joint) not in driven:
+                driven.add(id(joint))
+                found[id(one)] = Actuator(one.name, one.joint, one.coordinate, control_range=_force_limits(one))
+        return found
+
     def _lower(self, actuator: Actuator, dof: Dof) -> Result:
+        if id(actuator) in self.motors:
+            return "motor"
         return self._lower_feedback(actuator, dof) if actuator.has_feedback else self._lower_motor(actuator, dof)
 
     def _lower_motor(self, actuator: Actuator, dof: Dof) -> Result:
-        factor = actuator.gear * actuator.gain
-        limits = _within(UNLIMITED, _scaled(actuator.control_range, factor))
-        limits = _within(limits, _scaled(actuator.force_range, actuator.gear))
+        factor, limits = actuator.gear * actuator.gain, _force_limits(actuator)
         low, high = self.limits.get(id(dof), (0.0, 0.0))
         self.limits[id(dof)] = (low + limits[0], high + limits[1])
         dof.force += factor * actuator.clipped(actuator.control)
@@ -136,6 +162,12 @@ class _ActuatorPass:
             dof.rest = (dof.stiffness * dof.rest + force) / both
             dof.stiffness = both
         return "spring"
+
+
+def _force_limits(motor: Actuator) -> Interval:
+    """The least and the greatest force of a motor on its joint."""
+    limits = _within(UNLIMITED, _scaled(motor.control_range, motor.gear * motor.gain))
+    return _within(limits, _scaled(motor.force_range, motor.gear))
 
 
 def _scaled(limits: Interval, factor: float) -> Interval:

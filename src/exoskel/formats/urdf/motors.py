@@ -1,0 +1,177 @@
+"""Motors in URDF: effort interfaces of `ros2_control` and of transmissions.
+
+The command of an effort interface is the force on its joint, N or N·m, so it is a motor of the scene.  A position or
+velocity interface has no gains: the force of its servo is unknown, and it is not an actuator of the scene.
+`ros2_control` replaces transmissions: they are not read if a document has both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+
+from msgspec import Struct
+
+from exoskel.diagnostics import Collector
+from exoskel.scene.actuator import Actuator
+from exoskel.scene.item import Names, qualified_name, unique_name
+from exoskel.scene.joint import UNLIMITED, Interval, Joint
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene
+from exoskel.source.document import Document, Tree
+from exoskel.source.markup import Markup, format_number
+
+MOTOR_JOINTS = frozenset({"revolute", "prismatic"})
+"""The kinds of joint that an effort interface drives."""
+CONTROL, TRANSMISSION = "ros2_control", "transmission"
+_INTERFACES = {
+    "EffortJointInterface": "effort",
+    "PositionJointInterface": "position",
+    "VelocityJointInterface": "velocity",
+}
+_HARDWARE = "mock_components/GenericSystem"
+"""The plugin of written documents: it accepts commands without hardware."""
+
+
+class CommandInterface(Struct, frozen=True):
+    """A command of a joint, by the names in the document; `range` is None if it is not stated."""
+
+    joint: str
+    kind: str
+    node: int
+    range: Interval | None = None
+
+
+class ControlElement(Struct, frozen=True):
+    """A `ros2_control` or `transmission` element: the number of its node, and what it contains."""
+
+    tag: str
+    node: int
+    interfaces: list[CommandInterface]
+    joints: frozenset[str]
+    """The names of all joints that it refers to."""
+
+
+def find_control_elements(root: Tree) -> list[ControlElement]:
+    """The elements of a robot that state command interfaces, without transmissions if there is a `ros2_control`."""
+    numbers = {element: number for number, element in enumerate(root.iter("*"))}
+    found = [_control_element(element, numbers) for element in root if element.tag in (CONTROL, TRANSMISSION)]
+    has_control = any(one.tag == CONTROL for one in found)
+    return [one for one in found if one.tag == CONTROL or not has_control]
+
+
+def _control_element(element: Tree, numbers: Mapping[Tree, int]) -> ControlElement:
+    read = _control_interfaces if element.tag == CONTROL else _transmission_interfaces
+    joints = frozenset(one.get("name") or "" for one in element.iter("joint"))
+    return ControlElement(str(element.tag), numbers[element], list(read(element, numbers)), joints)
+
+
+def _control_interfaces(element: Tree, numbers: Mapping[Tree, int]) -> Iterator[CommandInterface]:
+    for joint in element.iterfind("joint"):
+        for command in joint.iterfind("command_interface"):
+            values = {one.get("name"): _number(one.text) for one in command.iterfind("param")}
+            low, high = values.get("min"), values.get("max")
+            bounds = None if low is None or high is None or low > high else (low, high)
+            yield CommandInterface(joint.get("name") or "", command.get("name") or "", numbers[command], bounds)
+
+
+def _transmission_interfaces(element: Tree, numbers: Mapping[Tree, int]) -> Iterator[CommandInterface]:
+    shared = {kind for one in element.iterfind("actuator") for kind in _stated_interfaces(one)}
+    for joint in element.iterfind("joint"):
+        for kind in _stated_interfaces(joint) or shared:
+            yield CommandInterface(joint.get("name") or "", kind, numbers[joint])
+
+
+def _stated_interfaces(element: Tree) -> set[str]:
+    """The interfaces of a joint or actuator: `hardware_interface/EffortJointInterface`, or without the package."""
+    texts = ((one.text or "").strip().rpartition("/")[2] for one in element.iterfind("hardwareInterface"))
+    return {_INTERFACES[text] for text in texts if text in _INTERFACES}
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if isfinite(value) else None
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
+def read_motors(root: Tree, model: Model, collector: Collector) -> list[Actuator]:
+    """The motors of a robot, and reports of what is read and what is not."""
+    joints = {joint.name: joint for joint in model.joints if joint.kind in MOTOR_JOINTS}
+    taken, driven, found = Names(), set[str](), list[Actuator]()
+    for element in find_control_elements(root):
+        made = 0
+        for one in element.interfaces:
+            joint = joints.get(one.joint)
+            if joint is None or one.kind not in _INTERFACES.values():
+                continue
+            if one.kind != "effort":
+                collector.report("UR110", one.node, interface=one.kind, joint=one.joint)
+            elif joint.name not in driven:
+                driven.add(joint.name)
+                found.append(_motor(one, joint, model, taken))
+                made += 1
+        if made:
+            ignored = ("UR107", element.node)
+            kept = [d for d in collector.diagnostics if (d.code, d.place.node) != ignored]
+            collector.diagnostics[:] = kept
+            collector.report("UR109", element.node, element=element.tag, count=made)
+    return found
+
+
+def _motor(interface: CommandInterface, joint: Joint, model: Model, taken: Names) -> Actuator:
+    name = unique_name(joint.name, taken)
+    taken.add(name)
+    limits = joint.dofs[0].force_limits
+    bounds = interface.range or (limits if all(map(isfinite, limits)) else UNLIMITED)
+    return Actuator(name, qualified_name(model.name, joint.name), control_range=bounds)
+
+
+# --- writing -------------------------------------------------------------------------------------------
+
+
+def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copies_source: bool) -> Markup | None:
+    """The `ros2_control` element of the motors of a model; None if there are none.
+
+    `names` are the names of joints in the document, by their ids.  With `copies_source`, elements of the source are
+    written again: then None, too, if they state the same motors.
+    """
+    joints = {qualified_name(model.name, joint.name): joint for joint in model.joints if id(joint) in names}
+    motors = [(joints[one.joint], one) for one in scene.world.actuators if one.joint in joints]
+    present = _copied_motors(scene, joints.values()) if copies_source else Counter[tuple[int, Interval]]()
+    if present == Counter((id(joint), one.control_range) for joint, one in motors):
+        return None
+    element = Markup(CONTROL, {"name": model.name.strip() or "robot", "type": "system"})
+    hardware = element.add("hardware")
+    hardware.children.append(Markup("plugin", text=_HARDWARE))
+    for joint, motor in motors:
+        made = element.add("joint", name=names[id(joint)])
+        command = made.add("command_interface", name="effort")
+        if motor.control_range != UNLIMITED:
+            for key, value in zip(("min", "max"), motor.control_range, strict=True):
+                command.children.append(Markup("param", {"name": key}, text=format_number(value)))
+        for state in ("position", "velocity", "effort"):
+            made.add("state_interface", name=state)
+    return element
+
+
+def _copied_motors(scene: Scene, joints: Iterable[Joint]) -> Counter[tuple[int, Interval]]:
+    """The motors of the elements of the source, which are written again, by the ids of joints and their ranges."""
+    source = scene.documents[0] if scene.documents else None
+    found: Counter[tuple[int, Interval]] = Counter()
+    if not isinstance(source, Document):
+        return found
+    known = {source.attribute_text(joint.node, "name"): joint for joint in joints if joint.document == 0}
+    driven: set[str] = set()
+    for element in find_control_elements(source.parse()):
+        for one in element.interfaces if element.joints <= known.keys() else ():
+            joint = known[one.joint]
+            if one.kind == "effort" and joint.kind in MOTOR_JOINTS and one.joint not in driven:
+                driven.add(one.joint)
+                found[id(joint), _motor(one, joint, Model(name="m"), Names()).control_range] += 1
+    return found

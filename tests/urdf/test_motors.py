@@ -1,0 +1,138 @@
+"""Effort interfaces of `ros2_control` and of transmissions are motors of the scene."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import exoskel
+from exoskel import Actuator
+
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+LINKS = '<link name="base"/>' + "".join(f'<link name="{name}">{INERTIAL}</link>' for name in ("upper", "fore", "hand"))
+JOINTS = """
+<joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+  <limit lower="-1" upper="1" effort="10" velocity="3"/></joint>
+<joint name="elbow" type="continuous"><parent link="upper"/><child link="fore"/><axis xyz="0 0 1"/></joint>
+<joint name="wrist" type="prismatic"><parent link="fore"/><child link="hand"/><axis xyz="0 0 1"/>
+  <limit lower="-1" upper="1" effort="4" velocity="3"/></joint>
+"""
+CONTROL = """
+<ros2_control name="arm" type="system">
+  <hardware><plugin>gz_ros2_control/GazeboSimSystem</plugin></hardware>
+  <joint name="shoulder">
+    <command_interface name="effort"><param name="min">-5</param><param name="max">6</param></command_interface>
+    <state_interface name="position"/>
+  </joint>
+  <joint name="elbow"><command_interface name="effort"/><state_interface name="velocity"/></joint>
+  <joint name="wrist"><command_interface name="position"/></joint>
+</ros2_control>
+"""
+TRANSMISSION = """
+<transmission name="t_{joint}">
+  <type>transmission_interface/SimpleTransmission</type>
+  <joint name="{joint}"><hardwareInterface>hardware_interface/{interface}</hardwareInterface></joint>
+  <actuator name="m_{joint}"><mechanicalReduction>50</mechanicalReduction></actuator>
+</transmission>
+"""
+
+
+def robot(*parts: str) -> str:
+    return f'<robot name="arm">{LINKS}{JOINTS}{"".join(parts)}</robot>'
+
+
+def transmission(joint: str, interface: str = "EffortJointInterface") -> str:
+    return TRANSMISSION.format(joint=joint, interface=interface)
+
+
+def file_of(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "arm.urdf"
+    file.write_text(text)
+    return file
+
+
+MOTORS = [
+    Actuator("shoulder", "arm/shoulder", control_range=(-5, 6)),
+    Actuator("elbow", "arm/elbow"),
+]
+
+
+def test_effort_interfaces_of_ros2_control_are_motors() -> None:
+    scene = exoskel.load(robot(CONTROL).encode(), format="urdf")
+    assert list(scene.world.actuators) == MOTORS
+    assert [(d.code, d.message) for d in scene.diagnostics] == [
+        ("UR109", "the effort interfaces of <ros2_control> are read as actuators (2); the rest is ignored"),
+        ("UR110", "the position interface of joint 'wrist' has no gains; it is ignored"),
+    ]
+
+
+def test_effort_interfaces_of_transmissions_are_motors_with_the_range_of_the_joint() -> None:
+    parts = [transmission("wrist"), transmission("elbow", "PositionJointInterface"), transmission("nowhere")]
+    scene = exoskel.load(robot(*parts).encode(), format="urdf")
+    assert list(scene.world.actuators) == [Actuator("wrist", "arm/wrist", control_range=(-4, 4))]
+    assert [d.code for d in scene.diagnostics] == ["UR109", "UR107", "UR110", "UR107"]
+
+
+def test_transmissions_are_not_read_beside_ros2_control() -> None:
+    scene = exoskel.load(robot(transmission("wrist"), CONTROL).encode(), format="urdf")
+    assert list(scene.world.actuators) == MOTORS
+
+
+@pytest.mark.parametrize("part", [CONTROL, transmission("wrist"), transmission("wrist") + CONTROL])
+def test_the_elements_are_written_again(tmp_path: Path, part: str) -> None:
+    file = file_of(tmp_path, robot(part))
+    out = tmp_path / "out.urdf"
+    report = exoskel.convert(file, out)
+    assert not report.losses
+    assert out.read_text().count("<ros2_control") == part.count("<ros2_control")
+    assert out.read_text().count("<transmission ") == part.count("<transmission ")
+    assert "mechanicalReduction" in out.read_text() or "GazeboSimSystem" in out.read_text()
+    assert list(exoskel.load(out).world.actuators) == list(exoskel.load(file).world.actuators)
+
+
+def test_a_renamed_joint_is_renamed_in_the_elements(tmp_path: Path) -> None:
+    scene = exoskel.load(file_of(tmp_path, robot(CONTROL)))
+    scene.world.rename("arm/elbow", "bend")
+    exoskel.save(scene)
+    text = (tmp_path / "arm.urdf").read_text()
+    assert '<joint name="bend">' in text
+    assert "GazeboSimSystem" in text
+    again = exoskel.load(tmp_path / "arm.urdf")
+    assert [one.joint for one in again.world.actuators] == ["arm/shoulder", "arm/bend"]
+
+
+def test_edited_motors_replace_the_elements(tmp_path: Path) -> None:
+    scene = exoskel.load(file_of(tmp_path, robot(CONTROL)))
+    scene.world.add_actuator("lift", "wrist", control_range=(-1, 2))
+    exoskel.save(scene)
+    again = exoskel.load(tmp_path / "arm.urdf")
+    ranges = {one.joint: one.control_range for one in again.world.actuators}
+    assert ranges["arm/wrist"] == (-1, 2)
+    assert len(ranges) == 3
+    again.world.actuators.clear()
+    exoskel.save(again)
+    assert not exoskel.load(tmp_path / "arm.urdf").world.actuators
+
+
+def test_motors_of_mjcf_become_effort_interfaces(tmp_path: Path) -> None:
+    text = """<mujoco><worldbody><body name="a"><joint name="j" type="hinge"/><geom size="1"/>
+      <body name="b" pos="1 0 0"><joint name="k" type="slide"/><geom size="1"/></body></body></worldbody>
+      <actuator><motor name="m" joint="j" gear="20" ctrllimited="true" ctrlrange="-1 1"/>
+      <position name="p" joint="k" kp="5"/></actuator></mujoco>"""
+    (tmp_path / "a.xml").write_text(text)
+    report = exoskel.convert(tmp_path / "a.xml", tmp_path / "a.urdf")
+    found = exoskel.load(tmp_path / "a.urdf").world.actuators
+    assert [(one.kind, one.control_range) for one in found] == [("motor", (-20, 20))]
+    motor = next(one for one in report.items if "motor[@name='m']" in one.path)
+    assert motor.fate == "lowered"
+    assert "as a motor whose control is the force on the joint" in motor.why
+    servo = next(one for one in report.losses if "position[@name='p']" in one.path)
+    assert "as a spring and damper" in servo.why
+
+
+def test_motors_of_urdf_become_actuators_of_mjcf(tmp_path: Path) -> None:
+    report = exoskel.convert(file_of(tmp_path, robot(CONTROL)), tmp_path / "arm.xml")
+    assert report.certificate.passed
+    found = exoskel.load(tmp_path / "arm.xml").world.actuators
+    assert [(one.name, one.control_range) for one in found] == [(one.name, one.control_range) for one in MOTORS]
