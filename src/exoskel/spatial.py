@@ -210,8 +210,8 @@ def quaternion(rotations: ArrayLike) -> Array:
     Of four formulas, each row uses the one with the largest component, to avoid division by small numbers.
     """
     r = array(rotations)
-    if r.ndim == 2 and (r == _IDENTITY).all():  # by far the most frequent one
-        return np.array([1.0, 0.0, 0.0, 0.0])
+    if (r == _IDENTITY).all():  # by far the most frequent one
+        return np.broadcast_to((1.0, 0.0, 0.0, 0.0), (*r.shape[:-2], 4)).copy()
     xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
     trace = xx + yy + zz
     candidates = np.empty((*r.shape[:-2], 4, 4))

@@ -34,6 +34,8 @@ from exoskel.source.document import Document
 from exoskel.source.surface import MAX_SLABS, has_hollows
 from exoskel.spatial import Array, unit
 
+_SURFACES = (Mesh, TriMesh, Ray)
+"""Shapes that an engine may not collide with as they are."""
 _PARALLEL = 1e-9
 """The sine of the angle up to which two axes are parallel."""
 
@@ -223,7 +225,7 @@ class _Preflight:
         ):
             self._report("EN010.refused", body, body=body.name)
         for shape in body.collisions if self.capabilities.convex_meshes else ():
-            if not shape.collidable or not isinstance(shape.geometry, Mesh | TriMesh | Ray):
+            if not shape.collidable or not isinstance(shape.geometry, _SURFACES):
                 continue
             mesh = shape.geometry
             is_missing = isinstance(mesh, Ray) or (isinstance(mesh, Mesh) and mesh.extent is None)
@@ -243,6 +245,8 @@ class _Preflight:
             return
         if joint.axes and not (self.capabilities.zero_axes or model.static):
             self._check_axes(joint)
+        if joint.is_plain:
+            return
         self._check_mimic(model, joint)
         if not model.static:
             self._check_limits(model, joint)
@@ -355,7 +359,8 @@ class _Preflight:
         """Report friction and servos beside springs or dampers, which DART solves after these."""
         if not self.capabilities.joint_forces_in_one_stage or self.takes_impulse_steps or model.static:
             return
-        dynamic = [joint for joint in model.joints if joint.dof_count and joint.actuator not in PRESCRIBED_ACTUATORS]
+        moving = [joint for joint in model.joints if not joint.is_plain and joint.dof_count]
+        dynamic = [joint for joint in moving if joint.actuator not in PRESCRIBED_ACTUATORS]
         resists = any(j.actuator == "servo" or any(dof.friction for dof in j._dofs or ()) for j in dynamic)
         if resists and any(dof.damping or dof.stiffness for j in dynamic for dof in j._dofs or ()):
             self._report("EN017", model, model=model.name)

@@ -207,6 +207,11 @@ class Joint(Item):
         return 0 if self.loop else len(TRAITS[self.kind].motion)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether nothing but forces acts on it, and all its values are the defaults."""
+        return self._dofs is None and not self.drives and self.actuator == "force" and self.mimic is None
+
+    @property
     def motion(self) -> str:
         """One letter per degree of freedom: r rotates (rad), t translates (m)."""
         return TRAITS[self.kind].motion

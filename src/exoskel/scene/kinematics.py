@@ -67,6 +67,8 @@ class Kinematics:
         """Convert frames of the joints in the world, at zero positions, to frames in their parents."""
         has_parent = self.parent >= 0
         out = world.copy()
+        if not has_parent.any():
+            return out
         parents, inner = self.zero_poses[self.parent[has_parent]], world[has_parent]
         out[has_parent] = spatial.inverse(parents) @ inner
         sizes = np.abs(np.hstack([parents[:, :3, 3], inner[:, :3, 3]])).max(axis=1, initial=0.0)

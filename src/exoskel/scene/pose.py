@@ -174,6 +174,8 @@ def pose_matrices(poses: Sequence[Pose]) -> Array:
     if count == 0:
         return np.empty((0, 4, 4))
     positions = np.array([pose.position for pose in poses])
+    if all(pose.rotation is NO_ROTATION for pose in poses):  # as for most joints and shapes
+        return spatial.transform(_NO_ROTATION_MATRIX, positions)
     rotations = np.empty((count, 3, 3))
     xyz: list[int] = []
     quaternions: list[int] = []

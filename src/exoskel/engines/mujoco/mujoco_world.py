@@ -143,7 +143,9 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         self._is_commanded[...], self._forces_rotate = False, self._edges is not None
         self._is_first[...] = self._is_coasting[...] = self._takes_first_step = True
         self.wrenches.clear()
-        self.positions, self.velocities = positions, velocities
+        self.coordinates.set_positions(self._checked(positions), self.qpos)
+        self._is_stale = True
+        self.velocities = velocities
         self.actuation.set_speeds(self.qpos, self.qvel, self.clipped_commands(), velocities=False)
 
     @property

@@ -7,6 +7,7 @@ of an equality constraint, MuJoCo's solver has to compute them: it needs all con
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -17,7 +18,6 @@ from msgspec import Struct
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Drive, Joint
-from exoskel.scene.model import Model
 from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Indices, Mask
@@ -27,14 +27,16 @@ def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
     """Whether MuJoCo's own step would differ from DART's, or from ODE's; `limits` as in `MujocoWorld`."""
     if world.tendons:  # MuJoCo's solver has to compute their friction and limits together with those of joints
         return False
-    moving = [model for model in world.models if not model.static]
-    if any(joint.loop and needs_duplicate(joint) for model in moving for joint in model.joints):
+    joints = [joint for model in world.models if not model.static for joint in model.joints]
+    if any(needs_duplicate(joint) for joint in joints if joint.loop):
         return False
-    return any(_model_needs_impulses(model, limits) for model in moving) or has_colliding_skins(world)
+    return any(_joint_needs_impulses(joint, limits) for joint in _acting(joints)) or has_colliding_skins(world)
 
 
 def has_colliding_skins(world: World) -> bool:
     """Whether soft skins may touch something: impulses of contacts act on their points without springs and dampers."""
+    if not any(body.soft for model in world.models for body in model.bodies):
+        return False
     collides = [any(body.collisions or body.soft for body in model.bodies) for model in world.models]
     return any(
         (world.self_collision or sum(collides) > 1)
@@ -49,7 +51,7 @@ def has_only_limits(world: World, limits: bool | None) -> bool:
 
     Locked joints make no difference while they do not move.
     """
-    joints = [joint for model in world.models if not model.static for joint in _acting_joints(model)]
+    joints = _acting([joint for model in world.models if not model.static for joint in model.joints])
     return not has_colliding_skins(world) and not any(
         (joint.actuator in PRESCRIBED_ACTUATORS and joint.actuator != "locked")
         or _joint_needs_impulses(joint, limits=False)
@@ -58,13 +60,9 @@ def has_only_limits(world: World, limits: bool | None) -> bool:
     )
 
 
-def _model_needs_impulses(model: Model, limits: bool | None) -> bool:
-    return any(_joint_needs_impulses(joint, limits) for joint in _acting_joints(model))
-
-
-def _acting_joints(model: Model) -> list[Joint]:
+def _acting(joints: Sequence[Joint]) -> list[Joint]:
     """The joints with coordinates, and angular motors."""
-    return [joint for joint in model.joints if not joint.loop or joint.kind == "amotor"]
+    return [joint for joint in joints if not joint.loop or joint.kind == "amotor"]
 
 
 def has_stops(drive: Drive) -> bool:
@@ -74,6 +72,8 @@ def has_stops(drive: Drive) -> bool:
 
 def _joint_needs_impulses(joint: Joint, limits: bool | None) -> bool:
     """Whether MuJoCo has nothing that does what this joint alone does in DART."""
+    if joint.is_plain:
+        return False
     if joint.kind == "amotor":
         return any(drive.max_force or has_stops(drive) for drive in joint.drives)
     if any(drive.max_force and drive.cfm is not None for drive in joint.drives):  # MuJoCo's motors do not yield

@@ -62,6 +62,8 @@ def motors_of(joint: Joint) -> list[Motor]:
 
     ODE switches a motor off between stops that are equal: they hold the joint.
     """
+    if joint.is_plain:
+        return []
     if joint.actuator == "servo":
         return [Motor(i, 0.0, dof.force_limits) for i, dof in enumerate(joint.dofs)]
     if joint.kind == "amotor":
@@ -272,7 +274,10 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
 
 def motors_of_chain(joint: Joint, chain: Sequence[MujocoJoint]) -> list[Motor | None]:
     """The motor of each MuJoCo joint of a joint: only hinges and slides have motors."""
-    driven = {motor.coordinate: motor for motor in motors_of(joint)}
+    motors = motors_of(joint)
+    if not motors:
+        return [None] * len(chain)
+    driven = {motor.coordinate: motor for motor in motors}
     return [
         driven.get(link.coordinates[0]) if link.type in ("hinge", "slide") and link.coordinates else None
         for link in chain
@@ -292,7 +297,9 @@ def free_joint_chain(joint: Joint, *, whole: bool, at_origin: bool = False) -> l
 
 def _has_dynamics(joint: Joint) -> bool:
     """Whether anything resists the motion: MuJoCo's free joint has at most one value for all six directions."""
-    rows = joint._dofs or ()
+    rows = joint._dofs
+    if rows is None:
+        return False
     return len({dof.armature for dof in rows}) > 1 or any(
         dof.damping or dof.stiffness or dof.friction or dof.position_limits != UNLIMITED for dof in rows
     )

@@ -190,6 +190,8 @@ class Coordinates:
         """ODE's ERP and CFM of soft stops, by coordinate."""
         self._single: list[tuple[int, int, int]] = []
         self._members: dict[RotationKind, list[RotationalJoint]] = {"ball": [], "free": [], "inner": []}
+        joints, zero = layout.tree_joints
+        numbers = {id(joint): number for number, (_, joint) in enumerate(joints)}
         first = 0
         for one in world.models:
             for joint in one.joints:
@@ -205,9 +207,8 @@ class Coordinates:
         single = np.array(self._single, dtype=np.intp).reshape(-1, 3)
         self.scene, self.qpos, self.qvel = single[:, 0], single[:, 1], single[:, 2]
         self._scene, self._qpos, self._qvel = rotational_joints.columns(single)
-        zero = layout.zero_poses_in_parent
         self.rotational = [
-            RotationalJoints(kind, members, np.array([zero[id(member.joint.child)] for member in members]))
+            RotationalJoints(kind, members, zero[[numbers[id(member.joint)] for member in members]])
             for kind, members in self._members.items()
             if members
         ]

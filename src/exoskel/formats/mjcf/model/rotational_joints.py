@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -22,17 +23,17 @@ _quiet = np.errstate(over="ignore", invalid="ignore")
 
 def columns(indices: Indices) -> Columns:
     """The columns of `(n, k)` indices, as slices where they are evenly spaced: those need no copies."""
-    return [as_slice(column) for column in indices.T]
+    if not len(indices):
+        return [slice(0, 0)] * indices.shape[1]
+    gaps = np.diff(indices, axis=0) if len(indices) > 1 else np.ones_like(indices)
+    are_even = (gaps == gaps[0]).all(axis=0) & (gaps[0] > 0)
+    rows = zip(are_even.tolist(), indices[0].tolist(), indices[-1].tolist(), gaps[0].tolist(), indices.T, strict=True)
+    return [slice(first, last + 1, gap) if is_even else column for is_even, first, last, gap, column in rows]
 
 
 def as_slice(indices: Indices) -> slice | Indices:
     """The same indices as a slice if they are evenly spaced."""
-    if not len(indices):
-        return slice(0, 0)
-    gap = int(indices[1] - indices[0]) if len(indices) > 1 else 1
-    if gap < 1 or (np.diff(indices) != gap).any():
-        return indices
-    return slice(int(indices[0]), int(indices[-1]) + 1, gap)
+    return columns(indices[:, None])[0]
 
 
 def get_components(values: Array, chosen: Columns) -> Components:
@@ -129,7 +130,6 @@ class RotationalJoints:
         self.zero = zero.reshape(-1, 4, 4)
         self.frame = pose_matrices([member.joint.pose for member in members])
         self.rotation = self.frame[:, :3, :3]
-        self.inverse_frame = spatial.inverse(self.frame)
         size = 3 if kind == "ball" else 6
         self.scene = _ranges([member.first for member in members], size)
         self.qpos = _ranges([member.qpos for member in members], 7 if kind == "free" else 4)
@@ -139,18 +139,6 @@ class RotationalJoints:
         self.qvel = np.hstack([slide, spin]) if kind == "inner" else spin
         self._scene, self._qpos, self._qvel = (columns(one) for one in (self.scene, self.qpos, self.qvel))
         self._offset = tuple(self.frame[:, :3, 3].T)
-        anchors = np.array([member.anchor for member in members]).reshape(-1, 3)
-        self._anchor = _multiply(_transpose(self.rotation), anchors)
-        """In the axes of the joint frame."""
-        self._lever = _multiply(_transpose(self.rotation), self.frame[:, :3, 3] - anchors)
-        """From the anchor to the joint, in the axes of the joint frame."""
-        self._twist = np.zeros((len(members), 6, 6))
-        """The matrix from the scene's velocities to those of the child's origin, in the axes of the parent."""
-        self._twist[:, :3, :3] = self._twist[:, 3:, 3:] = self.rotation
-        self._twist[:, 3:, :3] = spatial.cross_matrix(self.frame[:, :3, 3]) @ self.rotation
-        parent_side = self.zero[:, :3, :3] @ self.rotation  # the joint frame on the parent's side
-        self._spin, self._slide = (_transpose(parent_side) @ self._twist[:, rows] for rows in (slice(3), slice(3, 6)))
-        """The same in the axes of the joint frame."""
         self._frame_is_identity = bool((self.frame == np.eye(4)).all())
         self._zero_position = tuple(self.zero[:, :3, 3].T)
         self._zero_is_upright = bool((self.zero[:, :3, :3] == np.eye(3)).all())
@@ -158,6 +146,35 @@ class RotationalJoints:
 
     def __len__(self) -> int:
         return len(self.members)
+
+    @cached_property
+    def _anchors(self) -> Array:
+        """The points of the children about which they rotate, `(n, 3)`."""
+        return np.array([member.anchor for member in self.members]).reshape(-1, 3)
+
+    @cached_property
+    def _anchor(self) -> Array:
+        """The same in the axes of the joint frame."""
+        return _multiply(_transpose(self.rotation), self._anchors)
+
+    @cached_property
+    def _lever(self) -> Array:
+        """From the anchor to the joint, in the axes of the joint frame."""
+        return _multiply(_transpose(self.rotation), self.frame[:, :3, 3] - self._anchors)
+
+    @cached_property
+    def _twist(self) -> Array:
+        """The matrix from the scene's velocities to those of the child's origin, in the axes of the parent."""
+        out = np.zeros((len(self), 6, 6))
+        out[:, :3, :3] = out[:, 3:, 3:] = self.rotation
+        out[:, 3:, :3] = spatial.cross_matrix(self.frame[:, :3, 3]) @ self.rotation
+        return out
+
+    @cached_property
+    def _spin_and_slide(self) -> tuple[Array, Array]:
+        """The upper and lower half of the same in the axes of the joint frame."""
+        parent_side = self.zero[:, :3, :3] @ self.rotation  # the joint frame on the parent's side
+        return _transpose(parent_side) @ self._twist[:, :3], _transpose(parent_side) @ self._twist[:, 3:]
 
     @property
     def zero_quaternions(self) -> Array:
@@ -202,15 +219,26 @@ class RotationalJoints:
     def set_positions(self, positions: Array, qpos: Array) -> None:
         """Convert the scene's positions to MuJoCo's, into `qpos`."""
         own = positions[..., self.scene]
+        if self._frame_is_identity and not own.any():
+            self._set_zero_positions(qpos)
+            return
         if self.kind == "free":
             motion = spatial.transform(spatial.exp(own[..., :3]), own[..., 3:])
-            poses = self.zero @ self.frame @ motion @ self.inverse_frame
+            poses = self.zero @ self.frame @ motion @ spatial.inverse(self.frame)
             qpos[..., self.qpos] = spatial.pose7(poses)
             return
         rotation = self.rotation @ spatial.exp(own[..., :3]) @ _transpose(self.rotation)
         qpos[..., self.qpos] = spatial.quaternion(rotation)
         if self.kind == "inner":
             qpos[..., self.slides] = own[..., 3:] + self._swing(spatial.exp(own[..., :3]))
+
+    def _set_zero_positions(self, qpos: Array) -> None:
+        """Set MuJoCo's positions where the scene's are zero, if the joint frames are those of the children."""
+        qpos[..., self.qpos[:, -4:]] = self.zero_quaternions
+        if self.kind == "free":
+            qpos[..., self.qpos[:, :3]] = self.zero[:, :3, 3] + 0.0  # no minus zero
+        elif self.kind == "inner":
+            qpos[..., self.slides] = 0.0
 
     @_quiet
     def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
@@ -235,7 +263,8 @@ class RotationalJoints:
     @_quiet
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
         """Convert the scene's velocities to MuJoCo's, into `qvel`."""
-        qvel[..., self.qvel] = _multiply(self.velocity_blocks(qpos), velocities[..., self.scene])
+        own = velocities[..., self.scene]
+        qvel[..., self.qvel] = _multiply(self.velocity_blocks(qpos), own) if own.any() else 0.0
 
     @_quiet
     def forces(self, qpos: Array, forces: Array, out: Array) -> None:
@@ -256,11 +285,11 @@ class RotationalJoints:
         if self.kind == "free":
             return _stack_rows(self._twist[:, 3:], _transpose(child_rotation) @ self._twist[:, :3])
         relative = self.zero[:, :3, :3] @ child_rotation  # the child's rotation in the parent
-        slide = self._slide
+        spin, slide = self._spin_and_slide
         if self._anchor.any():
             motion = _transpose(self.rotation) @ child_rotation @ self.rotation  # exp(w), in the joint frame
             arm = -_multiply(motion, self._anchor)  # from the anchor to the child's origin, joint frame
-            slide = slide + spatial.cross_matrix(arm) @ self._spin
+            slide = slide + spatial.cross_matrix(arm) @ spin
         return _stack_rows(slide, _transpose(relative) @ self._twist[:, :3])
 
     @_quiet
