@@ -149,6 +149,7 @@ class FateRecorder:
         """Elements that were not read, and so neither was their content."""
         tags, unknown, includes = self.outline.tags, self.preserved.unknown, self.mapping.includes
         lines = self.document.lines(range(len(tags))) if tags else []
+        paths = self.document.paths()
         for node, parent in enumerate(self.outline.parents):
             outer, path = owners[parent] if parent >= 0 else (None, "")
             above = dropped[parent] if parent >= 0 else None
@@ -165,7 +166,7 @@ class FateRecorder:
                 unread.add(node)
             drops_content = found.fate is Fate.DROPPED and self._drops_content(found, node, owner, path)
             dropped.append(found if drops_content or node in unread else None)
-            shown = self.document.path_of(node)
+            shown = paths[node]
             yield self._node_fate(lines[node], shown, found, node, "", self._affects_motion(owner, path, found))
             for name in self.document.attributes(node):
                 inner = f"{path}/@{name}" if path else f"@{name}"
@@ -273,7 +274,7 @@ class FateRecorder:
             key = (id(owner), id(row))
             found = self._direct_verdicts.get(key)
             if found is None:
-                found = self._direct_verdicts[key] = self._row_verdict(owner, row)
+                found = self._direct_verdicts[key] = self._own_verdict(owner, row)
             return found
         if node in self.preserved.unknown:
             return _WRITTEN_AGAIN if self.source is self.target and not self.target.embeds_data else _PRESERVED
@@ -339,17 +340,21 @@ class FateRecorder:
         return Verdict(Fate.DROPPED, describe(known) if known else f"{what} has no effect here")
 
     def _row_verdict(self, owner: Item | None, row: SceneField) -> Verdict:
-        if owner is None:
-            return _FLATTENED if row.name else EXACT
-        if row.owner:
+        if owner is not None and row.owner:
             return self._related_verdict(owner, row)
-        if row.name and row.name not in FIELDS[type(owner)]:
-            return _FLATTENED
         key = (id(owner), row)
         found = self._verdicts.get(key)
         if found is None:
-            found = self._verdicts[key] = self._field_verdict(owner, row.name, row.parts)
+            found = self._verdicts[key] = self._own_verdict(owner, row)
         return found
+
+    def _own_verdict(self, owner: Item | None, row: SceneField) -> Verdict:
+        """The verdict on an element that sets a field of the item around it."""
+        if owner is None:
+            return _FLATTENED if row.name else EXACT
+        if row.name and row.name not in FIELDS[type(owner)]:
+            return _FLATTENED
+        return self._field_verdict(owner, row.name, row.parts)
 
     def _related_verdict(self, owner: Item, row: SceneField) -> Verdict:
         """The verdict on an element that sets fields of other items than the one around it."""

@@ -261,6 +261,8 @@ class FormatEditor:
     """Fields that the reader derives from others: unless they were edited, the values that are read back count."""
     has_model_elements: bool = True
     """Whether models have elements; otherwise the grouping of bodies into models is embedded."""
+    has_independent_models: bool = False
+    """Whether the elements of a model are read without those of other models, in the order of the document."""
     fixes_static_bodies: bool = False
     """Whether each body of a static model is written with a fixed joint of its own."""
 

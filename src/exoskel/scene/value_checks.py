@@ -240,8 +240,8 @@ class ValueChecker:
         `path` is where an item has the struct, by default its field.
         """
         by_type: dict[type, list[tuple[Item, Any]]] = {}
-        for row in rows:
-            by_type.setdefault(type(row[1]), []).append(row)
+        for kind in dict.fromkeys([type(value) for _, value in rows]):
+            by_type[kind] = [row for row in rows if type(row[1]) is kind]
         path = path or field
         for kind, own in by_type.items():
             if kind not in numbers:

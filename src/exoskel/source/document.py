@@ -208,19 +208,25 @@ class Document:
 
     def path_of(self, node: int) -> str:
         """The path of an element; cached, because paths of its children start with it."""
-        paths = self._paths
-        if node not in paths and self.outline.parents[node] in paths:
-            paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        paths, parents = self._paths, self.outline.parents
         waiting = [node]
         while (path := paths.get(node)) is None:
             last = waiting[-1]
-            above = self.outline.parents[last]
-            if above >= 0 and above not in self._paths:
+            above = parents[last]
+            if above >= 0 and above not in paths:
                 waiting.append(above)
             else:
-                self._paths[last] = self._xpath(last) if self.path_style == "xpath" else self._named_path(last)
+                paths[last] = self._path_below(last, paths.get(above, ""))
                 waiting.pop()
         return path
+
+    def paths(self) -> list[str]:
+        """The paths of all elements, in their order."""
+        found: list[str] = []
+        below = self._xpath if self.path_style == "xpath" else self._named_path
+        for node, parent in enumerate(self.outline.parents):
+            found.append(below(node, found[parent] if parent >= 0 else ""))
+        return found
 
     def line_text(self, line: int) -> str:
         return self.scan.line_text(line)
@@ -230,7 +236,11 @@ class Document:
         """Parents and tags of all elements.  Only for well-formed documents."""
         return Outline(self.parse(Limits(depth=2**30, bytes=2**62, elements=2**62)))
 
-    def _named_path(self, node: int) -> str:
+    def _path_below(self, node: int, above: str) -> str:
+        """The path of an element; `above` is that of its parent."""
+        return self._xpath(node, above) if self.path_style == "xpath" else self._named_path(node, above)
+
+    def _named_path(self, node: int, above: str) -> str:
         """A path such as `skeleton[arm]/joint[neck]/axis2/xyz`: starts below the world and uses names where it can."""
         tags, parents = self.outline.tags, self.outline.parents
         step = tags[node]
@@ -241,9 +251,9 @@ class Document:
             step = f"{step}[{ordinal}]"
         parent = parents[node]
         is_top = parent <= 0 or (parents[parent] == 0 and tags[parent].startswith("world"))
-        return step if is_top else f"{self._paths[parent]}/{step}"
+        return step if is_top else f"{above}/{step}"
 
-    def _xpath(self, node: int) -> str:
+    def _xpath(self, node: int, above: str) -> str:
         """A path such as `/xode/world[1]/body[@name='arm']`."""
         tag = self.outline.tags[node]
         parent = self.outline.parents[node]
@@ -251,7 +261,7 @@ class Document:
             return f"/{tag}"
         name = self._name_attribute(node)
         index = self.outline.ordinal(node) or 1
-        return f"{self._paths[parent]}/{tag}" + (f"[@name={_quote(name)}]" if name else f"[{index}]")
+        return f"{above}/{tag}" + (f"[@name={_quote(name)}]" if name else f"[{index}]")
 
     def attributes(self, node: int) -> dict[str, Span]:
         """The attributes of an element, with the spans of their values."""

@@ -102,7 +102,7 @@ class SubtreePlan:
     """How to read subtrees of one shape.
 
     `containers` are (index, position of the parent among them, name, repeatable, declaration if it has
-    attributes); `leaves` likewise, with the cached values and the declaration.
+    attributes or is opaque); `leaves` likewise, with the cached values and the declaration.
     """
 
     __slots__ = ("containers", "depth", "empties", "leaves")
@@ -117,7 +117,9 @@ class SubtreePlan:
     def _add_container(self, flat: FlatTree, at: int, parent: int, rule: Element, depth: int) -> int:
         slot = len(self.containers)
         self.depth = max(self.depth, depth + bool(flat.counts[at]))
-        self.containers.append((at, parent, rule.name, rule.many, rule if rule.attributes else None))
+        self.containers.append((at, parent, rule.name, rule.many, rule if rule.attributes or rule.opaque else None))
+        if rule.opaque:
+            return self._skip(flat, at, depth)
         if not flat.counts[at]:
             self.empties.append(at)
         k = at + 1
@@ -130,17 +132,27 @@ class SubtreePlan:
                 k += 1
         return k
 
+    def _skip(self, flat: FlatTree, at: int, depth: int) -> int:
+        """The index after a subtree that is not examined."""
+        self.depth = max(self.depth, depth)
+        k = at + 1
+        for _ in range(flat.counts[at]):
+            k = self._skip(flat, k, depth + 1)
+        return k
+
     def fits(self, flat: FlatTree) -> bool:
         """Whether the plan applies to a subtree of its shape: empty containers must not have text."""
         return all(flat.texts[at] is None for at in self.empties)
 
-    def read(self, flat: FlatTree, read_leaf: ReadLeaf, read_attributes: ReadAttributes) -> Node:
+    def read(
+        self, flat: FlatTree, read_leaf: ReadLeaf, read_attributes: ReadAttributes, read_opaque: ReadAttributes
+    ) -> Node:
         base, texts = flat.base, flat.texts
         nodes: list[Node] = []
         for at, parent, name, many, rule in self.containers:
             node = Node(base + at, {})
             if rule is not None:
-                read_attributes(flat.elements[at], rule, node)
+                (read_opaque if rule.opaque else read_attributes)(flat.elements[at], rule, node)
             if parent >= 0:
                 fields = nodes[parent].fields
                 if many:

@@ -62,7 +62,8 @@ class Markup(Struct, eq=False):
         while waiting:
             element = waiting.pop()
             yield element
-            waiting += element.children[::-1]
+            if element.children:
+                waiting += element.children[::-1]
 
 
 _SMALLEST_NORMAL = 2.2250738585072014e-308

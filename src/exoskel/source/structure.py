@@ -112,7 +112,7 @@ class StructureReader:
         shape = flat.shape(rule)
         plan = self.plans.get(shape)
         if plan is not None and plan.fits(flat) and depth + plan.depth <= self.limits.depth:
-            return plan.read(flat, self._leaf, self._attributes)
+            return plan.read(flat, self._leaf, self._attributes, self._opaque_attributes)
         before = self.structural_findings
         node, _ = self._container(flat, 0, rule, depth)
         if self.structural_findings == before and len(self.plans) < _MAX_PLANS:
@@ -170,12 +170,17 @@ class StructureReader:
 
     def _opaque(self, flat: FlatTree, at: int, rule: Element) -> tuple[Node, int]:
         """An element whose content is not examined."""
-        self.structural_findings += 1
         element = flat.elements[at]
         node = Node(flat.base + at, {})
         self._attributes(element, rule, node)
         self.attributes_seen -= len(element.attrib)
         return node, at + self._skip(element, node.number)
+
+    def _opaque_attributes(self, element: Tree, rule: Element, node: Node) -> None:
+        """Read the attributes of an element whose content is not examined; those in the content are counted as seen."""
+        self._attributes(element, rule, node)
+        if len(element):
+            self.attributes_seen += int(_COUNT_ATTRIBUTES(element)) - len(element.attrib)
 
     def _check_nesting(self, depth: int, number: int) -> None:
         if depth > self.limits.depth:

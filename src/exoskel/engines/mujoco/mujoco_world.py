@@ -141,10 +141,9 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         self._mujoco.mj_resetData(self.model, self.data)
         self._forces[:], self._commands[:] = 0.0, self.actuation.initial
         self._is_commanded[...], self._forces_rotate = False, self._edges is not None
-        self._is_first[...] = self._is_coasting[...] = self._takes_first_step = True
+        self._is_first[...] = self._is_coasting[...] = self._takes_first_step = self._is_stale = True
         self.wrenches.clear()
         self.coordinates.set_positions(self._checked(positions), self.qpos)
-        self._is_stale = True
         self.velocities = velocities
         self.actuation.set_speeds(self.qpos, self.qvel, self.clipped_commands(), velocities=False)
 

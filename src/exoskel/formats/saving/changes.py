@@ -71,13 +71,14 @@ class FlatModels:
 
     def models_with(self, wanted: set[int]) -> set[int]:
         """The ids of the models that contain, or are, items with some ids."""
-        bodies = {id(body) for body in self.bodies if any(id(part) in wanted for part in _parts(body))}
-        inside = wanted | bodies
+        inside = set(wanted)
+        if any(id(part) in wanted for parts in (self.visuals, self.collisions, self.markers) for part in parts):
+            inside |= {id(body) for body in self.bodies if not wanted.isdisjoint(map(id, _parts(body)))}
         return {
             id(model)
             for model in self.models
             if id(model) in inside
-            or any(id(item) in inside for items in (model.bodies, model.joints) for item in items)
+            or not (inside.isdisjoint(map(id, model.bodies)) and inside.isdisjoint(map(id, model.joints)))
         }
 
     def origins(self) -> list[list[object]]:

@@ -17,6 +17,7 @@ from exoskel.formats import registry
 from exoskel.formats.embedded_writer import has_native_grouping
 from exoskel.formats.interface import FormatEditor, ReadOptions
 from exoskel.formats.saving.changes import Changes, compare
+from exoskel.formats.saving.edited_models import reread_edited_models
 from exoskel.formats.saving.editor import DocumentEditor
 from exoskel.formats.saving.verification import Match, accept_derived_fields, match
 from exoskel.scene.body import Body
@@ -380,7 +381,8 @@ class _Patcher:
             raise SaveError(str(problem)) from None
         if editor.unsupported and not embed:
             return None, ""
-        edited = self._regroup(self._verify(data, changes, editor.unsupported), base, editor)
+        reread = None if embed else self._reread_edited_models(data, base, changes, patch)
+        edited = self._regroup(self._verify(data, changes, editor.unsupported, reread), base, editor)
         if embed and _stale(edited.reread) and not _stale(base):
             edited = self._regroup(self._update_fingerprints(edited, changes, editor.unsupported), base, editor)
         for _ in range(2 if embed else 0):  # embedded data may itself show what else has to be embedded
@@ -392,9 +394,18 @@ class _Patcher:
             edited = self._verify(more, changes, ())
         return (None, edited.problem) if edited.problem else (edited, "")
 
-    def _verify(self, data: bytes, changes: Changes, unsupported: Collection[int]) -> VerifiedDocument:
-        """Read an edited document and compare it with the scene."""
-        reread = self.read(data)
+    def _reread_edited_models(self, data: bytes, base: Scene, changes: Changes, patch: Patch) -> Scene | None:
+        """Read just the edited models of a document, where each is read on its own; None if that is not possible."""
+        if not self._editor.has_independent_models or len(data) > self.options.limits.bytes:
+            return None
+        return reread_edited_models(base, changes, patch, self._document(data), self.read)
+
+    def _verify(
+        self, data: bytes, changes: Changes, unsupported: Collection[int], reread: Scene | None = None
+    ) -> VerifiedDocument:
+        """Read an edited document, unless it was read already, and compare it with the scene."""
+        if reread is None:
+            reread = self.read(data)
         found = match(self.scene, reread, unsupported)
         accept_derived_fields(found, changes, self._editor.derived_fields)
         return VerifiedDocument(data, reread, found)

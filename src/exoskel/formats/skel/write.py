@@ -408,6 +408,8 @@ CAPABILITIES = WriterCapabilities(
 class SkelEditor(FormatEditor):
     """Adapts edits to the form of a SKEL document."""
 
+    has_independent_models = True
+
     def has_element(self, item: Item) -> bool:
         return item.node >= 0 and not (isinstance(item, Joint) and item.implicit)
 
