@@ -11,6 +11,7 @@ import pytest
 import exoskel
 from benchmarks.scenes import chains, free_boxes
 from exoskel.formats.saving import patch
+from exoskel.formats.saving.edited_models import PartialReading
 from exoskel.scene.fields import iter_items
 from exoskel.scene.world import Scene
 
@@ -71,10 +72,10 @@ def test_edited_models_are_read_as_in_the_whole_file(
     found: list[bool] = []
     reread = patch.reread_edited_models
 
-    def in_parts(*arguments: Any) -> Scene | None:
-        scene = reread(*arguments)
-        found.append(scene is not None)
-        return scene
+    def in_parts(*arguments: Any) -> PartialReading | None:
+        reading = reread(*arguments)
+        found.append(reading is not None)
+        return reading
 
     monkeypatch.setattr(patch, "reread_edited_models", in_parts)
     parts = _save_twice(edit, tmp_path / "parts.skel")
@@ -97,9 +98,7 @@ def _save_twice(edit: Edit, file: Path) -> tuple[bytes, list[object], bytes]:
     return first, list(items), file.read_bytes()
 
 
-def test_models_of_several_bodies_and_joints_are_read_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_of_several_bodies_and_joints_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "chains.skel"
     data = chains(COUNT, 3).replace(b"<ixy>0.01</ixy>", b"<ixy>0</ixy>")
     results = []

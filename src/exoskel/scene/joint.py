@@ -208,7 +208,7 @@ class Joint(Item):
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but forces acts on it, and all its values are the defaults."""
+        """Whether only forces act on it, and all its values are the defaults."""
         return self._dofs is None and not self.drives and self.actuator == "force" and self.mimic is None
 
     @property

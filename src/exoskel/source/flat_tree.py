@@ -134,10 +134,17 @@ class SubtreePlan:
 
     def _skip(self, flat: FlatTree, at: int, depth: int) -> int:
         """The index after a subtree that is not examined."""
-        self.depth = max(self.depth, depth)
+        waiting = [flat.counts[at]]
+        """The number of children that follow, of the element at `at` and of those around the current one."""
         k = at + 1
-        for _ in range(flat.counts[at]):
-            k = self._skip(flat, k, depth + 1)
+        while waiting:
+            if not waiting[-1]:
+                waiting.pop()
+                continue
+            waiting[-1] -= 1
+            self.depth = max(self.depth, depth + len(waiting))
+            waiting.append(flat.counts[k])
+            k += 1
         return k
 
     def fits(self, flat: FlatTree) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.edit_tracking import TrackedList
@@ -31,10 +31,17 @@ _LARGEST_SHARE = 0.5
 """The largest share of edited models for which the others are not read again."""
 
 
+class PartialReading(Struct, frozen=True):
+    """The scene of an edited document, and its edited models, which are all that was read again."""
+
+    scene: Scene
+    models: Sequence[Model]
+
+
 def reread_edited_models(
     base: Scene, changes: Changes, patch: Patch, edited: Document, read: Callable[[bytes], Scene]
-) -> Scene | None:
-    """The scene in `edited`, which is what `patch` makes of the document of `base`.
+) -> PartialReading | None:
+    """Read `edited`, which is what `patch` makes of the document of `base`.
 
     None if it has to be read as a whole: if something else than values of items in models was edited, if elements were
     added or removed, if a reading has diagnostics, or if there is embedded data.
@@ -57,7 +64,8 @@ def reread_edited_models(
         return None
     for model, found in zip(models, part.world.models, strict=True):
         _renumber(found, model.node - found.node)
-    return _with_models(base, dict(zip(map(id, models), part.world.models, strict=True)), edited)
+    replaced = dict(zip(map(id, models), part.world.models, strict=True))
+    return PartialReading(_with_models(base, replaced, edited), part.world.models)
 
 
 def _are_whole_elements(part: Scene, start: int, texts: Sequence[bytes], sizes: Sequence[int]) -> bool:

@@ -19,7 +19,7 @@ from exoskel.formats.interface import FormatEditor, ReadOptions
 from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.edited_models import reread_edited_models
 from exoskel.formats.saving.editor import DocumentEditor
-from exoskel.formats.saving.verification import Match, accept_derived_fields, match
+from exoskel.formats.saving.verification import Match, accept_derived_fields, match, match_models
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference, transform_differences
@@ -381,8 +381,8 @@ class _Patcher:
             raise SaveError(str(problem)) from None
         if editor.unsupported and not embed:
             return None, ""
-        reread = None if embed else self._reread_edited_models(data, base, changes, patch)
-        edited = self._regroup(self._verify(data, changes, editor.unsupported, reread), base, editor)
+        edited = None if embed or editor.unsupported else self._verify_edited_models(data, base, changes, patch)
+        edited = self._regroup(edited or self._verify(data, changes, editor.unsupported), base, editor)
         if embed and _stale(edited.reread) and not _stale(base):
             edited = self._regroup(self._update_fingerprints(edited, changes, editor.unsupported), base, editor)
         for _ in range(2 if embed else 0):  # embedded data may itself show what else has to be embedded
@@ -394,18 +394,26 @@ class _Patcher:
             edited = self._verify(more, changes, ())
         return (None, edited.problem) if edited.problem else (edited, "")
 
-    def _reread_edited_models(self, data: bytes, base: Scene, changes: Changes, patch: Patch) -> Scene | None:
-        """Read just the edited models of a document, where each is read on its own; None if that is not possible."""
+    def _verify_edited_models(
+        self, data: bytes, base: Scene, changes: Changes, patch: Patch
+    ) -> VerifiedDocument | None:
+        """Read just the edited models of a document, and compare them with the scene; None if that is not possible.
+
+        The other models were compared with the source, and have the same text.
+        """
         if not self._editor.has_independent_models or len(data) > self.options.limits.bytes:
             return None
-        return reread_edited_models(base, changes, patch, self._document(data), self.read)
+        reading = reread_edited_models(base, changes, patch, self._document(data), self.read)
+        if reading is None:
+            return None
+        edited = [model for model in self.scene.worlds[0].models if id(model) in changes.models]
+        found = match_models(edited, reading.models)
+        accept_derived_fields(found, changes, self._editor.derived_fields)
+        return VerifiedDocument(data, reading.scene, found)
 
-    def _verify(
-        self, data: bytes, changes: Changes, unsupported: Collection[int], reread: Scene | None = None
-    ) -> VerifiedDocument:
-        """Read an edited document, unless it was read already, and compare it with the scene."""
-        if reread is None:
-            reread = self.read(data)
+    def _verify(self, data: bytes, changes: Changes, unsupported: Collection[int]) -> VerifiedDocument:
+        """Read an edited document and compare it with the scene."""
+        reread = self.read(data)
         found = match(self.scene, reread, unsupported)
         accept_derived_fields(found, changes, self._editor.derived_fields)
         return VerifiedDocument(data, reread, found)

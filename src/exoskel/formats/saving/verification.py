@@ -74,6 +74,15 @@ def match(scene: Scene, reread: Scene, unsupported: Collection[int] = ()) -> Mat
     return found
 
 
+def match_models(models: Sequence[Model], reread: Sequence[Model]) -> Match:
+    """Compare some models of a scene with the same ones that were read back."""
+    found = Match()
+    _match_lists(found, models, reread, None, "models", ())
+    if not found.failure:
+        _compare_fields(found)
+    return found
+
+
 def _match_lists(
     found: Match,
     items: Sequence[Item],
