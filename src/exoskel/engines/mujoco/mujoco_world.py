@@ -71,8 +71,7 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         self.rotations = TruncatedRotations.find(compiled) if self._has_default_integrator else None
         """Corrects the rotations of ball and free joints after each step, if they have to be those of DART."""
         self._mj_step: Any = self.rotations.step if self.rotations else mujoco.mj_step
-        self.world = world
-        self.model: Any = compiled.model
+        self.world, self.model = world, compiled.model
         self._step_model: StepModel | None = None
         self._joint_values: JointValues | None = None
         """Springs, dampers and friction, if they are not those of the scene."""
@@ -86,7 +85,6 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         self._use(self.data)
         self.coordinates, self.actuation = compiled.coordinates, compiled.actuation
         self.bodies, self.body_ids = compiled.bodies, compiled.body_ids
-        self._is_stale = False
         self._takes_first_step = True
         """Whether the next step needs attention: it is the first one, or forces on bodies act."""
         self.wrenches = AppliedWrenches(len(self.bodies))
