@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from lxml import etree
@@ -53,20 +56,39 @@ def preserve(root: Markup, scene: Scene, embedding: EmbeddedDataFormat) -> Prese
     return preserved
 
 
+class UnreadElements(Struct, frozen=True):
+    """The elements that are not part of a scene, and that the format of the source has a place for.
+
+    `keys` are those of diagnostics about them.  `settings` are the tags of others, by the tags of the elements around
+    them.  `folder` is that of the output; references to files are changed for it.
+    """
+
+    keys: tuple[str, ...] = ()
+    settings: Mapping[str, frozenset[str]] = {}
+    folder: Path | None = None
+
+
+ALL_READ = UnreadElements()
+
+
 def preserve_comments(
-    root: Markup, scene: Scene, *, is_part: bool, unread: tuple[str, ...] = (), is_rotated: bool = False
+    root: Markup,
+    scene: Scene,
+    *,
+    is_part: bool,
+    unread: UnreadElements = ALL_READ,
+    is_rotated: bool = False,
 ) -> PreservedData:
     """Copy comments, for formats without a place for data of other applications.
 
-    If the scene `is_part` of what was read, comments that may belong to other parts are omitted.  `unread` are the
-    diagnostics about elements that are not part of a scene and that the format has a place for: these are copied too.
-    If the world `is_rotated`, those of the world are omitted.
+    If the scene `is_part` of what was read, comments that may belong to other parts are omitted.  Elements that are
+    `unread` are copied too.  If the world `is_rotated`, those of the world are omitted.
     """
     preserved = PreservedData()
     document = scene.documents[0] if scene.documents else None
     if isinstance(document, Document):
         preserver = _Preserver(root, scene, document, preserved, is_part=is_part)
-        copied = preserver.copy_unread(unread, is_rotated) if unread else []
+        copied = preserver.copy_unread(unread, is_rotated) if unread.keys or unread.settings else []
         if b"<!--" in document.text:
             preserver.copy_comments(copied)
     return preserved
@@ -82,6 +104,7 @@ class _Preserver:
         self.preserved = preserved
         self.unknown = {d.place.node for d in scene.diagnostics if d.key in UNKNOWN_NAMESPACE}
         self.scene = scene
+        self._materials: dict[int, Markup | None] = {}
 
     # Most documents have neither comments nor data of other applications, and need none of these.
 
@@ -107,16 +130,17 @@ class _Preserver:
         if b"<!--" in text:
             self.copy_comments(copied)
 
-    def copy_unread(self, keys: tuple[str, ...], is_rotated: bool) -> list[int]:
-        """Copy the elements directly in written items that diagnostics report as not read; returns their numbers.
+    def copy_unread(self, unread: UnreadElements, is_rotated: bool) -> list[int]:
+        """Copy the elements directly in written items, or in their materials, that are not read; returns their numbers.
 
         An element that refers to a link or joint that is not written is omitted.
         """
         found = {
             self.document.element(one.place)
             for one in self.scene.diagnostics
-            if one.key.startswith(keys) and one.source is self.document and not one.place.attribute
+            if one.key.startswith(unread.keys) and one.source is self.document and not one.place.attribute
         }
+        found.update(self._find_settings(unread.settings))
         if not found:
             return []
         names, copied, added = self._written_names(), list[int](), list[tuple[Markup, Markup]]()
@@ -126,6 +150,7 @@ class _Preserver:
             if owner is None or (is_rotated and isinstance(owner.item, World)) or self._is_written(tags[number], owner):
                 continue
             copy = deepcopy(element)
+            _relocate_files(copy, self.document.location.directory, unread.folder)
             made = _as_markup(copy) if _rename_references(copy, names) else None
             if made is not None:
                 added.append((owner, made))
@@ -135,9 +160,39 @@ class _Preserver:
             owner.children.append(made)
         return copied
 
+    def _find_settings(self, settings: Mapping[str, frozenset[str]]) -> Iterator[int]:
+        """The numbers of elements with these tags, by the tags of the elements around them."""
+        tags, parents = self.document.outline.tags, self.document.outline.parents
+        known = frozenset[str]().union(*settings.values())
+        for number, tag in enumerate(tags):
+            if tag in known and parents[number] >= 0 and tag in settings.get(tags[parents[number]], ()):
+                yield number
+
+    def _material_of(self, node: int) -> Markup | None:
+        """The material of a visual in the output, for that of the source.
+
+        An ambient colour that the writer made from the other one is removed, if the source states its own.
+        """
+        visual = self._container_of(self.document.outline.parents[node])
+        if visual is None:
+            return None
+        found = next((child for child in visual.children if child.tag == _MATERIAL), None)
+        if found is None:
+            found = visual.add(_MATERIAL)
+        texts = {child.tag: child.text for child in found.children}
+        inside = range(node + 1, self.document.outline.ends[node])
+        stated = {self.document.outline.tags[one]: self.document.value_text(one) for one in inside}
+        if "ambient" in stated and _same_numbers(texts.get("diffuse", ""), stated.get("diffuse", "")):
+            found.children[:] = [child for child in found.children if child.tag != "ambient"]
+        return found
+
     def _container_of(self, node: int) -> Markup | None:
-        """The element in the output of the item whose own element this is."""
+        """The element in the output of the item whose own element this is, or of the material of one."""
         item = self.items.get(node)
+        if item is None and node > 0 and self.document.outline.tags[node] == _MATERIAL:
+            if node not in self._materials:
+                self._materials[node] = self._material_of(node)
+            return self._materials[node]
         if item is None and node == 0 and not self.is_part:
             return self.root
         return self.elements.get(id(item)) if item is not None else None
@@ -283,6 +338,30 @@ class _Preserver:
             etree.cleanup_namespaces(part)
             copy = Markup(RAW_TAG, verbatim=etree.tostring(part, encoding="unicode", with_tail=False))
             embedding.add_other_data(self.root, owner, copy, found)
+
+
+_MATERIAL = "material"
+_FILES = ("_map", "uri")
+"""How the tags of elements end whose text is the path of a file."""
+
+
+def _same_numbers(one: str, other: str) -> bool:
+    """Whether two colours have the same red, green and blue."""
+    try:
+        return [*map(float, one.split())][:3] == [*map(float, other.split())][:3]
+    except ValueError:
+        return False
+
+
+def _relocate_files(element: Tree, source: Path | None, target: Path | None) -> None:
+    """Change relative paths of files that an element refers to, for a document in another folder."""
+    if source is None or target is None or source.resolve() == target.resolve():
+        return
+    for one in element.iter(etree.Element):
+        text = (one.text or "").strip()
+        if str(one.tag).endswith(_FILES) and text and ":" not in text and not text.startswith("/"):
+            with suppress(ValueError):  # another drive
+                one.text = Path(os.path.relpath(source.resolve() / text, target.resolve())).as_posix()
 
 
 _REFERENCES = frozenset({"reference", "link", "joint"})

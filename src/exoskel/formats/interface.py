@@ -241,6 +241,8 @@ class SourceMapping(Struct, frozen=True):
     """Elements that only group their content."""
     joint_elements: frozenset[str] = frozenset()
     """Elements in a body that together define its parent joint."""
+    settings: Mapping[str, frozenset[str]] = {}
+    """Elements that are not part of a scene and are written to the same format again, by those around them."""
     includes: frozenset[str] = frozenset()
     """Elements that are replaced by the content of another file."""
 

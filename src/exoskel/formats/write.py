@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from exoskel.diagnostics import Severity
 from exoskel.formats import registry
-from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
+from exoskel.formats.comments_and_extensions import ALL_READ, PreservedData, UnreadElements, preserve, preserve_comments
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
 from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions
@@ -289,7 +289,9 @@ def _write_once(
     preserved = PreservedData()
     if embedding is None:
         is_same = scene.source_info.format == format
-        unread = chosen.source_mapping().diagnostics.preserved if is_same and output.target == "portable" else ()
+        mapping, unread = chosen.source_mapping(), ALL_READ
+        if is_same and output.target == "portable":
+            unread = UnreadElements(mapping.diagnostics.preserved, mapping.settings, output.folder)
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
         preserved.attributes |= output.preserved_attributes
         preserved.unknown |= _with_content(output.preserved_nodes, scene, chosen.source_mapping().includes)

@@ -396,6 +396,19 @@ def _referenced_frames(document: Document) -> set[str]:
     return referenced | {name.rpartition("::")[2] for name in referenced}
 
 
+_SETTINGS = {
+    "world": ("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates"),
+    "model": ("allow_auto_disable", "enable_wind"),
+    "collision": ("laser_retro", "max_contacts"),
+    "visual": ("cast_shadows", "laser_retro", "meta", "visibility_flags"),
+    "material": (
+        *("ambient", "specular", "emissive", "shininess", "pbr", "script", "shader"),
+        *("lighting", "render_order", "double_sided"),
+    ),
+}
+"""Settings of rendering and of other programs, by the elements around them."""
+
+
 SOURCE_MAPPING = SourceMapping(
     _scene_fields(),
     DiagnosticEffects(
@@ -418,4 +431,5 @@ SOURCE_MAPPING = SourceMapping(
         lossless=("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.moment", "SD081"),
     ),
     find_unused,
+    settings={around: frozenset(names) for around, names in _SETTINGS.items()},
 )

@@ -1,0 +1,76 @@
+"""Settings of rendering and of other programs in SDF: they are written to SDF again as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import exoskel
+
+WORLD = """<sdf version="1.9"><world name="default">
+  <gui fullscreen="0"><plugin filename="MinimalScene" name="3D View"><engine>ogre2</engine></plugin></gui>
+  <scene><ambient>0.4 0.4 0.4 1</ambient><background>0.7 0.7 0.7 1</background><shadows>true</shadows>
+    <sky><time>10</time><clouds><speed>12</speed></clouds></sky></scene>
+  <spherical_coordinates><latitude_deg>47.5</latitude_deg></spherical_coordinates>
+  <model name="box"><link name="link"><inertial><mass>1</mass></inertial>
+    <visual name="v"><geometry><box><size>1 1 1</size></box></geometry><cast_shadows>false</cast_shadows>
+      <material><ambient>0.1 0.2 0.3 1</ambient><diffuse>1 0.5 0.25 1</diffuse><pbr><metal>
+        <albedo_map>maps/albedo.png</albedo_map><metalness>0.7</metalness><roughness>0.3</roughness>
+      </metal></pbr></material></visual>
+    <visual name="w"><geometry><sphere><radius>1</radius></sphere></geometry>
+      <material><pbr><specular><glossiness>0.5</glossiness></specular></pbr></material></visual>
+  </link></model></world></sdf>"""
+KEPT = (
+    *("MinimalScene", "<background>0.7 0.7 0.7 1</background>", "<speed>12</speed>", "<latitude_deg>47.5<"),
+    *("<cast_shadows>false<", "<ambient>0.1 0.2 0.3 1<", "<metalness>0.7<", "<glossiness>0.5<"),
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    out = tmp_path / "world.sdf"
+    out.write_text(WORLD)
+    return out
+
+
+def test_a_plain_world_of_gazebo_has_no_warnings(file: Path) -> None:
+    assert not exoskel.load(file, strict=True).diagnostics
+
+
+@pytest.mark.parametrize("folder", [".", "deep/er"])
+def test_settings_are_written_again(file: Path, folder: str) -> None:
+    out = file.parent / folder / "out.sdf"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    report = exoskel.convert(file, out)
+    text = out.read_text()
+    assert [one for one in KEPT if one not in text] == []
+    assert text.count("<diffuse>") == 1
+    assert text.count("<ambient>") == 2
+    path = "maps/albedo.png" if folder == "." else "../../maps/albedo.png"
+    assert f"<albedo_map>{path}</albedo_map>" in text
+    fates = {one.path.rpartition("/")[2]: str(one.fate) for one in report.items}
+    assert [fates[name] for name in ("scene", "pbr", "gui", "cast_shadows")] == ["kept"] * 4
+
+
+def test_settings_stay_with_an_edited_scene(file: Path) -> None:
+    scene = exoskel.load(file)
+    shape = scene.world.models[0].bodies[0].visuals[0]
+    shape.color = (0.0, 0.0, 1.0, 1.0)
+    scene.world.rename("box", "crate")
+    exoskel.save(scene)
+    text = file.read_text()
+    assert [one for one in KEPT if one not in text] == ["<ambient>0.1 0.2 0.3 1<"]  # it belongs to the old colour
+    assert text.count("<ambient>0 0 1 1</ambient>") == 1
+
+
+def test_settings_have_a_fate_in_other_formats(file: Path) -> None:
+    report = exoskel.convert(file, None, to="mjcf")
+    found = {one.path.rpartition("/")[2]: (str(one.fate), one.why) for one in report.items}
+    for name in ("scene", "pbr", "gui"):
+        assert found[name] == ("dropped", "appearance or solver settings: not part of a scene")
+
+
+def test_settings_are_not_written_for_dart(file: Path) -> None:
+    data = exoskel.convert(file, None, to="sdf", target="dart").data
+    assert b"<pbr>" not in data
