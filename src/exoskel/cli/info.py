@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 _MAX_MODELS = 30
+_MAX_NAMES = 8
+"""The number of actuators, tendons and sensors whose names are listed."""
 _MAX_BODIES = 200
 
 
@@ -78,7 +80,20 @@ def _world(world: World) -> Tree:
         tree.add(_model(model))
     if len(world.models) > _MAX_MODELS:
         tree.add(f"[dim]… and {len(world.models) - _MAX_MODELS} more models (--json lists all)[/]")
+    for kind, names in _devices(world).items():
+        shown = ", ".join(map(_safe, names[:_MAX_NAMES])) + (", …" if len(names) > _MAX_NAMES else "")
+        tree.add(f"[cyan]{pluralize(len(names), kind)}[/] [dim]{shown}[/]")
     return tree
+
+
+def _devices(world: World) -> dict[str, list[str]]:
+    """The names of actuators, tendons and sensors, without kinds of which there are none."""
+    found = {
+        "actuator": [one.name for one in world.actuators],
+        "tendon": [one.name for one in world.tendons],
+        "sensor": [one.name for one in world.sensors],
+    }
+    return {kind: names for kind, names in found.items() if names}
 
 
 def _model(model: Model) -> Tree:

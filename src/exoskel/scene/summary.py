@@ -73,7 +73,20 @@ def _world(scene: Scene, world: World) -> _SummaryRow:
         "gravity": _numbers(world.gravity),
         "time_step": world.time_step,
         "models": _models(world.models, rows, joint_rows),
+        **_devices(world),
     }
+
+
+def _devices(world: World) -> _SummaryRow:
+    """The actuators, tendons and sensors of a world that has some, with what they act on or measure."""
+    rows: dict[str, list[_SummaryRow]] = {
+        "actuators": [
+            {"name": one.name, "type": one.kind, "target": one.tendon or one.joint} for one in world.actuators
+        ],
+        "tendons": [{"name": one.name, "type": "fixed" if one.joints else "spatial"} for one in world.tendons],
+        "sensors": [{"name": one.name, "type": one.kind, "target": one.target or None} for one in world.sensors],
+    }
+    return {name: found for name, found in rows.items() if found}
 
 
 def _models(models: Sequence[Model], bodies: list[_SummaryRow], joints: list[_SummaryRow]) -> list[_SummaryRow]:
