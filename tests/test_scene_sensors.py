@@ -177,3 +177,21 @@ def test_other_formats_report_sensors() -> None:
         report = exoskel.convert(text, None, to=format)
         found = [item for item in report.items if item.path.endswith("gyro[@name='g']")]
         assert [(item.fate, item.loss) for item in found] == [("dropped", True)]
+
+
+def test_contents_list_actuators_tendons_and_sensors() -> None:
+    (world,) = exoskel.summarize(arm())["worlds"]
+    assert world["actuators"] == [{"name": "m", "type": "motor", "target": "arm/upper_joint"}]
+    assert world["tendons"] == [{"name": "t", "type": "fixed"}]
+    assert world["sensors"][1] == {"name": "gyro", "type": "gyro", "target": "arm/upper/imu"}
+
+
+def test_steps_do_not_compute_sensors() -> None:
+    """Reading them changes nothing else."""
+    one, other = exoskel.Simulation(arm()), exoskel.Simulation(arm())
+    for _ in range(5):
+        assert one.sensors["angle"] == pytest.approx(np.array(one.positions))
+        one.step(2)
+        other.step(2)
+    assert np.array_equal(one.state, other.state)
+    assert not one.engine.data.sensordata.any()  # type: ignore[attr-defined]

@@ -167,3 +167,14 @@ def test_other_formats_get_none_of_them(tmp_path: Path) -> None:
 def test_mujoco_objects_have_them(tmp_path: Path) -> None:
     found = exoskel.to_mujoco(exoskel.load(_write(tmp_path, ARM)))
     assert (found.model.ntendon, found.model.nsensor, found.model.nmat) == (2, 6, 1)
+
+
+def test_sites_keep_their_materials(tmp_path: Path) -> None:
+    text = """<mujoco><asset><material name="red" rgba="1 0 0 1" shininess="0.9"/></asset><worldbody><body><joint/>
+    <geom size=".1"/><site name="s" material="red"/><site name="t"/></body></worldbody></mujoco>"""
+    report, before, after = _convert(tmp_path, text)
+    assert [model.mat(model.site("s").matid[0]).name for model in (before, after)] == ["red", "red"]
+    assert after.site("t").matid[0] == -1
+    assert after.site("s").rgba.tolist() == before.site("s").rgba.tolist()
+    found = [item for item in report.items if item.path.endswith("site[@name='s']/@material")]
+    assert [item.fate for item in found] == [Fate.KEPT]

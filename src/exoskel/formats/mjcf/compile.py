@@ -209,6 +209,8 @@ def _compile(
         raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
     # Values that are not finite stay so and are reported; MuJoCo would silently reset the state.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    # Sensors are computed when they are read, and not in each step.
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SENSOR) if model.nsensor else 0
     return model
 
 

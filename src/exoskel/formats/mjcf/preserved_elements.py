@@ -17,6 +17,7 @@ from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.tendons import tendon_name
 from exoskel.formats.mjcf.names import GENERATED, reference_kind
 from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.scene.body import Marker
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
@@ -103,8 +104,8 @@ class SourceElement(Struct, frozen=True):
 class PreservedElements(Struct, frozen=True):
     """The elements of a document that are in no item of the scene, and what they depend on.
 
-    `items` are the items that they refer to, by kind and name.  `materials` are the materials of geoms, by the nodes
-    and names of the shapes.  `defaults` are the default classes.  `options` are attributes of `<option>`.
+    `items` are the items that they refer to, by kind and name.  `materials` are the materials of geoms and sites, by
+    their nodes and names.  `defaults` are the default classes.  `options` are attributes of `<option>`.
     """
 
     elements: list[SourceElement] = field(default_factory=list)
@@ -498,11 +499,13 @@ class _PreservedWriter:
             self.output.preserved_attributes |= {(found.node, name) for name in found.stated - lost}
 
     def _add_materials(self) -> None:
-        """Give geoms the materials of the source."""
-        for geom in self.root.child("worldbody").iter():
-            if geom.tag != "geom" or not isinstance(geom.item, Shape) or geom.item.document != 0:
+        """Give geoms and sites the materials of the source."""
+        for one in self.root.child("worldbody").iter():
+            if not isinstance(one.item, Shape | Marker) or one.item.document != 0:
                 continue
-            material = self.materials.get(geom.item.node)
+            material = self.materials.get(one.item.node)
             written = self.names.get(("material", material)) if material else None
             if written is not None:
-                geom.attributes["material"] = written
+                one.attributes["material"] = written
+                if isinstance(one.item, Marker):
+                    self.output.preserved_attributes.add((one.item.node, "material"))

@@ -423,11 +423,11 @@ class _ItemFinder:
         return ItemReference(node, model.name, name) if model is not None else None
 
     def materials(self) -> Iterator[tuple[tuple[int, str], str]]:
-        """The materials of geoms."""
+        """The materials of geoms and sites."""
         model = self.model
         if not getattr(model, "nmat", 0) or not hasattr(model, "mat"):
             return
-        for number, material in enumerate(model.geom_matid.tolist()):
-            if material >= 0:
-                geom = self.compiled.geoms
-                yield (geom.node(number), geom.name(number)), model.mat(material).name
+        for parts, materials in ((self.compiled.geoms, model.geom_matid), (self.compiled.sites, model.site_matid)):
+            for number, material in enumerate(materials.tolist()):
+                if material >= 0:
+                    yield (parts.node(number), parts.name(number)), model.mat(material).name
