@@ -133,14 +133,20 @@ def test_elements_that_refer_to_removed_parts_are_omitted(tmp_path: Path) -> Non
     assert model.joint("elbow2").id in model.wrap_objid[:2]
 
 
-def test_constraints_on_the_length_of_a_tendon_that_changes_are_dropped(tmp_path: Path) -> None:
+def test_constraints_of_tendons_do_not_depend_on_the_reference_position(tmp_path: Path) -> None:
     """Joints are at zero in the reference pose, so that the length of a fixed tendon may be another one."""
     text = ARM.replace('name="elbow"', 'name="elbow" ref="10"')
-    report, _, after = _convert(tmp_path, text)
-    assert after.ntendon == 2
-    dropped = [item for item in report.items if item.path.endswith("equality[1]/tendon[1]")]
-    assert dropped[0].fate is Fate.DROPPED
-    assert "MJ403" in dropped[0].why
+    report, before, after = _convert(tmp_path, text)
+    assert (after.ntendon, after.neq) == (before.ntendon, before.neq)
+    kept = [item for item in report.items if item.path.endswith("equality[1]/tendon[1]")]
+    assert kept[0].fate is Fate.KEPT
+    residuals = []
+    for model in (before, after):
+        data = mujoco.MjData(model)
+        data.qpos[:] = model.qpos0 + 0.1 * np.arange(1, model.nq + 1)
+        mujoco.mj_forward(model, data)
+        residuals.append(data.efc_pos[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY.value].tolist())
+    assert residuals[0] and residuals[1] == pytest.approx(residuals[0])
 
 
 @pytest.mark.parametrize("meshes", ["reference", "copy", "absolute"])

@@ -431,7 +431,8 @@ class _PreservedWriter:
         known = self.names.get((kind, name))
         if section == "sensor" and depends_on_inertial_axes(element):
             return None
-        if kind == "tendon" and (section != "sensor" or element.tag == "tendonpos"):
+        is_length = section not in ("sensor", "equality") or element.tag == "tendonpos"
+        if kind == "tendon" and is_length:  # constraints are relative to the length in the reference pose
             extra = self.preserved.tendons.get(name)
             if extra is not None and extra.is_shifted:
                 return None
