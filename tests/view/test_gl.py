@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -258,3 +259,23 @@ def test_round_shapes_have_fewer_slices_in_scenes_of_many() -> None:
         for segments in (SEGMENTS, SEGMENTS // 2, SEGMENTS // 4)
     ]
     assert [model.vis.quality.numslices for model in slices] == [64, 16, 12]
+
+
+@pytest.mark.parametrize(("count", "supersampling", "shadows"), [(30, 2, 4096), (200, 1, 1024)])
+def test_images_that_shapes_cover_very_often_are_coarser(
+    count: int, supersampling: int, shadows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = "".join(f"<body name='b{n}'><geom size='{1 + n / 1000}'/></body>" for n in range(count))
+    scene = exoskel.load(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>".encode())
+    jobs: list[gl_renderer.RenderJob] = []
+
+    def start(job: bytes, _poses: bytes) -> None:
+        jobs.append(pickle.loads(job))
+        raise NoRendererError("stopped")
+
+    monkeypatch.setattr(gl_renderer, "_start_worker", start)
+    with pytest.raises(ExoskelError, match="stopped"):
+        render(scene, "unused.png", size=(640, 480), renderer="mujoco")
+    (job,) = jobs
+    assert job.supersampling == supersampling
+    assert gl_renderer.compile_model(job).vis.quality.shadowsize == shadows

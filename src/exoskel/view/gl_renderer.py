@@ -37,6 +37,8 @@ _AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
 _SHINE, _SHARPNESS = 0.18, 0.45
 _SHADOWS = 4096
 """The side of the shadow map, in cells."""
+_MOST_COVERED = 40.0
+"""How often shapes may cover the image with supersampling and the large shadow map, by their bounding boxes."""
 _MAX_PIXELS = 8192
 """The longest side of an OpenGL image."""
 _SLICES = {SEGMENTS: 64, SEGMENTS // 2: 16}
@@ -75,7 +77,19 @@ class RenderJob(Struct):
     @property
     def supersampling(self) -> int:
         """The supersampling factor per side; only supersampling smooths the edges of shadows."""
-        return 2 if 2 * max(self.width, self.height) <= _MAX_PIXELS else 1
+        return 2 if 2 * max(self.width, self.height) <= _MAX_PIXELS and not self.is_crowded else 1
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the shapes cover the first image so often that OpenGL without a GPU would take many seconds."""
+        covered = 0.0
+        for batch in self.batches:
+            seen = self.camera.project(batch.boxes(self.rest), self.width / self.height)
+            shares = np.ptp(np.clip(np.nan_to_num(seen[..., :2]), -1.0, 1.0), axis=1).prod(axis=1) / 4.0
+            in_front = (seen[..., 2] > 0.0).sum(axis=1)
+            # What surrounds the camera is counted as the whole image.
+            covered += float(np.where(in_front == 8, shares, in_front > 0).sum())
+        return covered > _MOST_COVERED
 
     def to_model(self, points: Array) -> Array:
         """Transform points from the world to the model."""
@@ -114,7 +128,8 @@ def _bones(job: RenderJob) -> NDArray[np.intp]:
 def _set_quality(spec: Any, job: RenderJob) -> None:
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = job.supersampling * job.width, job.supersampling * job.height
-    visual.quality.shadowsize, visual.quality.offsamples = _SHADOWS, 0
+    visual.quality.shadowsize = _SHADOWS // 4 if job.is_crowded else _SHADOWS
+    visual.quality.offsamples = 0
     slices = _SLICES.get(job.segments, _FEWEST_SLICES)
     visual.quality.numslices, visual.quality.numstacks = slices, slices // 2
     visual.headlight.ambient = [_AMBIENT] * 3
