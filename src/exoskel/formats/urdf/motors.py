@@ -8,7 +8,7 @@ velocity interface has no gains: the force of its servo is unknown, and it is no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import isfinite
 
 from msgspec import Struct
@@ -143,7 +143,7 @@ def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copie
     """
     joints = {qualified_name(model.name, joint.name): joint for joint in model.joints if id(joint) in names}
     motors = [(joints[one.joint], one) for one in scene.world.actuators if one.joint in joints]
-    present = _copied_motors(scene, joints.values()) if copies_source else Counter[tuple[int, Interval]]()
+    present = _copied_motors(scene, model) if copies_source else Counter[tuple[int, Interval]]()
     if present == Counter((id(joint), one.control_range) for joint, one in motors):
         return None
     element = Markup(CONTROL, {"name": model.name.strip() or "robot", "type": "system"})
@@ -160,18 +160,22 @@ def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copie
     return element
 
 
-def _copied_motors(scene: Scene, joints: Iterable[Joint]) -> Counter[tuple[int, Interval]]:
-    """The motors of the elements of the source, which are written again, by the ids of joints and their ranges."""
+def _copied_motors(scene: Scene, model: Model) -> Counter[tuple[int, Interval]]:
+    """The motors of the elements of the source, which are written again, by the ids of joints and their ranges.
+
+    Elements that refer to a joint that was removed are not written.
+    """
     source = scene.documents[0] if scene.documents else None
     found: Counter[tuple[int, Interval]] = Counter()
     if not isinstance(source, Document):
         return found
-    known = {source.attribute_text(joint.node, "name"): joint for joint in joints if joint.document == 0}
-    driven: set[str] = set()
-    for element in find_control_elements(source.parse()):
-        for one in element.interfaces if element.joints <= known.keys() else ():
-            joint = known[one.joint]
-            if one.kind == "effort" and joint.kind in MOTOR_JOINTS and one.joint not in driven:
+    known = {source.attribute_text(joint.node, "name"): joint for joint in model.joints if joint.document == 0}
+    root, driven = source.parse(), set[str]()
+    removed = {one.get("name") for one in root.iterfind("joint")} - known.keys()
+    for element in find_control_elements(root):
+        for one in element.interfaces if not element.joints & removed else ():
+            joint = known.get(one.joint)
+            if joint is not None and one.kind == "effort" and joint.kind in MOTOR_JOINTS and one.joint not in driven:
                 driven.add(one.joint)
-                found[id(joint), _motor(one, joint, Model(name="m"), Names()).control_range] += 1
+                found[id(joint), _motor(one, joint, model, Names()).control_range] += 1
     return found
