@@ -173,8 +173,9 @@ class _Preserver:
 
         An ambient colour that the writer made from the other one is removed, if the source states its own.
         """
-        visual = self._container_of(self.document.outline.parents[node])
-        if visual is None:
+        item = self.items.get(self.document.outline.parents[node])
+        visual = self.elements.get(id(item))
+        if item is None or visual is None:
             return None
         found = next((child for child in visual.children if child.tag == _MATERIAL), None)
         if found is None:
