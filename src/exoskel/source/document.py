@@ -478,6 +478,9 @@ class ObjectDocument(Document):
     def path_of(self, node: int) -> str:
         return self.objects[node].path
 
+    def paths(self) -> list[str]:
+        return [one.path for one in self.objects]
+
     def line_text(self, line: int) -> str:
         return self._source_lines[line - 1] if 0 < line <= len(self._source_lines) else ""
 
