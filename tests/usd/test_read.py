@@ -669,3 +669,12 @@ def test_placements_without_rotation_are_split_as_all_others(monkeypatch: pytest
             general = prims.placement(matrix)
         assert (quick.rigid == general.rigid).all() and (quick.stretch == general.stretch).all()
         assert not quick.is_sheared
+
+
+@pytest.mark.parametrize("to", ["skel", "xode", "urdf", "sdf", "mjcf", "gltf", "usd"])
+def test_stages_become_every_format_with_the_paths_of_their_prims(to: str, tmp_path: Path) -> None:
+    stage = tmp_path / "walker.usda"
+    exoskel.convert("dart://sample/skel/walker.skel", stage)
+    report = exoskel.convert(stage, tmp_path / "out", to=to, model="walker" if to == "urdf" else None)
+    assert report.certificate.passed
+    assert any(item.path.startswith("/walker") for item in report.items)
