@@ -162,9 +162,9 @@ class WorldWriter:
             root.add(tag)
         for model in self.world.models:
             self._model(model)
-        self.tendons.add(root)
+        self.tendons.add_tendons(root)
         self._actuators()
-        self.sensors.add(root, self.tendons.joint_name)
+        self.sensors.add_sensors(root, self.tendons.joint_name)
         self.filter.exclude(root.child("contact"), qualified_name)
         root.child("asset").children = self.geoms.assets
         root.child("option").attributes |= self._solver()

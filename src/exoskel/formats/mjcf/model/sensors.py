@@ -27,7 +27,7 @@ class SensorWriter:
         self.sites = {id(self.parts.sites[path][2]) for kind, path in ends if kind == "site"}
         """The ids of the markers that they measure at."""
 
-    def add(self, root: MjcfElement, joint_name: Callable[[TendonJoint], str]) -> None:
+    def add_sensors(self, root: MjcfElement, joint_name: Callable[[TendonJoint], str]) -> None:
         """Add all sensors to a document; `joint_name` is the name of the MuJoCo joint of a coordinate."""
         limited = _limited_names(root) if any("limit" in one.kind for one in self.sensors) else set()
         for one in self.sensors:

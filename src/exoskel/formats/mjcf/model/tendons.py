@@ -29,7 +29,7 @@ class TendonWriter:
         self.shapes = {id(self.parts.shapes[point.shape].shape) for point in points if point.shape}
         self._models = {id(joint): model for model in self.parts.models for joint in model.joints}
 
-    def add(self, root: MjcfElement) -> None:
+    def add_tendons(self, root: MjcfElement) -> None:
         """Add all tendons to a document."""
         for tendon in self.tendons:
             kind = "fixed" if tendon.joints else "spatial"
