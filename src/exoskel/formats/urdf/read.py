@@ -18,7 +18,7 @@ from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, UrdfContext
 from exoskel.formats.urdf.links_and_joints import JointSpec, LinkReader, UrdfJointReader
 from exoskel.formats.urdf.motors import CONTROL, TRANSMISSION, read_motors
-from exoskel.formats.urdf.vocabulary import ROBOT_ELEMENT, URDF, VERSION
+from exoskel.formats.urdf.vocabulary import HARDWARE, MOTORS, ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import TrackedList
 from exoskel.scene.item import unique_name
@@ -258,16 +258,14 @@ _WORLD_LINK: dict[str, SceneField | str] = {"link": STRUCTURE, "link/@name": STR
 """A link named `world` without mass and shapes is not a body."""
 
 
-_HARDWARE = unused("hardware of ros2_control: not part of a scene")
 _STATE = unused("an interface that reports a state: not part of a scene")
 _MOTORS: dict[str, SceneField | str] = {
-    **{f"{tag}/**": SceneField("actuators", owner="world") for tag in (CONTROL, TRANSMISSION)},
-    **{f"{CONTROL}/{inner}/**": _HARDWARE for inner in ("hardware", "sensor", "gpio", "transmission")},
-    **{f"{CONTROL}/@{name}": _HARDWARE for name in ("name", "type", "rw_rate", "is_async", "thread_priority")},
+    **{f"{tag}/**": MOTORS for tag in (CONTROL, TRANSMISSION)},
+    **{f"{CONTROL}/{inner}/**": HARDWARE for inner in ("hardware", "sensor", "gpio", "transmission")},
     f"{CONTROL}/joint/state_interface/**": _STATE,
     f"{TRANSMISSION}/actuator/**": unused("a command of an effort interface is the force on the joint"),
 }
-"""The elements that may state motors."""
+"""What is inside the elements that may state motors."""
 
 
 def _scene_fields() -> SceneFieldTable:

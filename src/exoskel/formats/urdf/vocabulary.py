@@ -162,19 +162,35 @@ def _inertia(part: str) -> SceneField:
     return SceneField("inertia", parts=(part,))
 
 
-def _extension(name: str, meaning: str, *attributes: str) -> Element:
+def _extension(
+    name: str,
+    meaning: str,
+    *attributes: str,
+    field: SceneField | None = None,
+    attribute_field: SceneField | None = None,
+) -> Element:
     """Data of another program, which is not read, or only in part."""
-    made = [Attribute(one, TEXT, "") for one in attributes]
-    return Element(name, "*", meaning, attributes=made, occurrence_code=EXTENSION, opaque=True)
+    made = [Attribute(one, TEXT, "", field=attribute_field) for one in attributes]
+    return Element(name, "*", meaning, attributes=made, occurrence_code=EXTENSION, opaque=True, field=field)
 
 
+MOTORS = SceneField("actuators", owner="world")
+"""What command interfaces state."""
+HARDWARE = unused("hardware of ros2_control: not part of a scene")
 _EXTENSIONS = (
     _extension("gazebo", "Data for Gazebo.", "reference"),
-    _extension("transmission", "Transmission of a joint, for ros_control: effort interfaces are read.", "name", "type"),
+    _extension(
+        "transmission",
+        "Transmission of a joint, for ros_control: effort interfaces are read.",
+        *("name", "type"),
+        field=MOTORS,
+    ),
     _extension(
         "ros2_control",
         "Hardware interfaces, for ros2_control: effort interfaces are read.",
         *("name", "type", "rw_rate", "is_async", "thread_priority"),
+        field=MOTORS,
+        attribute_field=HARDWARE,
     ),
     _extension("sensor", "A sensor; support differs between readers.", "name", "type", "update_rate"),
     _extension("mujoco", "Options for MuJoCo's compiler."),
