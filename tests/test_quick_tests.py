@@ -32,9 +32,9 @@ def quick(*nodes: str, slow: dict[str, float] | None = None) -> list[str]:
     return [item.nodeid for item in select_quick(items, slow or {})]
 
 
-def test_three_cases_of_a_function_are_quick() -> None:
+def test_two_cases_of_a_function_are_quick() -> None:
     cases = [f"a.py::test_x[{i}]" for i in range(9)]
-    assert quick(*cases, "a.py::test_y") == [cases[0], cases[4], cases[8], "a.py::test_y"]
+    assert quick(*cases, "a.py::test_y") == [cases[0], cases[8], "a.py::test_y"]
 
 
 def test_slow_functions_are_not_quick() -> None:
@@ -44,6 +44,10 @@ def test_slow_functions_are_not_quick() -> None:
 def test_a_file_with_slow_functions_only_keeps_a_case_of_the_fastest() -> None:
     slow = {"a.py::test_x": 3.0, "a.py::test_y": 2.0}
     assert quick("a.py::test_x", "a.py::test_y[0]", "a.py::test_y[1]", slow=slow) == ["a.py::test_y[0]"]
+
+
+def test_a_file_with_very_slow_functions_only_is_left_to_the_rest() -> None:
+    assert quick("a.py::test_x", "a.py::test_y", slow={"a.py::test_x": 30.0, "a.py::test_y": 12.0}) == []
 
 
 def test_parts_are_disjoint_and_keep_the_cases_of_a_function_together() -> None:

@@ -16,15 +16,20 @@ from xml.etree import ElementTree
 import pytest
 
 SLOW_TESTS = Path(__file__).parent.parent / "slow_tests.txt"
-CASES = 3
+CASES = 2
 """Of a function with more cases, the first, the last and those between at equal distances."""
-SLOW = 0.8
+SLOW = 0.5
 """Seconds per case from which a function is slow, on the machine that recorded them."""
+TOO_SLOW = 5.0
+"""Seconds per case from which a function is left out even if the other functions of its file are slower."""
 HEADER = "# Test functions that `make test` leaves to `make test-all`, with seconds per case. Recorded by `make slow-tests`.\n"
 
 
 def select_quick(items: Sequence[pytest.Item], slow: Mapping[str, float]) -> list[pytest.Item]:
-    """The tests to run, in their order.  A file whose tests are all slow keeps its fastest function."""
+    """The tests to run, in their order.
+
+    A file whose tests are all slow keeps its fastest function, unless that is too slow, too, as for pages in a browser.
+    """
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         functions[function_name(item.nodeid)].append(item)
@@ -36,8 +41,8 @@ def select_quick(items: Sequence[pytest.Item], slow: Mapping[str, float]) -> lis
         fast = [name for name in names if name not in slow]
         if fast:
             chosen.update(one for name in fast for one in spread(functions[name], CASES))
-        else:
-            chosen.update(functions[min(names, key=lambda name: slow[name])][:1])
+        elif slow[fastest := min(names, key=lambda name: slow[name])] < TOO_SLOW:
+            chosen.update(functions[fastest][:1])
     return [item for item in items if item in chosen]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -112,12 +113,33 @@ def test_malformed_messages_end_the_connection_without_output(
 ) -> None:
     protocol = [f"viser-v{viser.__version__}"]
     address = f"127.0.0.1:{page.port}"
-    with connect(f"ws://{address}", origin=f"http://{address}", subprotocols=protocol) as socket:  # type: ignore[arg-type]
-        socket.send(message)
+    with connect(f"ws://{address}", origin=f"http://{address}", subprotocols=protocol) as client:  # type: ignore[arg-type]
+        client.send(message)
         with suppress(websockets.exceptions.ConnectionClosed, TimeoutError):
             while True:
-                socket.recv(timeout=0.5)
+                client.recv(timeout=0.5)
     assert fetch(page, "/").status == 200, "the server goes on"
+    assert capfd.readouterr() == ("", "")
+    assert [record.message for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+
+@pytest.mark.parametrize(
+    "request_bytes", [b"", b"\r\n", b"HEAD / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\xff", b"GET /\r\n\r\n"]
+)
+def test_requests_that_are_not_http_are_closed_without_output(
+    request_bytes: bytes, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    page = Page(0)  # viser filters messages from the first valid request on
+    try:
+        with socket.create_connection(("127.0.0.1", page.port), timeout=10) as client:
+            client.sendall(request_bytes)
+            client.shutdown(socket.SHUT_WR)
+            with suppress(ConnectionResetError):
+                while client.recv(4096):
+                    pass
+        assert fetch(page, "/").status == 200, "the server goes on"
+    finally:
+        page.close()
     assert capfd.readouterr() == ("", "")
     assert [record.message for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
 

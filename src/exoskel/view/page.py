@@ -55,6 +55,9 @@ _FIRST_USER, _LAST_USER = 1000, 59_999
 """The numbers of the accounts of people on Linux; others belong to services."""
 _LOCAL_HOSTS = frozenset({LOOPBACK, "localhost", "::1"})
 _START_LOCK = Lock()
+_CONNECTIONS = logging.getLogger(f"{__name__}.connections")
+"""For what clients do wrong, such as requests that are not HTTP; it shows nothing unless its level is lowered."""
+_CONNECTIONS.setLevel(logging.CRITICAL)
 _INVALID_DATA = 1007
 """The WebSocket code for messages that cannot be decoded."""
 
@@ -287,6 +290,7 @@ def _check_requests(check: RequestCheck) -> Iterator[None]:
 
     def serve_with_check(handler: Handler, *arguments: Any, **options: Any) -> Any:
         options["process_request"] = _with_check(check, options.get("process_request"))
+        options["logger"] = _CONNECTIONS
         return serve(_closing_on_malformed_messages(handler), *arguments, **options)
 
     websocket_server.serve = serve_with_check  # type: ignore[assignment,misc]
