@@ -226,6 +226,8 @@ EDITS: list[tuple[Callable[[Scene], Any], str]] = [
      "the actuators.name of world 'w' is '\\ud800': expected valid characters"),
     (lambda scene: scene.world.cameras.append(exoskel.SceneCamera("\0")),
      "the cameras.name of world 'w' is '\\x00': expected valid characters"),
+    (lambda scene: scene.world.sensors.append(exoskel.SceneSensor("\0", "clock")),
+     "the sensors.name of world 'w' is '\\x00': expected valid characters"),
     (unchecked(lambda scene: scene.world.keyframes.append(exoskel.Keyframe("k", controls=("m",)))),  # type: ignore[arg-type]
      "the keyframes.controls of world 'w' are 'm': expected the name of an actuator and its control"),
     (unchecked(lambda scene: scene.world.keyframes.append(exoskel.Keyframe("k", joints=("j",)))),  # type: ignore[arg-type]

@@ -75,8 +75,9 @@ _NAMED = (
     ("keyframes", Keyframe),
     ("tendons", Tendon),
     ("actuators", Actuator),
+    ("sensors", SceneSensor),
 )
-"""Halves of characters, which no encoding has."""
+"""The lists of a world whose items have names, and the types of these items."""
 _STRUCTURE = ("SC102", "SC103", "SC106")
 """Diagnostics about names and about what joints connect."""
 
