@@ -35,7 +35,7 @@ from exoskel.view.surfaces import PoseRows, Skins
 MAX_NUMBERS = 40_000_000
 """Pose numbers recorded (160 MB in single precision) before the older half of the frames is thinned out."""
 HALF_CORE, WHOLE_CORE = 0.4, 0.9
-"""The fraction of the time that a simulation may take.  Recording and sending the frames takes up to a tenth more."""
+"""The fraction of the time that simulating may take.  Sending the frames takes up to a tenth more."""
 _MAX_SAVED = 0.07
 """Wall time in s for which a simulation can save up what it did not take."""
 _STEPS_PER_PULL = 4
@@ -283,9 +283,10 @@ class Player:
             count = min(chunk, steps - done)
             simulation.step(count)
             done += count
-        self._time_left -= clock.perf_counter() - begin
         self._time_debt = 0.0 if done < steps else self._time_debt - done * simulation.time_step
-        return done > 0 and self._record(simulation)
+        changed = done > 0 and self._record(simulation)
+        self._time_left -= clock.perf_counter() - begin
+        return changed
 
     def _advance(self, simulation: Simulation, count: int) -> None:
         for chunk in step_chunks(count):
