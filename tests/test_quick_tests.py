@@ -71,9 +71,10 @@ def test_slow_functions_are_recorded_by_their_seconds_per_case(tmp_path: Path) -
     report = tmp_path / "report.xml"
     cases = [("test_x[a]", 2.0), ("test_x[b]", 1.0), ("test_y", 0.1)]
     rows = "".join(f'<testcase classname="tests.a.test_b" name="{name}" time="{time}"/>' for name, time in cases)
+    rows += '<testcase classname="tests.a.test_b.TestClass" name="test_z" time="4.0"/>'
     report.write_text(f"<testsuites><testsuite>{rows}</testsuite></testsuites>", encoding="utf-8")
     found = slow_tests(report)
-    assert found == {"tests/a/test_b.py::test_x": 1.5}
+    assert found == {"tests/a/test_b.py::TestClass::test_z": 4.0, "tests/a/test_b.py::test_x": 1.5}
     recorded = tmp_path / "slow.txt"
     recorded.write_text(format_slow_tests(found.items()), encoding="utf-8")
     assert read_slow_tests(recorded) == found

@@ -18,9 +18,9 @@ import pytest
 SLOW_TESTS = Path(__file__).parent.parent / "slow_tests.txt"
 CASES = 2
 """Of a function with more cases, the first, the last and those between at equal distances."""
-SLOW = 0.5
+SLOW = 0.6
 """Seconds per case from which a function is slow, on the machine that recorded them."""
-TOO_SLOW = 5.0
+TOO_SLOW = 7.0
 """Seconds per case from which a function is left out even if the other functions of its file are slower."""
 HEADER = "# Test functions that `make test` leaves to `make test-all`, with seconds per case. Recorded by `make slow-tests`.\n"
 
@@ -82,10 +82,17 @@ def slow_tests(*reports: Path) -> dict[str, float]:
     times: dict[str, list[float]] = defaultdict(list)
     for case in (one for report in reports for one in ElementTree.parse(report).iter("testcase")):
         if case.find("skipped") is None:
-            file = case.get("classname", "").replace(".", "/") + ".py"
-            times[f"{file}::{function_name(case.get('name', ''))}"].append(float(case.get("time", "0")))
+            name = f"{_file_and_class(case.get('classname', ''))}::{function_name(case.get('name', ''))}"
+            times[name].append(float(case.get("time", "0")))
     means = {name: sum(found) / len(found) for name, found in times.items()}
     return {name: mean for name, mean in sorted(means.items()) if mean >= SLOW}
+
+
+def _file_and_class(dotted: str) -> str:
+    """The file and, if there is one, the class in a name such as `tests.view.test_textures.TestInTheBrowser`."""
+    parts = dotted.split(".")
+    classes = [part for part in parts if part[:1].isupper()]
+    return "::".join(["/".join(parts[: len(parts) - len(classes)]) + ".py", *classes])
 
 
 def format_slow_tests(slow: Iterable[tuple[str, float]]) -> str:
