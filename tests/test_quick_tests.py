@@ -23,8 +23,8 @@ from tests.support.quick_tests import (
 
 
 class Item:
-    def __init__(self, node: str) -> None:
-        self.nodeid = node
+    def __init__(self, node: str, *fixtures: str) -> None:
+        self.nodeid, self.fixturenames = node, fixtures
 
 
 def quick(*nodes: str, slow: dict[str, float] | None = None) -> list[str]:
@@ -48,6 +48,11 @@ def test_a_file_with_slow_functions_only_keeps_a_case_of_the_fastest() -> None:
 
 def test_a_file_with_very_slow_functions_only_is_left_to_the_rest() -> None:
     assert quick("a.py::test_x", "a.py::test_y", slow={"a.py::test_x": 30.0, "a.py::test_y": 12.0}) == []
+
+
+def test_pages_in_a_browser_are_left_to_the_rest() -> None:
+    items: Any = [Item("a.py::test_x", "browser"), Item("a.py::test_y"), Item("b.py::test_z", "page", "browser")]
+    assert [item.nodeid for item in select_quick(items, {})] == ["a.py::test_y"]
 
 
 def test_parts_are_disjoint_and_keep_the_cases_of_a_function_together() -> None:

@@ -53,8 +53,14 @@ def test_standard_output_on_a_full_disk_is_an_error(file: Path, arguments: str) 
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
-def test_standard_error_on_a_full_disk_does_not_change_the_exit_code(tmp_path: Path) -> None:
-    assert _command("check", tmp_path / "missing.skel", script='"$@" 2> /dev/full').returncode == 2
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["check", "missing.skel"], ["check"], ["unknown"], ["run", "missing.skel"]])
+def test_standard_error_on_a_full_disk_does_not_change_the_exit_code(
+    arguments: list[str], unbuffered: str, tmp_path: Path
+) -> None:
+    surroundings = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = _command(*arguments, script='"$@" 2> /dev/full', cwd=tmp_path, env=surroundings)
+    assert done.returncode == 2
 
 
 # --- folders -------------------------------------------------------------------------------------------

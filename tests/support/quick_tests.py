@@ -22,6 +22,8 @@ SLOW = 0.6
 """Seconds per case from which a function is slow, on the machine that recorded them."""
 TOO_SLOW = 7.0
 """Seconds per case from which a function is left out even if the other functions of its file are slower."""
+SLOW_FIXTURES = frozenset({"browser"})
+"""Tests with these are slow: whichever comes first waits for a page."""
 HEADER = "# Test functions that `make test` leaves to `make test-all`, with seconds per case. Recorded by `make slow-tests`.\n"
 
 
@@ -38,11 +40,14 @@ def select_quick(items: Sequence[pytest.Item], slow: Mapping[str, float]) -> lis
         files[name.partition("::")[0]].append(name)
     chosen: set[pytest.Item] = set()
     for names in files.values():
-        fast = [name for name in names if name not in slow]
+        waiting = {
+            name for name in names if SLOW_FIXTURES.intersection(getattr(functions[name][0], "fixturenames", ()))
+        }
+        fast = [name for name in names if name not in slow and name not in waiting]
         if fast:
             chosen.update(one for name in fast for one in spread(functions[name], CASES))
-        elif slow[fastest := min(names, key=lambda name: slow[name])] < TOO_SLOW:
-            chosen.update(functions[fastest][:1])
+        elif others := [name for name in names if name not in waiting and slow[name] < TOO_SLOW]:
+            chosen.update(functions[min(others, key=lambda name: slow[name])][:1])
     return [item for item in items if item in chosen]
 
 

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from exoskel.cli.commands import VERSION, overview, text_width
-from exoskel.cli.standard_streams import INTERRUPTED, discard_output, prepare_streams
+from exoskel.cli.standard_streams import INTERRUPTED, discard_output, flush_messages, prepare_streams
 
 _RETRY = 0.05
 """Seconds until a deferred interrupt is tried again."""
@@ -62,6 +62,7 @@ def run() -> None:
         code = INTERRUPTED
     if code == INTERRUPTED:
         _end_without_finalization(code)
+    flush_messages()
     sys.exit(code)
 
 

@@ -55,5 +55,17 @@ def _null_stream() -> TextIO:
 
 def discard_output() -> None:
     """Discard what is still to be written to standard output: Python would report an error at exit."""
+    _discard(sys.stdout)
+
+
+def flush_messages() -> None:
+    """Write out standard error, or discard it if that fails: Python would change the exit code."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
