@@ -193,9 +193,12 @@ class ActuatorControls(Mapping[str, float]):
 
 def _checked(name: str, value: float) -> float:
     try:
-        number = float(np.asarray(value, dtype=np.float64)[()])
+        found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ExoskelError(f"the control of {name!r} is {value!r}, but must be a number") from None
+        found = None
+    if found is None or found.ndim:  # NumPy 2.0 would take the only number of an array
+        raise ExoskelError(f"the control of {name!r} is {value!r}, but must be a number")
+    number = float(found)
     if not isfinite(number):
         raise ExoskelError(f"the control of {name!r} is {number}, but must be finite")
     return number
