@@ -87,7 +87,7 @@ def _world(world: World) -> Tree:
 
 
 def _devices(world: World) -> dict[str, list[str]]:
-    """The names of actuators, tendons and sensors, without kinds of which there are none."""
+    """The names of the actuators, tendons and sensors, by kind, if the world has any."""
     found = {
         "actuator": [one.name for one in world.actuators],
         "tendon": [one.name for one in world.tendons],

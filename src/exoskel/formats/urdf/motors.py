@@ -136,7 +136,7 @@ def _motor(interface: CommandInterface, joint: Joint, model: Model, taken: Names
 
 
 def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copies_source: bool) -> Markup | None:
-    """The `ros2_control` element of the motors of a model; None if there are none.
+    """The `ros2_control` element with the motors of a model; None if the model has no motor.
 
     `names` are the names of joints in the document, by their ids.  With `copies_source`, elements of the source are
     written again: then None, too, if they state the same motors.
