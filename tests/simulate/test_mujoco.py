@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 import exoskel
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.formats.mjcf.compile import CONTACT_TOLERANCE
+from exoskel.formats.mjcf.write import TOLERANCE
+from exoskel.simulate.batch.parameters import Variation
+from exoskel.simulate.batch.worlds import Worlds
+from exoskel.simulate.gym.tasks import SCENES
 from tests.support.findings import load_text
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
@@ -111,3 +117,41 @@ def test_mujoco_running_out_of_memory_for_contacts_is_our_error() -> None:
     scene = load_text(f'<robot name="r"><link name="b"/>{links}</robot>')
     with pytest.raises(exoskel.ExoskelError, match="MuJoCo stopped: mj_stackAlloc: out of memory"):
         exoskel.run(scene, 0.001)
+
+
+@pytest.mark.parametrize("task", ["hopper", "walker2d", "half_cheetah"])
+def test_motion_is_that_of_the_strictest_solver(task: str) -> None:
+    """Worlds with no constraints but contacts and limits need fewer iterations; single trees need no islands."""
+    world = exoskel.load(str(SCENES / f"{task}.skel")).world
+    ours, strict = MujocoWorld(world), MujocoWorld(world)
+    islands = int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
+    assert (ours.model.opt.tolerance, ours.model.opt.disableflags & islands) == (CONTACT_TOLERANCE, islands)
+    assert strict.impulse_step is not None
+    strict.model.opt.tolerance = TOLERANCE
+    strict.model.opt.disableflags &= ~islands
+    strict._step_model = strict.impulse_step.prepare(strict.model, strict.compiled.stated_friction)
+    rng = np.random.default_rng(0)
+    touches = 0
+    for _ in range(100):
+        forces = np.concatenate([np.zeros(3), rng.uniform(-50.0, 50.0, len(ours.forces) - 3)])
+        for one in (ours, strict):
+            one.forces = forces
+            one.step(5)
+        touches += bool(ours.data.ncon)
+    assert touches > 20
+    np.testing.assert_allclose(ours.positions, strict.positions, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(ours.velocities, strict.velocities, rtol=0.0, atol=1e-8)
+
+
+def test_varied_joint_friction_has_the_strict_tolerance() -> None:
+    engine = MujocoWorld(exoskel.load("dart://sample/skel/pendulum.skel").world)
+    assert engine.model.opt.tolerance == CONTACT_TOLERANCE
+    worlds, variation = Worlds(engine, 2), Variation(engine, {"joint:hinge.friction": [0.1, 0.2]})
+    variation.apply(worlds, variation.draw(0, worlds.indices))
+    assert [worlds.batch.get_model(number).opt.tolerance for number in range(2)] == [TOLERANCE, TOLERANCE]
+
+
+def test_friction_and_loops_have_the_strict_tolerance() -> None:
+    for name in ("skel/actuators.skel", "xode/four_bar.xode"):
+        engine = MujocoWorld(exoskel.load(f"dart://sample/{name}").world)
+        assert engine.model.opt.tolerance == TOLERANCE

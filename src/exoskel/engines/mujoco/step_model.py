@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.model.joints import needs_duplicate
+from exoskel.formats.mjcf.write import TOLERANCE
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Drive, Joint
 from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.world import World
@@ -144,6 +145,8 @@ class StepModel:
         self._joined = joined if (joined != np.arange(own.ntree)).any() else None
         self._is_bounded = bounded[own.jnt_dofadr]
         self._has_bounded = bool(self._is_bounded.any())
+        if self._has_bounded:
+            own.opt.tolerance = TOLERANCE
         own.jnt_margin[self._is_bounded] = _EVERYWHERE
         own.jnt_solimp[self._is_bounded], own.jnt_solref[self._is_bounded] = _STIFFEST, (-1.0, 0.0)
         own.dof_invweight0[bounded] *= CONSTRAINT_MIXING / (1.0 - _STIFFEST[1])

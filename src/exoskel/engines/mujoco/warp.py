@@ -61,12 +61,12 @@ def _device(warp: Any, name: str | None) -> Any:
 
 
 def _single_precision(model: Any) -> Any:
-    """A copy of the model for single precision, with Warp's own choice of dense or sparse rows, and without a flag that
-    Warp does not know: it never resets by itself."""
+    """A copy of the model for single precision, with Warp's own choice of dense or sparse rows, and without flags that
+    Warp does not know: it never resets by itself, and has no islands."""
     import mujoco
 
     out = copy.copy(model)
-    out.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    out.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ISLAND)
     out.opt.jacobian = mujoco.mjtJacobian.mjJAC_AUTO
     np.minimum(out.dof_armature, _MAX_ARMATURE, out=out.dof_armature)
     return out

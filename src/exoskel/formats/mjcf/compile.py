@@ -27,6 +27,10 @@ MIN_IMPEDANCE = 1e-4
 """The share of the acceleration that a spring takes over: MuJoCo accepts no less."""
 
 
+CONTACT_TOLERANCE = 1e-12
+"""Tolerance of the solver if all constraints are contacts and limits: the last iteration reaches rounding errors."""
+
+
 class CompiledWorld:
     """A world as a MuJoCo model.
 
@@ -59,6 +63,8 @@ class CompiledWorld:
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
         self.actuation = Actuation(self.layout, self.model, self.coordinates)
         self.set_derived_values(lambda name: getattr(self.model, name), self.stated_friction)
+        if not (self.model.neq or self.model.ntendon or self.stated_friction.any() or self.prescribed_dofs.any()):
+            self.model.opt.tolerance = CONTACT_TOLERANCE
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         numbers = {name: number for number, name in enumerate(_names(self.model, self.model.name_bodyadr))}
         self.body_ids = np.array([numbers[qualified_name(*names)] for names in self.bodies], dtype=np.intp)
@@ -211,6 +217,8 @@ def _compile(
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     # Sensors are computed when they are read, and not in each step.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SENSOR) if model.nsensor else 0
+    # A single tree of bodies is always one island of constraints.
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND) if model.ntree == 1 else 0
     return model
 
 

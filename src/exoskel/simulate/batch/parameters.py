@@ -24,6 +24,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.model.joints import friction_parameters
+from exoskel.formats.mjcf.write import TOLERANCE
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Joint
 from exoskel.scene.merge import copy_world
@@ -308,6 +309,7 @@ def _joint_friction(at: _WorldFields, target: ParameterTarget, values: Array) ->
     at.friction = np.broadcast_to(at.friction, (at.worlds.count, at.model.nv)).copy()
     at.friction[:, addresses] = values
     at.field("dof_frictionloss")[:, addresses] = values
+    at.field("opt.tolerance")[:] = TOLERANCE
     integrator = mujoco_import.load().mjtIntegrator(at.model.opt.integrator).name.removeprefix("mjINT_")
     for name, solver in friction_parameters(integrator, at.model.opt.timestep).items():
         at.field(f"dof_{name.removesuffix('friction')}")[:, addresses] = solver
