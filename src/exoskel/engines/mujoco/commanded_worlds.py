@@ -11,9 +11,10 @@ import numpy as np
 
 from exoskel.engines.mujoco.impulse_step import ImpulseStep, JointInputs
 from exoskel.formats.mjcf.compile import CompiledWorld
+from exoskel.formats.mjcf.model.rotational_joints import as_slice
 from exoskel.spatial import Array, Indices, Mask
 
-CoordinateColumns = Indices | tuple[slice, Indices]
+CoordinateColumns = Indices | slice | tuple[slice, Indices | slice]
 """Numbers of coordinates of one world, or those of all worlds."""
 
 
@@ -85,9 +86,9 @@ class CommandedWorlds(ABC):
         acts_alone = not (actuation.first_step_differs or len(self.compiled.first_wrenches) or self._edges is not None)
         if not (acts_alone and actuation.force[numbers].all() and all(number in dofs for number in numbers.tolist())):
             return partial(self._set_commands, numbers)
-        own = np.array([dofs[number] for number in numbers.tolist()], dtype=np.intp)
-        is_one = self._commands.ndim == 1
-        columns, dof_columns = (numbers, own) if is_one else (np.s_[:, numbers], np.s_[:, own])
+        own = as_slice(np.array([dofs[number] for number in numbers.tolist()], dtype=np.intp))
+        chosen = as_slice(numbers)
+        columns, dof_columns = (chosen, own) if self._commands.ndim == 1 else (np.s_[:, chosen], np.s_[:, own])
         low, high = (limits[numbers] for limits in actuation.command_limits)
         is_limited = bool((lowest < low).any() or (highest > high).any())
         return partial(self._set_commanded_forces, columns, dof_columns, (low, high) if is_limited else None)

@@ -76,6 +76,9 @@ class LimitGuard:
         """Whether joints are stopped at limits here, which takes less time than steps of `ImpulseStep`."""
         self._is_one_tree = model.ntree == 1 and rotations is None and not (len(self._qvel) or model.neq)
         """Whether contacts are always those of all joints."""
+        self._is_watched = self._is_one_tree and not self._stops
+        self._is_constrained = False
+        """Whether a contact or a limit acted in the last steps: more of them are likely."""
         self._locked = impulse_step.locked_dofs
         self._has_locked = bool(len(self._locked))
         self._is_at_limit = False
@@ -127,10 +130,10 @@ class LimitGuard:
         if self._has_locked and count and max(map(abs, self._watched.qvel[self._locked].tolist())) > _AT_REST:
             given, count = inputs(), count - 1
             self.impulse_step.step(models[1], data, given, coasts=False, values=values)
-        chunk = 1 if self._is_at_limit or data.nefc > data.nf else self.most_steps
+        chunk = 1 if self._is_at_limit or self._is_constrained or data.nefc > data.nf else self.most_steps
         while count > 0 and not any(warnings.tolist()):
-            if chunk == 1 and self._is_one_tree and data.ncon:
-                count -= self._step_in_contact(models[0], data, count)
+            if chunk == 1 and self._is_watched and not self._is_at_limit:
+                count -= self._step_watched(models[0], data, count)
                 if not count:
                     return
             taken = min(count, chunk)
@@ -160,14 +163,21 @@ class LimitGuard:
         self._watched.restore(before)
         return False
 
-    def _step_in_contact(self, model: Any, data: Any, count: int) -> int:
-        """Take up to `count` steps of a single tree of bodies while it touches something; returns their number."""
-        begin, finish = self._mujoco.mj_step1, self._mujoco.mj_step2
+    def _step_watched(self, model: Any, data: Any, count: int) -> int:
+        """Take up to `count` steps of a single tree of bodies until it passes a limit without touching anything.
+
+        Returns the number of steps before that.
+        """
+        before, step = self._watched.state(), self._mujoco.mj_step
+        data.maxuse_efc = 0
         for number in range(count):  # nothing more: MuJoCo takes a step in 10 µs
-            begin(model, data)
-            if not data.ncon:
+            step(model, data)
+            if not data.ncon and (data.nefc > data.nf or self._is_one_outside(data)):
+                self._watched.restore(before)
+                if number:
+                    step(model, data, number)
                 return number
-            finish(model, data)
+        self._is_constrained = data.maxuse_efc > data.nf
         return count
 
     def _step_once(self, models: tuple[Any, StepModel], data: Any) -> bool:

@@ -217,10 +217,12 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
 
     def step(self, count: int = 1) -> None:
         try:
-            if count == 1 and not (self._takes_first_step or self._forces_rotate or self.impulse_step):
-                self._mj_step(self.model, self.data)  # calls of methods matter: a step of a pendulum takes 5 µs
-                return
-            self._step(count)
+            if type(count) is not int or count < 1 or self._takes_first_step or self._forces_rotate:
+                self._step(count)
+            elif self.impulse_step is None:
+                self._mj_step(self.model, self.data, count)  # calls of methods matter: a step of a pendulum takes 5 µs
+            else:
+                self._advance(count)
         except self._mujoco.FatalError as error:
             raise mujoco_import.stop_error(error) from None
 

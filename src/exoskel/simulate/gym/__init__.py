@@ -110,7 +110,7 @@ def _chosen(
         if task not in TASKS:
             raise ExoskelError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
         task = TASKS[task]
-    task = Task() if task is None else task
+    task = Task(take_single=True) if task is None else task
     if not isinstance(task, Task):
         raise ExoskelError(f"a task must be a name or a Task, not {task!r}")
     changes = {"frame_skip": frame_skip, "horizon": horizon}

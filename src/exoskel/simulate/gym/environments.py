@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import hypot
 from time import monotonic, sleep
 from typing import Any, ClassVar
 
@@ -23,7 +22,7 @@ from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.world import SceneLike, World, as_scene
 from exoskel.simulate.batch.worlds import Worlds
 from exoskel.simulate.gym.actions import find_actions
-from exoskel.simulate.gym.tasks import EnvironmentState, Task
+from exoskel.simulate.gym.tasks import EnvironmentState, SingleState, Task
 from exoskel.simulate.options import check_positive, numbers, whole_number
 from exoskel.spatial import Array, Mask
 
@@ -221,6 +220,7 @@ class Core:
         self.worlds = SingleWorld(self.engine) if count is None else _create_worlds(self.engine, count, threads)
         count = self.worlds.count
         self._shape = (count,)
+        self._takes_single = task.take_single and isinstance(self.worlds, SingleWorld)
         names = self.engine.coordinates.names
         self.actions = find_actions(self.worlds, task)
         self.low, self.high, self._apply = self.actions.low, self.actions.high, self.actions.apply
@@ -232,11 +232,25 @@ class Core:
         ]
         self._bounds = self._find_bounds(names)
         self._speed_noise = np.where(self.engine.actuation.locked, 0.0, task.speed_noise)
-        self.now = EnvironmentState(self.worlds)
+        self._now = self._read_state()
         self.observation = np.asarray(task.observe(self.now))
         if self.observation.ndim != 2 or len(self.observation) != count:
             raise ExoskelError(f"a task must observe one row per environment, not {self.observation.shape}")
         self.ages: NDArray[np.intp] = np.zeros(count, dtype=np.intp)
+
+    @property
+    def now(self) -> EnvironmentState:
+        """The present state, environments first."""
+        now = self._now
+        if not isinstance(now, SingleState):
+            return now
+        return EnvironmentState(self.worlds, now.positions[None], now.velocities[None])
+
+    def _read_state(self) -> EnvironmentState:
+        worlds = self.worlds
+        if self._takes_single:
+            return SingleState(worlds, worlds.positions[0], worlds.velocities[0])
+        return EnvironmentState(worlds, worlds.positions, worlds.velocities)
 
     def _find_bounds(self, names: list[str]) -> tuple[Array, Array]:
         """The lower and upper bounds of the initial noise of each position."""
@@ -256,7 +270,7 @@ class Core:
         positions = self._start[0] + low + (high - low) * uniform[:, 0]
         velocities = self._start[1] + self._speed_noise * (2.0 * uniform[:, 1] - 1.0)
         self.worlds.reset(which, positions, velocities)
-        self.now = EnvironmentState(self.worlds)
+        self._now = self._read_state()
         self.observation[which] = self.task.observe(self.now)[which]
         self.ages[which] = 0
 
@@ -270,37 +284,43 @@ class Core:
         self._apply(clipped)
         before = self.now
         self.worlds.step(self.task.frame_skip)
-        self.now = EnvironmentState(self.worlds)
+        self._now = self._read_state()
         return self._results(before, clipped)
 
     def _results(self, before: EnvironmentState, clipped: Array) -> tuple[Array, Mask, Mask]:
         """Observe the new state, and return rewards and ends."""
+        now = self.now
         self.ages += 1
-        alive = self.worlds.alive & np.isfinite(self.now.positions).all(axis=-1)
+        alive = self.worlds.alive & np.isfinite(now.positions).all(axis=-1)
         with np.errstate(invalid="ignore", over="ignore"):
-            observation = self.task.observe(self.now)
-            rewards = self._per_environment("reward", self.task.reward(before, self.now, clipped, self.seconds))
-            over = self._per_environment("is_over", self.task.is_over(self.now)).astype(bool) | ~alive
+            observation = self.task.observe(now)
+            rewards = self._per_environment("reward", self.task.reward(before, now, clipped, self.seconds))
+            over = self._per_environment("is_over", self.task.is_over(now)).astype(bool) | ~alive
         self.observation = np.where(alive[:, None], observation, self.observation)
         return np.where(alive, rewards, 0.0), over, self.ages >= self.task.horizon
 
     def step_one(self, action: Any) -> tuple[float, bool, bool]:
         """`step` for a single world: with one action, and one of each result."""
         given = spatial.array(action) if isinstance(action, np.ndarray) else numbers("actions", action)
-        if given.shape != self.low.shape or not _are_moderate(given.tolist()):
+        if given.shape != self.low.shape or not given.dot(given) < _LARGE:
             return self._first(self.step([action]))
         clipped = np.minimum(np.maximum(given, self.low), self.high)
         self._apply(clipped)
-        before = self.now
-        self.worlds.step(self.task.frame_skip)
-        self.now = now = EnvironmentState(self.worlds)
-        if not (self.worlds.alive.item(0) and _are_moderate(now.positions[0].tolist() + now.velocities[0].tolist())):
+        task, old = self.task, self._now
+        self.worlds.step(task.frame_skip)
+        self._now = now = self._read_state()
+        if not (self.worlds.alive.item(0) and _are_moderate(now)):
+            before = EnvironmentState(self.worlds, *np.atleast_2d(old.positions, old.velocities))
             return self._first(self._results(before, clipped[None]))
         self.ages[0] = age = self.ages.item(0) + 1
-        self.observation = np.asarray(self.task.observe(now))
-        reward = self._per_environment("reward", self.task.reward(before, now, clipped[None], self.seconds))
-        is_over = self._per_environment("is_over", self.task.is_over(now))
-        return float(reward.item()), bool(is_over.item()), age >= self.task.horizon
+        if self._takes_single:
+            self.observation = np.asarray(task.observe(now))[None]
+            reward, is_over = task.reward(old, now, clipped, self.seconds), task.is_over(now)
+            return float(reward), bool(is_over), age >= task.horizon
+        self.observation = np.asarray(task.observe(now))
+        reward = self._per_environment("reward", task.reward(old, now, clipped[None], self.seconds))
+        is_over = self._per_environment("is_over", task.is_over(now))
+        return float(reward.item()), bool(is_over.item()), age >= task.horizon
 
     @staticmethod
     def _first(results: tuple[Array, Mask, Mask]) -> tuple[float, bool, bool]:
@@ -327,12 +347,14 @@ def _create_worlds(engine: MujocoWorld, count: int, threads: int) -> Worlds:
     return worlds
 
 
-def _are_moderate(values: list[float]) -> bool:
+def _are_moderate(state: EnvironmentState) -> bool:
     """Whether all numbers are finite, and small enough that tasks can compute with them without an overflow."""
-    return hypot(*values) < _LARGE
+    positions, velocities = state.positions.ravel(), state.velocities.ravel()
+    return bool(positions.dot(positions) + velocities.dot(velocities) < _LARGE)
 
 
-_LARGE = 1e100
+_LARGE = 1e200
+"""The largest sum of squares of moderate numbers."""
 
 
 # --- environments --------------------------------------------------------------------------------------
@@ -417,10 +439,12 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         return self.core.observation[0].copy(), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        reward, is_over, is_late = self.core.step_one(action)
-        self._drawing.follow()
-        info = {} if self.core.worlds.alive[0] else {"diverged": True}
-        return self.core.observation[0].copy(), reward, is_over, self.ends_late and is_late, info
+        core = self.core
+        reward, is_over, is_late = core.step_one(action)
+        if self.render_mode is not None:
+            self._drawing.follow()
+        info = {} if core.worlds.alive.item(0) else {"diverged": True}
+        return core.observation[0].copy(), reward, is_over, self.ends_late and is_late, info
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments that created the environment: copies begin with a reset."""

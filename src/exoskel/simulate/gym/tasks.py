@@ -6,9 +6,9 @@ The first axis of all arrays is that of the environments.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -39,21 +39,33 @@ class SteppedWorlds(Protocol):
 class EnvironmentState:
     """The state of the environments: `positions` and `velocities (N, dofs)`, and derived values."""
 
-    def __init__(self, worlds: SteppedWorlds) -> None:
+    def __init__(self, worlds: SteppedWorlds, positions: Array, velocities: Array) -> None:
         self._worlds = worlds
-        self.positions = worlds.positions
-        self.velocities = worlds.velocities
+        self.positions = positions
+        self.velocities = velocities
         self.names: dict[str, int] = worlds.engine.coordinates.numbers
         self.derived: dict[str, Array] = {}
         """Values that a task has computed from this state, by any names, to use them again."""
 
     def position(self, name: str) -> Array:
-        return self.positions[:, self.names[name]]
+        return self.positions[..., self.names[name]]
 
     @cached_property
     def body_poses(self) -> Array:
         """`(N, bodies, 7)`; valid only until the next step."""
         return np.asarray(self._worlds.body_poses)
+
+
+class SingleState(EnvironmentState):
+    """The state of one environment for tasks that `take_single`: arrays have no first axis."""
+
+    def position(self, name: str) -> Any:
+        return self.positions.item(self.names[name])
+
+    @cached_property
+    def body_poses(self) -> Array:
+        """`(bodies, 7)`; valid only until the next step."""
+        return np.asarray(self._worlds.body_poses[0])
 
 
 Observe = Callable[[EnvironmentState], Array]
@@ -68,7 +80,7 @@ def observe_state(now: EnvironmentState) -> Array:
 
 def zero_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
     """No reward: for scenes without a task."""
-    return np.zeros(len(action))
+    return _ZERO
 
 
 def never_ends(now: EnvironmentState) -> Array:
@@ -77,6 +89,7 @@ def never_ends(now: EnvironmentState) -> Array:
 
 
 _NO = np.zeros((), dtype=bool)
+_ZERO = np.zeros(())
 
 
 class Task(Struct, frozen=True):
@@ -86,6 +99,9 @@ class Task(Struct, frozen=True):
     act, or all driven coordinates, within their own limits.  The initial state is the scene's, with uniform noise of up
     to `noise` in positions and `speed_noise` in velocities, or between the bounds in `shifts` for a coordinate.
     `horizon` is the number of actions of an episode, each of `frame_skip` steps.
+
+    If the functions `take_single`, a single environment calls them without the first axis of arrays, and `position` is
+    a number then: this takes less time.
     """
 
     scene: str = ""
@@ -98,10 +114,11 @@ class Task(Struct, frozen=True):
     noise: float = 0.0
     speed_noise: float = 0.0
     shifts: dict[str, tuple[float, float]] = {}
+    take_single: bool = False
 
 
 def _effort(action: Array) -> Array:
-    return np.asarray(np.vecdot(action, action))
+    return np.asarray(np.vecdot(action, action)) if action.ndim > 1 else action.dot(action)
 
 
 def _forward(before: EnvironmentState, now: EnvironmentState, seconds: float) -> Array:
@@ -110,7 +127,15 @@ def _forward(before: EnvironmentState, now: EnvironmentState, seconds: float) ->
 
 def _without_distance(now: EnvironmentState) -> Array:
     """Everything but the distance travelled; velocities are clipped."""
-    return np.concatenate([now.positions[:, 1:], np.minimum(np.maximum(now.velocities, -10.0), 10.0)], axis=-1)
+    slowest, fastest = _speed_bounds(now.velocities.shape[-1])
+    clipped = np.minimum(np.maximum(now.velocities, slowest), fastest)
+    return np.concatenate((now.positions[..., 1:], clipped), axis=-1)
+
+
+@cache
+def _speed_bounds(count: int) -> tuple[Array, Array]:
+    """The bounds of observed velocities: arrays are compared faster than numbers."""
+    return np.full(count, -10.0), np.full(count, 10.0)
 
 
 # --- cart and pole --------------------------------------------------------------------------------------------
@@ -121,13 +146,11 @@ def _upright_reward(before: EnvironmentState, now: EnvironmentState, action: Arr
 
 
 _ONE = np.ones(())
-_CART_BOUNDS = np.array([2.4, 0.2])
-"""How far the cart may be from the middle, m, and how far the pole may lean, rad."""
 
 
 def _has_fallen_pole(now: EnvironmentState) -> Array:
-    is_outside = np.abs(now.positions) > _CART_BOUNDS
-    return np.asarray(is_outside[:, 0] | is_outside[:, 1])
+    """The cart is 2.4 m from the middle, or the pole leans by 0.2 rad."""
+    return (abs(now.position("slide")) > 2.4) | (abs(now.position("hinge")) > 0.2)
 
 
 # --- legs -----------------------------------------------------------------------------------------------------
@@ -143,13 +166,13 @@ def _speed_reward(before: EnvironmentState, now: EnvironmentState, action: Array
 
 def _has_fallen(now: EnvironmentState) -> Array:
     """The torso is half a metre below its initial height, or leans by a radian."""
-    return np.asarray((now.position("root_y") < -0.5) | (np.abs(now.position("root_rot")) > 1.0))
+    return (now.position("root_y") < -0.5) | (abs(now.position("root_rot")) > 1.0)
 
 
 # --- arm ------------------------------------------------------------------------------------------------------
 
-_LINKS = np.array([0.1, 0.0, 0.11])
-"""Lengths of the arm's links in the scene, m: along the upper arm, at the elbow's own angle, and along the forearm."""
+_UPPER, _FORE = 0.1, 0.11
+"""Lengths of the arm's links in the scene, m."""
 _ANGLES = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
 """From the positions of shoulder and elbow to these, and to the angle of the forearm in the world."""
 
@@ -157,12 +180,15 @@ _ANGLES = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
 def _observe_arm(now: EnvironmentState) -> Array:
     """The shoulder and the elbow, the target, and the vector to it from the fingertip."""
     positions = now.positions
-    angles = positions[:, :2] @ _ANGLES
-    cosines, sines, spot = np.cos(angles), np.sin(angles), positions[:, 2:4]
-    now.derived["to_target"] = to_target = spot.copy()
-    to_target[:, 0] -= cosines @ _LINKS
-    to_target[:, 1] -= sines @ _LINKS
-    return np.concatenate([cosines[:, :2], sines[:, :2], spot, now.velocities[:, :2], to_target], axis=-1)
+    angles = positions[..., :2] @ _ANGLES
+    cosines, sines = np.cos(angles), np.sin(angles)
+    out = np.empty((*positions.shape[:-1], 10))
+    out[..., :2], out[..., 2:4], out[..., 4:6] = cosines[..., :2], sines[..., :2], positions[..., 2:4]
+    out[..., 6:8] = now.velocities[..., :2]
+    now.derived["to_target"] = to_target = out[..., 8:]
+    to_target[..., 0] = positions[..., 2] - (_UPPER * cosines[..., 0] + _FORE * cosines[..., 2])
+    to_target[..., 1] = positions[..., 3] - (_UPPER * sines[..., 0] + _FORE * sines[..., 2])
+    return out
 
 
 def _to_target(now: EnvironmentState) -> Array:
@@ -174,13 +200,14 @@ def _to_target(now: EnvironmentState) -> Array:
 
 def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
     vector = _to_target(now)
-    return np.asarray(-np.sqrt(np.vecdot(vector, vector)) - _effort(action))
+    return np.asarray(-np.sqrt(_effort(vector)) - _effort(action))
 
 
 _LEG = ("hip", "knee", "ankle")
 TASKS: dict[str, Task] = {
     "cartpole": Task(
         scene="cartpole.skel",
+        take_single=True,
         reward=_upright_reward,
         is_over=_has_fallen_pole,
         gears={"slide": 40.0},
@@ -190,6 +217,7 @@ TASKS: dict[str, Task] = {
     ),
     "hopper": Task(
         scene="hopper.skel",
+        take_single=True,
         observe=_without_distance,
         reward=_progress_reward,
         is_over=_has_fallen,
@@ -200,6 +228,7 @@ TASKS: dict[str, Task] = {
     ),
     "walker2d": Task(
         scene="walker2d.skel",
+        take_single=True,
         observe=_without_distance,
         reward=_progress_reward,
         is_over=_has_fallen,
@@ -210,6 +239,7 @@ TASKS: dict[str, Task] = {
     ),
     "half_cheetah": Task(
         scene="half_cheetah.skel",
+        take_single=True,
         observe=_without_distance,
         reward=_speed_reward,
         gears={
@@ -223,6 +253,7 @@ TASKS: dict[str, Task] = {
     ),
     "reacher": Task(
         scene="reacher.skel",
+        take_single=True,
         observe=_observe_arm,
         reward=_distance_reward,
         gears={"shoulder": 0.05, "elbow": 0.05},
