@@ -79,33 +79,50 @@ class CommandedWorlds(ABC):
         self._set_speeds(self.qpos, self.qvel, self.clipped_commands())
         self._apply()
 
-    def driver(self, numbers: Indices, lowest: Array, highest: Array) -> Callable[[Array], None]:
-        """A function that changes the commands of some coordinates to values, `(..., numbers)`, within bounds."""
+    def driver(self, numbers: Indices, scale: Array, low: Array, high: Array) -> Callable[[Array], None]:
+        """A function that changes the commands of some coordinates to `scale` times values, `(..., numbers)`.
+
+        The values are between `low` and `high`.
+        """
         actuation, coordinates = self.compiled.actuation, self.compiled.coordinates
         dofs = dict(zip(coordinates.scene.tolist(), coordinates.qvel.tolist(), strict=True))
         acts_alone = not (actuation.first_step_differs or len(self.compiled.first_wrenches) or self._edges is not None)
         if not (acts_alone and actuation.force[numbers].all() and all(number in dofs for number in numbers.tolist())):
-            return partial(self._set_commands, numbers)
+            return partial(self._set_commands, numbers, scale)
         own = as_slice(np.array([dofs[number] for number in numbers.tolist()], dtype=np.intp))
         chosen = as_slice(numbers)
+        limits = [one[numbers] for one in actuation.command_limits]
+        ends = np.stack([scale * low, scale * high])
+        is_limited = bool((ends.min(axis=0) < limits[0]).any() or (ends.max(axis=0) > limits[1]).any())
+        if isinstance(own, slice) and isinstance(chosen, slice) and not is_limited:
+            views = (self._commands[..., chosen], self._forces[..., chosen], self._applied[..., own])
+            return partial(self._set_scaled_forces, scale, *views)
         columns, dof_columns = (chosen, own) if self._commands.ndim == 1 else (np.s_[:, chosen], np.s_[:, own])
-        low, high = (limits[numbers] for limits in actuation.command_limits)
-        is_limited = bool((lowest < low).any() or (highest > high).any())
-        return partial(self._set_commanded_forces, columns, dof_columns, (low, high) if is_limited else None)
+        return partial(self._set_commanded_forces, columns, dof_columns, scale, (limits[0], limits[1]))
 
-    def _set_commands(self, numbers: Indices, values: Array) -> None:
+    def _set_commands(self, numbers: Indices, scale: Array, values: Array) -> None:
         commands = self.commands
-        commands[..., numbers] = values
+        commands[..., numbers] = scale * values
         self.commands = commands
 
     def _set_commanded_forces(
-        self, numbers: CoordinateColumns, dofs: CoordinateColumns, limits: tuple[Array, Array] | None, values: Array
+        self,
+        numbers: CoordinateColumns,
+        dofs: CoordinateColumns,
+        scale: Array,
+        limits: tuple[Array, Array],
+        values: Array,
     ) -> None:
         """Set commands that are forces on joints with one degree of freedom, where nothing else depends on them."""
         self._mark_changed()
-        self._commands[numbers] = values
-        clipped = values if limits is None else np.minimum(np.maximum(values, limits[0]), limits[1])
-        self._applied[dofs] = self._forces[numbers] + clipped
+        self._commands[numbers] = scaled = scale * values
+        self._applied[dofs] = self._forces[numbers] + np.minimum(np.maximum(scaled, limits[0]), limits[1])
+
+    def _set_scaled_forces(self, scale: Array, commands: Array, forces: Array, applied: Array, values: Array) -> None:
+        """`_set_commanded_forces` with forces within their limits, in views of the arrays."""
+        self._mark_changed()
+        np.multiply(values, scale, commands)
+        np.add(forces, commands, applied)
 
     def clipped_commands(self, which: Any = ...) -> Array:
         """The commands of some worlds within their limits; in the first step, with what the file states."""

@@ -32,7 +32,7 @@ class DrivenWorlds(Protocol):
     """MuJoCo's controls."""
 
     @property
-    def driver(self) -> Callable[[Indices, Array, Array], Apply]: ...
+    def driver(self) -> Callable[[Indices, Array, Array, Array], Apply]: ...
 
 
 class ActionSet(Struct, frozen=True):
@@ -52,10 +52,8 @@ def find_actions(worlds: DrivenWorlds, task: Task) -> ActionSet:
     if task.gears is None and worlds.engine.actuator_names:
         return _control_actions(worlds)
     driven, scale, low, high = _command_actions(worlds.engine, task)
-    ends = np.stack([scale * low, scale * high])
-    drive = worlds.driver(driven, ends.min(axis=0), ends.max(axis=0))
     names = [worlds.engine.coordinates.names[number] for number in driven.tolist()]
-    return ActionSet(names, low, high, lambda actions: drive(scale * actions))
+    return ActionSet(names, low, high, worlds.driver(driven, scale, low, high))
 
 
 def _control_actions(worlds: DrivenWorlds) -> ActionSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import hypot
 from time import monotonic, sleep
 from typing import Any, ClassVar
 
@@ -224,6 +225,8 @@ class Core:
         names = self.engine.coordinates.names
         self.actions = find_actions(self.worlds, task)
         self.low, self.high, self._apply = self.actions.low, self.actions.high, self.actions.apply
+        self._action_shape = self.low.shape
+        self._greatest_low, self._least_high = self.low.max(initial=-np.inf), self.high.min(initial=np.inf)
         self.seconds = task.frame_skip * self.engine.time_step
         joints = [j for m in self.world.models for j in m.joints if not j.loop]
         self._start = [
@@ -302,23 +305,27 @@ class Core:
     def step_one(self, action: Any) -> tuple[float, bool, bool]:
         """`step` for a single world: with one action, and one of each result."""
         given = spatial.array(action) if isinstance(action, np.ndarray) else numbers("actions", action)
-        if given.shape != self.low.shape or not given.dot(given) < _LARGE:
+        if given.shape != self._action_shape:
             return self._first(self.step([action]))
-        clipped = np.minimum(np.maximum(given, self.low), self.high)
-        self._apply(clipped)
-        task, old = self.task, self._now
-        self.worlds.step(task.frame_skip)
+        values = given.tolist()
+        if not hypot(*values) < _LARGE:
+            return self._first(self.step([action]))
+        if values and (max(values) > self._least_high or min(values) < self._greatest_low):
+            given = np.minimum(np.maximum(given, self.low), self.high)
+        self._apply(given)
+        task, old, worlds = self.task, self._now, self.worlds
+        worlds.step(task.frame_skip)
         self._now = now = self._read_state()
-        if not (self.worlds.alive.item(0) and _are_moderate(now)):
-            before = EnvironmentState(self.worlds, *np.atleast_2d(old.positions, old.velocities))
-            return self._first(self._results(before, clipped[None]))
+        if not (worlds.alive.item(0) and _is_moderate(now)):
+            before = EnvironmentState(worlds, *np.atleast_2d(old.positions, old.velocities))
+            return self._first(self._results(before, given[None]))
         self.ages[0] = age = self.ages.item(0) + 1
         if self._takes_single:
             self.observation = np.asarray(task.observe(now))[None]
-            reward, is_over = task.reward(old, now, clipped, self.seconds), task.is_over(now)
+            reward, is_over = task.reward(old, now, given, self.seconds), task.is_over(now)
             return float(reward), bool(is_over), age >= task.horizon
         self.observation = np.asarray(task.observe(now))
-        reward = self._per_environment("reward", task.reward(old, now, clipped[None], self.seconds))
+        reward = self._per_environment("reward", task.reward(old, now, given[None], self.seconds))
         is_over = self._per_environment("is_over", task.is_over(now))
         return float(reward.item()), bool(is_over.item()), age >= task.horizon
 
@@ -347,14 +354,14 @@ def _create_worlds(engine: MujocoWorld, count: int, threads: int) -> Worlds:
     return worlds
 
 
-def _are_moderate(state: EnvironmentState) -> bool:
+def _is_moderate(state: EnvironmentState) -> bool:
     """Whether all numbers are finite, and small enough that tasks can compute with them without an overflow."""
-    positions, velocities = state.positions.ravel(), state.velocities.ravel()
-    return bool(positions.dot(positions) + velocities.dot(velocities) < _LARGE)
+    if isinstance(state, SingleState):
+        return hypot(*state.position_list, *state.velocity_list) < _LARGE
+    return hypot(*state.positions.ravel().tolist(), *state.velocities.ravel().tolist()) < _LARGE
 
 
-_LARGE = 1e200
-"""The largest sum of squares of moderate numbers."""
+_LARGE = 1e100
 
 
 # --- environments --------------------------------------------------------------------------------------
