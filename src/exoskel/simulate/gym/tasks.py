@@ -146,14 +146,14 @@ def _without_distance(now: EnvironmentState) -> Array:
 # --- cart and pole --------------------------------------------------------------------------------------------
 
 
-def _upright_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
+def _upright_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Any:
     return _ONE
 
 
 _ONE = np.ones(())
 
 
-def _has_fallen_pole(now: EnvironmentState) -> Array:
+def _has_fallen_pole(now: EnvironmentState) -> Any:
     """The cart is 2.4 m from the middle, or the pole leans by 0.2 rad."""
     return (abs(now.position("slide")) > 2.4) | (abs(now.position("hinge")) > 0.2)
 
@@ -161,15 +161,15 @@ def _has_fallen_pole(now: EnvironmentState) -> Array:
 # --- legs -----------------------------------------------------------------------------------------------------
 
 
-def _progress_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
+def _progress_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Any:
     return _forward(before, now, seconds) + 1.0 - 1e-3 * _effort(action)
 
 
-def _speed_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
+def _speed_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Any:
     return _forward(before, now, seconds) - 0.1 * _effort(action)
 
 
-def _has_fallen(now: EnvironmentState) -> Array:
+def _has_fallen(now: EnvironmentState) -> Any:
     """The torso is half a metre below its initial height, or leans by a radian."""
     return (now.position("root_y") < -0.5) | (abs(now.position("root_rot")) > 1.0)
 
@@ -179,7 +179,8 @@ def _has_fallen(now: EnvironmentState) -> Array:
 _UPPER, _FORE = 0.1, 0.11
 """Lengths of the arm's links in the scene, m."""
 
-def _observe_arm(now: EnvironmentState) -> Array:
+
+def _observe_arm(now: EnvironmentState) -> Any:
     """The shoulder and the elbow, the target, and the vector to it from the fingertip."""
     positions, velocities = now.positions.T, now.velocities.T
     angles = np.stack([positions[0], positions[1], positions[0] + positions[1]])
@@ -189,14 +190,14 @@ def _observe_arm(now: EnvironmentState) -> Array:
     return np.concatenate([cosines[:2], sines[:2], positions[2:4], velocities[:2], to_target.T]).T
 
 
-def _to_target(now: EnvironmentState) -> Array:
+def _to_target(now: EnvironmentState) -> Any:
     """The vector from the fingertip to the target, m."""
     if "to_target" not in now.derived:
         _observe_arm(now)
     return now.derived["to_target"]
 
 
-def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
+def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Any:
     vector = _to_target(now)
     return np.asarray(-np.sqrt(_effort(vector)) - _effort(action))
 
