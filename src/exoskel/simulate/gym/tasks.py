@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,7 +45,7 @@ class EnvironmentState:
         self.positions = positions
         self.velocities = velocities
         self.names: dict[str, int] = worlds.engine.coordinates.numbers
-        self.derived: dict[str, Array] = {}
+        self.derived: dict[str, Any] = {}
         """Values that a task has computed from this state, by any names, to use them again."""
 
     def position(self, name: str) -> Array:
@@ -180,26 +181,36 @@ _UPPER, _FORE = 0.1, 0.11
 """Lengths of the arm's links in the scene, m."""
 
 
-def _observe_arm(now: EnvironmentState) -> Any:
+
+def _observe_arm(now: EnvironmentState) -> Array:
     """The shoulder and the elbow, the target, and the vector to it from the fingertip."""
+    if isinstance(now, SingleState):
+        shoulder, elbow, *spot = now.position_list[:4]
+        angles = np.array([shoulder, elbow, shoulder + elbow])
+        cosines, sines = np.cos(angles).tolist(), np.sin(angles).tolist()
+        now.derived["to_target"] = to_target = _find_target(cosines, sines, spot)
+        return np.array([*cosines[:2], *sines[:2], *spot, *now.velocity_list[:2], *to_target])
     positions, velocities = now.positions.T, now.velocities.T
-    angles = np.stack([positions[0], positions[1], positions[0] + positions[1]])
-    cosines, sines = np.cos(angles), np.sin(angles)
-    x, y = (_UPPER * one[0] + _FORE * one[2] for one in (cosines, sines))
-    now.derived["to_target"] = to_target = np.stack([positions[2] - x, positions[3] - y], axis=-1)
-    return np.concatenate([cosines[:2], sines[:2], positions[2:4], velocities[:2], to_target.T]).T
+    many = np.stack([positions[0], positions[1], positions[0] + positions[1]])
+    cosines, sines = np.cos(many), np.sin(many)
+    now.derived["to_target"] = to_target = _find_target(cosines, sines, positions[2:4])
+    return np.stack([*cosines[:2], *sines[:2], *positions[2:4], *velocities[:2], *to_target], axis=-1)
 
 
-def _to_target(now: EnvironmentState) -> Any:
-    """The vector from the fingertip to the target, m."""
-    if "to_target" not in now.derived:
-        _observe_arm(now)
-    return now.derived["to_target"]
+def _find_target(cosines: Any, sines: Any, spot: Any) -> tuple[Any, Any]:
+    """The vector from the fingertip to the target, from functions of the angles of both joints and of the forearm."""
+    return (
+        spot[0] - (_UPPER * cosines[0] + _FORE * cosines[2]),
+        spot[1] - (_UPPER * sines[0] + _FORE * sines[2]),
+    )
 
 
 def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Any:
-    vector = _to_target(now)
-    return np.asarray(-np.sqrt(_effort(vector)) - _effort(action))
+    if "to_target" not in now.derived:
+        _observe_arm(now)
+    x, y = now.derived["to_target"]
+    distance = sqrt(x * x + y * y) if isinstance(x, float) else np.sqrt(x * x + y * y)
+    return -distance - _effort(action)
 
 
 _LEG = ("hip", "knee", "ankle")
