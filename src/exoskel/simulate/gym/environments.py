@@ -173,6 +173,8 @@ class SingleWorld:
         self.alive: Mask = np.ones(1, dtype=bool)
         self.dof_names = engine.coordinates.names
         self.driver = engine.driver
+        self._has_equal_coordinates = engine.coordinates.are_equal
+        self._qpos, self._qvel = engine.qpos, engine.qvel
         self.qpos: Array = engine.qpos[None]
         self.qvel: Array = engine.qvel[None]
         self.own_controls: Array = engine.data.ctrl
@@ -189,6 +191,12 @@ class SingleWorld:
     @property
     def velocities(self) -> Array:
         return self.engine.coordinates.velocities(self.qpos, self.qvel)
+
+    def lists(self) -> tuple[list[float], list[float]]:
+        """The positions and the velocities."""
+        if self._has_equal_coordinates:
+            return self._qpos.tolist(), self._qvel.tolist()
+        return self.positions[0].tolist(), self.velocities[0].tolist()
 
     @property
     def body_poses(self) -> Array:
@@ -221,7 +229,7 @@ class Core:
         self.worlds = SingleWorld(self.engine) if count is None else _create_worlds(self.engine, count, threads)
         count = self.worlds.count
         self._shape = (count,)
-        self._takes_single = task.take_single and isinstance(self.worlds, SingleWorld)
+        self._single = self.worlds if task.take_single and isinstance(self.worlds, SingleWorld) else None
         names = self.engine.coordinates.names
         self.actions = find_actions(self.worlds, task)
         self.low, self.high, self._apply = self.actions.low, self.actions.high, self.actions.apply
@@ -251,8 +259,8 @@ class Core:
 
     def _read_state(self) -> EnvironmentState:
         worlds = self.worlds
-        if self._takes_single:
-            return SingleState(worlds, worlds.positions[0], worlds.velocities[0])
+        if self._single is not None:
+            return SingleState(self._single, *self._single.lists())
         return EnvironmentState(worlds, worlds.positions, worlds.velocities)
 
     def _find_bounds(self, names: list[str]) -> tuple[Array, Array]:
@@ -304,7 +312,9 @@ class Core:
 
     def step_one(self, action: Any) -> tuple[float, bool, bool]:
         """`step` for a single world: with one action, and one of each result."""
-        given = spatial.array(action) if isinstance(action, np.ndarray) else numbers("actions", action)
+        given = action
+        if type(action) is not np.ndarray or action.dtype is not _FLOAT:
+            given = spatial.array(action) if isinstance(action, np.ndarray) else numbers("actions", action)
         if given.shape != self._action_shape:
             return self._first(self.step([action]))
         values = given.tolist()
@@ -320,7 +330,7 @@ class Core:
             before = EnvironmentState(worlds, *np.atleast_2d(old.positions, old.velocities))
             return self._first(self._results(before, given[None]))
         self.ages[0] = age = self.ages.item(0) + 1
-        if self._takes_single:
+        if self._single is not None:
             self.observation = np.asarray(task.observe(now))[None]
             reward, is_over = task.reward(old, now, given, self.seconds), task.is_over(now)
             return float(reward), bool(is_over), age >= task.horizon
@@ -362,6 +372,7 @@ def _is_moderate(state: EnvironmentState) -> bool:
 
 
 _LARGE = 1e100
+_FLOAT = np.dtype(np.float64)
 
 
 # --- environments --------------------------------------------------------------------------------------

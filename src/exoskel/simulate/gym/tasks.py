@@ -63,10 +63,20 @@ class SingleState(EnvironmentState):
     `position_list` and `velocity_list` are the same numbers: Python computes with few of them faster than NumPy.
     """
 
-    def __init__(self, worlds: SteppedWorlds, positions: Array, velocities: Array) -> None:
-        super().__init__(worlds, positions, velocities)
-        self.position_list: list[float] = positions.tolist()
-        self.velocity_list: list[float] = velocities.tolist()
+    def __init__(self, worlds: SteppedWorlds, positions: list[float], velocities: list[float]) -> None:
+        self._worlds = worlds
+        self.position_list = positions
+        self.velocity_list = velocities
+        self.names = worlds.engine.coordinates.numbers
+        self.derived = {}
+
+    @cached_property
+    def positions(self) -> Array:  # type: ignore[override]
+        return np.array(self.position_list)
+
+    @cached_property
+    def velocities(self) -> Array:  # type: ignore[override]
+        return np.array(self.velocity_list)
 
     def position(self, name: str) -> Any:
         return self.position_list[self.names[name]]
@@ -139,8 +149,10 @@ def _forward(before: EnvironmentState, now: EnvironmentState, seconds: float) ->
 def _without_distance(now: EnvironmentState) -> Array:
     """Everything but the distance travelled; velocities are clipped."""
     if isinstance(now, SingleState):
-        clipped = [v if -10.0 <= v <= 10.0 else min(max(v, -10.0), 10.0) for v in now.velocity_list]
-        return np.array(now.position_list[1:] + clipped)
+        velocities = now.velocity_list
+        if max(velocities) > 10.0 or min(velocities) < -10.0:
+            velocities = [min(max(velocity, -10.0), 10.0) for velocity in velocities]
+        return np.array(now.position_list[1:] + velocities)
     return np.concatenate([now.positions[:, 1:], np.minimum(np.maximum(now.velocities, -10.0), 10.0)], axis=-1)
 
 
@@ -179,7 +191,6 @@ def _has_fallen(now: EnvironmentState) -> Any:
 
 _UPPER, _FORE = 0.1, 0.11
 """Lengths of the arm's links in the scene, m."""
-
 
 
 def _observe_arm(now: EnvironmentState) -> Array:

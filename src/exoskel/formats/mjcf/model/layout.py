@@ -216,7 +216,7 @@ class Coordinates:
         self._has_unmapped = converted < self.count
         """Whether MuJoCo lacks some coordinates: those of static models, and of angular motors."""
         own = list(range(self.count))
-        self._are_equal = self.nq == self.nv == self.count and self.scene.tolist() == own == self.qpos.tolist()
+        self.are_equal = self.nq == self.nv == self.count and self.scene.tolist() == own == self.qpos.tolist()
         """Whether both have the same coordinates in the same order."""
 
     def _add(self, joint: Joint, first: int, chain: list[MujocoJoint], addresses: list[tuple[int, int]]) -> None:
@@ -236,7 +236,7 @@ class Coordinates:
     def positions(self, qpos: Array, out: Array | None = None) -> Array:
         """The scene's positions from MuJoCo's, in `out` if it is given."""
         if out is None:
-            if self._are_equal:
+            if self.are_equal:
                 return qpos.copy()
             out = np.empty((*qpos.shape[:-1], self.count))
         if self._has_unmapped:
@@ -269,7 +269,7 @@ class Coordinates:
     def velocities(self, qpos: Array, qvel: Array, out: Array | None = None) -> Array:
         """The scene's velocities from MuJoCo's, in `out` if it is given."""
         if out is None:
-            if self._are_equal:
+            if self.are_equal:
                 return qvel.copy()
             out = np.empty((*qvel.shape[:-1], self.count))
         if self._has_unmapped:
