@@ -173,7 +173,7 @@ def test_invalid_references_are_refused() -> None:
 
 def test_other_formats_report_sensors() -> None:
     text = document('<gyro name="g" site="sa"/>')
-    for format in ("sdf", "urdf", "usd"):
+    for format in ("urdf", "usd"):
         report = exoskel.convert(text, None, to=format)
         found = [item for item in report.items if item.path.endswith("gyro[@name='g']")]
         assert [(item.fate, item.loss) for item in found] == [("dropped", True)]

@@ -53,6 +53,12 @@ CASES: dict[str, str] = {
     "SD011.prefixed": model(A, "xmlns:d='urn:d' d:colour='red'"),
     "SD012": model(A + "<plugin name='p' filename='f'/>"),
     "SD012.physics": model(link("a", "<kinematic>true</kinematic>")),
+    "SD012.sensor": model(link("a", "<sensor name='s' type='imu'/>")),
+    "SD012.noise": model(
+        link(
+            "a", "<sensor name='s' type='imu'><imu><angular_velocity><x><noise/></x></angular_velocity></imu></sensor>"
+        )
+    ),
     "SD013.stray": model(A + "words"),
     "SD013.split": model(A + "<static>fal<!-- -->se</static>"),
     "SD014": model(A + "<static>0</static><static>1</static>"),
@@ -128,6 +134,7 @@ CASES: dict[str, str] = {
     "SD066": joint("<axis><limit><lower>1</lower><upper>0</upper></limit></axis>"),
     "SD070.default": model("<link name='a'/>"),
     "SD070.auto": model("<link name='a'><inertial auto='true'/></link>"),
+    "SD085": joint("<sensor name='s' type='force_torque'/>", "fixed"),
     "SD083": model(
         "<link name='a'><collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry><surface><friction>"
         "<ode><mu>0.4</mu><mu2>0.1</mu2></ode></friction></surface></collision></link>"

@@ -159,7 +159,9 @@ class FateRecorder:
             owners.append((owner, path))
             not_used = self.unused.get((node, "")) if self.unused else None
             lost = None if node in unknown else above or not_used
-            found = lost or self.diagnostics.limit(self._node_verdict(owner, path, node), node)
+            found = lost or self._node_verdict(owner, path, node)
+            if not lost and node not in unknown:
+                found = self.diagnostics.limit(found, node)
             if tags[node] in includes and not lost:
                 found = self._include_verdict(node, found)
             if (above and parent in unread) or (not_used is not None and not self._is_lost_embedded(node)):
@@ -302,6 +304,8 @@ class FateRecorder:
             row = SceneField(row.later)
         if row.owner == "actuator":
             return self._actuator_verdict(owner, node, attribute)
+        if row.name == "sensors" and (lost := self._sensor_verdict(node)) is not None:
+            return lost
         return self._row_verdict(owner, row)
 
     def _actuator_verdict(self, owner: Item | None, node: int, attribute: str) -> Verdict:
@@ -322,6 +326,12 @@ class FateRecorder:
             return found
         own = _combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
         return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
+
+    def _sensor_verdict(self, node: int) -> Verdict | None:
+        """The verdict on an element of sensors, some of which are lost; None if all of them are written."""
+        sources = {} if self.file else self.scene.source_info.sensors
+        own = next((one for one in self.outline.ancestry(node) if one in sources), None)
+        return None if own is None else self.output.sensors([name for name, *_ in sources[own].sensors])
 
     def _generated_verdict(self, item: Joint | Body) -> Verdict:
         """The verdict on a part that was generated to express a motor or a loop of a joint, or the skin of a body."""
@@ -535,6 +545,7 @@ class _RelatedItems:
         found: dict[int, Item] = {}
         for world in self.scene.worlds:
             found |= {id(item): world for item in (world, *world.models, *world.bodies(), *world.joints())}
+            found |= {id(marker): world for body in world.bodies() for marker in body.markers}
         return found
 
     def driven_joints(self, name: str) -> Sequence[Item]:

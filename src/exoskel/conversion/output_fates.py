@@ -24,6 +24,7 @@ from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Dof, Drive, Joint
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
+from exoskel.scene.sensor import sensor_part
 from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import Loss
@@ -116,6 +117,17 @@ class OutputFates(ABC):
             return Verdict(Fate.DROPPED, join_reasons(losses))
         is_same = not any(loss.changes_effect for loss in losses)
         return Verdict(Fate.LOWERED if is_same else Fate.APPROXIMATED, join_reasons(losses))
+
+    def sensors(self, names: Sequence[str]) -> Verdict | None:
+        """The fate of sensors, by their names; None if nothing of them is lost."""
+        wanted = {sensor_part(name) for name in names}
+        worlds = [id(world) for world in self.scene.worlds]
+        losses = [loss for world in worlds for loss in self.losses.get(world, ()) if wanted.intersection(loss.fields)]
+        if not losses:
+            return None
+        is_dropped = all(loss.is_dropped for loss in losses)
+        lost = {part for loss in losses for part in loss.fields}
+        return Verdict(Fate.DROPPED if is_dropped and lost >= wanted else Fate.APPROXIMATED, join_reasons(losses))
 
     def _changed_effect(self, item: Item, part: str) -> str:
         """Why a value acts differently in the output although it is written; empty if it acts as here."""

@@ -42,7 +42,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
-from exoskel.scene.sensor import known_sensors
+from exoskel.scene.sensor import known_sensors, placed_sensors, sensor_part
 from exoskel.scene.shape import Shape
 from exoskel.scene.tendon import comparable_tendons, known_tendons
 from exoskel.scene.world import Scene, World
@@ -196,7 +196,7 @@ class _WorldCertificate:
         self.has_state_file = _has_all_states(mine, written)
         self.dof_kinds = capabilities.dof_fields
         self.compare_forces, self.compiled = capabilities.compare_forces, written.compiled
-        self.fields = capabilities.fields
+        self.fields, self.rewritten = capabilities.fields, capabilities.rewritten_fields
         self.shape_kinds = capabilities.shapes | capabilities.rewritten_shapes.keys()
         self.collisions = CollisionCheck(mine, theirs, written.native, self.counterparts, target, self.inexact)
         self.static = self.mine.static
@@ -295,11 +295,33 @@ class _WorldCertificate:
                 for world in (self.world, self.other_world)
             ]
             rows.append(("sensors", relative_difference(*sides)))
+        elif self.world.sensors and (World, "sensors") in self.rewritten:
+            rows.append(("sensors", self._compare_placed_sensors()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(
             self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains
         )
         return rows + shapes.rows(self.mine.zero, self.theirs.zero)
+
+    def _compare_placed_sensors(self) -> float:
+        """Compare sensors, which may have other names, by what they measure and where; lost ones are omitted."""
+        lost = self.lost_fields.get(id(self.world), frozenset())
+        left = placed_sensors(self.other_world)
+        worst = 0.0
+        for sensor, body, place in placed_sensors(self.world):
+            other = self.counterparts.get(id(body))
+            if sensor_part(sensor.name) in lost or other is None:
+                continue
+            found = [
+                (relative_difference((*place, sensor.noise), (*there, one.noise)), number)
+                for number, (one, on, there) in enumerate(left)
+                if on is other and one.kind == sensor.kind
+            ]
+            error, number = min(found, default=(np.inf, -1))
+            worst = max(worst, error)
+            if number >= 0:
+                left.pop(number)
+        return worst
 
     # --- worlds and masses ----------------------------------------------------------------------------
 

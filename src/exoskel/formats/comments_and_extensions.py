@@ -60,12 +60,14 @@ class UnreadElements(Struct, frozen=True):
     """The elements that are not part of a scene, and that the format of the source has a place for.
 
     `keys` are those of diagnostics about them.  `settings` are the tags of others, by the tags of the elements around
-    them.  `folder` is that of the output; references to files are changed for it.
+    them.  `folder` is that of the output; references to files are changed for it.  `changed` are the numbers of those
+    that the scene has with other values.
     """
 
     keys: tuple[str, ...] = ()
     settings: Mapping[str, frozenset[str]] = {}
     folder: Path | None = None
+    changed: frozenset[int] = frozenset()
 
 
 ALL_READ = UnreadElements()
@@ -141,23 +143,31 @@ class _Preserver:
             if one.key.startswith(unread.keys) and one.source is self.document and not one.place.attribute
         }
         found.update(self._find_settings(unread.settings))
+        found -= unread.changed
         if not found:
             return []
-        names, copied, added = self._written_names(), list[int](), list[tuple[Markup, Markup]]()
+        names, copied, added = self._written_names(), list[int](), list[tuple[Markup, Markup, Markup | None]]()
         tags, parents = self.document.outline.tags, self.document.outline.parents
         for number, element in enumerate(self._tree().iter(etree.Element)):
             owner = self._container_of(parents[number]) if number in found else None
-            if owner is None or (is_rotated and isinstance(owner.item, World)) or self._is_written(tags[number], owner):
+            if owner is None or (is_rotated and isinstance(owner.item, World)):
+                continue
+            own = self._own_element(number, owner)
+            if own is None and self._is_written(element, owner):
                 continue
             copy = deepcopy(element)
             _relocate_files(copy, self.document.location.directory, unread.folder)
             made = _as_markup(copy) if _rename_references(copy, names) else None
             if made is not None:
-                added.append((owner, made))
+                added.append((owner, made, own))
                 copied.append(number)
                 self.preserved.unknown.update(range(number, self.document.outline.ends[number]))
-        for owner, made in added:
-            owner.children.append(made)
+        for owner, made, own in added:
+            if own is None:
+                owner.children.append(made)
+            else:
+                made.item = own.item
+                owner.children[owner.children.index(own)] = made
         return copied
 
     def _find_settings(self, settings: Mapping[str, frozenset[str]]) -> Iterator[int]:
@@ -198,10 +208,20 @@ class _Preserver:
             return self.root
         return self.elements.get(id(item)) if item is not None else None
 
+    def _own_element(self, node: int, owner: Markup) -> Markup | None:
+        """The element in the output of a sensor that is also part of the scene, which a copy of its source replaces."""
+        return next((one for one in owner.children if one.item is not None and one.item is self.items.get(node)), None)
+
     @staticmethod
-    def _is_written(tag: str, owner: Markup) -> bool:
-        """Whether the output already has an element of this tag, which its writer made from the scene."""
-        return any(child.tag == tag for child in owner.children)
+    def _is_written(element: Tree, owner: Markup) -> bool:
+        """Whether the output already has an element of this tag, which its writer made from the scene.
+
+        Of sensors, a link may have several: those with other names.
+        """
+        name = element.get("name") if element.tag == _SENSOR else None
+        return any(
+            child.tag == element.tag and name in (None, child.attributes.get("name")) for child in owner.children
+        )
 
     def _written_names(self) -> dict[str, str | None]:
         """The names of links and joints in the output by those in the source; None if they are not written."""
@@ -341,7 +361,7 @@ class _Preserver:
             embedding.add_other_data(self.root, owner, copy, found)
 
 
-_MATERIAL = "material"
+_MATERIAL, _SENSOR = "material", "sensor"
 _FILES = ("_map", "uri")
 """How the tags of elements end whose text is the path of a file."""
 

@@ -291,7 +291,8 @@ def _write_once(
         is_same = scene.source_info.format == format
         mapping, unread = chosen.source_mapping(), ALL_READ
         if is_same and output.target == "portable":
-            unread = UnreadElements(mapping.diagnostics.preserved, mapping.settings, output.folder)
+            changed = frozenset(output.changed_nodes)
+            unread = UnreadElements(mapping.diagnostics.preserved, mapping.settings, output.folder, changed)
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
         preserved.attributes |= output.preserved_attributes
         preserved.unknown |= _with_content(output.preserved_nodes, scene, chosen.source_mapping().includes)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.actuator import Actuator
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.edit_tracking import CheckedValue, checks_values
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED
 from exoskel.scene.model import Model
+from exoskel.scene.pose import Pose, Quaternion
 from exoskel.scene.tendon import Tendon, TendonParts, part_path
+
+if TYPE_CHECKING:
+    from exoskel.scene.world import World
 
 SensorKind = Literal[
     "touch", "accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "rangefinder",
@@ -124,6 +129,26 @@ def _mapped(kind: str, path: str, body_path: Callable[[str], str], joint_path: C
     return path
 
 
+def sensor_part(name: str) -> str:
+    """How losses name a sensor of a world."""
+    return f"sensors/{name}"
+
+
+class SensorSource(Struct, frozen=True):
+    """The sensors that were read from one element, and the place of their marker, to find edits."""
+
+    sensors: tuple[tuple[str, SensorKind, float, float], ...]
+    """Names, kinds, noise and cutoff."""
+    place: tuple[object, ...] = ()
+
+
+def source_of(sensors: Iterable[SceneSensor], marker: Marker | None = None) -> SensorSource:
+    """The values of sensors of one element."""
+    rows = tuple((one.name, one.kind, one.noise, one.cutoff) for one in sensors)
+    place = () if marker is None else (marker.offset, marker.quaternion, marker.kind, marker.size)
+    return SensorSource(rows, place)
+
+
 def known_sensors(
     sensors: Iterable[SceneSensor], models: Iterable[Model], tendons: Iterable[Tendon], actuators: Iterable[Actuator]
 ) -> list[SceneSensor]:
@@ -131,6 +156,18 @@ def known_sensors(
     every = list(sensors)
     targets = SensorTargets(TendonParts(models if every else ()), tendons, actuators)
     return [one for one in every if not targets.missing(one)]
+
+
+def placed_sensors(world: World) -> list[tuple[SceneSensor, Body, tuple[float, ...]]]:
+    """The sensors of sites with their bodies, and the entries of the poses of the sites."""
+    sites = TendonParts(world.models if world.sensors else ()).sites
+    found: list[tuple[SceneSensor, Body, tuple[float, ...]]] = []
+    for one in world.sensors:
+        if one.target_kind == "site" and one.target in sites:
+            _, body, marker = sites[one.target]
+            pose = Pose(marker.offset, Quaternion(marker.quaternion)).matrix()
+            found.append((one, body, tuple(pose[:3].ravel().tolist())))
+    return found
 
 
 class SensorTargets:

@@ -31,7 +31,7 @@ from exoskel.scene.item import (
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
-from exoskel.scene.sensor import SceneSensor, SensorKind, SensorTargets, target_kinds
+from exoskel.scene.sensor import SceneSensor, SensorKind, SensorSource, SensorTargets, target_kinds
 from exoskel.scene.shape import Shape
 from exoskel.scene.tendon import Tendon, TendonJoint, TendonParts, TendonPoint
 
@@ -508,6 +508,8 @@ class SourceInfo(Struct, frozen=True):
     """The document is a bare skeleton: it has no world element."""
     generated: Mapping[int, int] = {}
     """Elements that Exoskel has generated to express a motor, a loop or a soft skin, and the element of its owner."""
+    sensors: Mapping[int, SensorSource] = {}
+    """Elements of the document that are sensors of the scene, and their values when they were read."""
     preserved: object = None
     """What the scene does not contain, for the writer of the same format."""
 

@@ -103,6 +103,7 @@ class OutputContext:
         kept: parts that are written as an extension of the format, which one reader supports.
         preserved_nodes: elements of the source that no item contains, and that are written again as they are.
         preserved_attributes: the same for attributes, by their elements and names.
+        changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
@@ -147,6 +148,7 @@ class OutputContext:
         self.losses: list[Loss] = []
         self.preserved_nodes: set[int] = set()
         self.preserved_attributes: set[tuple[int, str]] = set()
+        self.changed_nodes: set[int] = set()
         self.rejected: list[Loss] = []
         self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}

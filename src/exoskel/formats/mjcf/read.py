@@ -144,6 +144,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
+        sensors=sensors.sources,
         preserved=_find_preserved(compiled, reader.found, unread, tendons, sensors, len(world.keyframes)),
     )
 

@@ -79,8 +79,13 @@ _DOCUMENT = (
     Topic(
         "SD012",
         "Not part of the scene",
-        "A scene does not include plugins, sensors, lights, rendering or the parameters of a specific solver.",
+        "A scene does not include plugins, lights, rendering or the parameters of a specific solver, and of sensors only "
+        "some kinds.",
         info("SD012", "<{element}> is not part of the scene; it is ignored"),
+        info("SD012.sensor", "sensor '{name}' is read as {kinds}; its other settings are ignored"),
+        info(
+            "SD012.noise", "the noise of sensor '{name}' is not Gaussian, equal on all axes and without bias: ignored"
+        ),
         warning("SD012.physics", "<{element}> changes the physics but is not supported; it is ignored"),
     ),
     Topic(
@@ -351,6 +356,13 @@ _APPROXIMATED = (
         error("SD084.count", "<{element}> must be whole numbers from {least} to {most}; the skin is ignored"),
     ),
     Topic(
+        "SD085",
+        "Direction of a force sensor",
+        "A sensor of a scene measures what the parent link applies to the child link (`parent_to_child`). By default, SDF "
+        "means the force and torque of the child link on the parent link.",
+        info("SD085", "sensor '{name}' measures the wrench of the child on the parent; the scene has the other sign"),
+    ),
+    Topic(
         "SD101",
         "Floating link",
         "A link without a joint floats. Without a joint, it has no joint frame, springs or dampers.",
@@ -464,6 +476,22 @@ _NOT_WRITTEN = (
         "World of a model",
         "With `--split`, a file is one model. Gravity, time step and collision detector belong to a world.",
         warning("SD210", "the file is a model without a world: gravity, time step and engine settings are not written"),
+    ),
+    Topic(
+        "SD211",
+        "Unsupported sensors",
+        "SDF has sensors of links and of joints. Sensors of tendons, actuators and joint positions are plugins.",
+        warning("SD211", "SDF has no sensor that measures '{kind}' of this part: it is not written"),
+        warning("SD211.dart", "DART's SDF reader has no sensors: '{kind}' is not written"),
+        warning("SD211.joint", "the sensor '{kind}' needs a joint of its link, which SDF does not have: not written"),
+        warning("SD211.contact", "a contact sensor of SDF belongs to a collision shape with the volume of the site"),
+    ),
+    Topic(
+        "SD212",
+        "Settings of sensors",
+        "Values of sensors are not clipped in SDF, and orientations have no noise.",
+        warning("SD212.cutoff", "SDF does not clip the values of this sensor: the cutoff is not written"),
+        warning("SD212.noise", "SDF has no noise of this sensor"),
     ),
 )
 

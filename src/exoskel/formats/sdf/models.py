@@ -10,6 +10,7 @@ from msgspec import Struct
 from exoskel.formats.sdf.context import WORLD, NamedFrame, Scope, SdfContext, StatedPose, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
 from exoskel.formats.sdf.links import DisplacedShape, read_link
+from exoskel.formats.sdf.sensors import SENSOR, PendingSensor, pending_sensors
 from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
@@ -178,6 +179,7 @@ class SdfModelReader:
         self.frames: list[tuple[NamedFrame, Scope]] = []
         self.displaced: dict[int, list[DisplacedShape]] = {}
         self.pending: list[PendingJoint] = []
+        self.sensors: list[PendingSensor] = []
         self.fixed: set[int] = set()
         self.names = {"link": Names(), "joint": Names()}
         """All names of the model: merged models may repeat names."""
@@ -260,6 +262,7 @@ class SdfModelReader:
         scope.frames[name] = frame
         self.bodies.append(body)
         self.links.append((frame, scope, place))
+        self.sensors += pending_sensors(source, node.nodes(SENSOR), scope, name, body)
         if displaced:
             self.displaced[id(body)] = displaced
         if placed.static:
@@ -274,6 +277,7 @@ class SdfModelReader:
         )
         scope.frames[name] = frame
         full = self._full_name(source, node, "joint", name, place)
+        self.sensors += pending_sensors(source, node.nodes(SENSOR), scope, name, joint=full)
         self.pending.append(PendingJoint(source, node, full, frame, scope, place.prefix))
 
     def _full_name(self, source: SdfContext, node: Node, element: str, name: str, place: NestedModel) -> str:

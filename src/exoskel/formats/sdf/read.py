@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict, no_effect
@@ -28,10 +28,13 @@ from exoskel.formats.sdf.models import (
     placement_of,
     unique_in_scope,
 )
-from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, SELF_COLLISION, WORLD_ELEMENT
+from exoskel.formats.sdf.sensors import PendingSensor, read_sensors
+from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, SELF_COLLISION, SENSORS, WORLD_ELEMENT
+from exoskel.scene.body import Marker
 from exoskel.scene.item import Names
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.sensor import SensorSource
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.file_access import read_referenced
@@ -39,7 +42,7 @@ from exoskel.source.file_lookup import FoundFile, Location, confinement, find_be
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import FLATTENED, SceneField, SceneFieldTable
+from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.source.well_formedness import MalformedError
 
 MAX_DEPTH = 50
@@ -140,6 +143,7 @@ class _SdfReader:
         self.opened: dict[str, _IncludedFile] = {}
         self.chain: dict[int, tuple[str, ...]] = {}
         """For each document, the chain of files that include it."""
+        self.sensors: dict[int, SensorSource] = {}
         self.included_elements = 0
         """The total number of included elements: small files that include each other could grow without bound."""
 
@@ -169,6 +173,7 @@ class _SdfReader:
             default_world = World(document=source.number)
             self._models(source, default_world, [placement_of(source, one) for one in models], [])
             scene.worlds.append(default_world)
+        scene.source_info = structs.replace(scene.source_info, sensors=self.sensors)
 
     def _structure(self, source: SdfContext, root: Tree) -> Node:
         source.elements = list(root.iter())
@@ -207,7 +212,7 @@ class _SdfReader:
     def _models(self, source: SdfContext, world: World, placements: list[ModelPlacement], frames: list[Node]) -> None:
         """Read the models in order, then place them, because poses may be relative to other models' frames."""
         scope, names = Scope(WORLD), Names()
-        made: list[tuple[Model, NamedFrame]] = []
+        made: list[tuple[Model, NamedFrame, list[PendingSensor]]] = []
         self_collision = SelfCollision()
         for placed in sorted(placements, key=lambda one: one.number):
             referrer = placed.referrer or placed.source
@@ -218,7 +223,7 @@ class _SdfReader:
                 name, referrer, placed.number, placed.stated, inner_transform=inner_transform(placed, inner)
             )
             scope.frames[name], scope.nested[name] = frame, inner
-            made.append((model, frame))
+            made.append((model, frame, reader.sensors))
             self_collision.add(reader.self_collision, len(reader.bodies))
             world.models.append(model)
         for one in frames:
@@ -227,13 +232,16 @@ class _SdfReader:
             frame = NamedFrame(name, source, one.number, source.pose(one), default_frame=attached, attached=attached)
             frame.attribute = "attached_to"
             scope.frames[name] = frame
-        for model, frame in made:
+        for model, frame, _ in made:
             direct = scope.direct(frame)
             model.pose = direct if direct is not None else Pose.from_matrix(scope.place(frame))
         for frame in scope.frames.values():
             if frame.attribute:
                 scope.check(frame)
         self_collision.apply(world)
+        taken = Names()
+        for model, _, sensors in made:
+            self.sensors |= read_sensors(world, model, sensors, taken)
 
     # --- includes -------------------------------------------------------------------------------------
 
@@ -332,12 +340,26 @@ def _read_engine_settings(world: World, physics: Node | None) -> None:
 _OUTSIDE_WORLDS: dict[str, SceneField | str] = dict.fromkeys(("model/**", "frame/**", "include/**"), FLATTENED)
 _NESTED_MODELS: dict[str, SceneField | str] = {"model/**": FLATTENED, "model/self_collide": SELF_COLLISION}
 """A model in a model is no item of the scene: its links and joints belong to the outer model."""
+_NOT_IN_SCENES = unused("settings of sensors for other programs: not part of a scene")
+_SENSOR_ROWS: dict[str, SceneField | str] = {
+    **dict.fromkeys(("@type", "imu/**", "force_torque/**", "magnetometer/**", "contact/**"), SENSORS),
+    **dict.fromkeys(("ray/**", "lidar/**"), SENSORS),
+    **dict.fromkeys(("imu/topic", "contact/topic"), _NOT_IN_SCENES),
+    **dict.fromkeys(("always_on", "visualize", "topic", "enable_metrics"), _NOT_IN_SCENES),
+    "update_rate": unused("a scene has no update rates", affects_motion=True),
+    "plugin/**": unused("plugins are not part of a scene", affects_motion=True),
+    "": STRUCTURE,
+    "@name": "name",
+    "pose/**": "offset",
+}
+"""A sensor that is in the scene has a marker."""
 _GEARBOX = Verdict(Fate.LOWERED, "as a joint that mimics another")
 
 
 def _scene_fields() -> SceneFieldTable:
     rows = SDF.scene_fields()
-    return SceneFieldTable({**rows, None: {**rows[None], **_OUTSIDE_WORLDS}, Model: {**rows[Model], **_NESTED_MODELS}})
+    outside, nested = {**rows[None], **_OUTSIDE_WORLDS}, {**rows[Model], **_NESTED_MODELS}
+    return SceneFieldTable({**rows, None: outside, Model: nested, Marker: _SENSOR_ROWS})
 
 
 _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", "frame")
@@ -352,7 +374,7 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     for node, tag in enumerate(outline.tags):
         parent = outline.parents[node]
         above = outline.tags[parent] if parent >= 0 else ""
-        if tag == "frame" and document.attribute_text(node, "name") not in referenced:
+        if tag == "frame" and above != "force_torque" and document.attribute_text(node, "name") not in referenced:
             found[node, ""] = Verdict(Fate.DROPPED, "nothing refers to it")
         elif tag in ("axis", "axis2") and above == "joint":
             kind = document.attribute_text(parent, "type")
@@ -426,8 +448,9 @@ SOURCE_MAPPING = SourceMapping(
             "SD080",
             "SD081.submesh",
             "SD082",
+            "SD085",
         ),
-        used=("SD030", "SD050", "SD070", "SD081.missing", "SD081.unreadable", "SD080.several"),
+        used=("SD012.sensor", "SD030", "SD050", "SD070", "SD081.missing", "SD081.unreadable", "SD080.several"),
         lossless=("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.moment", "SD081"),
     ),
     find_unused,

@@ -45,6 +45,7 @@ from exoskel.source.vocabulary import (
 MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 SELF_COLLISION = SceneField("self_collision", owner="world")
+SENSORS = SceneField("sensors", owner="world")
 _LABEL = unused("a label that nothing refers to")
 
 
@@ -100,6 +101,16 @@ _NO_WIND = unused("a scene has no wind", affects_motion=True)
 _NO_BODY_DAMPING = unused("a scene has no damping of bodies", affects_motion=True)
 
 
+SENSOR_ELEMENT = Element(
+    "sensor",
+    "*",
+    "A sensor, if a scene has its kind: an IMU, a magnetometer, a contact sensor of one shape, a lidar with one ray, or "
+    "the force and torque of a joint.",
+    attributes=(name_attribute("sensor", None), Attribute("type", TEXT, "What it measures.", demanded=True)),
+    opaque=True,
+    field=SENSORS,
+)
+
 LINK_ELEMENT = Element(
     "link",
     "*",
@@ -121,8 +132,9 @@ LINK_ELEMENT = Element(
         real_element("angular", "Angular damping.", default="0"),
         field=_NO_BODY_DAMPING,
     ),
+    SENSOR_ELEMENT,
     *ignored_elements(
-        "sensor", "light", "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
+        "light", "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
         "must_be_base_link",
     ),
     attributes=(name_attribute("link"),),
@@ -249,7 +261,7 @@ JOINT_ELEMENT = Element(
         _ODE_JOINT,
         *setting_elements("simbody", "provide_feedback"),
     ),
-    *ignored_elements("sensor"),
+    SENSOR_ELEMENT,
     attributes=(name_attribute("joint"), Attribute("type", JOINT_TYPE, "Joint type.", required=True, field="kind")),
     item=Joint,
     states=("joints",),

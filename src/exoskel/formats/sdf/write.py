@@ -18,10 +18,11 @@ from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
+from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors
 from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, soft_shape
 from exoskel.formats.sdf.values import JOINT_KINDS, UNBOUNDED
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Names, unique_name
@@ -49,6 +50,7 @@ _WORLD_FIELDS = ("name", "gravity", "time_step", "erp", "cfm", "collision_detect
 def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements refer to the parts of the scene they represent."""
     root = Markup("sdf", {"version": version_text(OLDEST)}, item=scene)
+    output.changed_nodes |= changed_sensors(scene)
     names = Names()
     for world in scene.worlds:
         simple, original, owner = lower_with_origins(world)
@@ -86,10 +88,15 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
     if world.collision_exempt_groups:
         output.add_loss(world, CATALOGUE["SD201"], "collision_exempt_groups")
     names = Names()
+    sensors = SdfSensorWriter(world, output)
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are derived from shapes
     for model in world.models:
         made = _model(model, [next(rows) for _ in model.bodies], world, output)
         made.attributes["name"] = _unique(model.name, "model", names)
+        sensors.add_to(made)
+        for body in model.bodies:
+            if any(id(marker) not in sensors.markers for marker in body.markers):
+                output.add_loss(body, CATALOGUE["SD205"], "markers")
         element.children.append(made)
     return element
 
@@ -217,8 +224,6 @@ def _report_losses(body: Body, output: OutputContext) -> None:
         output.kept.append(loss(body, CATALOGUE["SD108"], "soft"))
     elif body.soft is not None:
         output.add_loss(body, CATALOGUE["SD204"], "soft")
-    if body.markers:
-        output.add_loss(body, CATALOGUE["SD205"], "markers")
     if body.state is not None:
         output.add_loss(body, CATALOGUE["SD203.link"], "state")
 
@@ -402,11 +407,14 @@ def _read_collision_rules(scene: Scene, world: World) -> CollisionRules:
     return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)
 
 
+_SENSOR_FIELDS = ((Marker, "name"), (Marker, "offset"), (Marker, "quaternion"))
+"""What a sensor states of its marker."""
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
     # The order of the axes expresses `swapped`, and a second joint of the same child `loop`.
-    fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")}) - {(Body, "soft")},  # only for DART
+    fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop"), *_SENSOR_FIELDS})
+    - {(Body, "soft"), (World, "sensors")},  # skins only for DART
     dof_fields=dict.fromkeys(
         SDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"})
     ),
@@ -423,6 +431,7 @@ CAPABILITIES = WriterCapabilities(
         (Joint, "axes"): "as unit vectors",
         (Joint, "swapped"): "by the order of the axes",
         (Body, "pose"): "as the pose in the initial state",
+        (World, "sensors"): "as sensors of links and joints",
     },
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "mesh"}),
     rewritten_shapes={"plane": "through the origin of its pose", "cone": "centred at half its height"},

@@ -14,7 +14,15 @@ from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.models import FoundParts
 from exoskel.formats.mjcf.reader.tendons import TendonReader, UnsupportedTendonError
 from exoskel.scene.item import Names, qualified_name, unique_name
-from exoskel.scene.sensor import SceneSensor, SensorKind, SensorTarget, has_reference, target_kinds
+from exoskel.scene.sensor import (
+    SceneSensor,
+    SensorKind,
+    SensorSource,
+    SensorTarget,
+    has_reference,
+    source_of,
+    target_kinds,
+)
 from exoskel.scene.world import World
 from exoskel.source.numbers import parse_decimal
 
@@ -46,6 +54,8 @@ class SensorReader:
         self.report = report
         self.names: dict[int, str] = {}
         """The names of the sensors in the scene, by the ids of the fragments of their elements."""
+        self.sources: dict[int, SensorSource] = {}
+        """The sensors by the numbers of their elements in the document."""
         self._taken = Names()
 
     def read(self) -> None:
@@ -60,6 +70,7 @@ class SensorReader:
                 self.report("MJ201", source.node, tag=source.element.tag, name=name, what="a sensor of this kind is")
             else:
                 self.names[key] = sensor.name
+                self.sources[source.node] = source_of([sensor])
                 self.world.sensors.append(sensor)
 
     def _sensor(self, source: SourceElement) -> SceneSensor | None:
