@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,13 +115,13 @@ def test_sensors_of_mjcf_come_back_from_sdf() -> None:
     assert _measured(scene, kinds) == pytest.approx(_measured(back, kinds), abs=1e-9)
 
 
-def _measured(scene: exoskel.Scene, kinds: list[str]) -> Any:
+def _measured(scene: exoskel.Scene, kinds: Sequence[str]) -> Any:
     """The values of all kinds of sensors in a state, one after another."""
     model = mujoco.MjModel.from_xml_string(exoskel.convert(scene, None, to="mjcf").data.decode())
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = 0.4, 0.7
     mujoco.mj_forward(model, data)
-    values = {}
+    values: dict[str, Any] = {}
     for at, one in enumerate(scene.world.sensors):
         first = model.sensor_adr[at]
         values.setdefault(one.kind, data.sensordata[first : first + model.sensor_dim[at]])

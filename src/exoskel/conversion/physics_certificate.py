@@ -306,9 +306,9 @@ class _WorldCertificate:
     def _compare_placed_sensors(self) -> float:
         """Compare sensors, which may have other names, by what they measure and where; lost ones are omitted."""
         lost = self.lost_fields.get(id(self.world), frozenset())
-        left = placed_sensors(self.other_world)
+        left = placed_sensors(self.other_world.sensors, self.other_world.models)
         worst = 0.0
-        for sensor, body, place in placed_sensors(self.world):
+        for sensor, body, place in placed_sensors(self.world.sensors, self.world.models):
             other = self.counterparts.get(id(body))
             if sensor_part(sensor.name) in lost or other is None:
                 continue

@@ -147,7 +147,7 @@ class _Preserver:
         if not found:
             return []
         names, copied, added = self._written_names(), list[int](), list[tuple[Markup, Markup, Markup | None]]()
-        tags, parents = self.document.outline.tags, self.document.outline.parents
+        parents = self.document.outline.parents
         for number, element in enumerate(self._tree().iter(etree.Element)):
             owner = self._container_of(parents[number]) if number in found else None
             if owner is None or (is_rotated and isinstance(owner.item, World)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from msgspec import Struct, structs
 
@@ -16,9 +16,6 @@ from exoskel.scene.joint import UNLIMITED
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Quaternion
 from exoskel.scene.tendon import Tendon, TendonParts, part_path
-
-if TYPE_CHECKING:
-    from exoskel.scene.world import World
 
 SensorKind = Literal[
     "touch", "accelerometer", "velocimeter", "gyro", "force", "torque", "magnetometer", "rangefinder",
@@ -158,11 +155,14 @@ def known_sensors(
     return [one for one in every if not targets.missing(one)]
 
 
-def placed_sensors(world: World) -> list[tuple[SceneSensor, Body, tuple[float, ...]]]:
+def placed_sensors(
+    sensors: Iterable[SceneSensor], models: Iterable[Model]
+) -> list[tuple[SceneSensor, Body, tuple[float, ...]]]:
     """The sensors of sites with their bodies, and the entries of the poses of the sites."""
-    sites = TendonParts(world.models if world.sensors else ()).sites
+    every = list(sensors)
+    sites = TendonParts(models if every else ()).sites
     found: list[tuple[SceneSensor, Body, tuple[float, ...]]] = []
-    for one in world.sensors:
+    for one in every:
         if one.target_kind == "site" and one.target in sites:
             _, body, marker = sites[one.target]
             pose = Pose(marker.offset, Quaternion(marker.quaternion)).matrix()

@@ -79,8 +79,8 @@ _DOCUMENT = (
     Topic(
         "SD012",
         "Not part of the scene",
-        "A scene does not include plugins, lights, rendering or the parameters of a specific solver, and of sensors only "
-        "some kinds.",
+        "A scene does not include plugins, lights, rendering or the parameters of a specific solver. It includes some "
+        "kinds of sensors.",
         info("SD012", "<{element}> is not part of the scene; it is ignored"),
         info("SD012.sensor", "sensor '{name}' is read as {kinds}; its other settings are ignored"),
         info(
@@ -358,8 +358,8 @@ _APPROXIMATED = (
     Topic(
         "SD085",
         "Direction of a force sensor",
-        "A sensor of a scene measures what the parent link applies to the child link (`parent_to_child`). By default, SDF "
-        "means the force and torque of the child link on the parent link.",
+        "A sensor of a scene measures what the parent link applies to the child link (`parent_to_child`). By default, "
+        "SDF means the force and torque of the child link on the parent link.",
         info("SD085", "sensor '{name}' measures the wrench of the child on the parent; the scene has the other sign"),
     ),
     Topic(

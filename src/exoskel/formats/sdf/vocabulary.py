@@ -104,8 +104,8 @@ _NO_BODY_DAMPING = unused("a scene has no damping of bodies", affects_motion=Tru
 SENSOR_ELEMENT = Element(
     "sensor",
     "*",
-    "A sensor, if a scene has its kind: an IMU, a magnetometer, a contact sensor of one shape, a lidar with one ray, or "
-    "the force and torque of a joint.",
+    "A sensor, if a scene has its kind: an IMU, a magnetometer, a contact sensor of one shape, a lidar with one ray, "
+    "or the force and torque of a joint.",
     attributes=(name_attribute("sensor", None), Attribute("type", TEXT, "What it measures.", demanded=True)),
     opaque=True,
     field=SENSORS,

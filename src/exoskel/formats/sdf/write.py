@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from exoskel import spatial
-from exoskel.formats.interface import WriterCapabilities
+from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors
@@ -407,13 +407,13 @@ def _read_collision_rules(scene: Scene, world: World) -> CollisionRules:
     return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)
 
 
-_SENSOR_FIELDS = ((Marker, "name"), (Marker, "offset"), (Marker, "quaternion"))
+_SENSOR_FIELDS = item_fields({Marker: ("name", "offset", "quaternion")})
 """What a sensor states of its marker."""
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
     # The order of the axes expresses `swapped`, and a second joint of the same child `loop`.
-    fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop"), *_SENSOR_FIELDS})
+    fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")} | _SENSOR_FIELDS)
     - {(Body, "soft"), (World, "sensors")},  # skins only for DART
     dof_fields=dict.fromkeys(
         SDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"})
