@@ -59,7 +59,7 @@ class PendingSensor(Struct, frozen=True, eq=False):
         return self.number + next(at for at, one in enumerate(self.element.iter("*")) if one is inner)
 
 
-class _Measurement(Struct, frozen=True):
+class _SdfMeasurement(Struct, frozen=True):
     """One sensor of the scene: its kind, and where its noise is stated."""
 
     kind: SensorKind
@@ -122,7 +122,7 @@ def read_sensors(world: World, model: Model, found: Sequence[PendingSensor], tak
 
 def _read_sensor(
     one: PendingSensor, model: Model, body: Body, joint: Joint | None
-) -> tuple[Marker, list[_Measurement]] | None:
+) -> tuple[Marker, list[_SdfMeasurement]] | None:
     """The marker and the parts of a sensor; None if a scene does not support it."""
     kind, element = (one.element.get("type") or "").strip(), one.element
     if kind == "force_torque":
@@ -133,19 +133,22 @@ def _read_sensor(
         return _contact(one, body)
     marker = _marker(one, _pose_in(one, body))
     if kind == "imu":
-        parts = [_Measurement("accelerometer", "imu/linear_acceleration"), _Measurement("gyro", "imu/angular_velocity")]
+        parts = [
+            _SdfMeasurement("accelerometer", "imu/linear_acceleration"),
+            _SdfMeasurement("gyro", "imu/angular_velocity"),
+        ]
         if _has_world_orientation(element, model, body, marker):
-            parts.append(_Measurement("framequat"))
+            parts.append(_SdfMeasurement("framequat"))
         return marker, parts
     if kind == "magnetometer":
-        return marker, [_Measurement("magnetometer", "magnetometer")]
+        return marker, [_SdfMeasurement("magnetometer", "magnetometer")]
     if kind in _LIDARS:
         lidar = next((found for tag in ("lidar", "ray") if (found := element.find(tag)) is not None), None)
         if lidar is None or not _has_one_ray(lidar):
             return None
         most = _number_at(lidar, "range/max", 0.0)
         marker = _marker(one, _pose_in(one, body) @ _RAY)
-        return marker, [_Measurement("rangefinder", str(lidar.tag), most if isfinite(most) and most > 0.0 else 0.0)]
+        return marker, [_SdfMeasurement("rangefinder", str(lidar.tag), most if isfinite(most) and most > 0.0 else 0.0)]
     return None
 
 
@@ -161,7 +164,7 @@ def _marker(one: PendingSensor, pose: Pose) -> Marker:
     return Marker(one.name, position, rotation, document=one.source.number, node=one.number)
 
 
-def _force_torque(one: PendingSensor, body: Body, joint: Joint) -> tuple[Marker, list[_Measurement]] | None:
+def _force_torque(one: PendingSensor, body: Body, joint: Joint) -> tuple[Marker, list[_SdfMeasurement]] | None:
     settings = one.element.find("force_torque")
     frame = _text_at(settings, "frame", "child")
     if frame not in ("child", SENSOR) or joint.loop or id(body) not in one.scope.paths:
@@ -170,10 +173,10 @@ def _force_torque(one: PendingSensor, body: Body, joint: Joint) -> tuple[Marker,
     if _text_at(settings, "measure_direction", "child_to_parent") != "parent_to_child":
         one.source.report("SD085", one.number, name=one.name)
     marker = _marker(one, Pose(pose.position) if frame == "child" else pose)
-    return marker, [_Measurement("force", "force_torque/force"), _Measurement("torque", "force_torque/torque")]
+    return marker, [_SdfMeasurement("force", "force_torque/force"), _SdfMeasurement("torque", "force_torque/torque")]
 
 
-def _contact(one: PendingSensor, body: Body) -> tuple[Marker, list[_Measurement]] | None:
+def _contact(one: PendingSensor, body: Body) -> tuple[Marker, list[_SdfMeasurement]] | None:
     """The touch sensor of a contact sensor of one shape: a marker with the volume of the shape."""
     names = {(found.text or "").strip().rpartition("::")[2] for found in one.element.iterfind("contact/collision")}
     shapes = [shape for shape in body.collisions if shape.name in names]
@@ -182,7 +185,7 @@ def _contact(one: PendingSensor, body: Body) -> tuple[Marker, list[_Measurement]
         return None
     marker = _marker(one, shapes[0].pose)
     marker.kind, marker.size = volume
-    return marker, [_Measurement("touch")]
+    return marker, [_SdfMeasurement("touch")]
 
 
 def _volume(geometry: Geometry) -> tuple[MarkerKind, Vector] | None:
