@@ -211,7 +211,9 @@ def quaternion(rotations: ArrayLike) -> Array:
     """
     r = array(rotations)
     if (r == _IDENTITY).all():  # by far the most frequent one
-        return np.broadcast_to((1.0, 0.0, 0.0, 0.0), (*r.shape[:-2], 4)).copy()
+        identity = np.zeros((*r.shape[:-2], 4))
+        identity[..., 0] = 1.0
+        return identity
     xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
     trace = xx + yy + zz
     candidates = np.empty((*r.shape[:-2], 4, 4))
@@ -238,7 +240,7 @@ def rotation_from_z(normals: ArrayLike) -> Array:
 def transform(rotations: ArrayLike, positions: ArrayLike) -> Array:
     """4x4 transforms of rotations and positions."""
     r, p = array(rotations), array(positions)
-    shape = np.broadcast_shapes(r.shape[:-2], p.shape[:-1])
+    shape = p.shape[:-1] if r.ndim == 2 else np.broadcast_shapes(r.shape[:-2], p.shape[:-1])
     out = np.zeros((*shape, 4, 4))
     out[..., :3, :3] = r
     out[..., :3, 3] = p

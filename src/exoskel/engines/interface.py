@@ -160,6 +160,10 @@ class EngineWorld(Protocol):
         """The names of model and body of each body."""
 
     @property
+    def dof_names(self) -> list[str]:
+        """The names of the coordinates, in state order."""
+
+    @property
     def controls(self) -> ControllableWorld | None:
         """The same world, if the engine also takes states and commands; else None."""
 

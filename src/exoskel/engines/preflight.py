@@ -144,13 +144,18 @@ class _Preflight:
         if not self.capabilities.tendons:
             for tendon in self.world.tendons:
                 self._report("EN022", self.world, tendon=tendon.name)
+        unsupported, most = self.capabilities.unsupported_joints, self.capabilities.max_depth
         for model in self.world.models:
-            self._check_depth(model)
-            self._check_stages(model)
+            if most is not None and len(model.bodies) > most and not model.static:
+                self._check_depth(model, most)
+            plain = [joint.is_plain for joint in model.joints]
+            if not all(plain):
+                self._check_stages(model)
             for body in model.bodies:
                 self._check_body(body, model.static)
-            for joint in model.joints:
-                self._check_joint(model, joint)
+            for joint, is_plain in zip(model.joints, plain, strict=True):
+                if not is_plain or joint.loop or joint.axes or joint.kind in unsupported:
+                    self._check_joint(model, joint)
         return [d for one in (self.unplaced, *self.collectors) for d in one.diagnostics]
 
     def _report(self, key: str, item: Item, **details: str | float) -> None:
@@ -185,10 +190,7 @@ class _Preflight:
                 key += ".refused"
             self._report(key, repair.body, body=repair.body.name, mass=MIN_MASS, change=repair.change)
 
-    def _check_depth(self, model: Model) -> None:
-        most = self.capabilities.max_depth
-        if most is None or len(model.bodies) <= most or model.static:
-            return
+    def _check_depth(self, model: Model, most: int) -> None:
         depths: dict[int, int] = {}
         for joint in model.joints:  # parents precede children
             if not joint.loop:
@@ -211,21 +213,17 @@ class _Preflight:
         return self.capabilities.point_contacts and has_colliding_skins(self.world)
 
     def _check_body(self, body: Body, fixed: bool) -> None:
-        is_ignored = body.soft is not None and not (self.capabilities.soft_bodies and _can_move(body.soft))
-        if is_ignored:
-            self._report("EN004", body, body=body.name)
-        elif body.soft is not None and self._has_point_contacts and has_surface(body.soft) and not fixed:
-            self._report("EN004.contact", body, body=body.name, count=body.soft.point_count)
+        if body.soft is not None:
+            self._check_skin(body, body.soft, fixed)
         if body.state is not None and not body.state.enabled and not self.capabilities.sleeping_bodies:
             self._report("EN014", body, body=body.name)
-        # A visual mesh that cannot be loaded does no harm, unless the moment of inertia is derived from it.
-        needed = body.shapes if body.inertia.moment is None else body.collisions
-        if self.capabilities.crashes_on_missing_meshes and any(
-            isinstance(shape.geometry, Mesh) and shape.geometry.extent is None for shape in needed
-        ):
-            self._report("EN010.refused", body, body=body.name)
+        if self.capabilities.crashes_on_missing_meshes:
+            # A visual mesh that cannot be loaded does no harm, unless the moment of inertia is derived from it.
+            needed = body.shapes if body.inertia.moment is None else body.collisions
+            if any(isinstance(shape.geometry, Mesh) and shape.geometry.extent is None for shape in needed):
+                self._report("EN010.refused", body, body=body.name)
         for shape in body.collisions if self.capabilities.convex_meshes else ():
-            if not shape.collidable or not isinstance(shape.geometry, _SURFACES):
+            if not (isinstance(shape.geometry, _SURFACES) and shape.collidable):
                 continue
             mesh = shape.geometry
             is_missing = isinstance(mesh, Ray) or (isinstance(mesh, Mesh) and mesh.extent is None)
@@ -233,6 +231,12 @@ class _Preflight:
                 continue
             kind = type(shape.geometry).__name__.lower()
             self._report("EN010" if is_missing else "EN011", shape, body=body.name, shape=kind)
+
+    def _check_skin(self, body: Body, skin: SoftBody, fixed: bool) -> None:
+        if not (self.capabilities.soft_bodies and _can_move(skin)):
+            self._report("EN004", body, body=body.name)
+        elif self._has_point_contacts and has_surface(skin) and not fixed:
+            self._report("EN004.contact", body, body=body.name, count=skin.point_count)
 
     # --- joints ---------------------------------------------------------------------------------------
 

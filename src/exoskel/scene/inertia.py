@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.scene.edit_tracking import Tracked
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
-from exoskel.scene.pose import ZERO, Vector, pose_matrices
+from exoskel.scene.pose import IDENTITY, ZERO, Vector, pose_matrices
 from exoskel.scene.shape import (
     Bounds,
     Box,
@@ -171,7 +171,7 @@ def solid_tensors(masses: Array, bodies: Sequence[Sequence[Shape]], about: Array
     poses = pose_matrices([shape.pose for _, shape, _ in rows])
     centres = (poses @ np.array([(*one.centre, 1.0) for _, _, one in rows])[:, :, None])[:, :3, 0]
     moved = spatial.rotate_moment(poses[:, :3, :3], own) + spatial.point_moment(centres - about[owner])
-    tensors[np.unique(owner)] = 0.0
+    tensors[owner] = 0.0
     np.add.at(tensors, owner, share[:, None, None] * moved)
     return tensors
 
@@ -233,6 +233,38 @@ def derive_moments(bodies: Sequence[MassAndShapes], rule: MomentRule | None = No
     A body without shapes, or with a mass that is not positive, gets the identity.  Meshes that could not be
     loaded are ignored.
     """
+    simple = [_centred_moment(inertia, shapes, rule or inertia.rule) for inertia, shapes in bodies]
+    moments = np.array([row or UNIT_MOMENT for row in simple]).reshape(-1, 6)
+    centres, overflown = np.zeros((len(bodies), 3)), np.zeros(len(bodies), dtype=np.bool_)
+    other = [i for i, row in enumerate(simple) if row is None]
+    if other:
+        moments[other], centres[other], overflown[other] = _sum_shapes([bodies[i] for i in other], rule)
+    lost = np.logical_not(np.isfinite(moments).all(axis=1))
+    moments[lost] = UNIT_MOMENT
+    return DerivedMoments(spatial.without_noise(moments), centres, np.logical_or(overflown, lost))
+
+
+_CENTRED = frozenset({Box, Sphere, Ellipsoid, Cylinder, Capsule})
+"""Geometries with their centre at their origin."""
+
+
+def _centred_moment(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule) -> Moment | None:
+    """The moment of a solid that is one shape around the origin of its body; None for all others."""
+    if rule != "solid" or len(shapes) != 1 or not inertia.mass > 0.0:
+        return None
+    shape, com = shapes[0], inertia.com
+    if not ((com is None or com == ZERO) and (shape.pose is IDENTITY or shape.pose.is_identity)):
+        return None
+    one = solid(shape.geometry) if type(shape.geometry) in _CENTRED else _EMPTY
+    if not 0.0 < one.volume < inf:
+        return None
+    mass = one.volume * (inertia.mass / one.volume)  # rounded as the share of one of several shapes
+    x, y, z = one.moment
+    return (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0)
+
+
+def _sum_shapes(bodies: Sequence[MassAndShapes], rule: MomentRule | None) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """The moments and centres of bodies, and where DART would have computed numbers that are not finite."""
     bodies = [(inertia, [s for s in shapes if not _is_unloaded(s.geometry)]) for inertia, shapes in bodies]
     moments = np.empty((len(bodies), 6))
     moments[:] = UNIT_MOMENT
@@ -252,9 +284,7 @@ def derive_moments(bodies: Sequence[MassAndShapes], rule: MomentRule | None = No
             moments[first] = [_first_shape(bodies[i]) for i in first]
         if every:
             moments[every], centres[every], overflown[every] = _all_shapes([bodies[i] for i in every])
-    lost = np.logical_not(np.isfinite(moments).all(axis=1))
-    moments[lost] = UNIT_MOMENT
-    return DerivedMoments(spatial.without_noise(moments), centres, np.logical_or(overflown, lost))
+    return moments, centres, overflown
 
 
 def _is_unloaded(geometry: Geometry) -> bool:

@@ -219,7 +219,8 @@ class Joint(Item):
     @property
     def dof_names(self) -> list[str]:
         """The names of the coordinates: their own, or the joint's with the kind's suffixes."""
-        defaults = [self.name + suffix for suffix in self._suffixes()]
+        name = self.name
+        defaults = [name + suffix for suffix in self._suffixes()]
         if self._dofs is None:
             return defaults
         return [dof.name or default for dof, default in zip(self._dofs, defaults, strict=True)]

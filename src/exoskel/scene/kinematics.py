@@ -17,7 +17,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
 from exoskel.scene.joint import PLANES, Joint
 from exoskel.scene.model import Model
-from exoskel.scene.pose import Pose, Vector, pose_matrices
+from exoskel.scene.pose import IDENTITY, Pose, Vector, pose_matrices
 from exoskel.spatial import Array, Indices
 
 
@@ -26,36 +26,23 @@ def _overflow_allowed() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore")
 
 
-class Kinematics:
-    """The joints of some models, arranged for computing body poses in bulk.
+class ZeroPoses:
+    """The poses of bodies at zero joint positions, and the bodies that each joint connects.
 
-    Bodies and coordinates are numbered through all models in order.  `stated` are poses to use instead of the bodies'
-    own.
+    Bodies are numbered through all models in order; `parent` is -1 for the world.  `stated` are poses to use instead of
+    the bodies' own.
     """
 
     def __init__(self, models: Sequence[Model], stated: Sequence[Pose] | None = None) -> None:
-        joints = [joint for model in models for joint in model.joints if not joint.loop]
+        joints = _tree_joints(models)
         bodies = [body for model in models for body in model.bodies]
-        number = {id(body): i for i, body in enumerate(bodies)}
+        number: dict[int | None, int] = {id(body): i for i, body in enumerate(bodies)}
+        number[id(None)] = -1
         self.zero_poses = pose_matrices([body.pose for body in bodies] if stated is None else stated)
-        if any(not model.pose.is_identity for model in models):
+        if any(model.pose is not IDENTITY and not model.pose.is_identity for model in models):
             self._apply_model_poses(models)
         self.child = np.array([number[id(joint.child)] for joint in joints], dtype=np.intp)
-        self.parent = np.array(
-            [-1 if joint.parent is None else number[id(joint.parent)] for joint in joints], dtype=np.intp
-        )
-        frames = pose_matrices([joint.pose for joint in joints])
-        self.from_child = frames
-        self.to_child = spatial.inverse(frames)
-        with _overflow_allowed():
-            self.from_parent = self.in_parent(self.zero_poses[self.child] @ frames)
-        counts = np.array([joint.dof_count for joint in joints], dtype=np.intp)
-        self.first_dof = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-        self.dof_count = int(self.first_dof[-1])
-        self.groups = _groups(joints)
-        self.levels = _levels(self.parent, self.child, len(bodies))
-        self.initial = np.array([q for joint in joints for q in joint.positions])
-        self.collapsing = {i: joint.axes for i, joint in enumerate(joints) if joint.collapses}
+        self.parent = np.array([number[id(joint.parent)] for joint in joints], dtype=np.intp)
 
     def _apply_model_poses(self, models: Sequence[Model]) -> None:
         counts = [len(model.bodies) for model in models]
@@ -74,6 +61,30 @@ class Kinematics:
         sizes = np.abs(np.hstack([parents[:, :3, 3], inner[:, :3, 3]])).max(axis=1, initial=0.0)
         out[has_parent, :3, 3] = spatial.without_noise(out[has_parent, :3, 3], sizes)
         return out
+
+
+class Kinematics(ZeroPoses):
+    """The joints of some models, arranged for computing body poses in bulk.
+
+    Bodies and coordinates are numbered through all models in order.  `stated` are poses to use instead of the bodies'
+    own.
+    """
+
+    def __init__(self, models: Sequence[Model], stated: Sequence[Pose] | None = None) -> None:
+        super().__init__(models, stated)
+        joints = _tree_joints(models)
+        frames = pose_matrices([joint.pose for joint in joints])
+        self.from_child = frames
+        self.to_child = spatial.inverse(frames)
+        with _overflow_allowed():
+            self.from_parent = self.in_parent(self.zero_poses[self.child] @ frames)
+        counts = np.array([joint.dof_count for joint in joints], dtype=np.intp)
+        self.first_dof = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+        self.dof_count = int(self.first_dof[-1])
+        self.groups = _groups(joints)
+        self.levels = _levels(self.parent, self.child, len(self.zero_poses))
+        self.initial = np.array([q for joint in joints for q in joint.positions])
+        self.collapsing = {i: joint.axes for i, joint in enumerate(joints) if joint.collapses}
 
     def relative(self, positions: ArrayLike) -> Array:
         """The pose of each joint's child in its parent, `(joints, 4, 4)`."""
@@ -135,6 +146,10 @@ class Kinematics:
         if q.shape != (self.dof_count,):
             raise ExoskelError(f"expected {self.dof_count} positions, not an array of shape {q.shape}")
         return q
+
+
+def _tree_joints(models: Sequence[Model]) -> list[Joint]:
+    return [joint for model in models for joint in model.joints if not joint.loop]
 
 
 _RowIndex = Indices | slice

@@ -10,13 +10,15 @@ import numpy as np
 
 from exoskel import diagnostics, spatial
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import derive_moments
+from exoskel.scene.inertia import NO_MOMENT, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
+from exoskel.scene.pose import ZERO
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
+from exoskel.spatial import Array
 
 _SummaryRow = dict[str, Any]
 
@@ -50,13 +52,29 @@ def summarize(scene: SceneLike) -> dict[str, Any]:
     }
 
 
-def moments(bodies: Sequence[Body]) -> np.ndarray:
+def moments(bodies: Sequence[Body]) -> Array:
     """The moments of many bodies, `(n, 6)`; missing ones are derived all at once."""
-    out = np.array([body.inertia.moment or (0.0,) * 6 for body in bodies]).reshape(-1, 6)
-    derived = [i for i, body in enumerate(bodies) if body.inertia.moment is None]
+    return mass_properties(bodies)[0]
+
+
+def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
+    """The moments of many bodies, `(n, 6)`, and their centres of mass, `(n, 3)`; missing ones are derived."""
+    stated = [body.inertia for body in bodies]
+    found = np.array([inertia.moment or NO_MOMENT for inertia in stated]).reshape(-1, 6)
+    centres = np.array([inertia.com or ZERO for inertia in stated]).reshape(-1, 3)
+    derived = [i for i, inertia in enumerate(stated) if inertia.moment is None]
+    missing = {i for i, inertia in enumerate(stated) if inertia.com is None}
     if derived:
-        out[derived] = derive_moments([(bodies[i].inertia, bodies[i].mass_shapes) for i in derived]).moments
-    return out
+        made = derive_moments([(stated[i], bodies[i].mass_shapes) for i in derived])
+        found[derived] = made.moments
+        solids = [row for row, i in enumerate(derived) if stated[i].rule == "solid"] if missing else []
+        if solids:
+            rows = [derived[row] for row in solids]
+            centres[rows] = made.centres[solids]
+            missing.difference_update(rows)
+    for i in missing:
+        centres[i] = bodies[i].com
+    return found, centres
 
 
 def _world(scene: Scene, world: World) -> _SummaryRow:

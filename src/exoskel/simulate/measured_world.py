@@ -150,7 +150,7 @@ class MeasuredWorld:
         self.step: Callable[..., None] = self.engine.step
         """Advance by `count` time steps (default one).  The engine's own method: a call in between costs time."""
         self.bodies: list[tuple[str, str]] = self.engine.bodies
-        self.dof_names = [name for model in self.world.models for name in model.dof_names]
+        self.dof_names = list(self.engine.dof_names)
 
     @cached_property
     def body_masses(self) -> Array:

@@ -36,7 +36,8 @@ class CommandedWorlds(ABC):
         """What takes the steps, if MuJoCo's own differ from DART's: it prescribes velocities by itself."""
         count = compiled.coordinates.count
         self._forces = np.zeros((*shape, count))
-        self._commands = np.broadcast_to(compiled.actuation.initial, (*shape, count)).copy()
+        self._commands = np.empty((*shape, count))
+        self._commands[:] = compiled.actuation.initial
         self._stated: Array | None = None
         """Forces and accelerations that the file states, in the step in which they act."""
         self._is_first: Mask = np.ones(shape, dtype=bool)

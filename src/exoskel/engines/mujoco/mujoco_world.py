@@ -42,7 +42,6 @@ from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld, compile_seconds
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.scene.body import Body
-from exoskel.scene.joint import Joint
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
@@ -84,12 +83,11 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
         self._use(self.data)
         self.coordinates, self.actuation = compiled.coordinates, compiled.actuation
-        self.bodies, self.body_ids = compiled.bodies, compiled.body_ids
+        self.bodies, self.body_ids, self.dof_names = compiled.bodies, compiled.body_ids, self.coordinates.names
         self._takes_first_step = True
         """Whether the next step needs attention: it is the first one, or forces on bodies act."""
         self.wrenches = AppliedWrenches(len(self.bodies))
         self._numbers = {id(body): i for i, body in enumerate(compiled.layout.bodies)}
-        self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
         self.reset()
 
     def use_impulse_steps(self, world: World) -> None:
@@ -130,20 +128,20 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
 
     def reset(self) -> None:
         """Return to the initial state."""
-        positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
-        self.restart(positions, np.array([v for j in self._joints for v in j.velocities], dtype=float))
+        self.restart(*self.compiled.layout.initial_state())
         self._forward()
 
-    def restart(self, positions: Array, velocities: Array) -> None:
-        """Begin again in a state, without computing what depends on it."""
+    def restart(self, positions: Array, velocities: Array | None) -> None:
+        """Begin again in a state, without computing what depends on it.  Without velocities, nothing moves."""
         self._mujoco.mj_resetData(self.model, self.data)
         self._forces[:], self._commands[:] = 0.0, self.actuation.initial
         self._is_commanded[...], self._forces_rotate = False, self._edges is not None
         self._is_first[...] = self._is_coasting[...] = self._takes_first_step = self._is_stale = True
         self.wrenches.clear()
         self.coordinates.set_positions(self._checked(positions), self.qpos)
-        self.velocities = velocities
-        self.actuation.set_speeds(self.qpos, self.qvel, self.clipped_commands(), velocities=False)
+        if velocities is not None:
+            self.velocities = velocities
+            self.actuation.set_speeds(self.qpos, self.qvel, self.clipped_commands(), velocities=False)
 
     @property
     def time(self) -> float:

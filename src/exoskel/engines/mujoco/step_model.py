@@ -28,7 +28,13 @@ def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
     """Whether MuJoCo's own step would differ from DART's, or from ODE's; `limits` as in `MujocoWorld`."""
     if world.tendons:  # MuJoCo's solver has to compute their friction and limits together with those of joints
         return False
-    joints = [joint for model in world.models if not model.static for joint in model.joints]
+    joints = [
+        joint
+        for model in world.models
+        if not model.static
+        for joint in model.joints
+        if joint.loop or not joint.is_plain
+    ]
     if any(needs_duplicate(joint) for joint in joints if joint.loop):
         return False
     return any(_joint_needs_impulses(joint, limits) for joint in _acting(joints)) or has_colliding_skins(world)

@@ -40,6 +40,8 @@ _ANY = 1 << (_BITS - 1)
 _NUMBERS = _ANY - 1
 CollisionGroup = tuple[int, frozenset[int]]
 """Shapes that collide with the same others: the number of their model (0: irrelevant), and their exempt groups."""
+_NOT_EXEMPT: frozenset[int] = frozenset()
+_ANY_GROUP: CollisionGroup = (0, _NOT_EXEMPT)
 
 
 SKIN = Shape(geometry=Sphere(0.0))
@@ -60,13 +62,15 @@ class ContactBits:
         """`skins` are the ids of bodies whose soft skins collide, though not with themselves."""
         self.world = world
         several = [len(m.bodies) > 1 or (bool(skins) and any(id(b) in skins for b in m.bodies)) for m in world.models]
-        self._models = {
-            id(m): n + 1 for n, (m, is_group) in enumerate(zip(world.models, several, strict=True)) if is_group
+        self._model_groups: dict[int, CollisionGroup] = {
+            id(m): (n + 1, _NOT_EXEMPT)
+            for n, (m, is_group) in enumerate(zip(world.models, several, strict=True))
+            if is_group and not world.self_collision
         }
         self._groups: dict[CollisionGroup, int] = {}
         for model in world.models:
             for body in model.bodies:
-                for shape in [*body.collisions, SKIN] if id(body) in skins else body.collisions:
+                for shape in [*body.collisions, SKIN] if skins and id(body) in skins else body.collisions:
                     self._groups.setdefault(self._group(model, body, shape), len(self._groups))
         self._numbered = len(self._groups) >= _BITS and not world.collision_exempt_groups
         groups = list(self._groups) if not self._numbered else []
@@ -78,10 +82,10 @@ class ContactBits:
                 self._masks[other] |= 1 << one
 
     def _group(self, model: Model, body: Body, shape: Shape) -> CollisionGroup:
-        own = 0 if self.world.self_collision else self._models.get(id(model), 0)
+        group = self._model_groups.get(id(model), _ANY_GROUP)
         if not self.world.collision_exempt_groups:
-            return own, frozenset()
-        return own, frozenset(self.world.exempt_groups_of(body.collision_name(shape)))
+            return group
+        return group[0], frozenset(self.world.exempt_groups_of(body.collision_name(shape)))
 
     def bits(self, model: Model, body: Body, shape: Shape) -> tuple[int, int]:
         """`contype` and `conaffinity` of a shape."""

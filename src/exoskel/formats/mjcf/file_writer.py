@@ -129,7 +129,7 @@ class MeshAssetWriter(GeomWriter):
         self._names.add(name)
         return super().asset(name, vertices)
 
-    def _mesh(self, shape: Shape, name: str) -> MjcfElement | None:
+    def _mesh(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
         if found is None:
             self._note_unreadable(shape)
@@ -138,13 +138,11 @@ class MeshAssetWriter(GeomWriter):
             return super()._mesh(shape, name)
         if len(found[0]) < MIN_VERTICES or not len(found[1]):
             self.output.add_loss(shape, CATALOGUE["MJ606.small"], is_dropped=True, changes_effect=True)
-            return None
+            return []
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
         if reference:
-            called = self._file_asset(shape.geometry, reference, *found)
-        else:
-            (called,) = self._once(self._inlined, shape, name)
-        return MjcfElement("geom", {"type": "mesh", "mesh": called})
+            return [self._file_asset(shape.geometry, reference, *found)]
+        return self._once(self._inlined, shape, name)
 
     def _note_unreadable(self, shape: Shape) -> None:
         """Record the loss of a mesh whose file exists; others are in `losses`."""

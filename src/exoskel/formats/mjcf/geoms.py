@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -116,23 +117,25 @@ class GeomWriter:
     def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         """Add the geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
         pose, position, quaternion = self._poses.get(id(shape), _IDENTITY)
-        parts = self._slabs(shape, name) if fixed and contype else []
-        made = self._geometry(shape, name, pose) if not parts else None
-        for number, one in enumerate(parts or ([made] if made is not None else [])):
-            one.attributes = {"name": f"{name}/{number}" if parts else name, **one.attributes}
+        primitive = _PRIMITIVES.get(type(shape.geometry))
+        if primitive is not None:
+            kind, size = primitive
+            found: list[dict[str, Value]] = [{"name": name, "type": kind, "size": size(shape.geometry)}]
+        else:
+            found = self._other_geoms(shape, name, pose, has_slabs=fixed and bool(contype))
+        for given in found:
             if position:
-                one.attributes.setdefault("pos", position)
-                one.attributes.setdefault("quat", quaternion)
+                given.setdefault("pos", position)
+                given.setdefault("quat", quaternion)
             if contype != 1 or conaffinity != 1:
-                one.attributes |= {"contype": contype, "conaffinity": conaffinity}
+                given["contype"], given["conaffinity"] = contype, conaffinity
             if self.friction is None and shape.friction is not None:
-                one.attributes["friction"] = (shape.friction, TORSION, ROLLING)
-            if self._ranks.get(shape.friction):
-                one.attributes["priority"] = self._ranks[shape.friction]
-            one.item = shape
+                given["friction"] = (shape.friction, TORSION, ROLLING)
+            if self._ranks and (rank := self._ranks.get(shape.friction)):
+                given["priority"] = rank
             if shape.color is not None:
-                one.attributes["rgba"] = shape.color
-            body.children.append(one)
+                given["rgba"] = shape.color
+            body.children.append(MjcfElement("geom", given, item=shape))
 
     def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
         """Priorities of shapes by their friction: the lower coefficient of two applies, as in DART and ODE.
@@ -145,10 +148,21 @@ class GeomWriter:
         order = sorted(stated | {1.0}, reverse=True)
         return {value: rank for rank, value in enumerate(order)} | {None: order.index(1.0)}
 
-    def _slabs(self, shape: Shape, name: str) -> list[MjcfElement]:
-        """A mesh that is not convex, as slabs of its triangles: MuJoCo would fill its hollows."""
-        parts = self._once(self._slab_assets, shape, name)
-        return [MjcfElement("geom", {"type": "mesh", "mesh": part}) for part in parts]
+    def _other_geoms(self, shape: Shape, name: str, pose: Array, *, has_slabs: bool) -> list[dict[str, Value]]:
+        """The attributes of the geoms of a plane or mesh.
+
+        With `has_slabs`, a mesh that is not convex becomes slabs of its triangles: MuJoCo would fill its hollows.
+        """
+        parts = self._once(self._slab_assets, shape, name) if has_slabs else []
+        if parts:
+            return [{"name": f"{name}/{number}", "type": "mesh", "mesh": part} for number, part in enumerate(parts)]
+        match shape.geometry:
+            case Plane():
+                return [{"name": name, **_plane(shape.geometry, pose)}]
+            case Ray():
+                return []
+            case _:
+                return [{"name": name, "type": "mesh", "mesh": one} for one in self._mesh(shape, name)[:1]]
 
     def _slab_assets(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
@@ -175,28 +189,9 @@ class GeomWriter:
         """The points and faces of a mesh; None if it cannot be loaded."""
         return self._meshes.triangles(shape.geometry)
 
-    def _geometry(self, shape: Shape, name: str, pose: Array) -> MjcfElement | None:
-        match shape.geometry:
-            case Box(size=(x, y, z)):
-                return _geom("box", x / 2, y / 2, z / 2)
-            case Ellipsoid(size=(x, y, z)):
-                return _geom("ellipsoid", x / 2, y / 2, z / 2)
-            case Sphere(radius=radius):
-                return _geom("sphere", radius)
-            case Cylinder(radius=radius, height=height):
-                return _geom("cylinder", radius, height / 2)
-            case Capsule(radius=radius, height=height):
-                return _geom("capsule", radius, height / 2)
-            case Plane():
-                return _plane(shape.geometry, pose)
-            case Ray():
-                return None
-            case _:
-                return self._mesh(shape, name)
-
-    def _mesh(self, shape: Shape, name: str) -> MjcfElement | None:
-        found = self._once(self._hull_asset, shape, name)
-        return MjcfElement("geom", {"type": "mesh", "mesh": found[0]}) if found else None
+    def _mesh(self, shape: Shape, name: str) -> list[str]:
+        """The asset of a shape without a primitive; empty if it has none."""
+        return self._once(self._hull_asset, shape, name)
 
     def _hull_asset(self, shape: Shape, name: str) -> list[str]:
         vertices = self._vertices(shape)
@@ -218,23 +213,39 @@ class GeomWriter:
                 return None if found is None else found[0]
 
 
-def _geom(kind: str, *size: float) -> MjcfElement:
-    return MjcfElement("geom", {"type": kind, "size": size})
+def _half_extents(geometry: Any) -> tuple[float, ...]:
+    x, y, z = geometry.size
+    return (x / 2, y / 2, z / 2)
 
 
-def _plane(plane: Plane, pose: Array) -> MjcfElement:
+def _radius(geometry: Any) -> tuple[float, ...]:
+    return (geometry.radius,)
+
+
+def _radius_and_half_height(geometry: Any) -> tuple[float, ...]:
+    return (geometry.radius, geometry.height / 2)
+
+
+_PRIMITIVES: dict[type, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
+    Box: ("box", _half_extents),
+    Ellipsoid: ("ellipsoid", _half_extents),
+    Sphere: ("sphere", _radius),
+    Cylinder: ("cylinder", _radius_and_half_height),
+    Capsule: ("capsule", _radius_and_half_height),
+}
+"""MuJoCo's type of geometries that it has, and their size."""
+
+
+def _plane(plane: Plane, pose: Array) -> dict[str, Value]:
     """A plane: MuJoCo's has its normal along z, and contains the origin of its frame."""
     normal = np.array(plane.normal)
     frame = pose @ spatial.transform(spatial.rotation_from_z(normal), normal * plane.offset)
-    return MjcfElement(
-        "geom",
-        {
-            "type": "plane",
-            "size": (0.0, 0.0, 1.0),
-            "pos": spatial.without_noise(frame[:3, 3]).tolist(),
-            "quat": spatial.quaternion(frame[:3, :3]).tolist(),
-        },
-    )
+    return {
+        "type": "plane",
+        "size": (0.0, 0.0, 1.0),
+        "pos": spatial.without_noise(frame[:3, 3]).tolist(),
+        "quat": spatial.quaternion(frame[:3, :3]).tolist(),
+    }
 
 
 def _circle(radius: float, z: float) -> Array:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import os
 from collections.abc import Callable
-from threading import Thread
 from typing import Any, TypeVar
 
 from exoskel.diagnostics import ExoskelError
@@ -58,16 +58,19 @@ def run_in_thread(work: Callable[[], T]) -> T:
     """
     out: list[T] = []
     failed: list[BaseException] = []
+    running = _thread.allocate_lock()
 
     def run() -> None:
         try:
             out.append(work())
         except BaseException as error:  # raised again in the calling thread
             failed.append(error)
+        finally:
+            running.release()
 
-    thread = Thread(target=run, daemon=True)  # an interrupt does not wait for it
-    thread.start()
-    thread.join()
+    running.acquire()
+    _thread.start_new_thread(run, ())  # half the time of `Thread`; an interrupt does not wait for it
+    running.acquire()
     if failed:
         raise failed[0]
     return out[0]

@@ -6,6 +6,7 @@ An `MjSpec` compiles without a parser.  Both result in the same compiled model, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain, repeat
 from typing import Any
 
@@ -101,6 +102,8 @@ MAX_UNBATCHED = 400
 _GEAR_SIZE = 6
 _DISTANCE = (1, 0, 0)
 """What a range finder measures."""
+NO_ROTATION: Array = np.array([1.0, 0.0, 0.0, 0.0])
+"""The quaternion of bodies without a rotation: MuJoCo's default, which need not be set."""
 _SENSOR_TYPES = {"jointactuatorfrc": "jointactfrc", "tendonactuatorfrc": "tendonactfrc"}
 """Sensors with different names in `MjSpec` and MJCF."""
 _SPEC_NAMES = {
@@ -128,17 +131,7 @@ def to_spec(document: MjcfElement) -> Any:
 class _Emitter:
     def __init__(self, mujoco: Any) -> None:
         self.mujoco = mujoco
-        self.enums: dict[str, dict[str, Any]] = {
-            "joint": _numbered(mujoco.mjtJoint, "mjJNT_"),
-            "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
-            "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
-            "cone": _enum(mujoco.mjtCone, "mjCONE_"),
-            "jacobian": _enum(mujoco.mjtJacobian, "mjJAC_"),
-            "solver": _enum(mujoco.mjtSolver, "mjSOL_"),
-            "equality": _enum(mujoco.mjtEq, "mjEQ_"),
-            "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
-            "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
-        }
+        self.enums = _enums(mujoco)
         self.named: list[tuple[Any, str]] | None = None
         """Items whose names have to be restored after attaching."""
         self.meshes: list[tuple[Any, str]] = []
@@ -158,7 +151,7 @@ class _Emitter:
             "contact": self._contact,
         }
         self.inside: dict[str, Callable[[Any, MjcfElement], None]] = {
-            "inertial": self._inertial,
+            "inertial": _set_inertial,
             "joint": self._joint,
             "geom": self._geom,
             "site": self._site,
@@ -176,14 +169,16 @@ class _Emitter:
     # --- settings -------------------------------------------------------------------------------------
 
     def _compiler(self, spec: Any, element: MjcfElement) -> None:
-        spec.compiler.degree = element.attributes["angle"] == "degree"
-        spec.compiler.autolimits = element.attributes["autolimits"]
-        spec.compiler.inertiafromgeom = self.mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-        spec.compiler.boundmass = element.attributes["boundmass"]
+        compiler = spec.compiler
+        compiler.degree = element.attributes["angle"] == "degree"
+        compiler.autolimits = element.attributes["autolimits"]
+        compiler.inertiafromgeom = self.mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+        compiler.boundmass = element.attributes["boundmass"]
 
     def _option(self, spec: Any, element: MjcfElement) -> None:
+        option = spec.option
         for name, value in element.attributes.items():
-            setattr(spec.option, name, self.enums[name][str(value).lower()] if name in self.enums else value)
+            setattr(option, name, self.enums[name][str(value).lower()] if name in self.enums else value)
 
     def _size(self, spec: Any, element: MjcfElement) -> None:
         spec.memory = element.attributes["memory"]
@@ -191,8 +186,9 @@ class _Emitter:
     def _default(self, spec: Any, element: MjcfElement) -> None:
         self.default = element
         for kind in element.children:
+            default = getattr(spec.default, kind.tag)
             for name, value in kind.attributes.items():
-                setattr(getattr(spec.default, kind.tag), name, value)
+                setattr(default, name, value)
 
     def _asset(self, spec: Any, element: MjcfElement) -> None:
         for mesh in element.children:
@@ -225,17 +221,21 @@ class _Emitter:
 
     def _bodies(self, root: Any, elements: Iterable[MjcfElement]) -> None:
         # Attribute by attribute: MuJoCo takes longer for keyword arguments.
-        inside = self.inside
-        waiting = [(root, element) for element in elements]
+        inside, named, add = self.inside, self.named, root.add_body
+        waiting = [(add, element) for element in elements]
         waiting.reverse()
         while waiting:
-            parent, element = waiting.pop()
-            body = parent.add_body()
-            self._set(body, element.attributes)
+            add, element = waiting.pop()
+            body = add()
+            for name, value in element.attributes.items():
+                if value is not NO_ROTATION:
+                    setattr(body, name, value)
+            if named is not None:
+                named.append((body, str(element.attributes["name"])))
             inner: list[tuple[Any, MjcfElement]] = []
             for child in element.children:
                 if child.tag == "body":
-                    inner.append((body, child))
+                    inner.append((body.add_body, child))
                 else:
                     inside[child.tag](body, child)
             if inner:
@@ -247,19 +247,14 @@ class _Emitter:
         if self.named is not None:
             self.named.append((made, attributes["name"]))
 
-    def _inertial(self, body: Any, element: MjcfElement) -> None:
-        body.explicitinertial = True
-        given: dict[str, Any] = element.attributes
-        body.ipos, body.mass = given["pos"], given["mass"]
-        if "fullinertia" in given:
-            body.fullinertia = given["fullinertia"]
-        else:
-            body.inertia = given["diaginertia"]
-
     def _joint(self, body: Any, element: MjcfElement) -> None:
         if element.attributes["type"] == "free":
             made = body.add_freejoint()
-            self._set(made, {name: value for name, value in element.attributes.items() if name != "type"})
+            for name, value in element.attributes.items():
+                if name != "type":
+                    setattr(made, name, value)
+            if self.named is not None:
+                self.named.append((made, str(element.attributes["name"])))
             return
         given: dict[str, Any] = {_SPEC_NAMES.get(name, name): value for name, value in element.attributes.items()}
         made = body.add_joint()
@@ -278,15 +273,20 @@ class _Emitter:
         self._set(body.add_site(), given)
 
     def _geom(self, body: Any, element: MjcfElement) -> None:
-        given: dict[str, Any] = element.attributes | {"type": self.enums["geom"][str(element.attributes["type"])]}
-        size = given.get("size")
-        if size is not None and len(size) < 3:
-            given["size"] = _padded(size, 3)
         made = body.add_geom()
-        if "mesh" in given:
-            given["meshname"] = given.pop("mesh")
-            self.meshes.append((made, given["meshname"]))
-        self._set(made, given)
+        value: Any
+        for name, value in element.attributes.items():
+            if name == "type":
+                made.type = self.enums["geom"][value]
+            elif name == "size":
+                made.size = value if len(value) == 3 else _padded(value, 3)
+            elif name == "mesh":
+                made.meshname = value
+                self.meshes.append((made, value))
+            else:
+                setattr(made, name, value)
+        if self.named is not None:
+            self.named.append((made, str(element.attributes["name"])))
 
     # --- tendons, actuators and constraints -----------------------------------------------------------
 
@@ -344,6 +344,16 @@ class _Emitter:
             spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
 
 
+def _set_inertial(body: Any, element: MjcfElement) -> None:
+    body.explicitinertial = True
+    given: dict[str, Any] = element.attributes
+    body.ipos, body.mass = given["pos"], given["mass"]
+    if "fullinertia" in given:
+        body.fullinertia = given["fullinertia"]
+    else:
+        body.inertia = given["diaginertia"]
+
+
 def _wrap(tendon: Any, part: MjcfElement) -> None:
     """Add a part of a tendon."""
     given: dict[str, Any] = part.attributes
@@ -367,6 +377,21 @@ def _equality_data(element: MjcfElement, size: int) -> list[float]:
 
 def _padded(values: Any, size: int) -> list[float]:
     return list(chain(values, [0.0] * (size - len(values))))
+
+
+@cache
+def _enums(mujoco: Any) -> dict[str, dict[str, Any]]:
+    return {
+        "joint": _numbered(mujoco.mjtJoint, "mjJNT_"),
+        "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
+        "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
+        "cone": _enum(mujoco.mjtCone, "mjCONE_"),
+        "jacobian": _enum(mujoco.mjtJacobian, "mjJAC_"),
+        "solver": _enum(mujoco.mjtSolver, "mjSOL_"),
+        "equality": _enum(mujoco.mjtEq, "mjEQ_"),
+        "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
+        "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
+    }
 
 
 def _numbered(kind: Any, prefix: str) -> dict[str, int]:

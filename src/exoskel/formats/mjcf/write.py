@@ -5,7 +5,9 @@ Bodies are at zero joint positions, as in the scene; the engine sets the initial
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import repeat
 from math import atan2, exp, pi, sqrt
 
 import numpy as np
@@ -34,7 +36,7 @@ from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.sensors import SensorWriter
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.model.tendons import TendonWriter
-from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.formats.mjcf.tree import NO_ROTATION, MjcfElement, Value
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, spring_from_erp_cfm
@@ -61,6 +63,7 @@ IMPEDANCE_RATIO = 10.0
 """Ratio of the impedances of friction and normal force: with MuJoCo's default, sticking bodies creep."""
 
 
+_NO_ROTATION_MATRIX = np.eye(3)
 TOLERANCE = 1e-20
 """Tolerance of the solver.  MuJoCo's default leaves stiff friction unsolved; this one needs no more iterations."""
 
@@ -125,18 +128,23 @@ class WorldWriter:
         """The soft skins to write, by the id of the body."""
         self.filter = ContactBits(world, self.skins)
         self.root = MjcfElement("mujoco", {"model": world.name}, item=world)
+        self.worldbody = MjcfElement("worldbody")
         self.driven = driven_coordinates(world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.tendons = TendonWriter(world, self.layout)
         self.sensors = SensorWriter(world, self.tendons)
         self.sites = self.tendons.sites | self.sensors.sites
-        self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """The speeds of the flywheels of motors, rad/s, by name."""
         self._has_tendons = integrator != EXPLICIT_EDGES
         """Whether the edges of skins are tendons, and not forces that are computed before each step."""
         self.stiff = (STIFF_STEPS * self.step, 1.0)
         self.joint_friction = joints.friction_parameters(integrator, self.step)
+
+    @cached_property
+    def moving(self) -> set[int]:
+        """The ids of bodies that can move."""
+        return set().union(*(moving(model) for model in self.world.models))
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> GeomWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
@@ -154,12 +162,12 @@ class WorldWriter:
             impratio=IMPEDANCE_RATIO,
             tolerance=TOLERANCE,
         )
-        memory = _memory(self.world)
+        memory = _memory(self.world, len(self.layout.dof_names))
         if memory is not None:
             root.add("size", memory=memory)
         root.add("default").add("geom", **self.geoms.common)
-        for tag in ("asset", "worldbody", "tendon", "actuator", "sensor", "equality", "contact"):
-            root.add(tag)
+        root.children += [MjcfElement("asset"), self.worldbody]
+        root.children += [MjcfElement(tag) for tag in ("tendon", "actuator", "sensor", "equality", "contact")]
         for model in self.world.models:
             self._model(model)
         self.tendons.add_tendons(root)
@@ -193,16 +201,19 @@ class WorldWriter:
 
     def _model(self, model: Model) -> None:
         elements: dict[int, MjcfElement] = {}
-        worldbody = self.root.child("worldbody")
+        worldbody, fixed = self.worldbody, model.static
+        others: list[Joint] = []
+        """Joints that need all bodies."""
         for joint in model.joints:
+            if joint.loop or joint.kind == "amotor":
+                others.append(joint)
             if joint.loop:
                 continue
-            fixed = model.static
             parent_element = worldbody if joint.parent is None or fixed else elements[id(joint.parent)]
-            elements[id(joint.child)] = self._body(model, joint, parent_element, fixed)
+            element = elements[id(joint.child)] = self._body(model, joint, parent_element, fixed)
             if not fixed:
-                self._joint(model, joint, elements[id(joint.child)])
-        for joint in model.joints if not model.static else ():
+                self._joint(model, joint, element)
+        for joint in others if not fixed else ():
             if joint.kind == "amotor":
                 self._amotor(model, joint, elements, worldbody)
             elif joint.loop:
@@ -225,29 +236,34 @@ class WorldWriter:
         if fixed:  # bodies of static models are at their initial poses, without joints
             poses = poses.copy()
             poses[fixed] = self.layout.initial_poses[fixed]
-        quaternions = spatial.quaternion(poses[:, :3, :3])
         positions = spatial.without_noise(poses[:, :3, 3])
-        return {
-            id(joint.child): (position, quaternion)
-            for (_, joint), position, quaternion in zip(joints, positions, quaternions, strict=True)
-        }
+        rotations: Iterable[Array] = repeat(NO_ROTATION, len(joints))
+        if not (poses[:, :3, :3] == _NO_ROTATION_MATRIX).all():
+            quaternions = spatial.quaternion(poses[:, :3, :3])
+            are_upright = (quaternions == NO_ROTATION).all(axis=1).tolist()
+            rotations = [NO_ROTATION if it else row for it, row in zip(are_upright, quaternions, strict=True)]
+        children = [id(joint.child) for _, joint in joints]
+        return dict(zip(children, zip(positions, rotations, strict=True), strict=True))
 
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         body = joint.child
         position, quaternion = self.frames[id(body)]
-        element = parent_element.add("body", name=qualified_name(model.name, body.name), pos=position, quat=quaternion)
-        element.item = body
+        path = qualified_name(model.name, body.name)
+        given: dict[str, Value] = {"name": path, "pos": position, "quat": quaternion}
         if not body.gravity:
-            element.attributes["gravcomp"] = 1.0
+            given["gravcomp"] = 1.0
+        element = MjcfElement("body", given, item=body)
+        parent_element.children.append(element)
         if not fixed:
             self._inertial(element, body)
         for number, shape in enumerate(body.collisions):
-            if self._is_moving_plane(body, shape):
+            if type(shape.geometry) is Plane and self._is_moving_plane(body, shape):
                 continue
-            name = qualified_name(model.name, body.name, f"collision{number}")
-            self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
-        self._add_tendon_parts(model, body, element, fixed)
-        skin = self.skins.get(id(body))
+            contype, conaffinity = self.filter.bits(model, body, shape)
+            self.geoms.add(element, shape, f"{path}/collision{number}", contype, conaffinity, fixed)
+        if self.sites or self.tendons.shapes:
+            self._add_tendon_parts(model, body, element, fixed)
+        skin = self.skins.get(id(body)) if self.skins else None
         if skin is not None:
             skin.add_points(element, self.filter.bits(model, body, SKIN))
             if self._has_tendons:
@@ -266,19 +282,22 @@ class WorldWriter:
 
     def _is_moving_plane(self, body: Body, shape: Shape) -> bool:
         """Whether a shape is a plane on a moving body, which MuJoCo does not support."""
-        return isinstance(shape.geometry, Plane) and id(body) in self.moving
+        return type(shape.geometry) is Plane and id(body) in self.moving
 
     def _inertial(self, element: MjcfElement, body: Body) -> None:
-        mass, moment = self.inertials.mass(body), self.inertials.moment(body)
+        mass, centre, moment = self.inertials.of(body)
         if self.shares:
             share = self.shares.get(id(body), 1.0)
             mass, moment = share * mass, share * moment
-        element.add("inertial", pos=body.com, mass=mass, fullinertia=moment)
+        element.children.append(MjcfElement("inertial", {"pos": centre, "mass": mass, "fullinertia": moment}))
 
     # --- joints ---------------------------------------------------------------------------------------
 
     def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         chain, names = self.layout.chain(model, joint)
+        if joint.is_plain and len(chain) == 1 and chain[0].type == "free":
+            element.children.append(MjcfElement("joint", {"name": names[0], "type": "free"}, item=joint))
+            return
         for name, link, motor in zip(names, chain, joints.motors_of_chain(joint, chain), strict=True):
             self._link(name, joint, link, element)
             if motor is not None:
@@ -422,13 +441,13 @@ class WorldWriter:
         return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=STIFF)
 
 
-def _memory(world: World) -> int | None:
+def _memory(world: World, dof_count: int) -> int | None:
     """Bytes for contacts and the solver in large worlds, where MuJoCo's own estimate, quadratic in coordinates, fails.
 
     Per body a dozen contacts of three rows each, over the coordinates of two models, and per model its matrices.  The
     memory is reserved, not used.
     """
-    if world.dof_count < LARGE_WORLD:
+    if dof_count < LARGE_WORLD:
         return None
     rows = sum(ROWS_PER_BODY * len(m.bodies) * 2 * max(m.dof_count, 6) + 2 * m.dof_count**2 for m in world.models)
     return MIN_MEMORY + BYTES_PER_NUMBER * rows + BYTES_PER_BODY * sum(len(m.bodies) for m in world.models)

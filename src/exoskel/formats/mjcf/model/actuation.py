@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.mjcf.model.inertials import Inertials
@@ -54,32 +53,35 @@ class Actuation:
 
     def __init__(self, layout: WorldLayout, model: Any, coordinates: Coordinates) -> None:
         self.coordinates = coordinates
-        actuators = _actuators(layout.world)
-        self.force: Mask = actuators == "force"
-        self.velocity: Mask = actuators == "velocity"
-        self.acceleration: Mask = actuators == "acceleration"
-        self.locked: Mask = actuators == "locked"
         count = coordinates.count
-        low, high = np.full(count, -np.inf), np.full(count, np.inf)
-        self.command_limits = low, high
+        is_plain = not layout.world.actuators and all(joint.is_plain for joint in layout.world.joints())
+        actuators = _actuators(layout) if not is_plain or coordinates.static else ["force"] * count
+        self.force, self.velocity, self.acceleration, self.locked = _masks(actuators)
+        self.command_limits = np.full(count, -np.inf), np.full(count, np.inf)
         self.first_forces, self.first_accelerations = np.zeros(count), np.zeros(count)
-        lowered = lower_actuators(layout.world)  # motors limit commands, too
-        for number, dof in _stated_dofs(lowered.world):
-            low[number], high[number] = _command_limits(actuators[number], dof)
-            if id(dof) in lowered.originals:  # without a command, only the actuators act
-                low[number], high[number] = min(low[number], 0.0), max(high[number], 0.0)
-        for number, dof in _stated_dofs(layout.world):
-            self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
-        self.first_forces *= self.force
-        self.first_accelerations *= self.acceleration
         self.initial = np.zeros(count)
         self.flywheels: list[tuple[int, int]] = []
         """Of each commanded motor: its coordinate, and MuJoCo's degree of freedom of its flywheel."""
         self.constant_speeds: list[tuple[int, float]] = []
         """Flywheels of joints that close loops: their degree of freedom, and the speed that the file states."""
-        self._find_flywheels(model, layout)
+        if not is_plain:
+            self._set_stated_values(layout, actuators)
+            self._find_flywheels(model, layout)
         self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
         self._bias: Array = model.actuator_biasprm.copy()
+
+    def _set_stated_values(self, layout: WorldLayout, actuators: list[str]) -> None:
+        low, high = self.command_limits
+        stated = list(_stated_dofs(layout.world))
+        lowered = lower_actuators(layout.world)  # motors limit commands, too
+        for number, dof in stated if lowered.world is layout.world else _stated_dofs(lowered.world):
+            low[number], high[number] = _command_limits(actuators[number], dof)
+            if id(dof) in lowered.originals:  # without a command, only the actuators act
+                low[number], high[number] = min(low[number], 0.0), max(high[number], 0.0)
+        for number, dof in stated:
+            self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
+        self.first_forces *= self.force
+        self.first_accelerations *= self.acceleration
 
     @property
     def first_step_differs(self) -> bool:
@@ -92,7 +94,7 @@ class Actuation:
         first = 0
         for one in layout.world.models:
             for joint in one.joints if not one.static else ():
-                for name, motor in joints_with_motors(layout, one, joint):
+                for name, motor in joints_with_motors(layout, one, joint) if not joint.is_plain else ():
                     address = int(model.joint(flywheel_name(name)).dofadr[0])
                     if joint.loop:  # no coordinate of the scene, so no command changes its speed
                         self.constant_speeds.append((address, motor.velocity))
@@ -120,7 +122,9 @@ class Actuation:
 
     def clipped(self, commands: Array) -> Array:
         """Commands within the limits of force, velocity or acceleration, as in DART."""
-        return np.clip(commands, *self.command_limits)
+        low, high = self.command_limits
+        within: Array = np.minimum(np.maximum(commands, low), high)  # `clip` takes longer
+        return within
 
     def commanded_forces(self, commands: Array) -> Array:
         """The generalised forces among clipped commands."""
@@ -153,13 +157,26 @@ def _command_limits(actuator: str, dof: Dof) -> Interval:
     return dof.acceleration_limits if actuator == "acceleration" else dof.force_limits
 
 
-def _actuators(world: World) -> NDArray[np.object_]:
+def _actuators(layout: WorldLayout) -> list[str]:
     """The actuator of each coordinate; static models have none."""
     names: list[str] = []
-    for model in world.models:
-        for joint in model.joints:
-            names += ["" if model.static else joint.actuator] * joint.dof_count
-    return np.array(names, dtype=object)
+    for model, joint in layout.tree_joints[0]:
+        names += ["" if model.static else joint.actuator] * joint.dof_count
+    return names
+
+
+def _masks(actuators: list[str]) -> tuple[Mask, Mask, Mask, Mask]:
+    """The coordinates with a force, velocity, acceleration or locked actuator."""
+    used, count = set(actuators), len(actuators)
+
+    def mask(kind: str) -> Mask:
+        if kind not in used:
+            return np.zeros(count, dtype=np.bool_)
+        if len(used) == 1:
+            return np.ones(count, dtype=np.bool_)
+        return np.array([actuator == kind for actuator in actuators], dtype=np.bool_)
+
+    return mask("force"), mask("velocity"), mask("acceleration"), mask("locked")
 
 
 def _stated_dofs(world: World) -> Iterator[tuple[int, Dof]]:

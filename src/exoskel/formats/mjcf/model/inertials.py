@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.scene.body import Body
-from exoskel.scene.summary import moments
+from exoskel.scene.summary import mass_properties
 from exoskel.spatial import Array
 
 MIN_MASS = 1e-12
@@ -24,6 +24,8 @@ _SLACK = 4e-10
 """Relative margin of repaired moments, so that rounding does not undo the repair."""
 
 Fault = Literal["massless", "moment", "triangle"]
+MassProperties = tuple[float, Array, Array]
+"""Mass, centre of mass and moment."""
 
 
 class Repair(Struct, frozen=True):
@@ -38,8 +40,18 @@ class Inertials:
     """Masses (kg) and moments (kg·m², about the centre of mass, body axes) of many bodies, by id."""
 
     def __init__(self, bodies: Sequence[Body]) -> None:
-        raw = moments(bodies)
+        raw, centres = mass_properties(bodies)
         self.repairs: list[Repair] = []
+        rows = raw if _are_valid(raw) else self._repaired(bodies, raw)
+        masses = [body.inertia.mass for body in bodies]
+        if not all(mass > 0.0 for mass in masses):
+            self.repairs += [Repair(body, "massless", MIN_MASS) for body in bodies if not body.inertia.mass > 0.0]
+            masses = [mass if mass > 0.0 else MIN_MASS for mass in masses]
+        self._rows: dict[int, MassProperties] = dict(
+            zip(map(id, bodies), zip(masses, centres, rows, strict=True), strict=True)
+        )
+
+    def _repaired(self, bodies: Sequence[Body], raw: Array) -> Array:
         values, axes = np.linalg.eigh(_tensors(raw))
         repaired = np.maximum(values, MIN_MOMENT)
         shortfall = repaired[:, 2] - repaired[:, 0] - repaired[:, 1]
@@ -47,10 +59,12 @@ class Inertials:
         increase = np.where(broken, 0.5 * (shortfall + 2 * _SLACK * repaired[:, 2]), 0.0)
         repaired[:, :2] += increase[:, None]
         changed = (repaired != values).any(axis=1)
-        rows = raw.copy()
-        rows[changed] = _components(axes[changed] * repaired[changed, None, :] @ axes[changed].transpose(0, 2, 1))
-        self._rows: dict[int, Array] = {id(body): row for body, row in zip(bodies, rows, strict=True)}
+        rows = raw
+        if changed.any():
+            rows = raw.copy()
+            rows[changed] = _components(axes[changed] * repaired[changed, None, :] @ axes[changed].transpose(0, 2, 1))
         self._find_repairs(bodies, values, repaired)
+        return rows
 
     def _find_repairs(self, bodies: Sequence[Body], before: Array, after: Array) -> None:
         change = (after - before).max(axis=1, initial=0.0)
@@ -58,23 +72,29 @@ class Inertials:
         for number in np.flatnonzero((before[:, 0] <= 0.0) | (change > 25 * _SLACK * largest)).tolist():
             fault: Fault = "moment" if before[number, 0] <= 0.0 else "triangle"
             self.repairs.append(Repair(bodies[number], fault, float(change[number])))
-        self.repairs += [Repair(body, "massless", MIN_MASS) for body in bodies if not body.mass > 0.0]
+
+    def of(self, body: Body) -> MassProperties:
+        """Mass, centre of mass in the body frame (m), and moment: xx, yy, zz, xy, xz, yz."""
+        return self._rows[id(body)]
 
     def mass(self, body: Body) -> float:
-        return body.mass if body.mass > 0.0 else MIN_MASS
-
-    def moment(self, body: Body) -> Array:
-        """xx, yy, zz, xy, xz, yz."""
-        return self._rows[id(body)]
+        return self._rows[id(body)][0]
 
     def min_moment(self, body: Body) -> float:
         """The smallest principal moment, kg·m²."""
-        return float(np.linalg.eigvalsh(_tensors(self.moment(body)[None]))[0, 0])
+        return float(np.linalg.eigvalsh(_tensors(self.of(body)[2][None]))[0, 0])
+
+
+def _are_valid(rows: Array) -> bool:
+    """Whether moments without products of inertia need no repair: those of most bodies."""
+    if rows[:, 3:].any():
+        return False
+    smallest, middle, largest = np.sort(rows[:, :3], axis=1).T
+    return bool(((smallest >= MIN_MOMENT) & (largest - smallest - middle <= -_SLACK * largest)).all())
 
 
 def _tensors(rows: Array) -> Array:
-    xx, yy, zz, xy, xz, yz = rows.T
-    return np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(-1, 3, 3)
+    return rows[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3)
 
 
 def _components(tensors: Array) -> Array:

@@ -23,11 +23,12 @@ from exoskel.formats.mjcf.model.rotational_joints import RotationalJoint, Rotati
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
-from exoskel.scene.joint import Joint
-from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.kinematics import Kinematics, ZeroPoses
 from exoskel.scene.model import Model
+from exoskel.scene.pose import ZERO
 from exoskel.scene.world import World
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
 _EQUAL_MOMENTS = 1e-9
 """Relative difference up to which principal moments count as equal."""
@@ -66,23 +67,42 @@ class WorldLayout:
         return found
 
     @cached_property
+    def dof_names(self) -> list[str]:
+        """The names of the scene's coordinates, in state order."""
+        names: list[str] = []
+        for model in self.world.models:
+            for joint in model.joints:
+                if not joint.loop:
+                    names += joint.dof_names
+        return names
+
+    def initial_state(self) -> tuple[Array, Array | None]:
+        """The scene's initial positions and velocities; None for the velocities if nothing moves, also no motors."""
+        joints = list(self.world.joints())
+        if all(joint.is_plain for joint in joints):
+            return np.zeros(len(self.dof_names)), None
+        tree = [joint for joint in joints if not joint.loop]
+        positions = np.array([position for joint in tree for position in joint.positions], dtype=np.float64)
+        return positions, np.array([speed for joint in tree for speed in joint.velocities], dtype=np.float64)
+
+    @cached_property
     def inertials(self) -> Inertials:
         return Inertials(self.bodies)
 
     @cached_property
-    def kinematics(self) -> Kinematics:
-        return Kinematics(self.world.models)
+    def _zero(self) -> ZeroPoses:
+        return ZeroPoses(self.world.models)
 
     @cached_property
     def zero_poses(self) -> dict[int, Array]:
         """The zero pose of each body in the world, by id."""
-        return dict(zip(map(id, self.bodies), self.kinematics.zero_poses, strict=True))
+        return dict(zip(map(id, self.bodies), self._zero.zero_poses, strict=True))
 
     @cached_property
     def tree_joints(self) -> tuple[list[tuple[Model, Joint]], Array]:
         """The joints that do not close loops, and the zero pose of each one's child in its parent."""
         joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
-        return joints, self.kinematics.in_parent(self.kinematics.zero_poses[self.kinematics.child])
+        return joints, self._zero.in_parent(self._zero.zero_poses[self._zero.child])
 
     @cached_property
     def zero_poses_in_parent(self) -> dict[int, Array]:
@@ -93,7 +113,7 @@ class WorldLayout:
     @cached_property
     def initial_poses(self) -> Array:
         """The world poses of the children of `tree_joints` in the initial state."""
-        return np.asarray(self.kinematics.poses()[self.kinematics.child])
+        return np.asarray(Kinematics(self.world.models).poses()[self._zero.child])
 
 
 # --- layout for simulation ----------------------------------------------------------------------------
@@ -108,7 +128,13 @@ def simulation_layout(world: World) -> WorldLayout:
     That of every other body, and of all bodies in DART, is explicit.  After a second the two are 1e-4 to 1e-2 rad
     apart.  As three slides and a ball, such a body follows the common rule.
     """
-    spinning = {id(joint) for model in world.models if not model.static for joint in _spinning_free_joints(model)}
+    spinning = {
+        id(joint)
+        for model in world.models
+        if not model.static
+        for joint in model.joints
+        if joint._dofs is not None and _is_spinning_alone(model, joint)
+    }
 
     def chain(joint: Joint) -> list[MujocoJoint]:
         found = joint_chain(joint)
@@ -119,9 +145,10 @@ def simulation_layout(world: World) -> WorldLayout:
     return WorldLayout(world, chain)
 
 
-def _spinning_free_joints(model: Model) -> list[Joint]:
-    spinning = [j for j in model.joints if j.kind == "free" and j.parent is None and any(j.velocities[:3])]
-    return [joint for joint in spinning if _has_unequal_moments(joint.child) and not _has_moving_children(model, joint)]
+def _is_spinning_alone(model: Model, joint: Joint) -> bool:
+    """Whether a joint is free, and rotates a body with unequal moments and without moving children."""
+    is_spinning = joint.kind == "free" and joint.parent is None and any(joint.velocities[:3])
+    return is_spinning and _has_unequal_moments(joint.child) and not _has_moving_children(model, joint)
 
 
 def _has_unequal_moments(body: Body) -> bool:
@@ -179,9 +206,7 @@ class Coordinates:
     """
 
     def __init__(self, layout: WorldLayout, addresses: Addresses) -> None:
-        world = layout.world
-        self.names = [name for m in world.models for name in m.dof_names]
-        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.names = layout.dof_names
         self.count = len(self.names)
         self.nq, self.nv = addresses.nq, addresses.nv
         self.followers: list[tuple[int, int, int, float]] = []
@@ -191,22 +216,20 @@ class Coordinates:
         self._single: list[tuple[int, int, int]] = []
         self._members: dict[RotationKind, list[RotationalJoint]] = {"ball": [], "free": [], "inner": []}
         joints, zero = layout.tree_joints
-        numbers = {id(joint): number for number, (_, joint) in enumerate(joints)}
-        first = 0
-        for one in world.models:
-            for joint in one.joints:
-                if joint.loop:
-                    continue
-                if one.static:
-                    both = zip(joint.positions, joint.velocities, strict=True)
-                    self.static += [(first + i, *values) for i, values in enumerate(both)]
-                else:
-                    chain, names = layout.chain(one, joint)
-                    self._add(joint, first, chain, [addresses.by_name[name] for name in names])
-                first += joint.dof_count
+        numbers: dict[int, int] = {}
+        """The places of rotational joints in `joints`, by id."""
+        first, by_name = 0, addresses.by_name
+        for number, (model, joint) in enumerate(joints):
+            if model.static:
+                both = zip(joint.positions, joint.velocities, strict=True)
+                self.static += [(first + i, *values) for i, values in enumerate(both)]
+            else:
+                chain, names = layout.chain(model, joint)
+                self._add(joint, first, chain, [by_name[name] for name in names])
+                numbers[id(joint)] = number
+            first += len(TRAITS[joint.kind].motion)
         single = np.array(self._single, dtype=np.intp).reshape(-1, 3)
         self.scene, self.qpos, self.qvel = single[:, 0], single[:, 1], single[:, 2]
-        self._scene, self._qpos, self._qvel = rotational_joints.columns(single)
         self.rotational = [
             RotationalJoints(kind, members, zero[[numbers[id(member.joint)] for member in members]])
             for kind, members in self._members.items()
@@ -215,15 +238,37 @@ class Coordinates:
         converted = len(self.scene) + sum(group.scene.size for group in self.rotational)
         self._has_unmapped = converted < self.count
         """Whether MuJoCo lacks some coordinates: those of static models, and of angular motors."""
-        own = list(range(self.count))
-        self.are_equal = self.nq == self.nv == self.count and self.scene.tolist() == own == self.qpos.tolist()
+        self.are_equal = self.nq == self.nv == self.count and (
+            self.scene.tolist() == list(range(self.count)) == self.qpos.tolist()
+        )
         """Whether both have the same coordinates in the same order."""
 
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the scene's coordinates by name."""
+        return {name: number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def _scene(self) -> slice | Indices:
+        return rotational_joints.as_slice(self.scene)
+
+    @cached_property
+    def _qpos(self) -> slice | Indices:
+        return rotational_joints.as_slice(self.qpos)
+
+    @cached_property
+    def _qvel(self) -> slice | Indices:
+        return rotational_joints.as_slice(self.qvel)
+
     def _add(self, joint: Joint, first: int, chain: list[MujocoJoint], addresses: list[tuple[int, int]]) -> None:
+        if len(chain) == 1 and chain[0].type == "free":  # as in most worlds with many bodies
+            anchor = ZERO if chain[0].at_origin else joint.pose.position
+            self._members["free"].append(RotationalJoint(joint, first, *addresses[0], addresses[0], anchor))
+            return
         for link, (qpos, qvel) in zip(chain, addresses, strict=True):
             if link.type in ("ball", "free"):
                 kind: RotationKind = "inner" if len(chain) == 4 else "free" if link.type == "free" else "ball"
-                anchor = (0.0, 0.0, 0.0) if link.at_origin else joint.pose.position
+                anchor = ZERO if link.at_origin else joint.pose.position
                 self._members[kind].append(RotationalJoint(joint, first, qpos, qvel, addresses[0], anchor))
             elif link.coordinates and joint.kind not in ("free", "amotor"):
                 self._single.append((first + link.coordinates[0], qpos, qvel))
@@ -250,7 +295,8 @@ class Coordinates:
 
     def set_positions(self, positions: Array, qpos: Array) -> None:
         """Convert the scene's positions to MuJoCo's, into `qpos`."""
-        qpos[..., self.qpos] = positions[..., self.scene]
+        if len(self.scene):
+            qpos[..., self.qpos] = positions[..., self.scene]
         for group in self.rotational:
             group.set_positions(positions, qpos)
         for first, position, _, travel in self.followers:
@@ -283,7 +329,8 @@ class Coordinates:
 
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
         """Convert the scene's velocities to MuJoCo's, into `qvel`; other entries are left unchanged."""
-        qvel[..., self.qvel] = velocities[..., self.scene]
+        if len(self.scene):
+            qvel[..., self.qvel] = velocities[..., self.scene]
         for group in self.rotational:
             group.set_velocities(velocities, qpos, qvel)
         for first, _, velocity, travel in self.followers:

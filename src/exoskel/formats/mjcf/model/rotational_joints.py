@@ -17,6 +17,7 @@ from exoskel.spatial import Array, Indices
 Components = tuple[Array, ...]
 Columns = list[slice | Indices]
 _SMALL = 1e-12
+_IDENTITY = np.eye(4)
 _quiet = np.errstate(over="ignore", invalid="ignore")
 """The numbers of a motion that diverged are not finite; the engine reports it."""
 
@@ -130,19 +131,50 @@ class RotationalJoints:
         self.zero = zero.reshape(-1, 4, 4)
         self.frame = pose_matrices([member.joint.pose for member in members])
         self.rotation = self.frame[:, :3, :3]
-        size = 3 if kind == "ball" else 6
-        self.scene = _ranges([member.first for member in members], size)
+        self.scene = _ranges([member.first for member in members], 3 if kind == "ball" else 6)
         self.qpos = _ranges([member.qpos for member in members], 7 if kind == "free" else 4)
-        self.slides = _ranges([member.slide[0] for member in members], 3)
-        spin = _ranges([member.qvel for member in members], 6 if kind == "free" else 3)
-        slide = _ranges([member.slide[1] for member in members], 3)
-        self.qvel = np.hstack([slide, spin]) if kind == "inner" else spin
-        self._scene, self._qpos, self._qvel = (columns(one) for one in (self.scene, self.qpos, self.qvel))
-        self._offset = tuple(self.frame[:, :3, 3].T)
-        self._frame_is_identity = bool((self.frame == np.eye(4)).all())
-        self._zero_position = tuple(self.zero[:, :3, 3].T)
-        self._zero_is_upright = bool((self.zero[:, :3, :3] == np.eye(3)).all())
-        self._zero_rotation = tuple(spatial.quaternion(self.zero[:, :3, :3]).T)
+        self.qvel = _ranges([member.qvel for member in members], 6 if kind == "free" else 3)
+        if kind == "inner":
+            self.qvel = np.hstack([_ranges([member.slide[1] for member in members], 3), self.qvel])
+        self._frame_is_identity = bool((self.frame == _IDENTITY).all())
+
+    @cached_property
+    def slides(self) -> Indices:
+        """MuJoCo's positions of the slides of `inner` joints, `(n, 3)`."""
+        return _ranges([member.slide[0] for member in self.members], 3)
+
+    @cached_property
+    def _scene(self) -> Columns:
+        return columns(self.scene)
+
+    @cached_property
+    def _qpos(self) -> Columns:
+        return columns(self.qpos)
+
+    @cached_property
+    def _qvel(self) -> Columns:
+        return columns(self.qvel)
+
+    @cached_property
+    def _offset(self) -> Components:
+        return tuple(self.frame[:, :3, 3].T)
+
+    @cached_property
+    def _zero_position(self) -> Components:
+        return tuple(self.zero[:, :3, 3].T)
+
+    @cached_property
+    def _zero_is_upright(self) -> bool:
+        return bool((self.zero[:, :3, :3] == np.eye(3)).all())
+
+    @cached_property
+    def _zero_rotations(self) -> Array:
+        """The rotations of the zero poses as quaternions, `(n, 4)`."""
+        return spatial.quaternion(self.zero[:, :3, :3])
+
+    @cached_property
+    def _zero_rotation(self) -> Components:
+        return tuple(self._zero_rotations.T)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -180,7 +212,7 @@ class RotationalJoints:
     def zero_quaternions(self) -> Array:
         """MuJoCo's quaternions where the scene's coordinates are zero, `(n, 4)`."""
         if self.kind == "free":
-            return np.stack(self._zero_rotation, axis=-1)
+            return self._zero_rotations
         return np.tile((1.0, 0.0, 0.0, 0.0), (len(self), 1))
 
     @_quiet
