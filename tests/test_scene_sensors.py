@@ -195,3 +195,21 @@ def test_steps_do_not_compute_sensors() -> None:
         other.step(2)
     assert np.array_equal(one.state, other.state)
     assert not one.engine.data.sensordata.any()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("format", ["mjcf", "sdf", "urdf", "skel", "usd"])
+def test_references_to_nothing_are_reported_and_ignored_by_conversions(format: str, tmp_path: Path) -> None:
+    world = exoskel.World("w")
+    model = world.add_model("m")
+    model.add_body("b", joint="revolute", axis=(1.0, 0.0, 0.0), joint_name="j", mass=1.0)
+    world.add_sensor("angle", "jointpos", "m/j")
+    world.add_actuator("motor", "m/j")
+    model.name = "other"
+    report = exoskel.convert(world, None, to=format)
+    told = sorted(one.message for one in report.diagnostics if one.code == "SC116")
+    assert told == [
+        "actuator 'motor' refers to 'm/j', which is not in the world; it is ignored",
+        "sensor 'angle' refers to 'm/j', which is not in the world; it is ignored",
+    ]
+    assert len(world.sensors) == len(world.actuators) == 1
+    exoskel.save(world, tmp_path / f"out.{'skel' if format == 'skel' else 'xode'}")

@@ -143,3 +143,10 @@ def test_the_default_direction_of_forces_is_reported(file: Path) -> None:
     report = exoskel.convert(file, None, to="mjcf")
     assert [one.why for one in report.items if one.loss and "SD085" in one.why]
     assert not exoskel.convert(file, None, to="sdf").losses
+
+
+def test_lost_sensors_of_a_built_world_are_reported() -> None:
+    world = exoskel.World("w")
+    world.add_model("m").add_body("b", joint="revolute", axis=(1.0, 0.0, 0.0), joint_name="j", mass=1.0)
+    world.add_sensor("angle", "jointpos", "m/j")
+    assert [one for one in exoskel.convert(world, None, to="sdf").losses if "'jointpos'" in one.why]

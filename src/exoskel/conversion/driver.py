@@ -20,6 +20,7 @@ from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.load import Source, load, source_files
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
+from exoskel.scene.merge import without_unknown_references
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import FileChangedError, make_folder, write_atomically
@@ -165,6 +166,7 @@ def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) ->
     from exoskel.formats.saving.verification import match
     from exoskel.formats.write import write
 
+    scene, unknown = without_unknown_references(scene)
     format = registry.for_whole_scene(len(scene.worlds))
     folder = Path.cwd()
     data = write(scene, format.name, folder=folder, output=OutputContext(folder, meshes="absolute")).data
@@ -173,6 +175,7 @@ def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) ->
     assert isinstance(document, Document)
     if problem := match(scene, read).problem:
         raise ExoskelError(f"the scene cannot be written as {format.label} without changes: {problem}")
+    read.diagnostics += unknown
     return read, document
 
 

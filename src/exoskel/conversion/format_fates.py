@@ -69,6 +69,9 @@ class FormatFates(NativeFates):
             return Verdict(Fate.KEPT, kept)
         if isinstance(item, World) and field == "actuators" and (lowered := self._actuators(item, parts)) is not None:
             return lowered
+        if isinstance(item, World) and field == "sensors":
+            lost = self.sensors(parts or [one.name for one in item.sensors])
+            return lost or self._default_verdict(item, field)
         match item:
             case Joint():
                 return self._joint(item, field, parts)

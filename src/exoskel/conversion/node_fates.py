@@ -304,8 +304,9 @@ class FateRecorder:
             row = SceneField(row.later)
         if row.owner == "actuator":
             return self._actuator_verdict(owner, node, attribute)
-        if row.name == "sensors" and (lost := self._sensor_verdict(node)) is not None:
-            return lost
+        if row.name == "sensors" and owner is not None and (names := self._sensor_names(node)):
+            (world,) = self.related.find(owner, "world")
+            return self._field_verdict(world, "sensors", names)
         return self._row_verdict(owner, row)
 
     def _actuator_verdict(self, owner: Item | None, node: int, attribute: str) -> Verdict:
@@ -327,11 +328,11 @@ class FateRecorder:
         own = _combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
         return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
 
-    def _sensor_verdict(self, node: int) -> Verdict | None:
-        """The verdict on an element of sensors, some of which are lost; None if all of them are written."""
+    def _sensor_names(self, node: int) -> list[str]:
+        """The names of the sensors that were read from an element or from one around it."""
         sources = {} if self.file else self.scene.source_info.sensors
-        own = next((one for one in self.outline.ancestry(node) if one in sources), None)
-        return None if own is None else self.output.sensors([name for name, *_ in sources[own].sensors])
+        found = [one for one in self.outline.ancestry(node) if one in sources] if sources else []
+        return [name for one in found for name, *_ in sources[one].sensors]
 
     def _generated_verdict(self, item: Joint | Body) -> Verdict:
         """The verdict on a part that was generated to express a motor or a loop of a joint, or the skin of a body."""

@@ -21,6 +21,8 @@ from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.actuators import lower_actuators
+from exoskel.scene.merge import without_unknown_references
+from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
 from exoskel.source.atomic_write import write_atomically
 from exoskel.source.document import Document, garbage_collection_paused
@@ -215,10 +217,14 @@ def _unchanged(scene: Scene, format: Format) -> bytes | None:
 
 def canonical_bytes(scene: Scene, format: str, folder: Path | None, output: OutputContext | None = None) -> bytes:
     """A scene as a new document, verified by reading it back; `output` gets the files beside it."""
+    original = scene
     try:
+        require_valid(scene)
+        scene, unknown = without_unknown_references(scene)
         written = write(scene, format, folder=folder, output=output)
     except (ExoskelError, ValueError) as error:
         raise SaveError(f"the scene cannot be saved: {error}") from None
+    original.diagnostics += unknown
     if written.native_only:
         _check_native(scene, written, format)
         return written.data

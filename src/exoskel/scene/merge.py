@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from exoskel.diagnostics import Catalogue, Collector, NoSource, Topic, info, warning
+from exoskel.diagnostics import Catalogue, Collector, Diagnostic, NoSource, Topic, info, warning
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.editing import copy_body, copy_joint, items_of
@@ -16,6 +16,7 @@ from exoskel.scene.item import Item, NameIndex, Names, unique_name
 from exoskel.scene.model import Model
 from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.tendon import Tendon
+from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene, renamed_models
 
 
@@ -23,6 +24,23 @@ def copy_scene(scene: Scene) -> Scene:
     new = copy(scene)
     new.worlds = [copy_world(world) for world in scene.worlds]
     return new
+
+
+def without_unknown_references(scene: Scene) -> tuple[Scene, list[Diagnostic]]:
+    """A scene without actuators, sensors and others that refer to nothing, and the warnings about them.
+
+    The scene itself is returned if it has none.
+    """
+    lists = ("cameras", "lights", "keyframes", "actuators", "tendons", "sensors")
+    if not any(getattr(world, name) for world in scene.worlds for name in lists):
+        return scene, []
+    found = [one for one in find_invalid(scene) if one.code == "SC116"]
+    if not found:
+        return scene, []
+    new = copy_scene(scene)
+    for world in new.worlds:
+        world.drop_dangling_references()
+    return new, found
 
 
 def copy_world(world: World) -> World:
