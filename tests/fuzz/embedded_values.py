@@ -31,6 +31,8 @@ WRONG = (None, [], {}, "x", 1, True, [[]], "inf", {"type": "box"})
 BODIES = ("a", "b", "c", "world", None)
 JOINTS = ("s/j", "s/k", "s/m", "s/k", "w/k", "w/m", "sp/k", "k", "world/k", "", "t/d")
 ACTUATORS = ("motor", "servo", "a", "", "\ufffe")
+TENDONS = ("pull", "a", "")
+SITES = ("s/a/marker", "s/b/marker", "s/c/marker", "w/a/marker", "s/a/p", "")
 LISTS = ("visuals", "collisions", "markers", "joints", "bodies", "models")
 _PLACE = re.compile("@[WMBSJ]")
 
@@ -144,8 +146,8 @@ class _Values:
             return [self._dof() for _ in range(self.rng.choice((0, 1, 1, 2, 3, 6)))]
         if field == "soft":
             return self._soft()
-        if field in ("actuators", "keyframes") and self.rng.random() < 0.7:
-            return self._actuators() if field == "actuators" else self._keyframes()
+        if (listed := self._lists.get(field)) is not None and self.rng.random() < 0.7:
+            return listed()
         return self.rng.choice(TEXTS) if field == "name" else self.value(_hints(kind)[field])
 
     def _dof(self) -> dict[str, Any]:
@@ -160,6 +162,46 @@ class _Values:
 
         chosen = self.rng.sample(SOFT_FIELDS, self.rng.randint(1, 5))
         return self.rng.choice((None, {field: self.value(_hints(SoftBody)[field]) for field in chosen}))
+
+    @property
+    def _lists(self) -> dict[str, Callable[[], list[Any]]]:
+        """Functions for lists of objects of a world that refer to its parts."""
+        return {
+            "actuators": self._actuators,
+            "keyframes": self._keyframes,
+            "tendons": self._tendons,
+            "sensors": self._sensors,
+        }
+
+    def _tendons(self) -> list[Any]:
+        """Fixed tendons, most of them of joints that exist, and spatial ones over sites that may exist."""
+        from exoskel.scene.tendon import Tendon
+
+        found = []
+        for name in self.rng.sample(TENDONS, self.rng.randint(0, 2)):
+            joints = [{"joint": one, "coefficient": 0.5} for one in self.rng.sample(JOINTS, self.rng.randint(1, 2))]
+            sites = [{"site": one} for one in self.rng.sample(SITES, 2)]
+            parts = self.rng.choice(({"joints": joints, "path": []}, {"joints": [], "path": sites}))
+            found.append({**self._struct(Tendon), "name": name, **parts})
+        return found
+
+    def _sensors(self) -> list[Any]:
+        """Sensors, most of them of joints, tendons, actuators and sites that exist."""
+        from exoskel.scene.sensor import SceneSensor
+
+        targets = [
+            *(("jointpos", "joint", one) for one in JOINTS),
+            *(("tendonpos", "tendon", one) for one in TENDONS),
+            *(("actuatorfrc", "actuator", one) for one in ACTUATORS),
+            *(("gyro", "site", one) for one in SITES),
+            ("clock", "", ""),
+        ]
+        found = []
+        for name in self.rng.sample(("imu", "a", "clock", ""), self.rng.randint(0, 3)):
+            kind, target_kind, target = self.rng.choice(targets)
+            valid = {"name": name, "kind": kind, "target_kind": target_kind, "target": target, "reference": ""}
+            found.append({**self._struct(SceneSensor), **valid, "reference_kind": "", "coordinate": 0})
+        return found
 
     def _actuators(self) -> list[Any]:
         """Actuators, most of them of joints that exist."""

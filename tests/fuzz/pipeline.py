@@ -88,8 +88,10 @@ def _mjcf_documents() -> Iterator[bytes]:
 
 
 def _driven_scene(format: str) -> Scene:
-    """A scene with actuators of every kind, and with their controls in a keyframe."""
+    """A scene with actuators of every kind, with their controls in a keyframe, and with a tendon and sensors."""
     from exoskel.formats.load import load
+    from exoskel.scene.body import Marker
+    from exoskel.scene.item import qualified_name
     from tests.fuzz.embedded_values import SKEL, XODE
 
     text = re.sub("@[WMBSJ]", "", SKEL if format == "skel" else XODE)
@@ -100,6 +102,15 @@ def _driven_scene(format: str) -> Scene:
     scene.world.add_actuator("speed", joint, kind="velocity", gain=2.0)
     scene.world.add_actuator("general", joint, kind="general", gain=2.0, bias=(1, -2, -0.5))
     scene.world.add_keyframe("start", time=0.5)
+    model = next(one for one in scene.world.models if joint in one.joints)
+    path = qualified_name(model.name, joint.name)
+    scene.world.add_tendon("pull", joints={path: 0.5}, stiffness=3.0, limits=(-2.0, 2.0))
+    scene.world.add_actuator("winch", tendon="pull", gear=2.0)
+    joint.child.markers.append(Marker("imu", (0.0, 0.1, 0.0)))
+    scene.world.add_sensor("angle", "jointpos", path, cutoff=1.0)
+    scene.world.add_sensor("length", "tendonpos", "pull")
+    scene.world.add_sensor("force", "actuatorfrc", "winch")
+    scene.world.add_sensor("rate", "gyro", qualified_name(model.name, joint.child.name, "imu"), noise=0.1)
     return scene
 
 
@@ -315,6 +326,10 @@ def _edit(scene: Scene, rng: random.Random) -> None:
                 and scene.worlds[0].actuators.pop(rng.randrange(len(scene.worlds[0].actuators)))
             ),
             lambda: scene.worlds[0].actuators.extend(scene.worlds[0].actuators[:1]),
+            lambda: scene.worlds[0].tendons and scene.worlds[0].tendons.pop(),
+            lambda: scene.worlds[0].sensors.extend(scene.worlds[0].sensors[:1]),
+            lambda: scene.worlds[0].add_sensor("time", "clock"),
+            lambda: setattr(model, "name", "renamed"),
             lambda: (
                 scene.worlds[0].add_actuator("new", rng.choice(model.joints), control=0.5) if model.joints else None
             ),
