@@ -66,9 +66,10 @@ def urdf() -> Iterator[bytes]:
 def sdf() -> Iterator[bytes]:
     from tests.sdf.documents import DOCUMENTS
     from tests.sdf.test_messages import CASES
+    from tests.sdf.test_sensors import WORLD
 
     yield from saved_seeds("sdf")
-    yield from _texts(*DOCUMENTS.values(), *CASES.values())
+    yield from _texts(*DOCUMENTS.values(), *CASES.values(), WORLD)
 
 
 def mjcf() -> Iterator[bytes]:

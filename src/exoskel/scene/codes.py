@@ -140,7 +140,11 @@ CATALOGUE = Catalogue(
             "Cameras and lights refer to bodies, keyframes, actuators and tendons to joints, and tendons to markers "
             "and shapes, by paths such as `model/body`. Keyframes refer to actuators, and actuators to tendons, by "
             "their names. `World.rename` and `World.remove` update all of them.",
-            warning("SC116", "{what} '{name}' refers to '{path}', which is not in the world; it is ignored"),
+            warning(
+                "SC116",
+                "{what} '{name}' refers to '{path}', which is not in the world; it is ignored",
+                "rename models, bodies and joints with World.rename",
+            ),
         ),
         Topic(
             "SC117",
