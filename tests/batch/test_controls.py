@@ -86,8 +86,3 @@ def test_policies_read_and_set_controls() -> None:
 def test_wrong_controls_are_refused(controls: Any, message: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.rollout(world(), 2, 5, controls=controls)
-
-
-def test_warp_has_no_controls() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="keeps the initial controls"):
-        exoskel.rollout(world(), 2, 5, controls=[0.0, 0.0], backend="gpu", warn=False)

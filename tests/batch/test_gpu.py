@@ -16,11 +16,12 @@ import pytest
 
 import exoskel
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.mujoco.warp import WarpStateConverter, can_convert, load
+from exoskel.engines.mujoco.warp import Device, WarpStateConverter, _rows, can_convert, load, measure_capacities
 from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
 
 pytest.importorskip("mujoco_warp")
 
+DOUBLE_PENDULUM = "dart://sample/skel/double_pendulum.skel"
 CART = "dart://sample/skel/cart_pole.skel"
 SINGLE = 2e-5
 """Single precision, over some tens of steps."""
@@ -210,3 +211,79 @@ def test_a_policy_gets_only_finite_numbers() -> None:
 def test_invalid_capacities_are_an_error(room: Any) -> None:
     with pytest.raises(exoskel.ExoskelError, match="capacit"):
         exoskel.rollout(exoskel.load(CART), 2, 3, backend="gpu", capacities=room)
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 1, 2), (3, 40, 2)])
+def test_controls_of_actuators_act(shape: tuple[int, ...]) -> None:
+    world = exoskel.load(CART).world
+    slide, hinge = (joint for joint in world.joints() if joint.dof_count == 1)
+    world.add_actuator("push", slide, gear=2.0, control_range=(-3, 3), control=0.5)
+    world.add_actuator("servo", hinge, kind="position", gain=20.0, damping=1.0, control=0.1)
+    controls = np.random.default_rng(4).uniform(-4.0, 4.0, shape)
+    both(world, 3, 40, stride=1, controls=controls, close=1e-4)
+
+
+def test_a_policy_sets_controls() -> None:
+    world = exoskel.load(CART).world
+    world.add_actuator("push", next(joint for joint in world.joints() if joint.dof_count == 1))
+
+    def push(worlds: Any) -> None:
+        worlds.controls = -2.0 * worlds.positions[:, :1] + 1.0
+
+    both(world, 2, 30, policy=push, hold=3, close=1e-4)
+
+
+def test_a_scene_without_constraints_reserves_no_memory_for_them() -> None:
+    """Warp then skips its collision detection and its solver."""
+    world = exoskel.load(DOUBLE_PENDULUM).world
+    assert _capacities(world) == (0, 0)
+    both(world, 2, 40, close=1e-3)
+    next(joint for joint in world.joints() if joint.dof_count).dofs[0].friction = 0.1
+    contacts, rows = _capacities(world)
+    assert contacts == 0 and rows > 0
+    assert min(_capacities(boxes())) > 0
+
+
+def test_friction_of_one_world_reserves_rows() -> None:
+    world = exoskel.load(DOUBLE_PENDULUM).world
+    name = next(joint.name for joint in world.joints() if joint.dof_count == 1)
+    many = both(world, 4, 40, vary={f"joint:{name}.friction": (0.0, 2.0)}, seed=1, close=2e-3)
+    assert len(np.unique(many.positions[:, -1].round(5), axis=0)) == 4
+
+
+def _capacities(world: exoskel.World) -> tuple[int, int]:
+    engine = MujocoWorld(world)
+    found = measure_capacities(engine.model, {}, _rows(engine.data), None)
+    device = Device(engine.model, 1, capacities=found)
+    return device.data.naconmax, device.data.njmax
+
+
+def test_all_kernels_of_a_step_are_compiled_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    warp, _ = load()
+    engine = MujocoWorld(boxes(0.0))
+    seen: list[tuple[int, int]] = []
+    device = Device(engine.model, 1, progress=lambda done, total: seen.append((done, total)))
+    total = len(seen)
+    assert total > 10
+    assert seen == [(done, total) for done in range(1, total + 1)]
+    launched = _modules(warp, monkeypatch)
+    device.write(_rows(engine.data))
+    device.step(3)
+    assert launched
+    assert all(module.execs for module in launched)
+    assert len(launched) <= total, "nothing is compiled that no step needs"
+
+
+def _modules(warp: Any, monkeypatch: pytest.MonkeyPatch) -> set[Any]:
+    """The modules of the kernels that are launched from now on; none of them may be compiled by that."""
+    found: set[Any] = set()
+    launch = warp.launch
+
+    def record(kernel: Any, *args: Any, **options: Any) -> Any:
+        if np.prod(options["dim"] if "dim" in options else args[0]):
+            assert kernel.module.execs, kernel.key
+            found.add(kernel.module)
+        return launch(kernel, *args, **options)
+
+    monkeypatch.setattr(warp, "launch", record)
+    return found

@@ -98,7 +98,10 @@ LATE = """
 import exoskel.simulate.batch.rollout as batch
 from exoskel.cli import rollout
 original = batch.rollout
-batch.rollout = lambda scene, backend, **options: original(scene, **options)
+def simulate(scene, backend, compiling, **options):
+    compiling(3, 7)
+    return original(scene, **options)
+batch.rollout = simulate
 from exoskel.formats.load import load
 rollout._run(load("arm.skel"), {"steps": 4, "worlds": 2, "backend": "gpu"})
 """
@@ -106,5 +109,5 @@ rollout._run(load("arm.skel"), {"steps": 4, "worlds": 2, "backend": "gpu"})
 
 def test_the_compilation_of_kernels_is_shown_before_the_simulation(folder: Path) -> None:
     shown = on_terminal([sys.executable, "-c", LATE], folder)
-    assert "compiling kernels" in shown
+    assert "compiling kernels, 3 of 7 modules" in shown
     assert shown.index("compiling kernels") < shown.rindex("simulating")

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -245,9 +246,15 @@ def _run(scene: Scene, options: dict[str, Any]) -> BatchTrajectory:
         "simulating",
         "{task.completed:.0f} of {task.total:.0f} steps",
         options["steps"],
-        first="compiling kernels (minutes at first, then cached)" if on_device else "",
+        first="looking for a GPU" if on_device else "",
     ) as progress:
+        if on_device and progress is not None:
+            options = {**options, "compiling": partial(_show_compiling, progress)}
         return simulate_batch(scene, **options, progress=progress)
+
+
+def _show_compiling(progress: terminal.ProgressBar, done: int, total: int) -> None:
+    progress(0, f"compiling kernels, {done} of {total} modules (cached for later runs)")
 
 
 def _summarize(name: str, backend: str, batch: BatchTrajectory, target: str | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
 import msgspec
 
@@ -245,13 +245,17 @@ class _DelayedSpinner:
                 self._status.stop()
 
 
+class ProgressBar(Protocol):
+    """Takes the amount done, and another label while something else is done."""
+
+    def __call__(self, done: float, label: str | None = None) -> None: ...
+
+
 @contextmanager
-def progress_bar(
-    label: str, template: str, total: float, *, first: str = ""
-) -> Iterator[Callable[[float], None] | None]:
+def progress_bar(label: str, template: str, total: float, *, first: str = "") -> Iterator[ProgressBar | None]:
     """Show a progress bar on a terminal; yield None in a pipe.
 
-    The function it yields takes the amount done.  `template` formats that amount.  `first` is the label until then.
+    `template` formats the amount done.  `first` is the label until it is first stated.
     """
     with _taken_display() as is_free:
         if not is_free:
@@ -262,7 +266,7 @@ def progress_bar(
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn(template), TimeElapsedColumn())
         with Progress(*columns, console=console(stderr=True), transient=True) as bar:
             task = bar.add_task(first or label, total=total)
-            yield lambda done: bar.update(task, completed=done, description=label)
+            yield lambda done, other=None: bar.update(task, completed=done, description=other or label)
 
 
 @contextmanager

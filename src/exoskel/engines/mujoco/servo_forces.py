@@ -14,10 +14,6 @@ from exoskel.formats.mjcf.model.driven_joints import actuator_joints, actuator_t
 from exoskel.scene.actuator import Actuator
 from exoskel.spatial import Array, Indices, Mask
 
-NO_CONTROLS = (
-    "MuJoCo Warp keeps the initial controls of actuators; use the mujoco engine, or the threads or ray backend"
-)
-
 
 class JointValues(Struct):
     """Springs, dampers and friction of the coordinates of one world, `(nv)`, or of many, `(worlds, nv)`."""

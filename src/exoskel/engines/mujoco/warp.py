@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Engine
 from exoskel.engines.mujoco.mujoco_world import MUJOCO, MujocoWorld
-from exoskel.engines.mujoco.servo_forces import NO_CONTROLS
+from exoskel.engines.mujoco.warp_compilation import CompileProgress, compile_kernels
 from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
-STATE = ("qpos", "qvel", "qfrc_applied", "xfrc_applied")
-"""The inputs of a step: the state, and external forces."""
+STATE = ("qpos", "qvel", "qfrc_applied", "xfrc_applied", "ctrl")
+"""The inputs of a step: the state, external forces, and controls."""
 _MARGIN = 1.5
 """The factor of the capacities over those that a short run needed."""
 _MEASURED = {True: (256, 400), False: (8, 60)}
@@ -81,6 +82,21 @@ def _put_model(mujoco_warp: Any, model: Any, sizes: dict[str, int] | None) -> An
             raise ExoskelError(f"MuJoCo Warp cannot run the world: {error}") from None
 
 
+def _possible_constraints(model: Any, warp_model: Any) -> tuple[bool, bool]:
+    """Whether a model can have contacts, and constraint rows at all."""
+    import mujoco
+
+    off, bits = model.opt.disableflags, mujoco.mjtDisableBit
+    if off & bits.mjDSBL_CONSTRAINT:
+        return False, False
+    contacts = not off & bits.mjDSBL_CONTACT and len(warp_model.nxn_geom_pair_filtered) > 0
+    limits = not off & bits.mjDSBL_LIMIT and bool(model.jnt_limited.any() or model.tendon_limited.any())
+    friction = bool((model.dof_frictionloss > 0.0).any() or (model.tendon_frictionloss > 0.0).any())
+    friction = friction and not off & bits.mjDSBL_FRICTIONLOSS
+    equalities = model.neq > 0 and not off & bits.mjDSBL_EQUALITY
+    return bool(contacts), bool(contacts or limits or friction or equalities)
+
+
 class Device:
     """Worlds of one model on a device: `model` and `data` are MuJoCo Warp's own.
 
@@ -95,6 +111,7 @@ class Device:
         fields: dict[str, Array] | None = None,
         name: str | None = None,
         capacities: Capacities | None = None,
+        progress: CompileProgress | None = None,
     ) -> None:
         self.warp, self.mujoco_warp = load()
         self.count = count
@@ -102,8 +119,16 @@ class Device:
         with self.warp.ScopedDevice(self.device):
             own = _single_precision(model)
             self.model: Any = self._model(own, fields or {})
+            has_contacts, self.has_rows = _possible_constraints(own, self.model)
+            if not self.has_rows:
+                capacities = Capacities(0, 0)
             options = {} if capacities is None else {"nconmax": capacities.contacts, "njmax": capacities.rows}
+            if not has_contacts:
+                options["nconmax"] = 0
             self.data: Any = self.mujoco_warp.make_data(own, nworld=count, **options)
+            self._set_options()
+            step = partial(self.mujoco_warp.step, self.model, self.data)
+            compile_kernels(self.warp, self.device, step, progress)
         self.bits = self._capacity_bits()
         self._graph: Any = None
         self._copy_stream: Any = self.warp.Stream(self.device) if self.device.is_cuda else None
@@ -116,19 +141,25 @@ class Device:
         if "dof_armature" in values:
             values["dof_armature"] = np.minimum(values["dof_armature"], _MAX_ARMATURE)
         for name, array in values.items():  # Warp allocates for what any world has
-            getattr(own, name)[...] = array.max(axis=0) if name == "dof_frictionloss" else array[0]
+            getattr(own, name)[...] = array.max(axis=0) if name.endswith("frictionloss") else array[0]
         out = _put_model(self.mujoco_warp, own, dict.fromkeys(values, self.count))
         for name, array in values.items():
             getattr(out, name).assign(np.ascontiguousarray(array, dtype=np.float32))
         if "opt.gravity" in fields:
             rows = np.ascontiguousarray(fields["opt.gravity"][: self.count], dtype=np.float32)
             out.opt.gravity = self.warp.array(rows, dtype=self.warp.vec3)
-        out.opt.warn_overflow = 0  # we raise an exception instead
+        return out
+
+    def _set_options(self) -> None:
+        """Set Warp's own options; without constraint rows, Warp skips its solver."""
+        self.model.opt.warn_overflow = 0  # we raise an exception instead
+        if not self.has_rows:
+            return
         from exoskel.engines.mujoco.warp_kernels import bound_rows
 
         flag = int(self.mujoco_warp.OverflowType.NEFC)
-        out.callback.control = lambda _, data: bound_rows(data, flag)  # after the rows are built, before they are used
-        return out
+        # After the rows are built, before they are used.
+        self.model.callback.control = lambda _, data: bound_rows(data, flag)
 
     def _capacity_bits(self) -> int:
         kinds = self.mujoco_warp.OverflowType
@@ -236,14 +267,22 @@ class PendingSteps:
         return first, second, overflow
 
 
-def measure_capacities(model: Any, fields: dict[str, Array], state: dict[str, Array], device: str | None) -> Capacities:
+def measure_capacities(
+    model: Any,
+    fields: dict[str, Array],
+    state: dict[str, Array],
+    device: str | None,
+    progress: CompileProgress | None = None,
+) -> Capacities:
     """The capacities that the worlds need: run some of them for a while, and add a margin."""
     warp, _ = load()
     count, steps = _MEASURED[bool(_device(warp, device).is_cuda)]
     count = min(count, len(state["qpos"]))
     capacities: Capacities | None = None
     for _ in range(_MAX_ATTEMPTS):
-        one = Device(model, count, fields=fields, name=device, capacities=capacities)
+        one = Device(model, count, fields=fields, name=device, capacities=capacities, progress=progress)
+        if not one.has_rows:
+            return Capacities(0, 0)
         one.write(state)
         contacts = rows = 0
         for _ in range(steps):
@@ -280,14 +319,6 @@ class WarpWorld(MujocoWorld):
 
     def use_impulse_steps(self, world: World) -> None:
         """Warp makes its own steps; preflight reports where they differ from DART's."""
-
-    @property
-    def actuator_controls(self) -> Array:
-        return super().actuator_controls
-
-    @actuator_controls.setter
-    def actuator_controls(self, values: Array) -> None:
-        raise ExoskelError(NO_CONTROLS)
 
     def step(self, count: int = 1) -> None:
         self._step(count)

@@ -15,7 +15,6 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco import warp
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.mujoco.servo_forces import NO_CONTROLS
 from exoskel.engines.mujoco.warp import (
     STATE,
     Capacities,
@@ -26,6 +25,7 @@ from exoskel.engines.mujoco.warp import (
     can_convert,
     measure_capacities,
 )
+from exoskel.engines.mujoco.warp_compilation import CompileProgress
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.simulate.batch.recorder import ConvertedStates, MujocoStates, Samples
 from exoskel.simulate.batch.worlds import Chunk, Worlds
@@ -49,7 +49,8 @@ class _PendingChunk(Struct, frozen=True):
 
 
 class WarpWorlds(Worlds):
-    """Worlds whose states are on a device.  `device` is Warp's name for it; `capacities` are what it allocates.
+    """Worlds whose states are on a device.  `device` is Warp's name for it; `capacities` are what it allocates;
+    `progress` is called while kernels are compiled.
 
     `data` are MuJoCo Warp's own arrays, `(worlds, ...)`, which torch, JAX and others can use through DLPack.
     """
@@ -67,23 +68,17 @@ class WarpWorlds(Worlds):
         *,
         device: str | None = None,
         capacities: Capacities | None = None,
+        progress: CompileProgress | None = None,
         **options: Any,
     ) -> None:
         self._device: Device | None = None
         self._wanted_device = device
         self._capacities = capacities
+        self._progress = progress
         self._is_ahead = False
         self._is_changed = True
         self._age = np.zeros(count)
         super().__init__(engine, count, **options)
-
-    @property
-    def controls(self) -> Array:
-        return super().controls
-
-    @controls.setter
-    def controls(self, values: Any) -> None:
-        raise ExoskelError(NO_CONTROLS)
 
     @property
     def time(self) -> Array:
@@ -99,10 +94,10 @@ class WarpWorlds(Worlds):
     @property
     def device(self) -> Device:
         if self._device is None:
-            fields, state = self._fields(), self._state()
-            capacities = self._capacities or measure_capacities(self.model, fields, state, self._wanted_device)
+            fields, state, name, progress = self._fields(), self._state(), self._wanted_device, self._progress
+            capacities = self._capacities or measure_capacities(self.model, fields, state, name, progress)
             self._device = Device(
-                self.model, self.count, fields=fields, name=self._wanted_device, capacities=capacities
+                self.model, self.count, fields=fields, name=name, capacities=capacities, progress=progress
             )
             self._device.set_initial_state(state)
         return self._device

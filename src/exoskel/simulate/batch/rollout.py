@@ -11,7 +11,6 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.mujoco.servo_forces import NO_CONTROLS
 from exoskel.engines.preflight import engine_notes, require, warn_about
 from exoskel.scene.item import qualified_name
 from exoskel.scene.world import SceneLike, as_scene
@@ -38,7 +37,7 @@ from exoskel.version import __version__
 
 _OWN_OPTIONS: dict[str, tuple[str, ...]] = {
     "threads": (),
-    "gpu": ("device", "capacities"),
+    "gpu": ("device", "capacities", "compiling"),
     "ray": ("address", "workers", "shard"),
 }
 """The backends, and the options that only one of them supports."""
@@ -75,6 +74,7 @@ def rollout(
     memory: int = MEMORY,
     folder: str | None = None,
     progress: Callable[[int], None] | None = None,
+    compiling: Callable[[int, int], None] | None = None,
     warn: bool = True,
 ) -> BatchTrajectory:
     """Simulate many copies of a world for `steps` time steps, and return samples, `stride` steps apart.
@@ -95,8 +95,9 @@ def rollout(
     contacts and constraint rows per world (a short run measures them by default); or `ray`, on a cluster at `address`
     (by default a local cluster with `workers` workers), in shards of `shard` worlds.  Samples beyond `memory` bytes are
     stored in files in `folder` as long as the result exists.  An interrupt (Ctrl-C) ends the rollout and returns the
-    samples so far.  `meta["diagnostics"]` lists what the engine does differently from the scene; with `warn`, an
-    EngineWarning reports it, too.
+    samples so far.  `progress` is called with the number of steps done.  On a GPU, `compiling` is called before that,
+    with the numbers of compiled modules of kernels and of all.  `meta["diagnostics"]` lists what the engine does
+    differently from the scene; with `warn`, an EngineWarning reports it, too.
     """
     scene = as_scene(world)
     if backend not in BACKENDS:
@@ -110,8 +111,16 @@ def rollout(
     stride, threads = _optional_count("stride", stride), _optional_count("threads", threads, MAX_THREADS)
     check_positive("the time step", step)
     check_positive("the friction coefficient", friction, or_zero=True)
-    _check_functions(policy=policy, progress=progress)
-    extras = _extras(backend, address=address, workers=workers, shard=shard, device=device, capacities=capacities)
+    _check_functions(policy=policy, progress=progress, compiling=compiling)
+    extras = _extras(
+        backend,
+        address=address,
+        workers=workers,
+        shard=shard,
+        device=device,
+        capacities=capacities,
+        compiling=compiling,
+    )
     name = "warp" if backend == "gpu" else "mujoco"
     diagnostics = require(scene, name, limits=limits, integrator=integrator)
     if warn:
@@ -127,8 +136,6 @@ def rollout(
     dofs = engine.coordinates.count
     plan.forces = broadcastable("forces", forces, (worlds, steps, dofs))
     plan.commands = broadcastable("commands", commands, (worlds, steps, dofs))
-    if controls is not None and backend == "gpu":
-        raise ExoskelError(NO_CONTROLS)
     plan.controls = named_controls(controls, engine.actuator_names, engine.actuator_controls, worlds, steps)
     plan.positions, plan.velocities = _initial(initial, engine, worlds)
     Variation(engine, plan.vary)  # report an invalid key before the rollout starts
@@ -192,6 +199,7 @@ def _run_on_device(
     engine: MujocoWorld,
     device: str | None = None,
     capacities: tuple[int, int] | None = None,
+    compiling: Callable[[int, int], None] | None = None,
 ) -> tuple[str, float]:
     """Run a plan with MuJoCo Warp; returns the name of the device, and the set-up time in s."""
     from exoskel.engines.mujoco.warp import Capacities
@@ -199,7 +207,8 @@ def _run_on_device(
 
     wanted = Capacities(*capacities) if capacities is not None else None
     begin = clock.perf_counter()
-    worlds = on_threads.create_worlds(plan, engine, partial(WarpWorlds, device=device, capacities=wanted))
+    create = partial(WarpWorlds, device=device, capacities=wanted, progress=compiling)
+    worlds = on_threads.create_worlds(plan, engine, create)
     name = str(worlds.device_name)  # it measures the capacities and compiles
     set_up = clock.perf_counter() - begin
     on_threads.run_worlds(plan, worlds, recorder, progress)

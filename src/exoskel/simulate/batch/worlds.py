@@ -172,6 +172,7 @@ class Worlds(CommandedWorlds):
             wanted = np.broadcast_to(found, shape)
         except ValueError:
             raise ExoskelError(f"expected controls of shape {shape}, not {found.shape}") from None
+        self._mark_changed()
         self.engine.set_controls(self.own_controls, wanted)
 
     @property
