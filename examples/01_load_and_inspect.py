@@ -12,7 +12,7 @@ world = scene.world
 print(f"world {world.name!r}: gravity {world.gravity} m/s², step {world.time_step} s")
 
 for model in world.models:
-    print(f"{model.name}: {len(model.bodies)} bodies, {model.dof_count} degrees of freedom, {model.mass:g} kg")
+    print(f"{model.name}: bodies {len(model.bodies)}, degrees of freedom {model.dof_count}, mass {model.mass:g} kg")
     for joint in model.joints:
         parent = joint.parent.name if joint.parent else "the world"
         print(f"  {joint.kind:10} {joint.name}: {parent} -> {joint.child.name}, initial position {joint.positions}")
