@@ -151,3 +151,56 @@ def test_elements_with_other_joints_are_written_again_but_not_with_removed_ones(
     exoskel.save(scene)
     assert "GazeboSimSystem" not in file.read_text()
     assert [one.joint for one in exoskel.load(file).world.actuators] == ["robot/shoulder", "robot/elbow"]
+
+
+INITIAL = CONTROL.replace(
+    '<state_interface name="position"/>',
+    '<state_interface name="position"><param name="initial_value">0.5</param><param name="min">-1</param>'
+    '</state_interface><state_interface name="velocity"><param name="initial_value">-0.25</param></state_interface>',
+)
+
+
+def state(scene: exoskel.Scene) -> tuple[float, float]:
+    dof = scene.world.models[0].joint("shoulder").dofs[0]
+    return dof.position, dof.velocity
+
+
+def test_initial_values_are_the_initial_state(tmp_path: Path) -> None:
+    file = file_of(tmp_path, robot(INITIAL))
+    scene = exoskel.load(file)
+    assert state(scene) == (0.5, -0.25)
+    report = exoskel.convert(file, None, to="mjcf")
+    assert state(exoskel.load(report.data)) == (0.5, -0.25)
+    lost = [one.path for one in report.losses if "state_interface" in one.path]
+    assert lost == []
+    again = exoskel.convert(file, None, to="urdf")
+    assert again.data.decode().count('<param name="initial_value">0.5</param>') == 1
+    assert "gz_ros2_control/GazeboSimSystem" in again.data.decode()
+
+
+@pytest.mark.parametrize("value", [0.0, 0.75])
+def test_an_edited_initial_state_replaces_the_initial_value(tmp_path: Path, value: float) -> None:
+    scene = exoskel.load(file_of(tmp_path, robot(INITIAL)))
+    scene.world.models[0].joint("shoulder").dofs[0].position = value
+    data = exoskel.convert(scene, None, to="urdf").data
+    assert state(exoskel.load(data)) == (value, -0.25)
+
+
+def test_initial_values_without_motors_are_read_and_written(tmp_path: Path) -> None:
+    text = INITIAL.replace('name="effort"', 'name="position"')
+    scene = exoskel.load(file_of(tmp_path, robot(text)))
+    assert state(scene) == (0.5, -0.25)
+    assert not scene.world.actuators
+    scene.world.models[0].joint("shoulder").dofs[0].position = 0.1
+    data = exoskel.convert(scene, None, to="urdf").data
+    assert state(exoskel.load(data)) == (0.1, -0.25)
+
+
+def test_built_motors_state_initial_values() -> None:
+    scene = exoskel.load(robot(CONTROL))
+    scene.world.models[0].joint("elbow").dofs[0].position = 0.3
+    world = exoskel.World("w")
+    world.add(scene.world.models[0])
+    world.add_actuator("motor", "arm/elbow")
+    data = exoskel.convert(world, None, to="urdf").data.decode()
+    assert '<param name="initial_value">0.3</param>' in data

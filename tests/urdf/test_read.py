@@ -196,6 +196,15 @@ FINDINGS: dict[str, tuple[str, int]] = {
     "UR107": (robot(LINK + "\n<gazebo><x/></gazebo>"), 3),
     "UR108": (robot(PAIR + "\n" + joint('<calibration rising="0"/>')), 3),
     "UR109": (robot(PAIR + joint() + "\n" + effort("j", "effort")), 3),
+    "UR109.initial": (
+        robot(
+            PAIR
+            + joint()
+            + '\n<ros2_control name="c" type="system"><joint name="j"><state_interface name="position">'
+            + '<param name="initial_value">1</param></state_interface></joint></ros2_control>'
+        ),
+        3,
+    ),
     "UR110": (robot(PAIR + joint() + "\n" + effort("j", "velocity")), 3),
     "UR108.texture": (visual(BOX + '<material name="m"><texture filename="x.png"/></material>'), 2),
     "UR201": (visual('<geometry><sphere radius="1,5"/></geometry>'), 2),

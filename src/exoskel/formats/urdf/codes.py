@@ -112,9 +112,11 @@ _STRUCTURE = (
         "UR109",
         "Motors of ros2_control",
         "The command of an effort interface is the force on a joint. It is read as a motor, an actuator of the scene, "
-        "with the stated range, or that of the effort limit. Hardware, parameters and state interfaces are ignored. "
+        "with the stated range, or that of the effort limit. The `initial_value` of a state interface is the initial "
+        "position or velocity of its joint. Hardware and other parameters are ignored. "
         "Transmissions are not read if a file has a ros2_control element.",
         info("UR109", "the effort interfaces of <{element}> are read as actuators ({count}); the rest is ignored"),
+        info("UR109.initial", "the initial values of <{element}> are read as the initial state of joints ({count})"),
     ),
     Topic(
         "UR110",

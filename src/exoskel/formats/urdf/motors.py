@@ -2,7 +2,8 @@
 
 The command of an effort interface is the force on its joint, N or N·m, so it is a motor of the scene.  A position or
 velocity interface has no gains: the force of its servo is unknown, and it is not an actuator of the scene.
-`ros2_control` replaces transmissions: they are not read if a document has both.
+`ros2_control` replaces transmissions: they are not read if a document has both.  The `initial_value` of a state
+interface is the initial position or velocity of its joint.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ _INTERFACES = {
     "PositionJointInterface": "position",
     "VelocityJointInterface": "velocity",
 }
+STATES = ("position", "velocity")
+"""The state interfaces whose initial values are read."""
+INITIAL_VALUE = "initial_value"
 _HARDWARE = "mock_components/GenericSystem"
 """The plugin of written documents: it accepts commands without hardware."""
 
@@ -51,6 +55,8 @@ class ControlElement(Struct, frozen=True):
     interfaces: list[CommandInterface]
     joints: frozenset[str]
     """The names of all joints that it refers to."""
+    initial_values: dict[tuple[str, str], float]
+    """Initial values by the names of joints and of their state interfaces, `position` or `velocity`."""
 
 
 def find_control_elements(root: Tree) -> list[ControlElement]:
@@ -64,7 +70,19 @@ def find_control_elements(root: Tree) -> list[ControlElement]:
 def _control_element(element: Tree, numbers: Mapping[Tree, int]) -> ControlElement:
     read = _control_interfaces if element.tag == CONTROL else _transmission_interfaces
     joints = frozenset(one.get("name") or "" for one in element.iter("joint"))
-    return ControlElement(str(element.tag), numbers[element], list(read(element, numbers)), joints)
+    initial = _initial_values(element) if element.tag == CONTROL else {}
+    return ControlElement(str(element.tag), numbers[element], list(read(element, numbers)), joints, initial)
+
+
+def _initial_values(element: Tree) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for joint in element.iterfind("joint"):
+        for state in joint.iterfind("state_interface"):
+            for one in state.iterfind("param"):
+                value = _number(one.text) if one.get("name") == INITIAL_VALUE else None
+                if value is not None and state.get("name") in STATES:
+                    found.setdefault((joint.get("name") or "", state.get("name") or ""), value)
+    return found
 
 
 def _control_interfaces(element: Tree, numbers: Mapping[Tree, int]) -> Iterator[CommandInterface]:
@@ -116,11 +134,17 @@ def read_motors(root: Tree, model: Model, collector: Collector) -> list[Actuator
                 driven.add(joint.name)
                 found.append(_motor(one, joint, model, taken))
                 made += 1
-        if made:
+        stated = {(name, state): value for (name, state), value in element.initial_values.items() if name in joints}
+        for (name, state), value in stated.items():
+            setattr(joints[name].dofs[0], state, value)
+        if made or stated:
             ignored = ("UR107", element.node)
             kept = [d for d in collector.diagnostics if (d.code, d.place.node) != ignored]
             collector.diagnostics[:] = kept
+        if made:
             collector.report("UR109", element.node, element=element.tag, count=made)
+        if stated:
+            collector.report("UR109.initial", element.node, element=element.tag, count=len(stated))
     return found
 
 
@@ -143,8 +167,10 @@ def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copie
     """
     joints = {qualified_name(model.name, joint.name): joint for joint in model.joints if id(joint) in names}
     motors = [(joints[one.joint], one) for one in scene.world.actuators if one.joint in joints]
-    present = _copied_motors(scene, model) if copies_source else Counter[tuple[int, Interval]]()
-    if present == Counter((id(joint), one.control_range) for joint, one in motors):
+    present, stated = _copied_motors(scene, model) if copies_source else (Counter[tuple[int, Interval]](), {})
+    by_id = {id(joint): joint for joint in model.joints}
+    changed = [by_id[key] for (key, state), value in stated.items() if getattr(by_id[key].dofs[0], state) != value]
+    if present == Counter((id(joint), one.control_range) for joint, one in motors) and not changed:
         return None
     element = Markup(CONTROL, {"name": model.name.strip() or "robot", "type": "system"})
     hardware = element.add("hardware")
@@ -155,27 +181,43 @@ def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copie
         if motor.control_range != UNLIMITED:
             for key, value in zip(("min", "max"), motor.control_range, strict=True):
                 command.children.append(Markup("param", {"name": key}, text=format_number(value)))
-        for state in ("position", "velocity", "effort"):
-            made.add("state_interface", name=state)
+        _add_states(made, joint)
+    driven = {id(joint) for joint, _ in motors}
+    for number in dict.fromkeys(number for number, _ in stated if number not in driven and number in names):
+        _add_states(element.add("joint", name=names[number]), by_id[number])
     return element
 
 
-def _copied_motors(scene: Scene, model: Model) -> Counter[tuple[int, Interval]]:
+def _add_states(element: Markup, joint: Joint) -> None:
+    """Add the state interfaces of a joint, with its initial state."""
+    for state in (*STATES, "effort"):
+        made = element.add("state_interface", name=state)
+        value = getattr(joint.dofs[0], state) if state in STATES else 0.0
+        if value:
+            made.children.append(Markup("param", {"name": INITIAL_VALUE}, text=format_number(value)))
+
+
+def _copied_motors(scene: Scene, model: Model) -> tuple[Counter[tuple[int, Interval]], dict[tuple[int, str], float]]:
     """The motors of the elements of the source, which are written again, by the ids of joints and their ranges.
 
-    Elements that refer to a joint that was removed are not written.
+    And initial values, by the ids of joints and names of states.  Elements that refer to a joint that was removed are
+    not written.
     """
     source = scene.documents[0] if scene.documents else None
     found: Counter[tuple[int, Interval]] = Counter()
+    initial: dict[tuple[int, str], float] = {}
     if not isinstance(source, Document):
-        return found
+        return found, initial
     known = {source.attribute_text(joint.node, "name"): joint for joint in model.joints if joint.document == 0}
     root, driven = source.parse(), set[str]()
     removed = {one.get("name") for one in root.iterfind("joint")} - known.keys()
     for element in find_control_elements(root):
+        for (name, state), value in element.initial_values.items() if not element.joints & removed else ():
+            if name in known and known[name].kind in MOTOR_JOINTS:
+                initial[id(known[name]), state] = value
         for one in element.interfaces if not element.joints & removed else ():
             joint = known.get(one.joint)
             if joint is not None and one.kind == "effort" and joint.kind in MOTOR_JOINTS and one.joint not in driven:
                 driven.add(one.joint)
                 found[id(joint), _motor(one, joint, model, Names()).control_range] += 1
-    return found
+    return found, initial

@@ -17,7 +17,7 @@ from exoskel.formats.urdf import xacro
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, UrdfContext
 from exoskel.formats.urdf.links_and_joints import JointSpec, LinkReader, UrdfJointReader
-from exoskel.formats.urdf.motors import CONTROL, TRANSMISSION, read_motors
+from exoskel.formats.urdf.motors import CONTROL, INITIAL_VALUE, STATES, TRANSMISSION, read_motors
 from exoskel.formats.urdf.vocabulary import HARDWARE, MOTORS, ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import TrackedList
@@ -263,6 +263,7 @@ _MOTORS: dict[str, SceneField | str] = {
     **{f"{tag}/**": MOTORS for tag in (CONTROL, TRANSMISSION)},
     **{f"{CONTROL}/{inner}/**": HARDWARE for inner in ("hardware", "sensor", "gpio", "transmission")},
     f"{CONTROL}/joint/state_interface/**": _STATE,
+    f"{CONTROL}/joint/state_interface/param/**": SceneField("dofs", parts=STATES, owner="joints"),
     f"{TRANSMISSION}/actuator/**": unused("a command of an effort interface is the force on the joint"),
 }
 """What is inside the elements that may state motors."""
@@ -284,7 +285,10 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     named: set[str] = set()
     for node, tag in enumerate(outline.tags):
         above = outline.tags[outline.parents[node]] if outline.parents[node] >= 0 else ""
-        if tag == "material" and above == "visual":
+        if tag == "param" and above == "state_interface":
+            if document.attribute_text(node, "name") != INITIAL_VALUE:
+                found[node, ""] = no_effect("only initial values of state interfaces are part of a scene")
+        elif tag == "material" and above == "visual":
             named.add(document.attribute_text(node, "name"))
         elif above == "joint" and tag in ("axis", "limit", "dynamics"):
             kind = document.attribute_text(outline.parents[node], "type")
