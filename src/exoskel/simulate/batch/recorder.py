@@ -36,11 +36,15 @@ _COPY_BYTES = 1 << 22
 
 
 class StateConverter:
-    """Converts MuJoCo's states to the scene's coordinates."""
+    """Converts MuJoCo's states to the scene's coordinates.
 
-    def __init__(self, coordinates: Coordinates, threads: int) -> None:
+    It `checks` whether the states are in bounds, unless they were checked before.
+    """
+
+    def __init__(self, coordinates: Coordinates, threads: int, checks: bool = True) -> None:
         self._coordinates = coordinates
         self._threads = threads
+        self._checks = checks
 
     def for_blocks(self, worlds: int, block: int, job: Callable[[slice], bool]) -> bool:
         """Call a job for all worlds, a block at a time; returns whether it is true for all."""
@@ -56,17 +60,17 @@ class StateConverter:
 
         def job(part: slice) -> bool:
             own, speeds = (np.ascontiguousarray(one[part], dtype=np.float64) for one in (qpos, qvel))
-            return self._convert(own, speeds, {name: slot[part] for name, slot in slots.items()})
+            self._convert(own, speeds, {name: slot[part] for name, slot in slots.items()})
+            return not self._checks or (is_in_bounds(own) and is_in_bounds(speeds))
 
         return self.for_blocks(len(qpos), _BLOCK_BYTES * max(4, self._threads) // max(1, 8 * qpos[0].size), job)
 
-    def _convert(self, qpos: Array, qvel: Array, slots: Slots) -> bool:
+    def _convert(self, qpos: Array, qvel: Array, slots: Slots) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # in worlds that diverged
             if "positions" in slots:
                 self._coordinates.positions(qpos, slots["positions"])
             if "velocities" in slots:
                 self._coordinates.velocities(qpos, qvel, slots["velocities"])
-        return is_in_bounds(qpos) and is_in_bounds(qvel)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -298,7 +302,7 @@ class LazySamples(Mapping[str, Array]):
 
     def _convert(self) -> None:
         """Convert what is not converted yet: everything, unless an earlier conversion was interrupted."""
-        converter = StateConverter(self._coordinates, self._threads)
+        converter = StateConverter(self._coordinates, self._threads, checks=False)
         while self._blocks:
             count = self._count_last_blocks()
             begin, qpos, qvel = _concatenated(self._blocks[-count:])
