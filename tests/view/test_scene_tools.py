@@ -8,7 +8,9 @@ import pytest
 import exoskel
 from exoskel import World
 from exoskel.engines.interface import Contact
-from exoskel.view.overlays import ForceScale, force_text, joint_axes
+from exoskel.scene.body import Marker
+from exoskel.scene.tendon import TendonPoint
+from exoskel.view.overlays import ForceScale, force_text, joint_axes, tendon_lines
 from exoskel.view.player import Player
 from exoskel.view.render_scene import RenderScene
 
@@ -84,3 +86,41 @@ def test_the_player_counts_contacts_and_knows_the_force_of_a_pull() -> None:
         assert player.pull_force() is None
     finally:
         player.close()
+
+
+def test_tendons_are_lines_between_their_sites() -> None:
+    made = boxes()
+    for name in ("small", "large"):
+        made.model(name).bodies[0].markers.append(Marker("m", (0.0, 0.1, 0.0)))
+    paths = [f"{name}/{name}/m" for name in ("small", "large")]
+    pulley = TendonPoint(divisor=2.0)
+    made.add_tendon("rope", path=[*paths, pulley, *paths[::-1]])
+    lines = tendon_lines(made)
+    poses = RenderScene(made).initial
+    assert lines.bodies.tolist() == [[1, 2], [2, 1]]
+    assert lines.world_points(poses)[0] == pytest.approx(np.array([[0.0, 0.1, 0.1], [0.0, 0.1, 3.0]]))
+    assert tendon_lines(boxes()).bodies.shape == (0, 2)
+
+
+def test_the_page_moves_and_hides_tendons() -> None:
+    pytest.importorskip("viser", reason="viser is not installed")
+    from exoskel.view.browser_scene import VISUAL, BrowserScene
+    from exoskel.view.page import Page
+
+    made = boxes()
+    for name in ("small", "large"):
+        made.model(name).bodies[0].markers.append(Marker("m"))
+    made.add_tendon("rope", path=["small/small/m", "large/large/m"])
+    page = Page(0)
+    try:
+        shown = BrowserScene(page.server, RenderScene(made))
+        handle = shown._handles["tendons"]
+        poses = shown.poses.copy()
+        poses[2, 0] += 1.0
+        shown.show(poses)
+        assert np.allclose(handle.points[0, 1], shown.placement.on_page(poses[2, :3]), atol=1e-6)
+        shown.set_layer(VISUAL, False)
+        assert not handle.visible
+        shown.remove()
+    finally:
+        page.close()

@@ -21,7 +21,16 @@ from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import Camera, frame_of, look_at
 from exoskel.view.lighting import light_directions, srgb_to_linear
-from exoskel.view.overlays import CENTRE, MASS, ForceScale, force_text, inertia_batches, joint_axes, spread_points
+from exoskel.view.overlays import (
+    CENTRE,
+    MASS,
+    ForceScale,
+    force_text,
+    inertia_batches,
+    joint_axes,
+    spread_points,
+    tendon_lines,
+)
 from exoskel.view.render_scene import (
     COLLISION,
     VISUAL,
@@ -47,6 +56,8 @@ _AXIS_LENGTH, _AXIS_RANGE, _AXIS_WITHOUT_SHAPE = 1.2, (0.06, 0.5), 0.12
 
 
 FRAMES, AXES, CONTACTS, LABELS, GROUND = "frames", "axes", "contacts", "labels", "ground"
+_TENDONS, _TENDON_WIDTH = "tendons", 0.006
+"""The lines of spatial tendons, which belong to the visual shapes, and their width in sizes of the scene."""
 LAYERS = {
     VISUAL: True,
     COLLISION: False,
@@ -104,6 +115,7 @@ class BrowserScene:
         self._handles: dict[str, Any] = {}
         self._labels: list[tuple[int, Any]] = []
         self._arrows = joint_axes(render_scene.world, _axis_lengths(render_scene))
+        self._tendons = tendon_lines(render_scene.world)
         self.forces = ForceScale(0.2 * render_scene.size)
         self._force_labels: list[Any] = []
         self._build(lights)
@@ -124,6 +136,16 @@ class BrowserScene:
             for skin in self.render_scene.skins.surfaces:
                 if not (self.ghost and not self.with_static and self.render_scene.is_static[skin.body]):
                     self._add_skin(skin)
+            if len(self._tendons.bodies) and not self.ghost:
+                self._handles[_TENDONS] = self.server.scene.add_line_segments(
+                    f"{self.root}/{VISUAL}/{_TENDONS}",
+                    self._tendon_points(self.poses),
+                    lighting.bytes_of(lighting.TENDON),
+                    thickness=_TENDON_WIDTH * self.scale * self.render_scene.size,
+                )
+
+    def _tendon_points(self, poses: PoseRows) -> PoseRows:
+        return self.placement.on_page(self._tendons.world_points(poses)).astype(np.float32)
 
     def _ghost_instances(self, batch: InstanceBatch) -> InstanceBatch | None:
         if self.with_static:
@@ -267,6 +289,8 @@ class BrowserScene:
             handle.batched_positions, handle.batched_wxyzs = self.placement.on_page(own[:, :3]), own[:, 3:]
         if self.layers[AXES] and AXES in self._handles:
             self._handles[AXES].points = self.placement.on_page(self._arrows.world_points(poses)).astype(np.float32)
+        if self.layers[VISUAL] and _TENDONS in self._handles:
+            self._handles[_TENDONS].points = self._tendon_points(poses)
         if self.layers[CONTACTS]:
             self._show_contacts(contacts)
         for number, label in self._labels if self.layers[LABELS] else ():
@@ -328,8 +352,8 @@ class BrowserScene:
                     handle.visible = on
             for _, handle in self.skins if name == VISUAL else ():
                 handle.visible = on
-            if name in self._handles:
-                self._handles[name].visible = on
+            for key in {name, _TENDONS if name == VISUAL else name} & self._handles.keys():
+                self._handles[key].visible = on
             for _, label in self._labels if name == LABELS else ():
                 label.visible = on
             for label in self._force_labels if name == CONTACTS and not on else ():

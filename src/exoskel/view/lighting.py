@@ -36,6 +36,7 @@ CONTACT: Color = (0.85, 0.20, 0.20, 1.0)
 GHOST: Color = (0.45, 0.50, 0.95, 0.35)
 MASS: Color = (0.95, 0.85, 0.25, 0.45)
 JOINT: Color = (0.25, 0.65, 0.95, 1.0)
+TENDON: Color = (0.80, 0.30, 0.30, 1.0)
 
 
 def bytes_of(color: Color) -> tuple[int, int, int]:

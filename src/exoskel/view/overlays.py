@@ -1,4 +1,4 @@
-"""What is drawn over a scene: joint axes, centres of mass, inertia ellipsoids and contact forces."""
+"""What is drawn over a scene: joint axes, centres of mass, inertia ellipsoids, contact forces and tendons."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from exoskel.engines.interface import Contact
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import plane_frames
-from exoskel.scene.pose import pose_matrices
+from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.scene.shape import Sphere
 from exoskel.scene.summary import moments
+from exoskel.scene.tendon import TendonParts, known_tendons
 from exoskel.scene.world import World
 from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
@@ -75,6 +76,38 @@ def _joint_directions(joint: Joint) -> Sequence[Sequence[float]]:
     if joint.kind in ("planar", "translational2d"):
         return [direction[0].tolist() for direction in plane_frames([joint])[:2]]
     return joint.axes
+
+
+class TendonLines(Struct):
+    """The spatial tendons as straight lines between sites: the bodies of both ends `(n, 2)`, and their sites there."""
+
+    bodies: NDArray[np.intp]
+    sites: Array
+
+    def world_points(self, poses: PoseRows) -> PoseRows:
+        """Both ends of each line in the world, `(n, 2, 3)`."""
+        found = _transform_points(poses[self.bodies.ravel()], self.sites.reshape(-1, 3))
+        return found.reshape(-1, 2, 3)
+
+
+def tendon_lines(world: World) -> TendonLines:
+    """The lines of all spatial tendons; shapes that they wrap around do not bend them, and pulleys interrupt them."""
+    number = {id(body): i for i, body in enumerate(world.bodies())}
+    sites = TendonParts(world.models if world.tendons else ()).sites
+    bodies: list[tuple[int, int]] = []
+    ends: list[tuple[Vector, Vector]] = []
+    for tendon in known_tendons(world.tendons, world.models):
+        before: tuple[Body, Vector] | None = None
+        for point in tendon.path:
+            if point.divisor:
+                before = None
+            elif point.site:
+                _, body, marker = sites[point.site]
+                if before is not None:
+                    bodies.append((number[id(before[0])], number[id(body)]))
+                    ends.append((before[1], marker.offset))
+                before = (body, marker.offset)
+    return TendonLines(np.array(bodies, dtype=np.intp).reshape(-1, 2), np.array(ends).reshape(-1, 2, 3))
 
 
 def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[InstanceBatch]:
