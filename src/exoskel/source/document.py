@@ -100,17 +100,10 @@ class Document:
         Raises MalformedError, with a position, if the document is not well-formed XML, declares entities or exceeds a
         limit.
         """
-        if len(self.data) > limits.bytes:
-            raise MalformedError(f"the file is too large; the limit is {limits.bytes} bytes", limit="bytes")
-        text = self._decode()
-        if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
-            raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
-        self._check_attributes(text, limits.attributes)
-        if self.prolog.entities is not None:
-            raise MalformedError(ENTITIES_REFUSED, self.scan.position(self.prolog.entities))
+        text = self.checked_text(limits)
         if b"&" in text and self.prolog.is_incomplete:
             text = escape_undeclared_references(text, self.scan.regions, self.scan.codec)
-        parser = self._parser()
+        parser = self.parser()
         tree: Tree = None
         with suppress(etree.XMLSyntaxError):
             tree = etree.fromstring(text, parser)
@@ -122,7 +115,19 @@ class Document:
         # warning follows, it does not even raise, and it says nothing about repeated declarations of `xml`.
         if tree is None or len(log) or b"xmlns:xml" in text:
             check_well_formedness(self.scan)
-        return etree.fromstring(text, self._parser(recover=True)) if tree is None else tree
+        return etree.fromstring(text, self.parser(recover=True)) if tree is None else tree
+
+    def checked_text(self, limits: Limits) -> bytes:
+        """The text of a document that is within the limits and declares no entities.  Raises MalformedError."""
+        if len(self.data) > limits.bytes:
+            raise MalformedError(f"the file is too large; the limit is {limits.bytes} bytes", limit="bytes")
+        text = self._decode()
+        if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
+            raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
+        self._check_attributes(text, limits.attributes)
+        if self.prolog.entities is not None:
+            raise MalformedError(ENTITIES_REFUSED, self.scan.position(self.prolog.entities))
+        return text
 
     def _check_attributes(self, text: bytes, most: int) -> None:
         """Raise MalformedError for a tag with too many attributes; only very long tags are examined."""
@@ -134,7 +139,7 @@ class Document:
                 reason = f"an element has {len(scan.attributes(node))} attributes; the limit is {most}"
                 raise MalformedError(reason, scan.position(scan.tag(node)), limit="attributes")
 
-    def _parser(self, recover: bool = False) -> etree.XMLParser:
+    def parser(self, recover: bool = False) -> etree.XMLParser:
         """A parser that does not load or expand anything.  We limit sizes and depth ourselves."""
         return etree.XMLParser(
             encoding=self.encoding.codec if self.encoding.scannable else "utf-8",

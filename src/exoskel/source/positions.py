@@ -8,7 +8,7 @@ n-th start tag is the n-th element in document order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +32,8 @@ _SPACES = (b" ", b"\t", b"\r", b"\n")
 
 
 Offsets = NDArray[np.intp]
+_PART = 2**22
+"""The number of bytes that are scanned at once: intermediate results need several times as much memory."""
 
 
 class Span(Struct, frozen=True):
@@ -53,10 +55,8 @@ class Scan:
     @cached_property
     def starts(self) -> Offsets:
         """Byte offsets of all start tags, in document order."""
-        data = np.frombuffer(self.text, dtype=np.uint8)
-        opens = np.flatnonzero(data[:-1] == _LESS)
-        after = data[opens + 1]
-        starts: Offsets = opens[(after != _SLASH) & (after != _BANG) & (after != _QUERY)]
+        found = [opens[(after != _SLASH) & (after != _BANG) & (after != _QUERY)] for opens, after in self._tags()]
+        starts: Offsets = _join(found)
         if not self.regions:
             return starts
         begins, ends = np.array(self.regions).T
@@ -67,16 +67,22 @@ class Scan:
     @cached_property
     def regions(self) -> list[tuple[int, int]]:
         """Comments, CDATA sections, processing instructions and the document type declaration."""
-        data = np.frombuffer(self.text, dtype=np.uint8)
-        opens = np.flatnonzero(data[:-1] == _LESS)
-        after = data[opens + 1]
         regions: list[tuple[int, int]] = []
         done = 0
-        for start in opens[(after == _BANG) | (after == _QUERY)].tolist():
-            if start >= done:
-                done = region_end(self.text, start)
-                regions.append((start, done))
+        for opens, after in self._tags():
+            for start in opens[(after == _BANG) | (after == _QUERY)].tolist():
+                if start >= done:
+                    done = region_end(self.text, start)
+                    regions.append((start, done))
         return regions
+
+    def _tags(self) -> Iterator[tuple[Offsets, NDArray[np.uint8]]]:
+        """The offsets of all `<`, and the bytes after them; part by part, because a large text has many."""
+        data = np.frombuffer(self.text, dtype=np.uint8)
+        for begin in range(0, max(1, len(data) - 1), _PART):
+            part = data[begin : begin + _PART + 1]
+            opens = np.flatnonzero(part[:-1] == _LESS)
+            yield opens + begin, part[opens + 1]
 
     def elements_with_regions_in_text(self) -> list[int]:
         """Elements with a comment or instruction next to text, or with a CDATA section."""
@@ -106,7 +112,7 @@ class Scan:
     def line_starts(self) -> Offsets:
         """Byte offsets of the starts of lines.  LF, CR LF and a lone CR each end a line."""
         data = np.frombuffer(self.text, dtype=np.uint8)
-        line_feeds = np.flatnonzero(data == 10)
+        line_feeds = _join([np.flatnonzero(data[i : i + _PART] == 10) + i for i in range(0, len(data) or 1, _PART)])
         if b"\r" in self.text:
             returns = np.flatnonzero(data == 13)
             lone = returns[(returns + 1 >= len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)]
@@ -223,6 +229,10 @@ class Scan:
             return self.tag(node)
         start = span.start + piece.index(stripped)
         return Span(start, start + len(stripped))
+
+
+def _join(parts: Sequence[Offsets]) -> Offsets:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _last_non_space(text: bytes, end: int) -> bytes:

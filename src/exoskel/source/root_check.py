@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector, Position
-from exoskel.source.document import Document, Tree, tag_as_written
+from exoskel.source.document import Document, tag_as_written
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding, scannable_text
 from exoskel.source.limits import Limits
+from exoskel.source.pieces import Levels, NotInPiecesError, cut
 from exoskel.source.well_formedness import MalformedError
 
 _FIRST = 4096
@@ -142,21 +144,30 @@ class RootCodes(Struct, frozen=True):
     early_root: str = ""
 
 
-def parse_root(document: Document, root: str, limits: Limits, collector: Collector, codes: RootCodes) -> Tree | None:
-    """Parse a document and return its root element; None if it is not called `root`, and the reason is reported."""
+def parse_root(
+    document: Document, root: str, limits: Limits, collector: Collector, codes: RootCodes, cuts: Levels = ()
+) -> Any:
+    """Parse a document and return its root element; None if it is not called `root`, and the reason is reported.
+
+    A large document is returned as Pieces, if `cuts` names the elements after which it may be cut.  Raises
+    NotInPiecesError if it then has to be parsed as a whole.
+    """
     if _check_content(document, collector, codes):
         return None
     try:
-        tree = document.parse(limits)
+        pieces = cut(document, limits, cuts)
+        tree = document.parse(limits) if pieces is None else pieces
     except MalformedError as problem:
         report_malformed(problem, collector, codes)
         return None
-    tag = tag_as_written(tree)
+    tag = tag_as_written(tree if pieces is None else pieces.root)
     if tag == root or (codes.any_namespace and tag.rpartition(":")[2] == root):
         return tree
     if codes.early_root and tag == codes.early_root:
         collector.report(f"{codes.root}.early", 0, root=tag)
         return tree
+    if pieces is not None:
+        raise NotInPiecesError  # the rest may not be well-formed
     if tag in KNOWN_ROOTS:
         name, hint = KNOWN_ROOTS[tag]
         collector.report(f"{codes.root}.format", 0, root=tag, format=name, hint=hint)

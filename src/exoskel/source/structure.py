@@ -21,7 +21,7 @@ from exoskel.source.vocabulary import ABSENT, ChildRow, Element, ValueType, Voca
 from exoskel.source.well_formedness import MalformedError
 
 MIXED_TEXT = etree.XPath("descendant::text()[../*]")
-_COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
+COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
 _MAX_PLAN_SIZE = 200
 _MAX_PLANS = 500
@@ -31,6 +31,10 @@ _SMALL_DOCUMENT = 100_000
 
 Streamed = Callable[[Node, Element, Node, Element], None]
 """Called with a streamed node and its declaration, and with its parent as read so far, and its declaration."""
+
+
+def ignore_streamed(_node: Node, _rule: Element, _parent: Node, _home: Element) -> None:
+    """Do nothing with a streamed node."""
 
 
 class StructureReader:
@@ -58,16 +62,26 @@ class StructureReader:
         self.planning = False
         self.structural_findings = 0
         """How many diagnostics the structure of containers has caused: a shape with any gets no plan."""
-        self.on_streamed: Streamed = lambda *_: None
+        self.on_streamed: Streamed = ignore_streamed
+        self.opaque_elements: dict[int, list[tuple[int, Tree]]] = {}
+        """The children of containers of streamed elements that are not examined, with their numbers, by container."""
+        self.first_number = 0
+        """The number of the first element in the tree that is read."""
+        self.unknown_attributes: list[tuple[str, str, Element, int]] = []
+        """Attributes to report at the end: name, name as shown, declaration and number of the element."""
 
     def read(self, root: Tree, on_streamed: Streamed) -> Node:
-        """Read the whole document.  The root's own name has been checked before."""
+        """Read the whole document.  The root's own name has been checked before.
+
+        Raises MalformedError if it exceeds a limit.
+        """
         self.on_streamed = on_streamed
         self._find_stray_texts(root)
         self.planning = self.is_large and not (self.stray_texts or self.split)
         node = self._read_shallow(root, self.vocabulary.root)
-        if self.attributes_seen != _COUNT_ATTRIBUTES(root):
-            self._report_unknown_attributes(root)
+        if self.attributes_seen != COUNT_ATTRIBUTES(root):
+            self._find_unknown_attributes(root)
+        self._report_unknown_attributes()
         return node
 
     # --- containers of streamed elements, read without flattening -------------------------------------
@@ -79,20 +93,35 @@ class StructureReader:
         self._attributes(element, rule, node)
         self._stray_text(element, node)
         for child in element:
-            found = self._rule(child, rule)
-            if found is None:
-                self._unknown_element(child, rule, node)
-            elif not found.many and found.name in node.fields:
-                self._repeated(child, found, node)
-            elif found.streamed:
-                self.on_streamed(self._subtree(child, found, depth + 1), found, node, rule)
-            elif found.holds_streamed:
-                self._store(node, found, self._read_shallow(child, found, depth + 1))
-            else:
-                self._store(node, found, self._subtree(child, found, depth + 1))
+            inner = self._shallow_child(child, rule, node, depth)
+            if inner is not None:
+                self._store(node, inner, self._read_shallow(child, inner, depth + 1))
         if not rule.required <= node.fields.keys():
             self._missing(rule, node)
         return node
+
+    def _shallow_child(self, child: Tree, rule: Element, node: Node, depth: int) -> Element | None:
+        """Read a child of a container of streamed elements; `rule`, `node` and `depth` are those of the container.
+
+        If the child is such a container, its declaration is returned: the caller reads it, with fewer calls per level.
+        """
+        found = self._rule(child, rule)
+        if found is None:
+            self._unknown_element(child, rule, node)
+        elif not found.many and found.name in node.fields:
+            self._repeated(child, found, node)
+        elif found.streamed:
+            self.on_streamed(self._subtree(child, found, depth + 1), found, node, rule)
+        elif found.holds_streamed:
+            return found
+        else:
+            if found.opaque:
+                self._keep_opaque(child, node)
+            self._store(node, found, self._subtree(child, found, depth + 1))
+        return None
+
+    def _keep_opaque(self, element: Tree, parent: Node) -> None:
+        self.opaque_elements.setdefault(parent.number, []).append((self.next_number, element))
 
     def _store(self, node: Node, rule: Element, value: Any) -> None:
         if rule.many:
@@ -180,7 +209,7 @@ class StructureReader:
         """Read the attributes of an element whose content is not examined; those in the content are counted as seen."""
         self._attributes(element, rule, node)
         if len(element):
-            self.attributes_seen += int(_COUNT_ATTRIBUTES(element)) - len(element.attrib)
+            self.attributes_seen += int(COUNT_ATTRIBUTES(element)) - len(element.attrib)
 
     def _check_nesting(self, depth: int, number: int) -> None:
         if depth > self.limits.depth:
@@ -236,7 +265,7 @@ class StructureReader:
         for name, text in items:
             row = known.get(name)
             if row is None:
-                self._unknown_attribute(name, element, rule, node.number)
+                self._unknown_attribute(name, _shown_attribute(element, name), rule, node.number)
                 continue
             field, memo, kind = row
             value = memo.get(text)
@@ -248,9 +277,8 @@ class StructureReader:
             if "@" + name not in fields and not node.is_invalid("@" + name):
                 self.collector.report(self.codes.missing_attribute, node.number, attribute_name=name, element=rule.name)
 
-    def _unknown_attribute(self, name: str, element: Tree, rule: Element, number: int) -> None:
+    def _unknown_attribute(self, name: str, shown: str, rule: Element, number: int) -> None:
         prefixed = name.startswith("{") or ":" in name  # the latter: an undeclared prefix
-        shown = _prefixed_attribute(element, name) if name.startswith("{") else name
         own = rule.unknown_attribute_code or self.codes.unknown_attribute
         key = self.codes.unknown_prefixed_attribute if prefixed else own
         suggestion = self._did_you_mean(shown, rule.attributes)
@@ -263,14 +291,19 @@ class StructureReader:
             suggestion=suggestion,
         )
 
-    def _report_unknown_attributes(self, root: Tree) -> None:
-        """Report attributes of elements that have none in the vocabulary."""
-        numbers = {element: i for i, element in enumerate(root.iter())}
+    def _find_unknown_attributes(self, root: Tree) -> None:
+        """Find attributes of elements that have none in the vocabulary."""
+        numbers = {element: i for i, element in enumerate(root.iter(), self.first_number)}
         for element in _WITH_ATTRIBUTES(root):
             rule = self._rule_of(element)
             if rule is not None and not rule.attributes:
                 for name in element.keys():  # noqa: SIM118 - lxml elements iterate over children
-                    self._unknown_attribute(name, element, rule, numbers[element])
+                    shown = _shown_attribute(element, name)
+                    self.unknown_attributes.append((name, shown, rule, numbers[element]))
+
+    def _report_unknown_attributes(self) -> None:
+        for name, shown, rule, number in self.unknown_attributes:
+            self._unknown_attribute(name, shown, rule, number)
 
     def _rule_of(self, element: Tree) -> Element | None:
         """The declaration that an element was read with; None inside unknown elements and for repeated ones."""
@@ -304,7 +337,7 @@ class StructureReader:
         if found is not None and space not in self.namespaces:
             self.namespaces.add(space)
             everything = element.getroottree().getroot().iter()
-            number = next(i for i, other in enumerate(everything) if other is element)
+            number = next(i for i, other in enumerate(everything, self.first_number) if other is element)
             self.collector.report(self.codes.namespaced, number, element=local, namespace=space)
         return found
 
@@ -360,7 +393,7 @@ class StructureReader:
         key = (parent.number, rule.name)
         if key not in self.first_of:
             siblings = element.getparent().iterchildren()
-            first = next(child for child in siblings if isinstance(child.tag, str) and _local(child) == rule.name)
+            first = next(child for child in siblings if isinstance(child.tag, str) and local_name(child) == rule.name)
             self.first_of[key] = number - _distance(first, element)
         line = self.document.lines([self.first_of[key]])[0]
         self.collector.report(rule.repeated or self.codes.repeated, number, element=rule.name, line=line)
@@ -373,7 +406,7 @@ class StructureReader:
             self.attributes_seen += len(element.attrib)
             self._check_nesting(depth + 1, number)
             return 1
-        self.attributes_seen += int(_COUNT_ATTRIBUTES(element))
+        self.attributes_seen += int(COUNT_ATTRIBUTES(element))
         size = 0
         for event, _ in etree.iterwalk(element, events=("start", "end")):
             if event == "end":
@@ -391,14 +424,17 @@ class StructureReader:
                 owner = text.getparent()
                 self.stray_texts.setdefault(owner.getparent() if text.is_tail else owner, str(text))
 
-    def _stray_text(self, element: Tree, node: Node) -> None:
+    def _stray_text(self, element: Tree, node: Node) -> bool:
+        """Report the text of a container; returns whether it has any."""
         text = self.stray_texts.get(element) or (element.text if len(element) == 0 else "") or ""
-        if text.strip(" \t\r\n"):
-            self.structural_findings += 1
-            stray = text.strip()
-            self.collector.report(
-                self.codes.stray_text, node.number, token=stray, element=tag_as_written(element), text=stray
-            )
+        if not text.strip(" \t\r\n"):
+            return False
+        self.structural_findings += 1
+        stray = text.strip()
+        self.collector.report(
+            self.codes.stray_text, node.number, token=stray, element=tag_as_written(element), text=stray
+        )
+        return True
 
     def _resolve_aliases(self, rule: Element, node: Node) -> None:
         """Use the value of an alias for the name it replaces, unless the original reader ignores the alias."""
@@ -420,7 +456,7 @@ class StructureReader:
             self.collector.report(key, node.number, element=">, <".join(names), parent=rule.name)
 
 
-def _local(element: Tree) -> str:
+def local_name(element: Tree) -> str:
     name: str = element.tag.rpartition("}")[2]
     return name
 
@@ -434,7 +470,10 @@ def _distance(first: Tree, later: Tree) -> int:
     return count
 
 
-def _prefixed_attribute(element: Tree, name: str) -> str:
+def _shown_attribute(element: Tree, name: str) -> str:
+    """The name of an attribute as written, with its prefix."""
+    if not name.startswith("{"):
+        return name
     space, _, local = name[1:].partition("}")
     prefix = next((p for p, uri in element.nsmap.items() if uri == space and p), "")
     if not prefix and space == "http://www.w3.org/XML/1998/namespace":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import isfinite
 
 from msgspec.structs import replace
@@ -26,8 +27,9 @@ from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.meshes import MeshFinder
+from exoskel.source.pieces import Levels, NotInPiecesError, Pieces
+from exoskel.source.piecewise_reader import PiecewiseReader
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
-from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element, SceneFieldTable
 from exoskel.source.well_formedness import MalformedError
 
@@ -164,21 +166,30 @@ class _JointForest:
 VERSION = "1.0"
 
 
+_CUTS = (("skeleton",), ("body", "joint"))
+"""The elements after which large documents are cut into pieces."""
+
+
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
+    with suppress(NotInPiecesError):
+        return _read(document, options, _CUTS)
+    return _read(document, options, ())
+
+
+def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     collector = Collector(CATALOGUE, document, options.strict)
     source_info = SourceInfo(format="skel", semantics=options.semantics)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source_info)
     codes = _ROOT_CODES if options.semantics == "dart" else replace(_ROOT_CODES, early_root="dart")
-    root = parse_root(document, "skel", options.limits, collector, codes)
+    root = parse_root(document, "skel", options.limits, collector, codes, cuts)
     if root is not None:
         try:
+            is_embedded = might_contain_embedded_data(document.text)
+            if is_embedded and isinstance(root, Pieces):
+                raise NotInPiecesError  # it refers to elements of the whole document
             _SkelReader(document, options, collector).read(root, scene)
-            if (
-                options.apply_embedded_data
-                and might_contain_embedded_data(document.text)
-                and options.semantics == "written"
-            ):
+            if options.apply_embedded_data and is_embedded and options.semantics == "written":
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
@@ -208,12 +219,12 @@ class _SkelReader:
         self.report = collector.report
         self.bodies = SkelBodyReader(self.context)
         self.joints = SkelJointReader(self.context)
-        self.structure = StructureReader(document, SKEL, collector, options.limits, self.context.dart)
+        self.structure = PiecewiseReader(document, SKEL, collector, options.limits, self.context.dart)
         self.models: list[Model] = []
         self.bare: list[Model] = []
         self.names = {"world": Names(), "skel": Names()}
 
-    def read(self, root: Tree, scene: Scene) -> None:
+    def read(self, root: Tree | Pieces, scene: Scene) -> None:
         node = self.structure.read(root, self._add_model)
         self._check_version(node)
         world: Node | None = node.fields.get("world")

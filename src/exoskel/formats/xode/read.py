@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from lxml import etree
@@ -42,8 +43,9 @@ from exoskel.source.embedded_format import EXTENSION, might_contain_embedded_dat
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.numbers import parse_decimal
+from exoskel.source.pieces import Levels, NotInPiecesError, Pieces
+from exoskel.source.piecewise_reader import PiecewiseReader
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
-from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element, SceneField, SceneFieldTable, ValueType
 from exoskel.source.well_formedness import MalformedError
 
@@ -64,10 +66,10 @@ _PARAMETERS = {
 """The parameters of a world by the scene fields that they set."""
 
 
-def _read_world_extensions(context: XodeContext, element: Tree, node: Node, world: World) -> None:
-    """Read gravity, CFM, ERP and time step from extensions of any name directly under the world."""
+def _read_world_extensions(context: XodeContext, extensions: Iterable[tuple[int, Tree]], world: World) -> None:
+    """Read gravity, CFM, ERP and time step from extensions of any name directly under the world, with their numbers."""
     stated: set[str] = set()
-    for extension in element.iterchildren(f"{{*}}{EXTENSION.tag}"):
+    for first, extension in extensions:
         ours = extension.get(EXTENSION.name_attribute, extension.get("name")) == EXTENSION.world_extension
         for child in extension.iterchildren(tag=etree.Element):
             field = EXTENSION.world_parameters.get(_extension_name(child, extension))
@@ -79,7 +81,7 @@ def _read_world_extensions(context: XodeContext, element: Tree, node: Node, worl
                 setattr(world, field, tuple(values) if len(values) > 1 else values[0])
                 stated.add(field)
             elif ours:
-                number = node.number + next(i for i, other in enumerate(element.iter()) if other is child)
+                number = next(i for i, other in enumerate(extension.iter(), first) if other is child)
                 _report_parameter(context, child, parameter, number)
     world.given = world.given | stated
 
@@ -144,16 +146,29 @@ _VERSION = re.compile(VERSION_PATTERN)
 _ROOT_CODES = RootCodes(malformed="X101", root="X102", declarations="X105", any_namespace=True)
 
 
+_CUTS = (("body", "joint"), ("geom",))
+"""The elements after which large documents are cut into pieces."""
+
+
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
+    with suppress(NotInPiecesError):
+        return _read(document, options, _CUTS)
+    return _read(document, options, ())
+
+
+def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="xode"))
-    root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES)
+    root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES, cuts)
     if root is not None:
         try:
+            is_embedded = might_contain_embedded_data(document.text)
+            if is_embedded and isinstance(root, Pieces):
+                raise NotInPiecesError  # it refers to elements of the whole document
             _XodeReader(document, options, collector).read(root, scene)
-            if options.apply_embedded_data and might_contain_embedded_data(document.text):
+            if options.apply_embedded_data and is_embedded:
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
@@ -182,8 +197,9 @@ class _XodeReader:
         self.options = options
         self.collector = collector
         self.report = collector.report
+        self.structure = PiecewiseReader(document, XODE, collector, options.limits, literal=False)
 
-    def read(self, tree: Tree, scene: Scene) -> None:
+    def read(self, tree: Tree | Pieces, scene: Scene) -> None:
         root = self._read_structure(tree)
         chosen, reason = choose_dialect(self.options.dialect, self.document, root)
         context = XodeContext(self.document, self.options, self.collector, chosen)
@@ -194,19 +210,19 @@ class _XodeReader:
         if chosen == "pyode":
             frames.report_nested_transforms()
         _report_duplicate_names(context, layout)
-        scene.worlds = _WorldReader(context, layout, frames).read(tree)
+        scene.worlds = _WorldReader(context, layout, frames).read(self.structure.opaque_elements)
         report_choice(context, reason)
         scene.extensions = self._read_extensions(layout)
         if not layout.worlds:
             self.report("X107", 0)
 
-    def _read_structure(self, tree: Tree) -> Node:
-        if tree.tag.startswith("{"):
-            namespace = tree.tag[1:].partition("}")[0]
+    def _read_structure(self, tree: Tree | Pieces) -> Node:
+        tag: str = tree.root.tag if isinstance(tree, Pieces) else tree.tag
+        if tag.startswith("{"):
+            namespace = tag[1:].partition("}")[0]
             self.report("X106", 0, element="xode", namespace=namespace)
-        reader = StructureReader(self.document, XODE, self.collector, self.options.limits, literal=False)
-        reader.namespaces.update([tree.tag[1:].partition("}")[0]] if tree.tag.startswith("{") else [])
-        return reader.read(tree, _add_to_parent)
+            self.structure.namespaces.add(namespace)
+        return self.structure.read(tree, _add_to_parent)
 
     def _read_version(self, root: Node) -> str:
         version: str | None = root.fields.get("@version")
@@ -271,7 +287,8 @@ class _WorldReader:
         self.layout = layout
         self.frames = frames
 
-    def read(self, tree: Tree) -> list[World]:
+    def read(self, extensions: Mapping[int, Sequence[tuple[int, Tree]]]) -> list[World]:
+        """Read the worlds; `extensions` has the elements of extensions by the number of the element around them."""
         shapes, static = self._read_geoms()
         bodies = self._read_bodies(shapes)
         parameters = _read_pybrain_comment(self.context)
@@ -279,7 +296,6 @@ class _WorldReader:
         poses = self.frames.rigid([entry.frame for entry in self.layout.bodies])
         self._apply_colours(parameters, bodies, static)
         worlds: list[World] = []
-        elements = list(tree.iterchildren("{*}world"))
         own_bodies = _by_world(self.layout.bodies, range(len(bodies)))
         own_links = _by_world(links, links)
         for number, node in enumerate(self.layout.worlds):
@@ -292,7 +308,7 @@ class _WorldReader:
                 node=node.number,
                 given=node.stated_fields(WORLD_ELEMENT),
             )
-            _read_world_extensions(self.context, elements[number], node, world)
+            _read_world_extensions(self.context, extensions.get(node.number, ()), world)
             builder = ModelBuilder(self.context, bodies, poses)
             if static.get(number):
                 world.models.append(builder.build_environment(static[number]))
