@@ -226,6 +226,36 @@ def test_a_custom_task_defines_observation_reward_and_end() -> None:
     assert env.step([1.0])[1] < 0.0
 
 
+def test_functions_that_take_single_get_no_first_axis() -> None:
+    seen: list[tuple[tuple[int, ...], ...]] = []
+
+    def reward(before: Any, now: Any, action: Any, seconds: float) -> Any:
+        seen.append((before.positions.shape, now.velocities.shape, np.shape(now.position("hinge")), action.shape))
+        return -np.abs(now.positions).sum(axis=-1)
+
+    options: dict[str, Any] = {"observe": lambda now: now.positions, "reward": reward, "gears": {"slide": 5.0}}
+    file, results = "dart://sample/skel/cart_pole.skel", []
+    for single in (False, True):
+        env = exoskel.gym.make(file, task=exoskel.gym.Task(**options, take_single=single, noise=0.1))
+        env.reset(seed=1)
+        results.append([env.step(np.ones(1))[:2] for _ in range(3)])
+        assert env.core.now.positions.shape == env.core.observation.shape == (1, 2)
+        assert env.core.now.body_poses.shape[0] == 1
+    assert set(seen[:3]) == {((1, 2), (1, 2), (1,), (1, 1))}
+    assert set(seen[3:]) == {((2,), (2,), (), (1,))}
+    for (one, first), (other, second) in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert first == second
+
+
+def test_invalid_results_of_single_tasks_are_an_error() -> None:
+    task = exoskel.gym.Task(reward=lambda *_: np.zeros(2), take_single=True)
+    env = exoskel.gym.make("dart://sample/skel/cart_pole.skel", task=task)
+    env.reset(seed=0)
+    with pytest.raises(exoskel.ExoskelError, match="must return a number for each environment"):
+        env.step(np.zeros(2))
+
+
 def test_built_in_tasks_are_registered() -> None:
     ids = exoskel.gym.register()
     assert "exoskel/HalfCheetah-v0" in ids

@@ -234,7 +234,8 @@ class Core:
         self.actions = find_actions(self.worlds, task)
         self.low, self.high, self._apply = self.actions.low, self.actions.high, self.actions.apply
         self._action_shape = self.low.shape
-        self._greatest_low, self._least_high = self.low.max(initial=-np.inf), self.high.min(initial=np.inf)
+        self._greatest_low = float(self.low.max(initial=-np.inf))
+        self._least_high = float(self.high.min(initial=np.inf))
         self.seconds = task.frame_skip * self.engine.time_step
         joints = [j for m in self.world.models for j in m.joints if not j.loop]
         self._start = [
@@ -330,14 +331,18 @@ class Core:
             before = EnvironmentState(worlds, *np.atleast_2d(old.positions, old.velocities))
             return self._first(self._results(before, given[None]))
         self.ages[0] = age = self.ages.item(0) + 1
+        observation = np.asarray(task.observe(now))
         if self._single is not None:
-            self.observation = np.asarray(task.observe(now))[None]
+            self.observation = observation[None]
             reward, is_over = task.reward(old, now, given, self.seconds), task.is_over(now)
-            return float(reward), bool(is_over), age >= task.horizon
-        self.observation = np.asarray(task.observe(now))
-        reward = self._per_environment("reward", task.reward(old, now, given[None], self.seconds))
-        is_over = self._per_environment("is_over", task.is_over(now))
-        return float(reward.item()), bool(is_over.item()), age >= task.horizon
+        else:
+            self.observation = observation
+            reward, is_over = task.reward(old, now, given[None], self.seconds), task.is_over(now)
+        if type(reward) is not float:
+            reward = float(self._per_environment("reward", reward).item())
+        if type(is_over) is not bool:
+            is_over = bool(self._per_environment("is_over", is_over).item())
+        return reward, is_over, age >= task.horizon
 
     @staticmethod
     def _first(results: tuple[Array, Mask, Mask]) -> tuple[float, bool, bool]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import ArrayLike
 
 from exoskel.spatial import Array
 
@@ -88,8 +89,8 @@ class SingleState(EnvironmentState):
 
 
 Observe = Callable[[EnvironmentState], Array]
-Reward = Callable[[EnvironmentState, EnvironmentState, Array, float], Array]
-Termination = Callable[[EnvironmentState], Array]
+Reward = Callable[[EnvironmentState, EnvironmentState, Array, float], ArrayLike]
+Termination = Callable[[EnvironmentState], ArrayLike]
 
 
 def observe_state(now: EnvironmentState) -> Array:
@@ -99,18 +100,14 @@ def observe_state(now: EnvironmentState) -> Array:
     return np.concatenate([now.positions, now.velocities], axis=-1)
 
 
-def zero_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Array:
+def zero_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> float:
     """No reward: for scenes without a task."""
-    return _ZERO
+    return 0.0
 
 
-def never_ends(now: EnvironmentState) -> Array:
+def never_ends(now: EnvironmentState) -> bool:
     """No world ends early."""
-    return _NO
-
-
-_NO = np.zeros((), dtype=bool)
-_ZERO = np.zeros(())
+    return False
 
 
 class Task(Struct, frozen=True):
@@ -160,10 +157,7 @@ def _without_distance(now: EnvironmentState) -> Array:
 
 
 def _upright_reward(before: EnvironmentState, now: EnvironmentState, action: Array, seconds: float) -> Any:
-    return _ONE
-
-
-_ONE = np.ones(())
+    return 1.0
 
 
 def _has_fallen_pole(now: EnvironmentState) -> Any:
