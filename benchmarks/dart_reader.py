@@ -1,6 +1,6 @@
-"""DART's own SKEL parser, timed inside a process of its own.
+"""DART's own SKEL parser, its processor time measured inside a process of its own.
 
-One path a line on standard input; one line with the seconds it took, or `failed`, on standard output.
+One path a line on standard input; one line with the seconds it needed, or `failed`, on standard output.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def main() -> None:
     read = dartpy.utils.SkelParser.readWorld
     for line in sys.stdin:
         uri = "file://" + line.strip()
-        begin = time.perf_counter()
+        begin = time.process_time()
         try:
             world = read(uri)
-            seconds = time.perf_counter() - begin
+            seconds = time.process_time() - begin
             answer = "failed" if world is None else repr(seconds)
             del world
         except RuntimeError:

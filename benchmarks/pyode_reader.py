@@ -1,6 +1,6 @@
-"""PyODE's own XODE reader, timed inside a process of its own, under a Python that has PyODE.
+"""PyODE's own XODE reader, its processor time measured inside a process of its own, under a Python that has PyODE.
 
-One path a line on standard input; one line with the seconds it took, or `failed`, on standard output.
+One path a line on standard input; one line with the seconds it needed, or `failed`, on standard output.
 """
 
 import sys
@@ -12,10 +12,10 @@ from xode import parser
 def main():
     for line in sys.stdin:
         try:
-            begin = time.perf_counter()
+            begin = time.process_time()
             with open(line.strip(), "rb") as source:
                 root = parser.Parser().parseFile(source)
-            seconds = time.perf_counter() - begin
+            seconds = time.process_time() - begin
             del root
             answer = repr(seconds)
         except Exception:  # PyODE raises many things

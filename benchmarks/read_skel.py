@@ -13,7 +13,7 @@ import numpy as np
 
 import exoskel
 from benchmarks import scenes
-from benchmarks.harness import Comparison, Run, compare, timed
+from benchmarks.harness import Comparison, Run, compare, processor_timed, timed
 from benchmarks.other import Other, other
 from benchmarks.table import Row, Table
 
@@ -30,7 +30,7 @@ def dart() -> AbstractContextManager[Other | None]:
 
 
 def load(file: Path) -> Run:
-    return timed(lambda: exoskel.load(file))
+    return processor_timed(lambda: exoskel.load(file))
 
 
 def real_files() -> tuple[str, list[Path]]:

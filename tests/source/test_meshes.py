@@ -12,7 +12,7 @@ import pytest
 import trimesh
 
 import exoskel
-from exoskel.source import meshes
+from exoskel.source import mesh_parsing, meshes
 from exoskel.source.child_process import ChildFailedError
 from exoskel.source.meshes import MeshError
 from tests.support.xml import one_shape
@@ -47,6 +47,34 @@ def test_an_invalid_mesh_is_an_error_with_a_reason(tmp_path: Path, name: str, co
     file.write_text(content, encoding="utf-8")
     with pytest.raises(MeshError, match=reason):
         meshes.mesh_extent(file)
+
+
+def random_obj(choices: random.Random) -> bytes:
+    """A small OBJ file; some have faces of mixed forms, missing vertices, normals or invalid numbers."""
+    count, corners = choices.randint(1, 8), choices.choice([3, 4, 5])
+    form = choices.choice(["{}", "{}/{}", "{}//{}", "{}/{}/{}", "{}/"])
+    numbers = [f"{choices.uniform(-5, 5):.4f}", "-0.0", "1e5", "2E-3"] * 99 + ["1e999", "nan", "1.5.2", "2e+3"]
+    lines = ["# v 1 2 3"] * choices.randint(0, 1) + ["o body"] * choices.randint(0, 1)
+    lines += ["v " + " ".join(choices.choices(numbers, k=3)) for _ in range(count)]
+    lines += choices.choice([[], [], [], ["vn 0 0 1"], ["usemtl steel"], ["g part"], ["v 1 2 3 4"]])
+    for _ in range(choices.randint(0, 5)):
+        chosen = choices.choices([form, "{}/{}/{}"], [99, 1], k=corners)
+        refers = [choices.choices([choices.randint(1, count), 0, -1, count + 1], [300, 1, 1, 1], k=3) for _ in chosen]
+        lines.append("f " + " ".join(one.format(*three) for one, three in zip(chosen, refers, strict=True)))
+    return choices.choice(["\n", "\r\n"]).join(lines).encode()
+
+
+def test_the_extent_of_a_plain_obj_file_is_that_of_its_triangles() -> None:
+    choices, found = random.Random(0), 0
+    for _ in range(400):
+        data = random_obj(choices)
+        extent = mesh_parsing._plain_obj_extent(data)
+        if extent is not None:
+            vertices, faces, _ = mesh_parsing.parse_triangles(data, "obj")
+            corners = vertices[faces.ravel()]
+            assert np.array_equal(extent, [corners.min(axis=0), corners.max(axis=0)]), data
+            found += 1
+    assert found > 50
 
 
 @pytest.mark.parametrize("to", ["mjcf", "usd", "gltf", "xode", "skel"])

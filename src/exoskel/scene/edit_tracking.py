@@ -87,8 +87,8 @@ class Tracked(Struct, repr_omit_defaults=True):
             check_fields(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        CLOCK.tick()
         if not _SUSPENDED.depth:
+            CLOCK.tick()
             value = check_field(self, name, value)
         # A list that replaces another one has to advance the clock too.
         super().__setattr__(name, TrackedList(value) if type(value) is list else value)

@@ -131,8 +131,10 @@ class Document:
 
     def _check_attributes(self, text: bytes, most: int) -> None:
         """Raise MalformedError for a tag with too many attributes; only very long tags are examined."""
-        shortest = min(len(text), most * _SHORTEST_ATTRIBUTE)
-        for match in re.finditer(rb"<[^<!?/][^<]{%d}" % min(shortest, _MAX_REPEAT), text):
+        shortest = min(most * _SHORTEST_ATTRIBUTE, _MAX_REPEAT)
+        if len(text) <= shortest:
+            return
+        for match in re.finditer(rb"<[^<!?/][^<]{%d}" % shortest, text):
             scan = self.scan
             node = int(np.searchsorted(scan.starts, match.start()))
             if node < len(scan.starts) and scan.starts[node] == match.start() and len(scan.attributes(node)) > most:

@@ -145,12 +145,13 @@ class EncodingRoundTripError(ExoskelError):
 
 def detect_encoding(data: bytes) -> Encoding:
     """Detect the encoding by byte-order mark, first characters, or declaration."""
-    for mark, codec in _MARKS:
-        if data.startswith(mark):
-            return Encoding(codec, len(mark), codec)
-    for opening, codec in _OPENINGS:
-        if opening.match(data):
-            return Encoding(codec, 0, codec)
+    if not (data.startswith(b"<") and data[1:2] != b"\0"):  # most documents start with markup
+        for mark, codec in _MARKS:
+            if data.startswith(mark):
+                return Encoding(codec, len(mark), codec)
+        for opening, codec in _OPENINGS:
+            if opening.match(data):
+                return Encoding(codec, 0, codec)
     named = declared_encoding_span(data)
     if named is None:
         return Encoding("utf-8")

@@ -75,7 +75,9 @@ def _read(file: BinaryIO, most: int, waits: bool = False) -> bytes:
     while received <= most:
         if waits and not select.select([file], [], [], _SECONDS)[0]:
             raise TimeoutError(0, f"no data arrived within {_SECONDS:g} s")
-        part: bytes | None = file.read(min(max(size + 1 - received, _CHUNK), most + 1 - received))
+        # Of a file with a known size, one more byte shows that it has ended, without memory for another chunk.
+        wanted = size + 1 - received if received <= size and size else _CHUNK
+        part: bytes | None = file.read(min(wanted, most + 1 - received))
         if part is None and not waits:  # a file of the system that has no data yet
             raise TimeoutError(0, "it has no data yet")
         if part == b"":

@@ -28,7 +28,9 @@ _REGIONS = (
 _TAG_NAME = re.compile(rb"<([^\s/>]+)")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE = b" \t\r\n"
-_SPACES = (b" ", b"\t", b"\r", b"\n")
+_NON_SPACE = re.compile(rb"[^ \t\r\n]")
+_WINDOW = 64
+"""Bytes that are searched backwards at a time."""
 
 
 Offsets = NDArray[np.intp]
@@ -237,15 +239,17 @@ def _join(parts: Sequence[Offsets]) -> Offsets:
 
 def _last_non_space(text: bytes, end: int) -> bytes:
     """The last byte before `end` that is not whitespace."""
-    while end > 0 and text[end - 1 : end] in _SPACES:
-        end -= 1
-    return text[end - 1 : end]
+    while end > 0:
+        part = text[max(0, end - _WINDOW) : end].rstrip(_SPACE)
+        if part:
+            return part[-1:]
+        end -= _WINDOW
+    return b""
 
 
 def _next_non_space(text: bytes, start: int) -> bytes:
-    while start < len(text) and text[start : start + 1] in _SPACES:
-        start += 1
-    return text[start : start + 1]
+    found = _NON_SPACE.search(text, start)
+    return found[0] if found else b""
 
 
 def region_end(text: bytes, start: int) -> int:

@@ -15,6 +15,7 @@ from exoskel.source.pieces import Levels, NotInPiecesError, cut
 from exoskel.source.well_formedness import MalformedError
 
 _FIRST = 4096
+_BLANK = b" \t\r\n\0\xef\xbb\xbf"
 _COMMENTS = re.compile(rb"\s*(#[^\n]*\n|//[^\n]*\n|/\*.*?\*/)", re.DOTALL)
 _BLOCK = re.compile(rb"\b(dofs|node\s+[^\s{}]+|node)\s*\{")
 _SPINE_VERSION = re.compile(rb"[234]\.[0-9]+\.?[0-9]*(-[a-z]+)?")
@@ -26,7 +27,7 @@ def identify_content(data: bytes) -> str:
     """Identify the content of a file: `xml`, `dart_text`, `empty`, `gzip`, `zip`, `html`, `json`, `spine`,
     `text` or `binary`."""
     head = data[:_FIRST]
-    if not data.strip(b" \t\r\n\0\xef\xbb\xbf"):
+    if not head.strip(_BLANK) and not data.strip(_BLANK):
         return "empty"
     if head.startswith(b"\x1f\x8b"):
         return "gzip"
