@@ -41,10 +41,9 @@ def measure(table: Table, quick: bool = False) -> None:
     for task, name in _PAIRS:
         table.progress(f"environment {task}")
         theirs = _make(gymnasium, name)
-        for integrator in (None, "implicitfast"):
-            options: dict[str, Any] = {} if integrator is None else {"integrator": integrator}
-            ours = exoskel.gym.make(task=task, frame_skip=theirs.frame_skip, **options)
-            how = "default integrator" if integrator is None else integrator
+        for integrator in (None, "discrete"):
+            ours = exoskel.gym.make(task=task, frame_skip=theirs.frame_skip, integrator=integrator)
+            how = integrator or exoskel.gym.TASKS[task].integrator
             times = compare(_steps(ours), _steps(theirs), rounds)
             table.add(Row.of(f"step of {task} ({how}), as fast as {name}", times, bar=_BAR))
             if task == "cartpole":  # episodes last longer, so that resets count less

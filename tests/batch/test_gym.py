@@ -87,12 +87,13 @@ def test_controls_of_environments_act_as_in_a_simulation() -> None:
     np.testing.assert_array_equal(first, np.zeros(6))
 
 
+@pytest.mark.parametrize("integrator", [None, "discrete"])
 @pytest.mark.parametrize("task", TASKS)
-def test_an_action_acts_for_frame_skip_steps(task: str) -> None:
-    env = exoskel.gym.make(task=task)
+def test_an_action_acts_for_frame_skip_steps(task: str, integrator: str | None) -> None:
+    env = exoskel.gym.make(task=task, integrator=integrator)
     env.reset(seed=1)
     core = env.core
-    simulation = exoskel.Simulation(core.world)
+    simulation = exoskel.Simulation(core.world, integrator=integrator or core.task.integrator)
     simulation.positions = core.now.positions[0]
     simulation.velocities = core.now.velocities[0]
     action = 0.5 * env.action_space.high
@@ -490,3 +491,21 @@ def test_a_window_that_cannot_be_opened_is_an_error(monkeypatch: pytest.MonkeyPa
         env.reset()
     with pytest.raises(exoskel.ExoskelError, match="a window shows one environment"):
         exoskel.gym.make_vec(task="cartpole", num_envs=2, render_mode="human")
+
+
+@pytest.mark.parametrize(
+    ("stated", "task", "used"),
+    [(None, None, "DISCRETE"), (None, "RK4", "RK4"), ("implicit", "RK4", "IMPLICIT"), ("discrete", "RK4", "DISCRETE")],
+)
+def test_the_integrator_of_a_task_is_used_unless_another_is_stated(
+    stated: str | None, task: str | None, used: str
+) -> None:
+    import mujoco
+
+    chosen = exoskel.gym.Task(scene="dart://sample/skel/cart_pole.skel", integrator=task)
+    for env in (
+        exoskel.gym.make(task=chosen, integrator=stated),
+        exoskel.gym.make_vec(task=chosen, num_envs=2, integrator=stated),
+    ):
+        assert mujoco.mjtIntegrator(env.core.engine.model.opt.integrator).name == f"mjINT_{used}"
+        env.close()

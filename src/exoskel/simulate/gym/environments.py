@@ -221,8 +221,9 @@ class Core:
 
     def __init__(self, scene: SceneLike, task: Task, count: int | None, *, threads: int = 0, **options: Any) -> None:
         _check_options(options)
-        scene = as_scene(scene)
-        warn_about(require(scene, "mujoco", limits=options.get("limits")), "mujoco")
+        scene, integrator = as_scene(scene), options.get("integrator")
+        warn_about(require(scene, "mujoco", limits=options.get("limits"), integrator=integrator), "mujoco")
+        options["integrator"] = integrator or task.integrator or "discrete"
         self.task = task
         self.world = scene.world
         self.engine = MujocoWorld(self.world, **options)

@@ -116,7 +116,8 @@ class Task(Struct, frozen=True):
     `gears` are the forces (N, N·m) or speeds of an action of 1, by coordinate; without them the actuators of the world
     act, or all driven coordinates, within their own limits.  The initial state is the scene's, with uniform noise of up
     to `noise` in positions and `speed_noise` in velocities, or between the bounds in `shifts` for a coordinate.
-    `horizon` is the number of actions of an episode, each of `frame_skip` steps.
+    `horizon` is the number of actions of an episode, each of `frame_skip` steps.  `integrator` is used unless the
+    environment states another.
 
     If the functions `take_single`, a single environment calls them without the first axis of arrays, and `position` is
     a number then: this takes less time.
@@ -132,6 +133,7 @@ class Task(Struct, frozen=True):
     noise: float = 0.0
     speed_noise: float = 0.0
     shifts: dict[str, tuple[float, float]] = {}
+    integrator: str | None = None
     take_single: bool = False
 
 
@@ -219,9 +221,14 @@ def _distance_reward(before: EnvironmentState, now: EnvironmentState, action: Ar
 
 
 _LEG = ("hip", "knee", "ankle")
+
+
+_FAST = "implicitfast"
+"""The default integrator stops joints at their limits as DART does; to learn a task, speed matters more."""
 TASKS: dict[str, Task] = {
     "cartpole": Task(
         scene="cartpole.skel",
+        integrator=_FAST,
         take_single=True,
         reward=_upright_reward,
         is_over=_has_fallen_pole,
@@ -232,6 +239,7 @@ TASKS: dict[str, Task] = {
     ),
     "hopper": Task(
         scene="hopper.skel",
+        integrator=_FAST,
         take_single=True,
         observe=_without_distance,
         reward=_progress_reward,
@@ -243,6 +251,7 @@ TASKS: dict[str, Task] = {
     ),
     "walker2d": Task(
         scene="walker2d.skel",
+        integrator=_FAST,
         take_single=True,
         observe=_without_distance,
         reward=_progress_reward,
@@ -254,6 +263,7 @@ TASKS: dict[str, Task] = {
     ),
     "half_cheetah": Task(
         scene="half_cheetah.skel",
+        integrator=_FAST,
         take_single=True,
         observe=_without_distance,
         reward=_speed_reward,
@@ -268,6 +278,7 @@ TASKS: dict[str, Task] = {
     ),
     "reacher": Task(
         scene="reacher.skel",
+        integrator=_FAST,
         take_single=True,
         observe=_observe_arm,
         reward=_distance_reward,
