@@ -59,7 +59,7 @@ def _real_files(table: Table, engine: Other, pairs: int) -> None:
         table.progress(f"reading {file.name}")
     ours = np.sum([c.ours for c in measured.values()], axis=0)
     theirs = np.sum([c.theirs for c in measured.values()], axis=0)
-    table.add(Row.of(f"{len(measured)} {name} files, total", Comparison(ours, theirs), bar=1.0))
+    table.add(Row.of(f"{len(measured)} {name} files, total", Comparison(ours, theirs), bar=2.0))
     slow = {file: c for file, c in measured.items() if np.median(c.ours) > 0.003 and c.interval()[1] < 1 / 3}
     worst = min(measured.items(), key=lambda item: item[1].ratio)
     table.add(Row.of(f"slowest of them against DART: {worst[0]}", worst[1], bar=None))

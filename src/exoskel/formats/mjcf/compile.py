@@ -15,7 +15,7 @@ from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, duplicate_name, simulation_layout
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin, SkinSprings, body_skins
 from exoskel.formats.mjcf.reader.compiler import Workload
-from exoskel.formats.mjcf.tree import MAX_UNBATCHED, to_spec
+from exoskel.formats.mjcf.tree import to_spec
 from exoskel.formats.mjcf.write import write
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import spring_from_erp_cfm
@@ -209,11 +209,8 @@ def _compile(
     mujoco.set_mju_user_warning(_ignore)
     options: dict[str, Any] = {"limits": limits, "integrator": integrator, "friction": friction, "time_step": step}
     tree = write(layout.world, **options, layout=layout, skins=skins)
-    # The compiler cannot run out of memory in few bodies without meshes.
-    is_small = len(layout.bodies) <= MAX_UNBATCHED and not skins and all(one.tag != "asset" for one in tree.children)
     try:
-        compile_spec = to_spec(tree).compile
-        model = compile_spec() if is_small else mujoco_import.run_in_thread(compile_spec)
+        model = mujoco_import.run_in_thread(to_spec(tree).compile)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
     # Values that are not finite stay so and are reported; MuJoCo would silently reset the state.
