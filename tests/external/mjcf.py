@@ -14,6 +14,7 @@ from exoskel.formats.mjcf.model.soft_bodies import POINT_MOMENT, body_skins
 from exoskel.formats.mjcf.names import NameTable
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.item import qualified_name
+from exoskel.scene.kinematics import Kinematics
 from tests.external.expectation import Array, Inertial, Mechanism, Values
 from tests.external.mechanisms import draw, moving
 
@@ -29,6 +30,7 @@ class MjcfMechanism:
         self.names = names
         """The names in the file by the names in `document`."""
         self.layout = WorldLayout(world)
+        self.kinematics = Kinematics(world.models)
         found = document_addresses(document)
         self.coordinates = Coordinates(self.layout, found)
         self.places = found.by_name
@@ -59,7 +61,7 @@ class MjcfMechanism:
         if model.static and not body.mass > 0.0:
             return None
         share, known = self.shares.get(id(body), 1.0), self.layout.inertials
-        moment = share * spatial.moment_matrix(known.moment(body))
+        moment = share * spatial.moment_matrix(known.of(body)[2])
         return Inertial(share * known.mass(body), np.array(body.com), moment)
 
     def _stand_ins(self) -> Iterator[tuple[str, Model, Joint]]:
@@ -77,9 +79,9 @@ class MjcfMechanism:
         return self.poses(q), self.values(q)
 
     def poses(self, q: Array) -> Array:
-        mine = self.layout.kinematics.poses(q)
+        mine = self.kinematics.poses(q)
         number = {id(body): n for n, body in enumerate(self.layout.bodies)}
-        zero = self.layout.kinematics.zero_poses
+        zero = self.kinematics.zero_poses
         hung = []
         for _, _, joint in self.hung:
             child = zero[number[id(joint.child)]]
