@@ -84,7 +84,8 @@ _DOCUMENT = (
         info("SD012", "<{element}> is not part of the scene; it is ignored"),
         info("SD012.sensor", "sensor '{name}' is read as {kinds}; its other settings are ignored"),
         info(
-            "SD012.noise", "the noise of sensor '{name}' is not Gaussian, equal on all axes and without bias: ignored"
+            "SD012.noise",
+            "the noise of sensor '{name}' is ignored: only Gaussian noise without bias, equal on all axes, is read",
         ),
         warning("SD012.physics", "<{element}> changes the physics but is not supported; it is ignored"),
     ),
@@ -484,7 +485,10 @@ _NOT_WRITTEN = (
         warning("SD211", "SDF has no sensor that measures '{kind}' of this part: it is not written"),
         warning("SD211.dart", "DART's SDF reader has no sensors: '{kind}' is not written"),
         warning("SD211.joint", "the sensor '{kind}' needs a joint of its link, which SDF does not have: not written"),
-        warning("SD211.contact", "a contact sensor of SDF belongs to a collision shape with the volume of the site"),
+        warning(
+            "SD211.contact",
+            "no collision shape has the volume of the site, as a contact sensor of SDF needs: '{kind}' is not written",
+        ),
     ),
     Topic(
         "SD212",
