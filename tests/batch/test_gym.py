@@ -509,3 +509,10 @@ def test_the_integrator_of_a_task_is_used_unless_another_is_stated(
     ):
         assert mujoco.mjtIntegrator(env.core.engine.model.opt.integrator).name == f"mjINT_{used}"
         env.close()
+
+
+def test_environments_that_could_not_be_created_can_be_closed() -> None:
+    """Gymnasium 1.1 closes them when they are deleted."""
+    from exoskel.simulate.gym.environments import SceneVectorEnv
+
+    SceneVectorEnv.__new__(SceneVectorEnv).close()

@@ -567,4 +567,5 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         return None if self.render_mode in (None, "human") else tuple(map(self._drawing.show, range(self.num_envs)))
 
     def close_extras(self, **_: Any) -> None:
-        self._drawing.close()
+        if hasattr(self, "_drawing"):  # Gymnasium 1.1 also closes what could not be created
+            self._drawing.close()
