@@ -7,6 +7,8 @@ column vectors.  Angles are radians.
 
 from __future__ import annotations
 
+from math import cos, sin
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -147,6 +149,16 @@ def _euler_xyz_matrix(angle: Array) -> Array:
     out[..., 2, 0], out[..., 2, 1] = sa * sc - ca * cc * sb, cc * sa + ca * sb * sc
     out[..., 1, 2], out[..., 2, 2] = -cb * sa, ca * cb
     return out
+
+
+def euler_xyz_rows(a: float, b: float, c: float) -> tuple[tuple[float, float, float], ...]:
+    """The rows of the Euler matrix of the order xyz, without NumPy, which takes longer for a single matrix."""
+    ca, cb, cc, sa, sb, sc = cos(a), cos(b), cos(c), sin(a), sin(b), sin(c)
+    return (
+        (cb * cc, -cb * sc, sb),
+        (ca * sc + cc * sa * sb, ca * cc - sa * sb * sc, -cb * sa),
+        (sa * sc - ca * cc * sb, cc * sa + ca * sb * sc, ca * cb),
+    )
 
 
 def euler_xyz(rotations: ArrayLike) -> Array:

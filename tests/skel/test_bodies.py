@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import exoskel
+from exoskel.formats.skel import checks
+from exoskel.scene.inertia import Inertia, all_shapes_moment, derive_moments
+from exoskel.scene.pose import NO_ROTATION, ZERO, Euler, Pose
+from exoskel.scene.shape import Box, Cylinder, Geometry, Mesh, Plane, Pyramid, Shape, Sphere
 from tests.support.checklist import item
 from tests.support.findings import Reads
 from tests.support.geometry import spatial_inertia
@@ -250,3 +254,30 @@ def test_setting_the_mass_derives_the_moment_again(reads: Reads) -> None:
     b.moment = UNIT
     b.mass = 6.0
     assert b.moment == UNIT
+
+
+def random_body(rng: np.random.Generator) -> tuple[Inertia, list[Shape]]:
+    """A body with up to four shapes, some of them rotated; a few numbers are very large."""
+    kinds: list[Geometry] = [Box((0.1, 0.2, 0.3)), Sphere(0.4), Cylinder(0.1, 2.0), Pyramid(0.5, 0.5, 0.2)]
+    kinds += [Plane((0.0, 0.0, 1.0)), Box((1e120, 1.0, 1e120)), Mesh("missing.obj")]
+    shapes: list[Shape] = []
+    for _ in range(rng.integers(0, 5)):
+        kind = kinds[rng.choice(len(kinds), p=[0.25, 0.15, 0.15, 0.1, 0.1, 0.2, 0.05])]
+        rotation = Euler(tuple(rng.uniform(-3, 3, 3).tolist())) if rng.random() < 0.5 else NO_ROTATION
+        shapes.append(Shape(geometry=kind, pose=Pose(tuple(rng.uniform(-1, 1, 3).tolist()), rotation)))
+    mass = 1e200 if rng.random() < 0.1 else float(rng.uniform(0.1, 9))
+    return Inertia(mass, tuple(rng.uniform(-1, 1, 3).tolist()), None), shapes
+
+
+def test_the_moments_of_few_bodies_are_those_of_many() -> None:
+    rng = np.random.default_rng(3)
+    bodies = [random_body(rng) for _ in range(300)]
+    bodies[0] = (Inertia(1.0, ZERO, None), [])
+    with np.errstate(all="ignore"):
+        few, many = checks._few_moments(bodies), checks._many_moments(bodies)
+    assert few is not None
+    assert few[0] == many[0] and 3 < sum(few[0]) < 100
+    assert np.allclose(few[1], many[1], rtol=1e-12, atol=1e-15) and np.allclose(few[2], many[2], rtol=1e-9, atol=1e-12)
+    one_by_one = np.array([found[0] for body in bodies if (found := all_shapes_moment(body)) is not None])
+    at_once = derive_moments(bodies, "all_shapes").moments
+    assert (np.abs(one_by_one - at_once).max(axis=1) < 1e-12 * np.abs(at_once).max(axis=1)).all()

@@ -15,6 +15,7 @@ import exoskel
 from exoskel.source import mesh_parsing, meshes
 from exoskel.source.child_process import ChildFailedError
 from exoskel.source.meshes import MeshError
+from exoskel.source.plain_obj import plain_obj_extent
 from tests.support.xml import one_shape
 
 PLY = (
@@ -53,7 +54,10 @@ def random_obj(choices: random.Random) -> bytes:
     """A small OBJ file; some have faces of mixed forms, missing vertices, normals or invalid numbers."""
     count, corners = choices.randint(1, 8), choices.choice([3, 4, 5])
     form = choices.choice(["{}", "{}/{}", "{}//{}", "{}/{}/{}", "{}/"])
-    numbers = [f"{choices.uniform(-5, 5):.4f}", "-0.0", "1e5", "2E-3"] * 99 + ["1e999", "nan", "1.5.2", "2e+3"]
+    decimal = [f"{choices.uniform(-5, 5):.4f}", "-0.0000", "12.3456", "-.2500"]
+    odd = choices.choice(["1.-500", "-.", "1-2.345", "99999999999999999.1234", "1.50", "7."])
+    other = ["-0.0", "1e5", "2E-3", *decimal] * 99 + ["1e999", "nan", "1.5.2", "2e+3"]
+    numbers = choices.choice([decimal, decimal * 30 + [odd], other])
     lines = ["# v 1 2 3"] * choices.randint(0, 1) + ["o body"] * choices.randint(0, 1)
     lines += ["v " + " ".join(choices.choices(numbers, k=3)) for _ in range(count)]
     lines += choices.choice([[], [], [], ["vn 0 0 1"], ["usemtl steel"], ["g part"], ["v 1 2 3 4"]])
@@ -68,7 +72,7 @@ def test_the_extent_of_a_plain_obj_file_is_that_of_its_triangles() -> None:
     choices, found = random.Random(0), 0
     for _ in range(400):
         data = random_obj(choices)
-        extent = mesh_parsing._plain_obj_extent(data)
+        extent = plain_obj_extent(data)
         if extent is not None:
             vertices, faces, _ = mesh_parsing.parse_triangles(data, "obj")
             corners = vertices[faces.ravel()]

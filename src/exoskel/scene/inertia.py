@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.scene.edit_tracking import Tracked
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
-from exoskel.scene.pose import IDENTITY, ZERO, Vector, pose_matrices
+from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Euler, Rotation, Vector, pose_matrices
 from exoskel.scene.shape import (
     Bounds,
     Box,
@@ -265,7 +265,7 @@ def _centred_moment(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule)
 
 def _sum_shapes(bodies: Sequence[MassAndShapes], rule: MomentRule | None) -> tuple[Array, Array, NDArray[np.bool_]]:
     """The moments and centres of bodies, and where DART would have computed numbers that are not finite."""
-    bodies = [(inertia, [s for s in shapes if not _is_unloaded(s.geometry)]) for inertia, shapes in bodies]
+    bodies = [(inertia, [s for s in shapes if not is_unloaded(s.geometry)]) for inertia, shapes in bodies]
     moments = np.empty((len(bodies), 6))
     moments[:] = UNIT_MOMENT
     centres = np.array([inertia.com_of(shapes) for inertia, shapes in bodies]).reshape(-1, 3)
@@ -281,17 +281,19 @@ def _sum_shapes(bodies: Sequence[MassAndShapes], rule: MomentRule | None) -> tup
             known = ~np.isnan(tensors).all(axis=(1, 2))  # others have no volume
             moments[np.array(solids)[known]] = spatial.moment_entries(tensors[known])
         if first:
-            moments[first] = [_first_shape(bodies[i]) for i in first]
+            moments[first] = [first_shape_moment(bodies[i]) for i in first]
         if every:
             moments[every], centres[every], overflown[every] = _all_shapes([bodies[i] for i in every])
     return moments, centres, overflown
 
 
-def _is_unloaded(geometry: Geometry) -> bool:
+def is_unloaded(geometry: Geometry) -> bool:
+    """Whether a geometry is a mesh whose file could not be read."""
     return type(geometry) is Mesh and geometry.extent is None
 
 
-def _first_shape(body: MassAndShapes) -> Moment:
+def first_shape_moment(body: MassAndShapes) -> Moment:
+    """The moment of a body by the rule `first_shape`; it may not be finite."""
     inertia, shapes = body
     _, (x, y, z), fixed = solid_properties(shapes[0].geometry)
     m = inertia.mass
@@ -326,6 +328,58 @@ def _all_shapes(bodies: Sequence[MassAndShapes]) -> tuple[Array, Array, NDArray[
     moved = rotated + share[:, None, None] * spatial.point_moment(position - centre[owner])
     total = np.add.reduceat(moved, starts) + mass[:, None, None] * spatial.point_moment(centre - stated)
     return spatial.moment_entries(total), centre, np.logical_or.reduceat(lost, starts)
+
+
+def all_shapes_moment(body: MassAndShapes) -> tuple[Moment, Vector, bool] | None:
+    """The moment of one body by the rule `all_shapes`, without NumPy, which takes longer for a few bodies.
+
+    Returns the moment, the centre of the shapes, and whether a number was not finite, as in `derive_moments`, but for
+    rounding.  None for rotations other than Euler angles in the order xyz, and if the volumes add up to zero.
+    """
+    inertia, shapes = body[0], [shape for shape in body[1] if not is_unloaded(shape.geometry)]
+    mass, stated = inertia.mass, inertia.com_of(shapes)
+    if not shapes or not mass > 0.0:
+        return UNIT_MOMENT, stated, False
+    solids = [solid_properties(shape.geometry) for shape in shapes]
+    volumes = [v if isfinite(v) and v else 1.0 for v, _, _ in solids]
+    density = sum(volumes) and mass / sum(volumes)
+    if not density:
+        return None
+    shares = [volume * density for volume in volumes]
+    places = [shape.pose.position for shape in shapes]
+    x, y, z = (sum([share * place[i] for share, place in zip(shares, places, strict=True)]) / mass for i in range(3))
+    total, is_lost = _moment_of_point(mass, x - stated[0], y - stated[1], z - stated[2]), False
+    for shape, share, (_, diagonal, fixed), (a, b, c) in zip(shapes, shares, solids, places, strict=True):
+        own = [moment * share + fixed for moment in diagonal]
+        if not all(map(isfinite, own)):
+            own, is_lost = [1.0, 1.0, 1.0], True
+        rotated = _rotated_moment(own, shape.pose.rotation)
+        if rotated is None:
+            return None
+        moved = _moment_of_point(share, a - x, b - y, c - z)
+        total = [sum(entries) for entries in zip(total, rotated, moved, strict=True)]
+    if not all(map(isfinite, total)):
+        return UNIT_MOMENT, (x, y, z), True
+    xx, yy, zz, xy, xz, yz = total
+    return (xx, yy, zz, xy, xz, yz), (x, y, z), is_lost
+
+
+def _moment_of_point(mass: float, x: float, y: float, z: float) -> list[float]:
+    xx, yy, zz = x * x, y * y, z * z
+    return [mass * one for one in (yy + zz, xx + zz, xx + yy, -x * y, -x * z, -y * z)]
+
+
+def _rotated_moment(diagonal: Sequence[float], rotation: Rotation) -> list[float] | None:
+    """A diagonal moment in other axes; None for rotations other than Euler angles in the order xyz."""
+    if rotation is NO_ROTATION:
+        return [*diagonal, 0.0, 0.0, 0.0]
+    if type(rotation) is not Euler or rotation.order != "xyz" or not all(map(isfinite, rotation.angles)):
+        return None
+    rows = spatial.euler_xyz_rows(*rotation.in_radians)
+    return [
+        sum([value * a * b for value, a, b in zip(diagonal, rows[i], rows[j], strict=True)])
+        for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+    ]
 
 
 SolidProperties = tuple[float, Vector, float]

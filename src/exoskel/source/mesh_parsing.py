@@ -24,6 +24,7 @@ from exoskel import spatial
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds
 from exoskel.source.child_process import limit_memory, limit_processor_time
+from exoskel.source.plain_obj import plain_obj_extent
 from exoskel.spatial import Array
 
 
@@ -143,7 +144,7 @@ def _check(transform: Any, geometry: Any) -> None:
 
 def parse_extent(data: bytes, kind: str) -> Bounds:
     """The corners of the bounding box of all triangles, as in `meshes.mesh_extent`."""
-    plain = _plain_obj_extent(data) if kind == "obj" else None
+    plain = plain_obj_extent(data) if kind == "obj" else None
     if plain is not None:
         return plain
     scene = _parse(data, kind)
@@ -158,75 +159,6 @@ def parse_extent(data: bytes, kind: str) -> Bounds:
         raise MeshError("it has vertices that are not finite")
     (x0, y0, z0), (x1, y1, z1) = low.tolist(), high.tolist()
     return ((x0, y0, z0), (x1, y1, z1))
-
-
-_OBJ_FACES = {
-    b"f" + corner * count: numbers for corner, numbers in ((b" ", 1), (b" /", 2), (b" //", 3)) for count in (3, 4)
-}
-"""Triangles and quadrilaterals without their digits, and the number of references at a corner."""
-_OBJ_OTHERS = np.frombuffer(b"#ogs\n", dtype=np.uint8)
-"""The first letters of lines that have no effect on the triangles."""
-
-
-def _plain_obj_extent(data: bytes) -> Bounds | None:
-    """The bounding box of an OBJ file with a block of vertices and a block of faces, in a quarter of trimesh's time.
-
-    None for all others: invalid ones, and those with materials, normals or texture coordinates.
-    """
-    text = b"\n%b\n" % data.strip().replace(b"\r\n", b"\n")
-    if any(unusual in text for unusual in (b"\r", b"\\", b"usemtl", b"+e", b"-e")):
-        return None
-    vertices, faces = text.find(b"\nv "), text.find(b"\nf ")
-    block, references = _obj_block(text, vertices, b"v"), _obj_block(text, faces, b"f")
-    if not (block and references) or _has_other_lines(text, block, references):
-        return None
-    outline = references[1:].partition(b"\n")[0].translate(None, b"0123456789")
-    count = references.count(b"\n")
-    if outline not in _OBJ_FACES or references.translate(None, b"0123456789") != (b"\n" + outline) * count:
-        return None
-    corners = outline.count(b" ") * count
-    width = _OBJ_FACES[outline] - (references.count(b"//") == corners)  # without texture coordinates
-    numbers = _numbers(references.translate(None, b"f").replace(b"/", b" "), np.int64)
-    points = _numbers(block.replace(b"\nv ", b" "), np.float64)
-    rows, columns = block.count(b"\n"), len(block[3:].partition(b"\n")[0].split())
-    if columns != 3 or points.size != 3 * rows or numbers.size != corners * width:
-        return None
-    used = numbers[::width]
-    used = np.where(used > 0, used - 1, used)  # trimesh reads 0 as 1
-    if used.max() >= rows or not np.isfinite(points).all():
-        return None
-    is_used = np.zeros(rows, dtype=np.bool_)
-    is_used[used] = True
-    found = points.reshape(-1, 3)[is_used].T + 0.0  # no minus zero
-    (x0, y0, z0), (x1, y1, z1) = found.min(axis=1).tolist(), found.max(axis=1).tolist()
-    return ((x0, y0, z0), (x1, y1, z1))
-
-
-def _obj_block(text: bytes, start: int, letter: bytes) -> bytes:
-    """The lines from the first to the last that start with a letter and a space, each after its line feed."""
-    return text[start : text.find(b"\n", text.rfind(b"\n%b " % letter) + 1)] if start >= 0 else b""
-
-
-def _has_other_lines(text: bytes, vertices: bytes, faces: bytes) -> bool:
-    """Whether a file has lines that are not vertices, faces, comments, groups or objects, or mixes the first two."""
-    if vertices.count(b"\nv ") != vertices.count(b"\n") or faces.count(b"\nf ") != faces.count(b"\n"):
-        return True
-    rest = np.frombuffer(text.replace(vertices, b"").replace(faces, b""), dtype=np.uint8)
-    first = rest[np.flatnonzero(rest[:-1] == _LINE_FEED) + 1]
-    return not np.isin(first, _OBJ_OTHERS).all()
-
-
-_LINE_FEED = ord("\n")
-
-
-def _numbers(text: bytes, kind: type[np.float64 | np.int64]) -> NDArray[Any]:
-    """Numbers separated by spaces; empty if anything else is among them."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return np.fromstring(text, dtype=kind, sep=" ")
-    except (ValueError, Warning):
-        return np.empty(0, dtype=kind)
 
 
 def parse_triangles(data: bytes, kind: str) -> ColoredTriangles:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isfinite, sqrt
+
 import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.skel.context import SkelContext
 from exoskel.formats.skel.shapes import CollisionGeometry
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import DerivedMoments, derive_moments
+from exoskel.scene.inertia import (
+    UNIT_MOMENT,
+    DerivedMoments,
+    MassAndShapes,
+    all_shapes_moment,
+    derive_moments,
+    first_shape_moment,
+    is_unloaded,
+)
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
-from exoskel.scene.pose import NO_ROTATION
+from exoskel.scene.pose import NO_ROTATION, ZERO
 from exoskel.scene.shape import Plane, Pyramid
 from exoskel.spatial import Array
 
+_FEW = 16
+"""Up to this number of bodies, NumPy takes longer than Python."""
+MomentProperties = tuple[list[bool], list[float], list[float]]
+"""Whether moments overflow, the distances of the shapes' centres from the stated ones, and the relative differences of
+the two rules."""
 _CENTRE_TOLERANCE = 1e-6
 _RULE_TOLERANCE = 0.01
 
@@ -26,14 +42,17 @@ def check_derived_moments(context: SkelContext, bodies: list[Body]) -> None:
     if not checked:
         return
     masses = [(body.inertia, body.shapes) for body in checked]
-    new, old = derive_moments(masses, "all_shapes"), derive_moments(masses, "first_shape")
-    for i in np.flatnonzero(new.overflown).tolist():
-        context.report("SK055.overflow", checked[i].node, "inertia")
-    distances, differences = _moment_differences(checked, new, old)
-    for i in np.flatnonzero(distances > _CENTRE_TOLERANCE).tolist():
-        context.report("SK054.centre", checked[i].node, "inertia", distance=float(distances[i]))
-    for i in np.flatnonzero(differences > _RULE_TOLERANCE).tolist():
-        context.report("SK054.rule", checked[i].node, "inertia", percent=f"{100 * differences[i]:.0f}")
+    found = _few_moments(masses) if len(masses) <= _FEW else None
+    overflown, distances, differences = _many_moments(masses) if found is None else found
+    for body, is_overflown in zip(checked, overflown, strict=True):
+        if is_overflown:
+            context.report("SK055.overflow", body.node, "inertia")
+    for body, distance in zip(checked, distances, strict=True):
+        if distance > _CENTRE_TOLERANCE:
+            context.report("SK054.centre", body.node, "inertia", distance=distance)
+    for body, difference in zip(checked, differences, strict=True):
+        if difference > _RULE_TOLERANCE:
+            context.report("SK054.rule", body.node, "inertia", percent=f"{100 * difference:.0f}")
     for body, (_, shapes) in zip(checked, masses, strict=True):
         if not shapes:
             context.report("SK055.no_shape", body.node, "inertia")
@@ -44,9 +63,39 @@ def check_derived_moments(context: SkelContext, bodies: list[Body]) -> None:
                 context.report("SK055.pyramid", shape.node)
 
 
-def _moment_differences(bodies: list[Body], new: DerivedMoments, old: DerivedMoments) -> tuple[Array, Array]:
+def _few_moments(bodies: Sequence[MassAndShapes]) -> MomentProperties | None:
+    """What is checked, of a few bodies; None if they have unusual shapes."""
+    found: MomentProperties = ([], [], [])
+    for body in bodies:
+        derived = all_shapes_moment(body)
+        if derived is None:
+            return None
+        moment, centre, is_overflown = derived
+        shapes = [shape for shape in body[1] if not is_unloaded(shape.geometry)]
+        old = first_shape_moment((body[0], shapes)) if shapes else UNIT_MOMENT
+        is_known = not is_overflown and all(map(isfinite, old))
+        scale = max(map(abs, moment)) or 1.0
+        difference = max([abs(a - b) for a, b in zip(moment, old, strict=True)]) / scale
+        stated = body[0].com or ZERO
+        distance = sqrt(sum([(a - b) * (a - b) for a, b in zip(centre, stated, strict=True)]))
+        found[0].append(is_overflown)
+        found[1].append(distance if is_known else 0.0)
+        found[2].append(difference if is_known else 0.0)
+    return found
+
+
+def _many_moments(bodies: Sequence[MassAndShapes]) -> MomentProperties:
+    """What is checked, of many bodies at once."""
+    new, old = derive_moments(bodies, "all_shapes"), derive_moments(bodies, "first_shape")
+    distances, differences = _moment_differences(bodies, new, old)
+    return new.overflown.tolist(), distances.tolist(), differences.tolist()
+
+
+def _moment_differences(
+    bodies: Sequence[MassAndShapes], new: DerivedMoments, old: DerivedMoments
+) -> tuple[Array, Array]:
     """The distances of the shapes' centres from the stated ones, and the relative differences of the two rules."""
-    stated = np.array([body.inertia.com for body in bodies])
+    stated = np.array([inertia.com for inertia, _ in bodies])
     scale = np.abs(new.moments).max(axis=1)
     with np.errstate(all="ignore"):  # moments that overflow are excluded below
         distances = np.sqrt(((new.centres - stated) ** 2).sum(axis=1))
