@@ -15,6 +15,7 @@ from exoskel import Scene, World
 from exoskel.formats import interface, registry
 from exoskel.formats.write import Written, write
 from exoskel.scene.body import BodyState, Marker, SoftBody
+from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import UNIT_MOMENT
@@ -80,6 +81,8 @@ def odd_world(format: str) -> World:
     static.add_body("door", joint="revolute", axes=X, moment=UNIT_MOMENT).soft = SoftBody(total_mass=1.0)
     world.add_sensor("rate", "gyro", "m/base/k", cutoff=1.0)
     world.add_sensor("angle", "jointpos", "m/j")
+    world.cameras.append(SceneCamera(name="plan", orthographic=True))
+    world.lights.append(SceneLight(name="lamp", ambient=(0.1, 0.1, 0.1)))
     return world
 
 

@@ -53,6 +53,7 @@ CASES: dict[str, str] = {
     "SD011.prefixed": model(A, "xmlns:d='urn:d' d:colour='red'"),
     "SD012": model(A + "<plugin name='p' filename='f'/>"),
     "SD012.physics": model(link("a", "<kinematic>true</kinematic>")),
+    "SD012.camera": model(link("a", "<sensor name='s' type='camera'><camera/></sensor>")),
     "SD012.sensor": model(link("a", "<sensor name='s' type='imu'/>")),
     "SD012.noise": model(
         link(

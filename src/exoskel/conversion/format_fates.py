@@ -16,6 +16,7 @@ from exoskel.conversion.output_fates import (
     BODIES_FIXED,
     EXACT,
     FLOATING,
+    LISTED,
     NativeFates,
     combine,
     is_moment_derived,
@@ -25,6 +26,7 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
+from exoskel.scene.cameras_and_keyframes import comparable_views
 from exoskel.scene.fields import DOF_FIELDS, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
@@ -69,8 +71,10 @@ class FormatFates(NativeFates):
             return Verdict(Fate.KEPT, kept)
         if isinstance(item, World) and field == "actuators" and (lowered := self._actuators(item, parts)) is not None:
             return lowered
-        if isinstance(item, World) and field == "sensors":
-            lost = self.sensors(parts or [one.name for one in item.sensors])
+        if isinstance(item, World) and field in LISTED:
+            lost = self.listed(field, parts or [one.name for one in getattr(item, field)])
+            if lost is None and field in _APPEARANCE and self._has_same_views(item, field):
+                return EXACT
             return lost or self._default_verdict(item, field)
         match item:
             case Joint():
@@ -84,6 +88,12 @@ class FormatFates(NativeFates):
             case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed(item):
                 return BODIES_FIXED
         return self._default_verdict(item, field)
+
+    def _has_same_views(self, world: World, field: str) -> bool:
+        """Whether the output has the same cameras or lights, in another order or in single precision."""
+        other = self.written.counterparts[id(world)]
+        mine, theirs = (comparable_views(getattr(one, field)) for one in (world, other))
+        return self._is_supported(world, field) and relative_difference(mine, theirs) <= TOLERANCE
 
     def _is_supported(self, item: Item, field: str) -> bool:
         return (type(item), field) in self.fields or (type(item), field) in self.rewritten

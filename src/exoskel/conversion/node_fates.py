@@ -11,7 +11,7 @@ import msgspec
 
 from exoskel.conversion.diagnostic_fates import DiagnosticFates, describe
 from exoskel.conversion.format_fates import FormatFates, NonXmlFates
-from exoskel.conversion.output_fates import EXACT, EmbeddedFates, OutputFates, PyodeFates, partly_lost
+from exoskel.conversion.output_fates import EXACT, LISTED, EmbeddedFates, OutputFates, PyodeFates, partly_lost
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
 from exoskel.conversion.selection import MODEL_NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
@@ -304,9 +304,9 @@ class FateRecorder:
             row = SceneField(row.later)
         if row.owner == "actuator":
             return self._actuator_verdict(owner, node, attribute)
-        if row.name == "sensors" and owner is not None and (names := self._sensor_names(node)):
+        if row.name in LISTED and owner is not None and (names := self._listed_names(row.name, node)):
             (world,) = self.related.find(owner, "world")
-            return self._field_verdict(world, "sensors", names)
+            return self._field_verdict(world, row.name, names)
         return self._row_verdict(owner, row)
 
     def _actuator_verdict(self, owner: Item | None, node: int, attribute: str) -> Verdict:
@@ -328,11 +328,16 @@ class FateRecorder:
         own = _combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
         return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
 
-    def _sensor_names(self, node: int) -> list[str]:
-        """The names of the sensors that were read from an element or from one around it."""
-        sources = {} if self.file else self.scene.source_info.sensors
-        found = [one for one in self.outline.ancestry(node) if one in sources] if sources else []
-        return [name for one in found for name, *_ in sources[one].sensors]
+    def _listed_names(self, field: str, node: int) -> list[str]:
+        """The names of the sensors, cameras or lights that were read from an element or from one around it."""
+        if self.file:
+            return []
+        info = self.scene.source_info
+        if field != "sensors":
+            views = [info.views[one] for one in self.outline.ancestry(node) if one in info.views] if info.views else []
+            return [one.name for one in views]
+        found = [one for one in self.outline.ancestry(node) if one in info.sensors] if info.sensors else []
+        return [name for one in found for name, *_ in info.sensors[one].sensors]
 
     def _generated_verdict(self, item: Joint | Body) -> Verdict:
         """The verdict on a part that was generated to express a motor or a loop of a joint, or the skin of a body."""

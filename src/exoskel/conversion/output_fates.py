@@ -24,7 +24,6 @@ from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Dof, Drive, Joint
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
-from exoskel.scene.sensor import sensor_part
 from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import Loss
@@ -33,6 +32,8 @@ EXACT = Verdict(Fate.EXACT)
 BODIES_FIXED = Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)
 FLOATING = Verdict(Fate.LOWERED, "a body without a joint floats")
 _DEFAULT_DOF = Dof()
+LISTED = ("sensors", "cameras", "lights")
+"""Fields of a world that list objects with a fate of their own."""
 _LIMITS = frozenset({"@ctrlrange", "@ctrllimited", "@forcerange", "@forcelimited"})
 """Attributes of actuators that springs and dampers do not have."""
 
@@ -118,9 +119,9 @@ class OutputFates(ABC):
         is_same = not any(loss.changes_effect for loss in losses)
         return Verdict(Fate.LOWERED if is_same else Fate.APPROXIMATED, join_reasons(losses))
 
-    def sensors(self, names: Sequence[str]) -> Verdict | None:
-        """The fate of sensors, by their names; None if nothing of them is lost."""
-        wanted = {sensor_part(name) for name in names}
+    def listed(self, field: str, names: Sequence[str]) -> Verdict | None:
+        """The fate of sensors, cameras or lights, by their names; None if nothing of them is lost."""
+        wanted = {f"{field}/{name}" for name in names}
         worlds = [id(world) for world in self.scene.worlds]
         losses = [loss for world in worlds for loss in self.losses.get(world, ()) if wanted.intersection(loss.fields)]
         if not losses:

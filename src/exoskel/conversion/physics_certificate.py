@@ -37,6 +37,7 @@ from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.actuator import comparable_actuators
 from exoskel.scene.body import Body
+from exoskel.scene.cameras_and_keyframes import comparable_views, placed_views, view_part
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -177,6 +178,11 @@ def _has_all_states(world: World, written: Written) -> bool:
     return bool(states) and kept.issuperset(states)
 
 
+def _comparable_view(world: World, field: str) -> object:
+    """The cameras, lights or keyframes of a world, independent of their order and of the precision of lights."""
+    return comparable_value(world, field) if field == "keyframes" else comparable_views(getattr(world, field))
+
+
 class _WorldCertificate:
     """The rows about one world and the world that was read back."""
 
@@ -278,8 +284,10 @@ class _WorldCertificate:
             rows.append(("soft skins", self._compare_skins()))
         views = [field for field in VIEW_FIELDS if (World, field) in self.fields and getattr(self.world, field)]
         if views:
-            sides = [[comparable_value(world, field) for field in views] for world in (self.world, self.other_world)]
-            rows.append(("cameras, lights and keyframes", relative_difference(*sides)))
+            shown: list[list[object]] = [
+                [_comparable_view(world, field) for field in views] for world in (self.world, self.other_world)
+            ]
+            rows.append(("cameras, lights and keyframes", relative_difference(*shown)))
         if self.world.actuators and (World, "actuators") in self.fields:
             sides = [comparable_actuators(world.actuators, world.models) for world in (self.world, self.other_world)]
             rows.append(("actuators", relative_difference(*sides)))
@@ -297,6 +305,8 @@ class _WorldCertificate:
             rows.append(("sensors", relative_difference(*sides)))
         elif self.world.sensors and (World, "sensors") in self.rewritten:
             rows.append(("sensors", self._compare_placed_sensors()))
+        if any((World, field) in self.rewritten and getattr(self.world, field) for field in ("cameras", "lights")):
+            rows.append(("cameras and lights", self._compare_placed_views()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(
             self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains
@@ -321,6 +331,29 @@ class _WorldCertificate:
             worst = max(worst, error)
             if number >= 0:
                 left.pop(number)
+        return worst
+
+    def _compare_placed_views(self) -> float:
+        """Compare cameras and lights, which may have other names; lost ones are omitted."""
+        lost = self.lost_fields.get(id(self.world), frozenset())
+        mine, theirs = (
+            list(placed_views([*world.cameras, *world.lights], world.models))
+            for world in (self.world, self.other_world)
+        )
+        worst = 0.0
+        for view, body, values in mine:
+            other = None if body is None else self.counterparts.get(id(body))
+            if view_part(view) in lost or (body is not None and other is None):
+                continue
+            found = [
+                (relative_difference(values, there), number)
+                for number, (one, on, there) in enumerate(theirs)
+                if on is other and type(one) is type(view)
+            ]
+            error, number = min(found, default=(np.inf, -1))
+            worst = max(worst, error)
+            if number >= 0:
+                theirs.pop(number)
         return worst
 
     # --- worlds and masses ----------------------------------------------------------------------------

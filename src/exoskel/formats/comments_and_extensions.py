@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
@@ -61,13 +61,14 @@ class UnreadElements(Struct, frozen=True):
 
     `keys` are those of diagnostics about them.  `settings` are the tags of others, by the tags of the elements around
     them.  `folder` is that of the output; references to files are changed for it.  `changed` are the numbers of those
-    that the scene has with other values.
+    that the scene has with other values.  `copies` are the elements of the output that those of the source replace.
     """
 
     keys: tuple[str, ...] = ()
     settings: Mapping[str, frozenset[str]] = {}
     folder: Path | None = None
     changed: frozenset[int] = frozenset()
+    copies: Mapping[int, Sequence[Markup]] = {}
 
 
 ALL_READ = UnreadElements()
@@ -152,8 +153,8 @@ class _Preserver:
             owner = self._container_of(parents[number]) if number in found else None
             if owner is None or (is_rotated and isinstance(owner.item, World)):
                 continue
-            own = self._own_element(number, owner)
-            if own is None and self._is_written(element, owner):
+            own = self._own_element(number, owner, unread.copies)
+            if own is None and (number in unread.copies or self._is_written(element, owner)):
                 continue
             copy = deepcopy(element)
             _relocate_files(copy, self.document.location.directory, unread.folder)
@@ -208,17 +209,18 @@ class _Preserver:
             return self.root
         return self.elements.get(id(item)) if item is not None else None
 
-    def _own_element(self, node: int, owner: Markup) -> Markup | None:
-        """The element in the output of a sensor that is also part of the scene, which a copy of its source replaces."""
-        return next((one for one in owner.children if one.item is not None and one.item is self.items.get(node)), None)
+    def _own_element(self, node: int, owner: Markup, copies: Mapping[int, Sequence[Markup]]) -> Markup | None:
+        """The element of a sensor, camera or light of the scene in the output, which a copy of its source replaces."""
+        item, made = self.items.get(node), {id(one) for one in copies.get(node, ())}
+        return next((one for one in owner.children if id(one) in made or (item is not None and one.item is item)), None)
 
     @staticmethod
     def _is_written(element: Tree, owner: Markup) -> bool:
         """Whether the output already has an element of this tag, which its writer made from the scene.
 
-        Of sensors, a link may have several: those with other names.
+        Of sensors and lights, a link may have several: those with other names.
         """
-        name = element.get("name") if element.tag == _SENSOR else None
+        name = element.get("name") if element.tag in _NAMED else None
         return any(
             child.tag == element.tag and name in (None, child.attributes.get("name")) for child in owner.children
         )
@@ -361,7 +363,7 @@ class _Preserver:
             embedding.add_other_data(self.root, owner, copy, found)
 
 
-_MATERIAL, _SENSOR = "material", "sensor"
+_MATERIAL, _NAMED = "material", ("sensor", "light")
 _FILES = ("_map", "uri")
 """How the tags of elements end whose text is the path of a file."""
 

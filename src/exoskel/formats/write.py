@@ -292,7 +292,8 @@ def _write_once(
         mapping, unread = chosen.source_mapping(), ALL_READ
         if is_same and output.target == "portable":
             changed = frozenset(output.changed_nodes)
-            unread = UnreadElements(mapping.diagnostics.preserved, mapping.settings, output.folder, changed)
+            keys, settings = mapping.diagnostics.preserved, mapping.settings
+            unread = UnreadElements(keys, settings, output.folder, changed, output.source_copies)
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
         preserved.attributes |= output.preserved_attributes
         preserved.unknown |= _with_content(output.preserved_nodes, scene, chosen.source_mapping().includes)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
+from msgspec import structs
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CheckedValue
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially, vector
 from exoskel.scene.item import qualified_name
@@ -64,6 +66,59 @@ class SceneLight(CheckedValue, frozen=True):
     exponent: float = 10.0
     mode: TrackingMode = "fixed"
     target: str = ""
+
+
+View = SceneCamera | SceneLight
+
+
+def view_part(view: View) -> str:
+    """How losses name a camera or light of a world."""
+    return f"{'cameras' if isinstance(view, SceneCamera) else 'lights'}/{view.name}"
+
+
+def comparable_views(views: Sequence[View]) -> tuple[tuple[object, ...], ...]:
+    """Cameras or lights for comparisons: independent of their order, and lights in single precision."""
+    ordered = sorted(views, key=lambda one: (one.name, one.body))
+    return tuple(
+        tuple(map(_in_single_precision, structs.astuple(one))) if isinstance(one, SceneLight) else structs.astuple(one)
+        for one in ordered
+    )
+
+
+def _in_single_precision(value: object) -> object:
+    if not isinstance(value, float | tuple):
+        return value
+    with np.errstate(over="ignore"):
+        return np.asarray(value).astype(np.float32).tolist()
+
+
+def body_paths(models: Iterable[Model]) -> dict[str, Body]:
+    """Bodies by their paths."""
+    return {qualified_name(model.name, body.name): body for model in models for body in model.bodies}
+
+
+def placed_views(
+    views: Iterable[View], models: Iterable[Model]
+) -> Iterator[tuple[View, Body | None, tuple[float, ...]]]:
+    """The fixed cameras and lights with their bodies (None: the world), and with what all formats that have them state.
+
+    The values are those of pictures: where the view is, what it shows, and the colours of lights.
+    """
+    bodies = body_paths(models)
+    for one in views:
+        if one.mode != "fixed" or (one.body and one.body not in bodies):
+            continue
+        if isinstance(one, SceneCamera):
+            pose = one.pose.matrix()[:3].ravel().tolist()
+            values = (*pose, one.field_of_view, float(one.orthographic), *map(float, one.resolution))
+        else:
+            kinds = ("spot", "directional", "point")
+            switches = (float(kinds.index(one.kind)), float(one.active), float(one.casts_shadows))
+            colors = (*one.diffuse, *one.specular, *one.attenuation)
+            spot = (one.cutoff,) if one.kind == "spot" else ()
+            direction = spatial.unit(np.array(one.direction)).tolist() if one.kind != "point" else []
+            values = (*one.position, *direction, *switches, *colors, *spot)
+        yield one, bodies.get(one.body), values
 
 
 def look_at(position: NumberSequence, target: NumberSequence, up: NumberSequence = (0.0, 0.0, 1.0)) -> Pose:

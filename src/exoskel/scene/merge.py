@@ -138,12 +138,12 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
     return merged
 
 
-View = TypeVar("View", SceneCamera, SceneLight, Keyframe, Actuator, Tendon, SceneSensor)
+ListedValue = TypeVar("ListedValue", SceneCamera, SceneLight, Keyframe, Actuator, Tendon, SceneSensor)
 
 
-def _with_unique_names(known: list[View], added: list[View]) -> list[View]:
+def _with_unique_names(known: list[ListedValue], added: list[ListedValue]) -> list[ListedValue]:
     names = Names(one.name for one in known)
-    found: list[View] = []
+    found: list[ListedValue] = []
     for one in added:
         name = unique_name(one.name, names) if one.name else ""
         names.add(name)

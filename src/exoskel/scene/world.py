@@ -14,7 +14,7 @@ from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Positi
 from exoskel.display_hooks import html_table
 from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths, state_of
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, View, joint_paths, state_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.editing import ItemType, as_pose, matches_path, relative_rotation, rotate_states
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
@@ -510,6 +510,8 @@ class SourceInfo(Struct, frozen=True):
     """Elements that Exoskel has generated to express a motor, a loop or a soft skin, and the element of its owner."""
     sensors: Mapping[int, SensorSource] = {}
     """Elements of the document that are sensors of the scene, and their values when they were read."""
+    views: Mapping[int, View] = {}
+    """The same for cameras and lights."""
     preserved: object = None
     """What the scene does not contain, for the writer of the same format."""
 

@@ -21,6 +21,7 @@ from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.file_access import has_content, read_referenced
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.limits import DEFAULT_LIMITS
+from exoskel.source.markup import Markup
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.spatial import Array
 
@@ -104,6 +105,7 @@ class OutputContext:
         preserved_nodes: elements of the source that no item contains, and that are written again as they are.
         preserved_attributes: the same for attributes, by their elements and names.
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
+        source_copies: elements of the output that the element of the source with this number may replace.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
@@ -149,6 +151,7 @@ class OutputContext:
         self.preserved_nodes: set[int] = set()
         self.preserved_attributes: set[tuple[int, str]] = set()
         self.changed_nodes: set[int] = set()
+        self.source_copies: dict[int, list[Markup]] = {}
         self.rejected: list[Loss] = []
         self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}

@@ -51,6 +51,7 @@ from exoskel.scene.cameras_and_keyframes import (
     SceneCamera,
     SceneLight,
     TrackingMode,
+    View,
 )
 from exoskel.scene.item import qualified_name
 from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
@@ -127,7 +128,8 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     actuators.read()
     sensors = SensorReader(compiled, reader.found, world, tendons, actuators.numbers, report)
     sensors.read()
-    ViewReader(compiled, reader, world, report).read(out.coordinates, actuators.numbers)
+    views = ViewReader(compiled, reader, world, report)
+    views.read(out.coordinates, actuators.numbers)
     equality = EqualityReader(compiled, generated, reader.found, report)
     equality.read()
     if "contact" in disabled:
@@ -145,6 +147,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
         sensors=sensors.sources,
+        views=views.sources,
         preserved=_find_preserved(compiled, reader.found, unread, tendons, sensors, len(world.keyframes)),
     )
 
@@ -191,13 +194,20 @@ class ViewReader:
         self.world = world
         self.report = report
         self.actuators: Mapping[str, int] = {}
+        self.sources: dict[int, View] = {}
+        """Cameras and lights by their elements."""
 
     def read(self, coordinates: Coordinates, actuators: Mapping[str, int]) -> None:
         """Read all; `actuators` are MuJoCo's numbers of the actuators in the scene, by name."""
         self.actuators = actuators
         model, world = self.model, self.world
-        world.cameras += [self._camera(i) for i in range(model.ncam) if self._is_stated(self.compiled.cameras.name(i))]
-        world.lights += [self._light(i) for i in range(model.nlight) if self._is_stated(self.compiled.lights.name(i))]
+        compiled = self.compiled
+        cameras = {i: self._camera(i) for i in range(model.ncam) if self._is_stated(compiled.cameras.name(i))}
+        lights = {i: self._light(i) for i in range(model.nlight) if self._is_stated(compiled.lights.name(i))}
+        world.cameras += cameras.values()
+        world.lights += lights.values()
+        self.sources |= {compiled.cameras.node(i): one for i, one in cameras.items()}
+        self.sources |= {compiled.lights.node(i): one for i, one in lights.items()}
         world.keyframes += self._keyframes(coordinates)
 
     def _is_stated(self, name: str) -> bool:

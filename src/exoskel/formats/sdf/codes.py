@@ -79,10 +79,11 @@ _DOCUMENT = (
     Topic(
         "SD012",
         "Not part of the scene",
-        "A scene does not include plugins, lights, rendering or the parameters of a specific solver. It includes some "
-        "kinds of sensors.",
+        "A scene does not include plugins, rendering or the parameters of a specific solver. It includes some kinds of "
+        "sensors.",
         info("SD012", "<{element}> is not part of the scene; it is ignored"),
         info("SD012.sensor", "sensor '{name}' is read as {kinds}; its other settings are ignored"),
+        info("SD012.camera", "sensor '{name}' is read as a camera; its other settings are ignored"),
         info(
             "SD012.noise",
             "the noise of sensor '{name}' is ignored: only Gaussian noise without bias, equal on all axes, is read",
@@ -496,6 +497,26 @@ _NOT_WRITTEN = (
         "Values of sensors are not clipped in SDF, and orientations have no noise.",
         warning("SD212.cutoff", "SDF does not clip the values of this sensor: the cutoff is not written"),
         warning("SD212.noise", "SDF has no noise of this sensor"),
+    ),
+    Topic(
+        "SD213",
+        "Unsupported cameras and lights",
+        "SDF has perspective cameras. A model without a world has only those of its links. DART's reader has none.",
+        warning("SD213.orthographic", "SDF has no orthographic cameras: {kind} '{name}' is not written"),
+        warning(
+            "SD213.angle", "a camera of SDF has an angle between 0 and 180 degrees: {kind} '{name}' is not written"
+        ),
+        warning("SD213.world", "the file is a model without a world: {kind} '{name}' is not written"),
+        warning("SD213.dart", "DART's SDF reader has no cameras and lights: {kind} '{name}' is not written"),
+    ),
+    Topic(
+        "SD214",
+        "Settings of cameras and lights",
+        "Cameras and lights of SDF are fixed to their links. Lights have no ambient colour. Spots have two angles "
+        "instead of an exponent.",
+        warning("SD214.mode", "SDF does not support the mode '{mode}': {kind} '{name}' is fixed"),
+        warning("SD214.ambient", "SDF has no ambient colours of lights: that of '{name}' is not written"),
+        warning("SD214.spot", "SDF has no exponent of spots: light '{name}' has a linear falloff"),
     ),
 )
 

@@ -34,6 +34,7 @@ REQUIRED_VERSIONS: dict[str, Version] = {
     "capsule": (1, 8),
     "ellipsoid": (1, 8),
     "screw_thread_pitch": (1, 10),
+    "light_on": (1, 9),
     "mimic": (1, 11),
     "cone": (1, 11),
 }

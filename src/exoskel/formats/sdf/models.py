@@ -180,6 +180,7 @@ class SdfModelReader:
         self.displaced: dict[int, list[DisplacedShape]] = {}
         self.pending: list[PendingJoint] = []
         self.sensors: list[PendingSensor] = []
+        self.lights: list[PendingSensor] = []
         self.fixed: set[int] = set()
         self.names = {"link": Names(), "joint": Names()}
         """All names of the model: merged models may repeat names."""
@@ -263,6 +264,7 @@ class SdfModelReader:
         self.bodies.append(body)
         self.links.append((frame, scope, place))
         self.sensors += pending_sensors(source, node.nodes(SENSOR), scope, name, body)
+        self.lights += pending_sensors(source, node.nodes("light"), scope, name, body)
         if displaced:
             self.displaced[id(body)] = displaced
         if placed.static:

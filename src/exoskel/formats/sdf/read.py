@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
+from exoskel.formats.sdf.cameras_and_lights import LIGHT, OTHER_CAMERAS, SdfViewReader, has_world_cameras
 from exoskel.formats.sdf.context import (
     NEWEST,
     OLDEST,
@@ -28,9 +29,18 @@ from exoskel.formats.sdf.models import (
     placement_of,
     unique_in_scope,
 )
-from exoskel.formats.sdf.sensors import PendingSensor, read_sensors
-from exoskel.formats.sdf.vocabulary import PHYSICS_ELEMENT, SDF, SELF_COLLISION, SENSORS, WORLD_ELEMENT
-from exoskel.scene.body import Marker
+from exoskel.formats.sdf.sensors import SENSOR, read_sensors
+from exoskel.formats.sdf.vocabulary import (
+    CAMERAS,
+    LIGHTS,
+    PHYSICS_ELEMENT,
+    SDF,
+    SELF_COLLISION,
+    SENSORS,
+    WORLD_ELEMENT,
+)
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.cameras_and_keyframes import View
 from exoskel.scene.item import Names
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
@@ -144,6 +154,7 @@ class _SdfReader:
         self.chain: dict[int, tuple[str, ...]] = {}
         """For each document, the chain of files that include it."""
         self.sensors: dict[int, SensorSource] = {}
+        self.views: dict[int, View] = {}
         self.included_elements = 0
         """The total number of included elements: small files that include each other could grow without bound."""
 
@@ -171,9 +182,9 @@ class _SdfReader:
             source.report("SD006.beside", model.number)
         if not worlds:
             default_world = World(document=source.number)
-            self._models(source, default_world, [placement_of(source, one) for one in models], [])
+            self._models(source, default_world, [placement_of(source, one) for one in models], None)
             scene.worlds.append(default_world)
-        scene.source_info = structs.replace(scene.source_info, sensors=self.sensors)
+        scene.source_info = structs.replace(scene.source_info, sensors=self.sensors, views=self.views)
 
     def _structure(self, source: SdfContext, root: Tree) -> Node:
         source.elements = list(root.iter())
@@ -206,13 +217,16 @@ class _SdfReader:
             source.report("SD061.world", joint.number, joint=joint.fields.get("@name", ""))
         placed = [placement_of(source, one) for one in (*node.nodes("model"), *extra_models)]
         included = [found for one in node.nodes("include") if (found := self._include(source, one)) is not None]
-        self._models(source, world, [*placed, *included], node.nodes("frame"))
+        self._models(source, world, [*placed, *included], node)
         return world
 
-    def _models(self, source: SdfContext, world: World, placements: list[ModelPlacement], frames: list[Node]) -> None:
-        """Read the models in order, then place them, because poses may be relative to other models' frames."""
+    def _models(self, source: SdfContext, world: World, placements: list[ModelPlacement], around: Node | None) -> None:
+        """Read the models in order, then place them, because poses may be relative to other models' frames.
+
+        `around` is the element of the world, which has frames and lights.
+        """
         scope, names = Scope(WORLD), Names()
-        made: list[tuple[Model, NamedFrame, list[PendingSensor]]] = []
+        made: list[tuple[Model, NamedFrame, SdfModelReader]] = []
         self_collision = SelfCollision()
         for placed in sorted(placements, key=lambda one: one.number):
             referrer = placed.referrer or placed.source
@@ -223,10 +237,10 @@ class _SdfReader:
                 name, referrer, placed.number, placed.stated, inner_transform=inner_transform(placed, inner)
             )
             scope.frames[name], scope.nested[name] = frame, inner
-            made.append((model, frame, reader.sensors))
+            made.append((model, frame, reader))
             self_collision.add(reader.self_collision, len(reader.bodies))
             world.models.append(model)
-        for one in frames:
+        for one in around.nodes("frame") if around is not None else []:
             name = unique_in_scope(source, one.number, one.fields.get("@name", ""), "frame", names)
             attached = one.fields.get("@attached_to", "")
             frame = NamedFrame(name, source, one.number, source.pose(one), default_frame=attached, attached=attached)
@@ -239,9 +253,16 @@ class _SdfReader:
             if frame.attribute:
                 scope.check(frame)
         self_collision.apply(world)
-        taken = Names()
-        for model, _, sensors in made:
+        taken, views = Names(), SdfViewReader(world, self.views)
+        for model, _, read in made:
+            is_view = has_world_cameras(model, read.sensors)
+            sensors = views.read_cameras(model, read.sensors, in_world=is_view)
             self.sensors |= read_sensors(world, model, sensors, taken)
+            views.read_lights(model, read.lights)
+            if is_view:
+                world.models.remove(model)
+        if around is not None:
+            views.read_world_lights(source, around.nodes(LIGHT), scope)
 
     # --- includes -------------------------------------------------------------------------------------
 
@@ -353,13 +374,35 @@ _SENSOR_ROWS: dict[str, SceneField | str] = {
     "pose/**": "offset",
 }
 """A sensor that is in the scene has a marker."""
+_NO_LENSES = SceneField("cameras", unused="a camera of a scene has no such setting", affects_motion=True)
+_NO_SUCH_LIGHTS = SceneField("lights", unused="a light of a scene has no such setting", affects_motion=True)
+_CAMERA_ROWS: dict[str, SceneField | str] = {
+    "sensor/**": CAMERAS,
+    **{f"sensor/{path}": row for path, row in _SENSOR_ROWS.items() if isinstance(row, SceneField) and row.unused},
+    "sensor/camera/**": _NO_LENSES,
+    **dict.fromkeys(("sensor/camera", "sensor/camera/@name"), STRUCTURE),
+    **dict.fromkeys(("sensor/camera/horizontal_fov", "sensor/camera/pose/**", "sensor/camera/image"), CAMERAS),
+    **dict.fromkeys(("sensor/camera/image/width", "sensor/camera/image/height"), CAMERAS),
+    **dict.fromkeys(("sensor/camera/lens", "sensor/camera/lens/intrinsics"), CAMERAS),
+    "sensor/camera/lens/intrinsics/fy": CAMERAS,
+    **dict.fromkeys(("sensor/camera/save/**", "sensor/camera/optical_frame_id"), _NOT_IN_SCENES),
+}
+_LIGHT_ROWS: dict[str, SceneField | str] = {
+    "light/**": LIGHTS,
+    **dict.fromkeys(("light/attenuation/range", "light/spot/inner_angle", "light/spot/falloff"), _NO_SUCH_LIGHTS),
+    "light/visualize": _NOT_IN_SCENES,
+}
+_WORLD_CAMERAS: dict[str, SceneField | str] = {"model/**": CAMERAS}
+"""A model of a world that is no item of the scene has the cameras of the world."""
+_NO_CAMERA_TYPE = Verdict(Fate.DROPPED, "a camera of a scene has a perspective view of colours")
 _GEARBOX = Verdict(Fate.LOWERED, "as a joint that mimics another")
 
 
 def _scene_fields() -> SceneFieldTable:
     rows = SDF.scene_fields()
     outside, nested = {**rows[None], **_OUTSIDE_WORLDS}, {**rows[Model], **_NESTED_MODELS}
-    return SceneFieldTable({**rows, None: outside, Model: nested, Marker: _SENSOR_ROWS})
+    bodies, worlds = {**rows[Body], **_CAMERA_ROWS, **_LIGHT_ROWS}, {**rows[World], **_LIGHT_ROWS, **_WORLD_CAMERAS}
+    return SceneFieldTable({**rows, None: outside, Model: nested, Marker: _SENSOR_ROWS, Body: bodies, World: worlds})
 
 
 _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", "frame")
@@ -380,6 +423,8 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             kind = document.attribute_text(parent, "type")
             if _AXES.get(kind, 2) < (1 if tag == "axis" else 2):
                 found[node, ""] = no_effect(f"a {kind} joint has no <{tag}>")
+        elif tag == SENSOR and document.attribute_text(node, "type").strip() in OTHER_CAMERAS:
+            found[node, "type"] = _NO_CAMERA_TYPE
         elif tag in _STATED and above == "inertial" and _is_automatic(document, outline.parents[parent]):
             found[node, ""] = no_effect("mass properties are computed from the collision shapes")
         elif tag == "density" and not _is_automatic(
@@ -419,7 +464,8 @@ def _referenced_frames(document: Document) -> set[str]:
 
 
 _SETTINGS = {
-    "world": ("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates"),
+    "world": ("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates", LIGHT),
+    "link": (LIGHT,),
     "model": ("allow_auto_disable", "enable_wind"),
     "collision": ("laser_retro", "max_contacts"),
     "visual": ("cast_shadows", "laser_retro", "meta", "visibility_flags"),
@@ -450,7 +496,16 @@ SOURCE_MAPPING = SourceMapping(
             "SD082",
             "SD085",
         ),
-        used=("SD012.sensor", "SD030", "SD050", "SD070", "SD081.missing", "SD081.unreadable", "SD080.several"),
+        used=(
+            "SD012.sensor",
+            "SD012.camera",
+            "SD030",
+            "SD050",
+            "SD070",
+            "SD081.missing",
+            "SD081.unreadable",
+            "SD080.several",
+        ),
         lossless=("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.moment", "SD081"),
     ),
     find_unused,

@@ -73,11 +73,11 @@ def pending_sensors(
     """The sensors of a link or joint, whose frame in its scope is called `around`."""
     for node in nodes:
         element = source.elements[node.number]
-        frame = NamedFrame("", source, node.number, _stated_pose(source, node.number, element), default_frame=around)
+        frame = NamedFrame("", source, node.number, stated_pose(source, node.number, element), default_frame=around)
         yield PendingSensor(source, node.number, element, frame, scope, body, joint)
 
 
-def _stated_pose(source: SdfContext, number: int, element: Tree) -> StatedPose:
+def stated_pose(source: SdfContext, number: int, element: Tree) -> StatedPose:
     """The pose of a sensor, whose content the vocabulary does not have."""
     found = element.find("pose")
     if found is None:
@@ -131,7 +131,7 @@ def _read_sensor(
         return None
     if kind == "contact":
         return _contact(one, body)
-    marker = _marker(one, _pose_in(one, body))
+    marker = _marker(one, pose_in(one, body))
     if kind == "imu":
         parts = [
             _SdfMeasurement("accelerometer", "imu/linear_acceleration"),
@@ -146,13 +146,13 @@ def _read_sensor(
         lidar = next((found for tag in ("lidar", "ray") if (found := element.find(tag)) is not None), None)
         if lidar is None or not _has_one_ray(lidar):
             return None
-        most = _number_at(lidar, "range/max", 0.0)
-        marker = _marker(one, _pose_in(one, body) @ _RAY)
+        most = number_at(lidar, "range/max", 0.0)
+        marker = _marker(one, pose_in(one, body) @ _RAY)
         return marker, [_SdfMeasurement("rangefinder", str(lidar.tag), most if isfinite(most) and most > 0.0 else 0.0)]
     return None
 
 
-def _pose_in(one: PendingSensor, body: Body) -> Pose:
+def pose_in(one: PendingSensor, body: Body) -> Pose:
     """The pose of a sensor in its link."""
     if not one.frame.stated.relative_to and not one.joint:
         return one.frame.stated.pose
@@ -166,11 +166,11 @@ def _marker(one: PendingSensor, pose: Pose) -> Marker:
 
 def _force_torque(one: PendingSensor, body: Body, joint: Joint) -> tuple[Marker, list[_SdfMeasurement]] | None:
     settings = one.element.find("force_torque")
-    frame = _text_at(settings, "frame", "child")
+    frame = text_at(settings, "frame", "child")
     if frame not in ("child", SENSOR) or joint.loop or id(body) not in one.scope.paths:
         return None
-    pose = _pose_in(one, body)
-    if _text_at(settings, "measure_direction", "child_to_parent") != "parent_to_child":
+    pose = pose_in(one, body)
+    if text_at(settings, "measure_direction", "child_to_parent") != "parent_to_child":
         one.source.report("SD085", one.number, name=one.name)
     marker = _marker(one, Pose(pose.position) if frame == "child" else pose)
     return marker, [_SdfMeasurement("force", "force_torque/force"), _SdfMeasurement("torque", "force_torque/torque")]
@@ -205,8 +205,8 @@ def _volume(geometry: Geometry) -> tuple[MarkerKind, Vector] | None:
 
 
 def _has_one_ray(lidar: Tree) -> bool:
-    counts = [_number_at(lidar, f"scan/{way}/samples", 1.0) for way in ("horizontal", "vertical")]
-    angles = [_number_at(lidar, f"scan/{way}/{end}_angle", 0.0) for way in ("horizontal", "vertical") for end in _ENDS]
+    counts = [number_at(lidar, f"scan/{way}/samples", 1.0) for way in ("horizontal", "vertical")]
+    angles = [number_at(lidar, f"scan/{way}/{end}_angle", 0.0) for way in ("horizontal", "vertical") for end in _ENDS]
     return counts == [1.0, 1.0] and not any(angles)
 
 
@@ -216,13 +216,13 @@ _ENDS = ("min", "max")
 def _has_world_orientation(element: Tree, model: Model, body: Body, marker: Marker) -> bool:
     """Whether the orientation of an IMU is that in the world: by its reference, or because it starts aligned to it."""
     settings = element.find("imu")
-    if _text_at(settings, "enable_orientation", "true") in _FALSE:
+    if text_at(settings, "enable_orientation", "true") in _FALSE:
         return False
-    localization = _text_at(settings, "orientation_reference_frame/localization", "")
+    localization = text_at(settings, "orientation_reference_frame/localization", "")
     if localization == "CUSTOM":
         angles = settings.find("orientation_reference_frame/custom_rpy") if settings is not None else None
         is_world = angles is not None and (angles.get("parent_frame") or "").strip() == "world"
-        return is_world and not any(_floats((angles.text if angles is not None else "") or ""))
+        return is_world and not any(parse_numbers((angles.text if angles is not None else "") or ""))
     if localization == "ENU" or (settings is not None and settings.get("reference_frame") == "world"):
         return True
     if localization or (settings is not None and settings.get("reference_frame", "local") != "local"):
@@ -254,24 +254,24 @@ def _noise(one: PendingSensor, path: str) -> float:
 
 def _deviation(noise: Tree) -> float | None:
     """The standard deviation of Gaussian noise without an offset; None for other noise."""
-    kind = (noise.get("type") or _text_at(noise, "type", "")).strip()
+    kind = (noise.get("type") or text_at(noise, "type", "")).strip()
     others = ("mean", "bias_mean", "bias_stddev", "dynamic_bias_stddev", "precision")
-    value = _number_at(noise, "stddev", 0.0)
-    is_plain = kind == "gaussian" and not any(_number_at(noise, name, 0.0) for name in others)
+    value = number_at(noise, "stddev", 0.0)
+    is_plain = kind == "gaussian" and not any(number_at(noise, name, 0.0) for name in others)
     return value if is_plain and isfinite(value) and value >= 0.0 else None
 
 
-def _text_at(element: Tree | None, path: str, otherwise: str) -> str:
+def text_at(element: Tree | None, path: str, otherwise: str) -> str:
     found = element.findtext(path) if element is not None else None
     return (found or "").strip() or otherwise
 
 
-def _number_at(element: Tree, path: str, otherwise: float) -> float:
-    found = _floats(_text_at(element, path, ""))
+def number_at(element: Tree, path: str, otherwise: float) -> float:
+    found = parse_numbers(text_at(element, path, ""))
     return found[0] if found else otherwise
 
 
-def _floats(text: str) -> list[float]:
+def parse_numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split()]
     except ValueError:

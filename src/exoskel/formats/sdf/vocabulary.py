@@ -46,6 +46,7 @@ MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 SELF_COLLISION = SceneField("self_collision", owner="world")
 SENSORS = SceneField("sensors", owner="world")
+CAMERAS, LIGHTS = SceneField("cameras", owner="world"), SceneField("lights", owner="world")
 _LABEL = unused("a label that nothing refers to")
 
 
@@ -104,11 +105,20 @@ _NO_BODY_DAMPING = unused("a scene has no damping of bodies", affects_motion=Tru
 SENSOR_ELEMENT = Element(
     "sensor",
     "*",
-    "A sensor, if a scene has its kind: an IMU, a magnetometer, a contact sensor of one shape, a lidar with one ray, "
-    "or the force and torque of a joint.",
+    "A sensor, if a scene has its kind: a camera, an IMU, a magnetometer, a contact sensor of one shape, a lidar with "
+    "one ray, or the force and torque of a joint.",
     attributes=(name_attribute("sensor", None), Attribute("type", TEXT, "What it measures.", demanded=True)),
     opaque=True,
     field=SENSORS,
+)
+
+LIGHT_ELEMENT = Element(
+    "light",
+    "*",
+    "A light: `point`, `directional` or `spot`.",
+    attributes=(name_attribute("light", None), Attribute("type", TEXT, "Its kind.", demanded=True)),
+    opaque=True,
+    field=LIGHTS,
 )
 
 LINK_ELEMENT = Element(
@@ -133,8 +143,9 @@ LINK_ELEMENT = Element(
         field=_NO_BODY_DAMPING,
     ),
     SENSOR_ELEMENT,
+    LIGHT_ELEMENT,
     *ignored_elements(
-        "light", "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
+        "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
         "must_be_base_link",
     ),
     attributes=(name_attribute("link"),),
@@ -374,7 +385,8 @@ WORLD_ELEMENT = Element(
     JOINT_ELEMENT,
     *ignored_elements("wind", occurrence_code=UNSUPPORTED_PHYSICS),
     *setting_elements("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates"),
-    *ignored_elements("light", "actor", "plugin", "road", "state", "population"),
+    LIGHT_ELEMENT,
+    *ignored_elements("actor", "plugin", "road", "state", "population"),
     attributes=(name_attribute("world"), Attribute("namespace", TEXT, "For other programs.", field=_LABEL)),
     item=World,
 )

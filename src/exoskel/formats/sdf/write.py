@@ -16,6 +16,7 @@ from math import isfinite
 
 from exoskel import spatial
 from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors
@@ -50,13 +51,13 @@ _WORLD_FIELDS = ("name", "gravity", "time_step", "erp", "cfm", "collision_detect
 def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements refer to the parts of the scene they represent."""
     root = Markup("sdf", {"version": version_text(OLDEST)}, item=scene)
-    output.changed_nodes |= changed_sensors(scene)
+    output.changed_nodes |= changed_sensors(scene) | changed_views(scene)
     names = Names()
     for world in scene.worlds:
         simple, original, owner = lower_with_origins(world)
         name = _unique("" if world.name == "world" else world.name, "default", names)
         before, kept = len(output.losses), len(output.kept)
-        element = _world(simple, name, output)
+        element = _world(simple, name, output, SdfViewWriter(simple, output, scene.source_info.views))
         if output.is_bare:
             output.add_loss(simple, CATALOGUE["SD210"], *_WORLD_FIELDS, is_dropped=True)
         for one in element.iter():
@@ -81,7 +82,7 @@ def _unique(name: str, otherwise: str, taken: Names) -> str:
     return fit
 
 
-def _world(world: World, name: str, output: OutputContext) -> Markup:
+def _world(world: World, name: str, output: OutputContext, views: SdfViewWriter) -> Markup:
     element = Markup("world", {"name": name}, item=world)
     element.children.append(_physics(world))
     element.add("gravity", format_numbers(world.gravity))
@@ -94,10 +95,12 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
         made = _model(model, [next(rows) for _ in model.bodies], world, output)
         made.attributes["name"] = _unique(model.name, "model", names)
         sensors.add_to(made)
+        views.add_to(model, made)
         for body in model.bodies:
             if any(id(marker) not in sensors.markers for marker in body.markers):
                 output.add_loss(body, CATALOGUE["SD205"], "markers")
         element.children.append(made)
+    views.add_to_world(element, names)
     return element
 
 
@@ -409,12 +412,17 @@ def _read_collision_rules(scene: Scene, world: World) -> CollisionRules:
 
 _SENSOR_FIELDS = item_fields({Marker: ("name", "offset", "quaternion")})
 """What a sensor states of its marker."""
+_REWRITTEN_LISTS = {
+    "sensors": "as sensors of links and joints",
+    "cameras": "as sensors of links",
+    "lights": "as lights of links and of the world",
+}
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
     # The order of the axes expresses `swapped`, and a second joint of the same child `loop`.
     fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")} | _SENSOR_FIELDS)
-    - {(Body, "soft"), (World, "sensors")},  # skins only for DART
+    - {(Body, "soft"), *((World, field) for field in _REWRITTEN_LISTS)},  # skins only for DART
     dof_fields=dict.fromkeys(
         SDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"})
     ),
@@ -431,7 +439,7 @@ CAPABILITIES = WriterCapabilities(
         (Joint, "axes"): "as unit vectors",
         (Joint, "swapped"): "by the order of the axes",
         (Body, "pose"): "as the pose in the initial state",
-        (World, "sensors"): "as sensors of links and joints",
+        **{(World, field): why for field, why in _REWRITTEN_LISTS.items()},
     },
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "mesh"}),
     rewritten_shapes={"plane": "through the origin of its pose", "cone": "centred at half its height"},
