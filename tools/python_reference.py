@@ -85,6 +85,11 @@ EXAMPLES: dict[str, str] = {
     "SceneSensor": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
     'world.add_sensor("angle", "jointpos", "robot/arm_joint")\n'
     'print(exoskel.Simulation(world).sensors["angle"])',
+    "Equality": f'{_BUILD}\nmodel.add_body("left", mass=1, joint="free")\n'
+    'model.add_body("right", mass=1, joint="free")\n'
+    'world.add_equality("tie", "connect", "robot/left", "robot/right", anchor=(0.5, 0, 0))\n'
+    "exoskel.Simulation(world).step(100)",
+    "SolverParameters": "print(exoskel.SolverParameters(solref=(0.05, 1)))",
     "TendonJoint": 'print(exoskel.Tendon("sum", (exoskel.TendonJoint("robot/hip"),)))',
     "TendonPoint": 'ends = (exoskel.TendonPoint(site="robot/arm/elbow"), exoskel.TendonPoint(site="robot/hand/palm"))\n'
     'print(exoskel.Tendon("muscle", path=ends))',

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from exoskel.scene.actuator import Actuator
     from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
     from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, look_at
+    from exoskel.scene.equality import Equality
     from exoskel.scene.inertia import Inertia
     from exoskel.scene.item import TakenNameError, UnknownNameError
     from exoskel.scene.joint import Dof, Drive, Joint, Mimic
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
         Sphere,
         TriMesh,
     )
+    from exoskel.scene.solver_parameters import SolverParameters
     from exoskel.scene.summary import summarize
     from exoskel.scene.tendon import Tendon, TendonJoint, TendonPoint
     from exoskel.scene.validation import InvalidSceneError, check
@@ -119,6 +121,8 @@ _LAZY = {
     "save": "exoskel.formats.save",
     "Actuator": "exoskel.scene.actuator",
     "SceneSensor": "exoskel.scene.sensor",
+    "Equality": "exoskel.scene.equality",
+    "SolverParameters": "exoskel.scene.solver_parameters",
     **dict.fromkeys(("Tendon", "TendonJoint", "TendonPoint"), "exoskel.scene.tendon"),
     "Body": "exoskel.scene.body",
     "BodyState": "exoskel.scene.body",
@@ -265,6 +269,7 @@ __all__ = [
     "Drive",
     "Ellipsoid",
     "EngineWarning",
+    "Equality",
     "Euler",
     "ExoskelError",
     "Fate",
@@ -311,6 +316,7 @@ __all__ = [
     "SimulatedModel",
     "Simulation",
     "SoftBody",
+    "SolverParameters",
     "SourceError",
     "Sphere",
     "TakenNameError",

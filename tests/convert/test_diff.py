@@ -45,11 +45,13 @@ from exoskel.formats.write import reread, write
 from exoskel.samples import Sample, samples
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
+from exoskel.scene.equality import Equality
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.merge import copy_world
 from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.shape import DEFAULT_COLOR
+from exoskel.scene.solver_parameters import SolverParameters
 from exoskel.scene.tendon import Tendon, TendonJoint
 from tests.support.xml import body, one_body, skeleton, world
 
@@ -301,6 +303,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (World, "actuators"): (WORLD, [Actuator("motor", "arm/upper_joint")], "actuators"),
     (World, "tendons"): (WORLD, [Tendon("t", (TendonJoint("arm/upper_joint"),))], "tendons"),
     (World, "sensors"): (WORLD, [SceneSensor("clock", "clock")], "sensors"),
+    (World, "equalities"): (WORLD, [Equality("lock", "joint", "joint", "arm/upper_joint")], "equalities"),
     (World, "keyframes"): (WORLD, [Keyframe("start", 0.5)], "keyframes"),
     (Model, "name"): (ARM, "limb", ""),
     (Model, "pose"): (ARM, Pose((1.0, 2.0, 3.1)), "pose"),
@@ -344,6 +347,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Joint, "loop"): (HINGE, True, "loop"),
     (Joint, "collide_connected"): (HINGE, True, "collide_connected"),
     (Joint, "collapses"): (HINGE, True, "collapses"),
+    (Joint, "solver"): (HINGE, SolverParameters(), "solver"),
     (Joint, "dofs"): (HINGE, ("damping", 0.5), "dof[1]/damping"),
 }
 

@@ -139,7 +139,7 @@ def test_constraints_of_tendons_do_not_depend_on_the_reference_position(tmp_path
     report, before, after = _convert(tmp_path, text)
     assert (after.ntendon, after.neq) == (before.ntendon, before.neq)
     kept = [item for item in report.items if item.path.endswith("equality[1]/tendon[1]")]
-    assert kept[0].fate is Fate.KEPT
+    assert kept[0].fate is Fate.EXACT
     residuals = []
     for model in (before, after):
         data = mujoco.MjData(model)

@@ -91,8 +91,9 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Joint, "actuator"): lambda j: "servo" if j.actuator != "servo" else "velocity",
     (Joint, "drives"): lambda j: tuple(exoskel.Drive(low_stop=-0.25, velocity=1.5) for _ in j.axes),
     (Joint, "group"): lambda j: "elsewhere",
+    (Joint, "solver"): lambda j: exoskel.SolverParameters((0.125, 0.5)),
 }
-"""A new value for each field.  `collision_exempt_groups`, `keyframes`, `actuators`, `tendons`, `sensors`,
+"""A new value for each field.  `collision_exempt_groups`, `keyframes`, `actuators`, `tendons`, `sensors`, `equalities`,
 `limits_enforced`, `collapses`, `swapped`, `loop`, `collide_connected`, `kind`, `child` and `parent` have tests of their own: they do not
 accept any value."""
 
@@ -102,6 +103,7 @@ APART = {
     (World, "actuators"),
     (World, "tendons"),
     (World, "sensors"),
+    (World, "equalities"),
     (Joint, "limits_enforced"),
     (Joint, "collapses"),
     (Joint, "swapped"),

@@ -104,6 +104,12 @@ def pulled() -> World:
     return world
 
 
+def locked() -> World:
+    world = world_of(one_joint("revolute"))
+    world.add_equality("lock", "joint", f"{world.models[0].name}/{world.models[0].joints[0].name}")
+    return world
+
+
 def limited(kind: str, **fields: tuple[float, float]) -> World:
     joint = one_joint(kind)
     for name, value in fields.items():
@@ -293,6 +299,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "EN021.limits": (driven(kind="position", gain=20.0, force_range=(-1, 1)), "dart"),
     "EN021.ignored": (driven(kind="general", bias=(1.0, 0.0, 0.0)), "dart"),
     "EN022": (pulled(), "ode"),
+    "EN023": (locked(), "ode"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0

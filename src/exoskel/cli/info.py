@@ -87,11 +87,12 @@ def _world(world: World) -> Tree:
 
 
 def _devices(world: World) -> dict[str, list[str]]:
-    """The names of the actuators, tendons and sensors, by kind, if the world has any."""
+    """The names of the actuators, tendons, sensors and equality constraints, by kind, if the world has any."""
     found = {
         "actuator": [one.name for one in world.actuators],
         "tendon": [one.name for one in world.tendons],
         "sensor": [one.name for one in world.sensors],
+        "equality constraint": [one.name for one in world.equalities],
     }
     return {kind: names for kind, names in found.items() if names}
 

@@ -120,7 +120,7 @@ def _compare_worlds(mine: World, theirs: World) -> list[Row]:
 
 
 _BODY_DATA = ("gravity", "soft", "state")
-_ACTUATION = ("actuator", "limits_enforced", "drives", "mimic")
+_ACTUATION = ("actuator", "limits_enforced", "drives", "mimic", "solver")
 
 
 def _settings(world: World) -> tuple[Any, ...]:
@@ -135,6 +135,7 @@ def _settings(world: World) -> tuple[Any, ...]:
         tuple(world.actuators),
         comparable_value(world, "tendons"),
         tuple(world.sensors),
+        tuple(world.equalities),
     )
 
 

@@ -38,7 +38,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
-_LISTS = ("tendons", "sensors")
+_LISTS = ("tendons", "sensors", "equalities")
 """Fields of a world that list objects, which are all lost or none."""
 _APPEARANCE = ("cameras", "lights")
 """Fields of a world that only change pictures."""

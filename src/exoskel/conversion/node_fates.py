@@ -108,7 +108,10 @@ class FateRecorder:
         self.diagnostics = DiagnosticFates(self.scene, self.document, self.source, self.items.keys())
         self.unused = self._unused_nodes()
         self.generated = {} if self.file else self._generated_nodes()
+        self.equalities = frozenset[int]() if self.file else self.scene.source_info.equalities
+        """The elements of equality constraints of the world."""
         self.special = {*self.preserved.unknown, *self.preserved.nodes, *self.generated, *self.embedded}
+        self.special |= self.equalities
         """Elements whose fates do not only depend on the field that they set."""
 
     def _generated_nodes(self) -> dict[int, Joint | Body]:
@@ -304,6 +307,9 @@ class FateRecorder:
             row = SceneField(row.later)
         if row.owner == "actuator":
             return self._actuator_verdict(owner, node, attribute)
+        if node in self.equalities and owner is not None:
+            (world,) = self.related.find(owner, "world")
+            return self._field_verdict(world, "equalities")
         if row.name in LISTED and owner is not None and (names := self._listed_names(row.name, node)):
             (world,) = self.related.find(owner, "world")
             return self._field_verdict(world, row.name, names)

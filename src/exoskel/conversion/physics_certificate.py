@@ -38,6 +38,7 @@ from exoskel.formats.write import Written
 from exoskel.scene.actuator import comparable_actuators
 from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import comparable_views, placed_views, view_part
+from exoskel.scene.equality import known_equalities
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -297,6 +298,12 @@ class _WorldCertificate:
                 for world in (self.world, self.other_world)
             ]
             rows.append(("tendons", relative_difference(*tendons)))
+        if self.world.equalities and (World, "equalities") in self.fields:
+            constraints = [
+                list(map(astuple, known_equalities(world.equalities, world.models, world.tendons)))
+                for world in (self.world, self.other_world)
+            ]
+            rows.append(("equality constraints", relative_difference(*constraints)))
         if self.world.sensors and (World, "sensors") in self.fields:
             sides = [
                 list(map(astuple, known_sensors(world.sensors, world.models, world.tendons, world.actuators)))

@@ -308,6 +308,7 @@ def combine_documents(documents: Sequence[ConvertedDocument], whole: Scene, fold
     ]
     world = with_models(documents[0].scene.world, [model for one in documents for model in one.scene.world.models])
     world.tendons, world.sensors = list(whole.world.tendons), list(whole.world.sensors)  # models may have none of them
+    world.equalities = list(whole.world.equalities)
     return ConvertedDocument(
         scene=with_worlds(whole, [world]),
         written=_combine_written([one.written for one in documents], world),

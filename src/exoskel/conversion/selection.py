@@ -65,6 +65,7 @@ def with_models(world: World, models: Sequence[Model]) -> World:
         made.cameras, made.lights = TrackedList(world.cameras), TrackedList(world.lights)
         made.keyframes, made.actuators = TrackedList(world.keyframes), TrackedList(world.actuators)
         made.tendons, made.sensors = TrackedList(world.tendons), TrackedList(world.sensors)
+        made.equalities = TrackedList(world.equalities)
         made.drop_dangling_references()
     return made
 

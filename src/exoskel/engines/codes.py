@@ -291,6 +291,14 @@ TOPICS = (
         "MuJoCo, the joints of a world with tendons have MuJoCo's own friction and limits.",
         warning("EN022", "{engine} ignores the tendon '{tendon}' and its actuators", "use the mujoco engine"),
     ),
+    Topic(
+        "EN023",
+        "Equality constraints",
+        "Of all engines, only MuJoCo has the equality constraints of a world. Loops and mimics of joints are no such "
+        "constraints: see `Joint.loop` and `Joint.mimic`. In MuJoCo, the joints of a world with equality constraints "
+        "have MuJoCo's own friction and limits.",
+        warning("EN023", "{engine} ignores the {kind} constraint '{equality}'", "use the mujoco engine"),
+    ),
 )
 
 CATALOGUE = Catalogue("DART", TOPICS)

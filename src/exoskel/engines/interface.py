@@ -366,6 +366,7 @@ class EngineCapabilities(Struct, frozen=True):
     actuators: bool = False
     """Motors and servos of a world; others are lowered to springs, dampers and force limits."""
     tendons: bool = False
+    """Tendons and equality constraints of a world."""
     soft_bodies: bool = False
     point_contacts: bool = False
     """Soft skins collide at their points, not between them."""

@@ -125,9 +125,12 @@ def actuator_losses(lowered: LoweredActuators) -> Iterator[str]:
 
 
 def common_losses(world: World) -> Iterator[str]:
-    """Yield what none of the programs has: soft skins, markers, tendons, motors of ODE, forces of the first step."""
+    """Yield what none of the programs has: soft skins, tendons, equality constraints, motors of ODE, and others."""
     for tendon in world.tendons:
         yield f"tendon {tendon.name!r}: tendons are not supported; its spring, damper and limits are missing"
+    for equality in world.equalities:
+        if equality.active:
+            yield f"{equality.kind} constraint {equality.name!r}: it is missing; equality constraints are not supported"
     for body in world.bodies():
         if body.soft is not None:
             yield f"body {body.name!r}: soft bodies are not supported; the skin and its mass are missing"

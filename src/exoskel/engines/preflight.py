@@ -144,6 +144,9 @@ class _Preflight:
         if not self.capabilities.tendons:
             for tendon in self.world.tendons:
                 self._report("EN022", self.world, tendon=tendon.name)
+            for one in self.world.equalities:
+                if one.active:
+                    self._report("EN023", self.world, kind=one.kind, equality=one.name)
         unsupported, most = self.capabilities.unsupported_joints, self.capabilities.max_depth
         for model in self.world.models:
             if most is not None and len(model.bodies) > most and not model.static:

@@ -17,8 +17,8 @@ CATALOGUE = Catalogue(
         Topic(
             "SC102",
             "Duplicate name",
-            "Models, cameras, lights, keyframes, actuators, tendons and sensors of a world, and bodies and joints of "
-            "a model, have unique names.",
+            "Models, cameras, lights, keyframes, actuators, tendons, sensors and equality constraints of a world, and "
+            "bodies and joints of a model, have unique names.",
             error("SC102", "{owner} has several {kind} called '{name}'", "rename all but one of them"),
         ),
         Topic(
@@ -139,7 +139,8 @@ CATALOGUE = Catalogue(
             "Unknown body, joint, site, shape, tendon or actuator",
             "Cameras and lights refer to bodies, keyframes, actuators and tendons to joints, and tendons to markers "
             "and shapes, by paths such as `model/body`. Keyframes refer to actuators, and actuators to tendons, by "
-            "their names. `World.rename` and `World.remove` update all of them.",
+            "their names. Sensors and equality constraints refer to all of them. `World.rename` and `World.remove` "
+            "update all of them.",
             warning(
                 "SC116",
                 "{what} '{name}' refers to '{path}', which is not in the world; it is ignored",

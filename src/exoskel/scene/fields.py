@@ -44,6 +44,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "actuators",
         "tendons",
         "sensors",
+        "equalities",
     ),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "ignored_values"),
@@ -68,6 +69,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "loop",
         "collide_connected",
         "collapses",
+        "solver",
         "dofs",
     ),
 }

@@ -132,6 +132,7 @@ _PLURALS = {
     "actuator": "actuators",
     "tendon": "tendons",
     "sensor": "sensors",
+    "equality constraint": "equality constraints",
 }
 
 

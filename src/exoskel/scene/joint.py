@@ -13,6 +13,7 @@ from exoskel.scene.edit_tracking import CheckedValue, checks_values, no_edits
 from exoskel.scene.field_checks import ConvertedField, FieldError, NumberRows, NumberSequence, initially, numbers
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
+from exoskel.scene.solver_parameters import SolverParameters
 
 JointKind = Literal[
     "weld",
@@ -184,6 +185,12 @@ class Joint(Item):
     collapses: bool = False
     """How DART reads a universal joint with axes that are not unit: where the result is not a rotation, the child is
     placed at its parent's frame."""
+    solver: SolverParameters | None = None
+    """MuJoCo's parameters of the constraints of a loop, mimic, screw or locked joint; None: as stiff as possible.
+
+    With parameters, the constraint of a weld acts at the position of `pose`, and those of a revolute joint at the ends
+    of its axis, whose middle is there.
+    """
     _dofs: list[Dof] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -12,6 +12,7 @@ from exoskel.diagnostics import Catalogue, Collector, Diagnostic, NoSource, Topi
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
 from exoskel.scene.editing import copy_body, copy_joint, items_of
+from exoskel.scene.equality import Equality
 from exoskel.scene.item import Item, NameIndex, Names, unique_name
 from exoskel.scene.model import Model
 from exoskel.scene.sensor import SceneSensor
@@ -31,7 +32,7 @@ def without_unknown_references(scene: Scene) -> tuple[Scene, list[Diagnostic]]:
 
     The scene itself is returned if it has none.
     """
-    lists = ("cameras", "lights", "keyframes", "actuators", "tendons", "sensors")
+    lists = ("cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities")
     if not any(getattr(world, name) for world in scene.worlds for name in lists):
         return scene, []
     found = [one for one in find_invalid(scene) if one.code == "SC116"]
@@ -49,6 +50,7 @@ def copy_world(world: World) -> World:
     new.collision_exempt_groups = list(world.collision_exempt_groups)
     new.cameras, new.lights, new.keyframes = list(world.cameras), list(world.lights), list(world.keyframes)
     new.actuators, new.tendons, new.sensors = list(world.actuators), list(world.tendons), list(world.sensors)
+    new.equalities = list(world.equalities)
     new.models = [copy_model(model) for model in world.models]
     return new
 
@@ -131,6 +133,8 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
             ]
             world.sensors += sensors
             world.tendons += tendons
+            equalities = [one.with_tendons(renamed_tendons) for one in added.equalities]
+            world.equalities += _with_unique_names(world.equalities, equalities)
             world.actuators += [structs.replace(one, tendon=renamed_tendons.get(one.tendon, "")) for one in actuators]
         merged.documents.extend(scene.documents)
         merged.diagnostics.extend(scene.diagnostics)
@@ -138,7 +142,7 @@ def merge(first: SceneLike, *others: SceneLike) -> Scene:
     return merged
 
 
-ListedValue = TypeVar("ListedValue", SceneCamera, SceneLight, Keyframe, Actuator, Tendon, SceneSensor)
+ListedValue = TypeVar("ListedValue", SceneCamera, SceneLight, Keyframe, Actuator, Tendon, SceneSensor, Equality)
 
 
 def _with_unique_names(known: list[ListedValue], added: list[ListedValue]) -> list[ListedValue]:

@@ -96,13 +96,17 @@ def _world(scene: Scene, world: World) -> _SummaryRow:
 
 
 def _devices(world: World) -> _SummaryRow:
-    """The actuators, tendons and sensors of a world that has some, with what they act on or measure."""
+    """The actuators, tendons, sensors and equality constraints of a world that has some, and their targets."""
     rows: dict[str, list[_SummaryRow]] = {
         "actuators": [
             {"name": one.name, "type": one.kind, "target": one.tendon or one.joint} for one in world.actuators
         ],
         "tendons": [{"name": one.name, "type": "fixed" if one.joints else "spatial"} for one in world.tendons],
         "sensors": [{"name": one.name, "type": one.kind, "target": one.target or None} for one in world.sensors],
+        "equalities": [
+            {"name": one.name, "type": one.kind, "target": one.target, "other": one.other or None, "active": one.active}
+            for one in world.equalities
+        ],
     }
     return {name: found for name, found in rows.items() if found}
 

@@ -21,6 +21,8 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, joint_paths
 from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.edit_tracking import CLOCK
+from exoskel.scene.equality import Equality
+from exoskel.scene.equality_checks import check_equalities, check_solvers
 from exoskel.scene.inertia import check_moment
 from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import TRAITS, Dof, Joint
@@ -76,6 +78,7 @@ _NAMED = (
     ("tendons", Tendon),
     ("actuators", Actuator),
     ("sensors", SceneSensor),
+    ("equalities", Equality),
 )
 """The lists of a world whose items have names, and the types of these items."""
 _STRUCTURE = ("SC102", "SC103", "SC106")
@@ -166,6 +169,8 @@ class _Validator:
             self._check_tree()
             self.values.check_bodies(self.bodies)
             self.values.check_joints(self.joints)
+            solvers = [(joint, joint.solver) for joint in self.joints if joint.solver is not None]
+            check_solvers(solvers, "solver", "solver", self.values)
             self._check_texts()
         return self.values.problems
 
@@ -213,6 +218,7 @@ class _Validator:
         self._check_tendons()
         self._check_actuators()
         self._check_sensors()
+        check_equalities(world, self.models, check)
 
     def _check_sensors(self) -> None:
         """Check the numbers, names and targets of sensors."""

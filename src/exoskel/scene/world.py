@@ -17,6 +17,7 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, View, joint_paths, state_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.editing import ItemType, as_pose, matches_path, relative_rotation, rotate_states
+from exoskel.scene.equality import Equality, EqualityKind, EqualityTargets, equality_targets, known_equalities
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import (
     Item,
@@ -33,13 +34,13 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.sensor import SceneSensor, SensorKind, SensorSource, SensorTargets, target_kinds
 from exoskel.scene.shape import Shape
-from exoskel.scene.tendon import Tendon, TendonJoint, TendonParts, TendonPoint
+from exoskel.scene.tendon import Tendon, TendonJoint, TendonParts, TendonPoint, known_tendons
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
 DEFAULT_TIME_STEP = 0.001
 COLLISION_DETECTORS = ("fcl", "fcl_mesh", "dart", "bullet", "ode")
 """The collision detectors of DART."""
-NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator, Tendon, SceneSensor)
+NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator, Tendon, SceneSensor, Equality)
 
 
 class World(Item):
@@ -69,6 +70,8 @@ class World(Item):
     tendons: list[Tendon] = field(default_factory=TrackedList)
     """Fixed tendons of several joints, and spatial tendons over sites."""
     sensors: list[SceneSensor] = field(default_factory=TrackedList)
+    equalities: list[Equality] = field(default_factory=TrackedList)
+    """Equality constraints that are neither loops nor mimics of joints."""
     _index: NameIndex = field(default_factory=NameIndex)
     _valid_at: int = -1
     """The value of the edit clock when the world was last known to be valid."""
@@ -153,27 +156,13 @@ class World(Item):
 
         See `Actuator` for its values.
         """
-        check_name("actuator", name)
-        if any(one.name == name for one in self.actuators):
-            raise TakenNameError(f"world {self.name!r} already has an actuator called {name!r}")
+        self._require_unused("an actuator", self.actuators, name)
         if (joint is None) == (not tendon):
             raise ExoskelError(f"actuator {name!r} must drive a joint or a tendon")
         path = "" if joint is None else self._driven_path(f"actuator {name!r}", joint, coordinate)
         pulled = self.tendon(tendon if isinstance(tendon, str) else tendon.name).name if tendon else ""
-        made = Actuator(
-            name,
-            path,
-            coordinate,
-            kind,
-            gear,
-            gain,
-            damping,
-            bias,
-            control_range,
-            force_range,
-            control,
-            pulled,
-        )
+        limits = (control_range, force_range)
+        made = Actuator(name, path, coordinate, kind, gear, gain, damping, bias, *limits, control, pulled)
         self.actuators.append(made)
         return made
 
@@ -195,13 +184,32 @@ class World(Item):
 
         `values` are other fields of `SceneSensor`, such as `target_kind="body"` for sensors of frames.
         """
-        check_name("sensor", name)
-        if any(one.name == name for one in self.sensors):
-            raise TakenNameError(f"world {self.name!r} already has a sensor called {name!r}")
+        self._require_unused("a sensor", self.sensors, name)
         made = SceneSensor(name, kind, values.pop("target_kind", target_kinds(kind)[0]), target, **values)
         for path in SensorTargets(TendonParts(self.models), self.tendons, self.actuators).unknown(made):
             raise UnknownNameError(f"sensor {name!r} refers to {path!r}, which is not in world {self.name!r}")
         self.sensors.append(made)
+        return made
+
+    def _require_unused(self, what: str, items: list[NamedValue], name: str) -> None:
+        check_name(what.partition(" ")[2], name)
+        if any(one.name == name for one in items):
+            raise TakenNameError(f"world {self.name!r} already has {what} called {name!r}")
+
+    def equality(self, name: str) -> Equality:
+        """The equality constraint of that name.  Raises UnknownNameError."""
+        return self._named("equality constraint", self.equalities, name)
+
+    def add_equality(self, name: str, kind: EqualityKind, target: str, other: str = "", **values: Any) -> Equality:
+        """Add an equality constraint of two bodies, sites, joints or tendons, given by paths or names; returns it.
+
+        `values` are other fields of `Equality`, such as `target_kind="site"`.
+        """
+        self._require_unused("an equality constraint", self.equalities, name)
+        made = Equality(name, kind, values.pop("target_kind", equality_targets(kind)[0]), target, other, **values)
+        for path in EqualityTargets(TendonParts(self.models), self.tendons).unknown(made):
+            raise UnknownNameError(f"constraint {name!r} refers to {path!r}, which is not in world {self.name!r}")
+        self.equalities.append(made)
         return made
 
     def sensor(self, name: str) -> SceneSensor:
@@ -225,9 +233,7 @@ class World(Item):
         A fixed tendon has `joints`: coefficients by the paths of joints.  A spatial tendon has a `path`; a string in it
         is the path of a site, `model/body/marker`.
         """
-        check_name("tendon", name)
-        if any(one.name == name for one in self.tendons):
-            raise TakenNameError(f"world {self.name!r} already has a tendon called {name!r}")
+        self._require_unused("a tendon", self.tendons, name)
         rows = [TendonJoint(*one) for one in joints.items()] if isinstance(joints, Mapping) else joints
         owner = f"tendon {name!r}"
         rows = [structs.replace(one, joint=self._driven_path(owner, one.joint, one.coordinate)) for one in rows]
@@ -343,14 +349,10 @@ class World(Item):
             joints = tuple(structs.replace(one, joint=joint_path(one.joint)) for one in keyframe.joints)
             if joints != keyframe.joints:
                 self.keyframes[number] = structs.replace(keyframe, joints=joints)
-        for number, actuator in enumerate(self.actuators):
-            path = joint_path(actuator.joint)
-            if path != actuator.joint:
-                self.actuators[number] = structs.replace(actuator, joint=path)
-        for number, tendon in enumerate(self.tendons):
-            self.tendons[number] = tendon.with_paths(body_path, joint_path)
-        for number, sensor in enumerate(self.sensors):
-            self.sensors[number] = sensor.with_paths(body_path, joint_path)
+        self.actuators[:] = [structs.replace(one, joint=joint_path(one.joint)) for one in self.actuators]
+        self.tendons[:] = [one.with_paths(body_path, joint_path) for one in self.tendons]
+        self.sensors[:] = [one.with_paths(body_path, joint_path) for one in self.sensors]
+        self.equalities[:] = [one.with_paths(body_path, joint_path) for one in self.equalities]
 
     def _exempt_labels(self) -> list[set[int]]:
         """The ids of the shapes of each of the exempt groups."""
@@ -386,8 +388,7 @@ class World(Item):
             kept = tuple(one for one in keyframe.joints if one.joint in joints)
             if len(kept) < len(keyframe.joints):
                 self.keyframes[number] = structs.replace(keyframe, joints=kept)
-        parts = TendonParts(self.models if self.tendons else ())
-        self.tendons[:] = [one for one in self.tendons if parts.is_complete(one)]
+        self.tendons[:] = known_tendons(self.tendons, self.models)
         driven = dict(driven_joints(self.models)) if self.actuators else {}
         tendons = {one.name for one in self.tendons}
         for actuator in [one for one in self.actuators if not (one.joint in driven or one.tendon in tendons)]:
@@ -396,6 +397,7 @@ class World(Item):
         if self.sensors:
             targets = SensorTargets(TendonParts(self.models), self.tendons, self.actuators)
             self.sensors[:] = [one for one in self.sensors if not targets.unknown(one)]
+        self.equalities[:] = known_equalities(self.equalities, self.models, self.tendons)
 
     def _drop_controls(self, actuator: str) -> None:
         """Remove the controls of an actuator from all keyframes."""
@@ -464,10 +466,8 @@ class World(Item):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.models = TrackedList(self.models)
-        self.cameras, self.lights = TrackedList(self.cameras), TrackedList(self.lights)
-        self.keyframes, self.actuators = TrackedList(self.keyframes), TrackedList(self.actuators)
-        self.tendons, self.sensors = TrackedList(self.tendons), TrackedList(self.sensors)
+        for name in ("models", "cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities"):
+            setattr(self, name, TrackedList(getattr(self, name)))
         if not (isfinite(self.time_step) and self.time_step > 0.0):
             raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")
 
@@ -512,6 +512,8 @@ class SourceInfo(Struct, frozen=True):
     """Elements of the document that are sensors of the scene, and their values when they were read."""
     views: Mapping[int, View] = {}
     """The same for cameras and lights."""
+    equalities: frozenset[int] = frozenset()
+    """Elements of the document that are equality constraints of the scene."""
     preserved: object = None
     """What the scene does not contain, for the writer of the same format."""
 

@@ -490,7 +490,7 @@ class MeasuredWorld:
     def inverse_dynamics(self, accelerations: ArrayLike) -> Array:
         """The forces with which the next step has these accelerations, `(dofs)`, springs and dampers included.
 
-        Contacts, loops, joint friction and limits are not taken into account.
+        Contacts, loops, equality constraints, joint friction and limits are not taken into account.
         """
         wanted = self._checked("accelerations", accelerations)
         if self.world.tendons:

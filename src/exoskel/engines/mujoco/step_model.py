@@ -26,7 +26,7 @@ from exoskel.spatial import Array, Indices, Mask
 
 def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
     """Whether MuJoCo's own step would differ from DART's, or from ODE's; `limits` as in `MujocoWorld`."""
-    if world.tendons:  # MuJoCo's solver has to compute their friction and limits together with those of joints
+    if world.tendons or world.equalities:  # MuJoCo's solver has to compute them together with friction and limits
         return False
     joints = [
         joint
@@ -35,7 +35,7 @@ def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
         for joint in model.joints
         if joint.loop or not joint.is_plain
     ]
-    if any(needs_duplicate(joint) for joint in joints if joint.loop):
+    if any(joint.solver is not None or (joint.loop and needs_duplicate(joint)) for joint in joints):
         return False
     return any(_joint_needs_impulses(joint, limits) for joint in _acting(joints)) or has_colliding_skins(world)
 

@@ -229,7 +229,7 @@ _ACTUATORS_AND_CONSTRAINTS = (
     Topic(
         "MJ403",
         "Unsupported constraint",
-        "Welds, balls and hinges between bodies, and linear relations between joints of one kind are supported.",
+        "Constraints of bodies, sites, joints and tendons are supported, those of flexes are not.",
         warning("MJ403", "the {kind} constraint{name} is ignored: {reason}"),
     ),
 )

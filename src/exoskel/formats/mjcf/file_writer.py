@@ -535,7 +535,7 @@ CAPABILITIES = WriterCapabilities(
         {
             World: (
                 *("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
-                *("cameras", "lights", "keyframes", "actuators", "tendons", "sensors"),
+                *("cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities"),
             ),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),
@@ -543,7 +543,7 @@ CAPABILITIES = WriterCapabilities(
             Marker: ("name", "offset", "quaternion", "kind", "size", "color"),
             Joint: (
                 *("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic"),
-                *("swapped", "loop", "collide_connected", "actuator", "drives"),
+                *("swapped", "loop", "collide_connected", "actuator", "drives", "solver"),
             ),
         }
     ),

@@ -130,7 +130,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     sensors.read()
     views = ViewReader(compiled, reader, world, report)
     views.read(out.coordinates, actuators.numbers)
-    equality = EqualityReader(compiled, generated, reader.found, report)
+    equality = EqualityReader(compiled, generated, reader.found, world, tendons, report)
     equality.read()
     if "contact" in disabled:
         for shape in (shape for body in world.bodies() for shape in body.collisions):
@@ -148,6 +148,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         generated=generated_nodes(compiled, generated, owners),
         sensors=sensors.sources,
         views=views.sources,
+        equalities=equality.objects.nodes,
         preserved=_find_preserved(compiled, reader.found, unread, tendons, sensors, len(world.keyframes)),
     )
 

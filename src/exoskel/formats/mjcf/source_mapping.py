@@ -170,6 +170,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "contact/exclude/**": SceneField("collision_exempt_groups", owner="world"),
         "equality": STRUCTURE,
         "equality/joint/**": SceneField("mimic", owner="joints"),
+        **{f"equality/joint/@{name}": SceneField("solver", owner="joints") for name in ("solref", "solimp")},
         "equality/**": FLATTENED,
         "tendon": STRUCTURE,
         **{f"tendon/{path}": row for path, row in _TENDONS.items()},
@@ -234,8 +235,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "@body1": "child",
         "@body2": "parent",
         "@anchor": "pose",
-        "@solref": _ENGINE,
-        "@solimp": _ENGINE,
+        **dict.fromkeys(("@solref", "@solimp", "@torquescale"), "solver"),
         "@relpose": "pose",
         "@active": STRUCTURE,
         **dict.fromkeys(("@site", "@refsite", "@gear", "@biasprm", "@forcerange", "@forcelimited"), "drives"),
@@ -249,6 +249,7 @@ for _depth in range(4):  # classes within classes
     ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _actuators("world").items()}
     ROWS[World] |= {f"{_above}/tendon/**": SceneField("tendons", owner="world")}
+    ROWS[World] |= {f"{_above}/equality/**": SceneField("solver", owner="joints")}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _ASSETS.items()}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _VIEWS.items()}
     ROWS[World] |= {f"{_above}/site/**": SceneField(elsewhere="in the sites that use it")}

@@ -331,12 +331,12 @@ class _Emitter:
 
     def _equality(self, spec: Any, element: MjcfElement) -> None:
         for one in element.children:
-            made = dict(one.attributes)
-            ends = ("joint1", "joint2") if one.tag == "joint" else ("body1", "body2")
-            kind = self.mujoco.mjtObj.mjOBJ_UNKNOWN if one.tag == "joint" else self.mujoco.mjtObj.mjOBJ_BODY
-            names = {f"name{i + 1}": made.pop(end) for i, end in enumerate(ends) if end in made}
+            given = one.attributes
+            end = next(name for name in ("body", "site", "joint", "tendon") if f"{name}1" in given)
+            kind = self.enums["object"][end if end in ("body", "site") else "unknown"]
+            names = {f"name{i}": given[f"{end}{i}"] for i in (1, 2) if f"{end}{i}" in given}
             data = _equality_data(one, self.mujoco.mjNEQDATA)
-            rest = {name: made[name] for name in ("name", "solref", "solimp") if name in made}
+            rest = {name: given[name] for name in ("name", "solref", "solimp", "active") if name in given}
             spec.add_equality(type=self.enums["equality"][one.tag], objtype=kind, data=data, **names, **rest)
 
     def _contact(self, spec: Any, element: MjcfElement) -> None:
@@ -368,10 +368,17 @@ def _wrap(tendon: Any, part: MjcfElement) -> None:
 
 
 def _equality_data(element: MjcfElement, size: int) -> list[float]:
-    """MuJoCo's data of a constraint: a polynomial, an anchor, or a frame that it computes itself."""
-    given = {"joint": "polycoef", "connect": "anchor"}.get(element.tag)
-    data = _padded(element.attributes[given] if given else (), size)
-    data[_TORQUE_SCALE] = 1.0
+    """MuJoCo's data of a constraint: a polynomial, an anchor, or an anchor and a frame.
+
+    MuJoCo computes a frame whose quaternion is zero itself.
+    """
+    given: dict[str, Any] = element.attributes
+    if element.tag in ("joint", "tendon"):
+        values = given.get("polycoef", (0.0, 1.0))
+    else:
+        values = [*given.get("anchor", (0.0, 0.0, 0.0)), *given.get("relpose", ())]
+    data = _padded(values, size)
+    data[_TORQUE_SCALE] = float(given.get("torquescale", 1.0))
     return data
 
 
@@ -389,6 +396,7 @@ def _enums(mujoco: Any) -> dict[str, dict[str, Any]]:
         "jacobian": _enum(mujoco.mjtJacobian, "mjJAC_"),
         "solver": _enum(mujoco.mjtSolver, "mjSOL_"),
         "equality": _enum(mujoco.mjtEq, "mjEQ_"),
+        "object": _enum(mujoco.mjtObj, "mjOBJ_"),
         "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
         "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
     }

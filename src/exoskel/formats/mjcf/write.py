@@ -22,6 +22,7 @@ from exoskel.formats.mjcf.model.driven_joints import (
     driven_coordinates,
     force_range_attributes,
 )
+from exoskel.formats.mjcf.model.equalities import EqualityWriter, joint_solver
 from exoskel.formats.mjcf.model.joints import (
     PRESCRIBED_ARMATURE,
     STIFF,
@@ -133,7 +134,8 @@ class WorldWriter:
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.tendons = TendonWriter(world, self.layout)
         self.sensors = SensorWriter(world, self.tendons)
-        self.sites = self.tendons.sites | self.sensors.sites
+        self.equalities = EqualityWriter(world, self.tendons.tendons)
+        self.sites = self.tendons.sites | self.sensors.sites | self.equalities.sites
         self.speeds: dict[str, float] = {}
         """The speeds of the flywheels of motors, rad/s, by name."""
         self._has_tendons = integrator != EXPLICIT_EDGES
@@ -173,6 +175,7 @@ class WorldWriter:
         self.tendons.add_tendons(root)
         self._actuators()
         self.sensors.add_sensors(root, self.tendons.joint_name)
+        self.equalities.add_equalities(root, self.tendons.joint_name)
         self.filter.exclude(root.child("contact"), qualified_name)
         root.child("asset").children = self.geoms.assets
         root.child("option").attributes |= self._solver()
@@ -304,26 +307,21 @@ class WorldWriter:
                 joints.add_motor(motor, name, self.root, self.joint_friction)
                 self.speeds[joints.flywheel_name(name)] = motor.velocity
         if joint.kind == "screw":
-            self._couple(self.root.child("equality"), names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
+            self._couple(joint, names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
         if joint.mimic is not None:
-            self._mimic(model, joint, names, self.root.child("equality"))
+            self._mimic(model, joint, names)
 
-    def _mimic(self, model: Model, joint: Joint, names: list[str], equality: MjcfElement) -> None:
+    def _mimic(self, model: Model, joint: Joint, names: list[str]) -> None:
         source = mimicked_joint(joint, model)
         if source is None or source.kind != joint.kind or joint.kind in ("ball", "free") or joint.mimic is None:
             return
         for mine, theirs in zip(names, self.layout.chain(model, source)[1], strict=True):
-            self._couple(equality, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)
+            self._couple(joint, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)
 
-    def _couple(self, equality: MjcfElement, follower: str, leader: str, offset: float, factor: float) -> None:
-        equality.add(
-            "joint",
-            joint1=follower,
-            joint2=leader,
-            polycoef=(offset, factor, 0.0, 0.0, 0.0),
-            solref=self.stiff,
-            solimp=STIFF,
-        )
+    def _couple(self, joint: Joint, follower: str, leader: str, offset: float, factor: float) -> None:
+        polynomial = (offset, factor, 0.0, 0.0, 0.0)
+        made = self.root.child("equality").add("joint", joint1=follower, joint2=leader, polycoef=polynomial)
+        made.attributes |= joint_solver(joint, self.stiff)
 
     def _link(self, name: str, joint: Joint, link: MujocoJoint, element: MjcfElement) -> None:
         created = element.add("joint", name=name, type=link.type)
@@ -384,14 +382,8 @@ class WorldWriter:
             attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
         else:  # a range of one point fixes the joint
             fixed = (low, 0.0, 0.0, 0.0, 0.0)
-            equality = self.root.child("equality")
-            equality.add(
-                "joint",
-                joint1=str(attributes["name"]),
-                polycoef=fixed,
-                solref=self.stiff,
-                solimp=STIFF,
-            )
+            made = self.root.child("equality").add("joint", joint1=str(attributes["name"]), polycoef=fixed)
+            made.attributes |= joint_solver(joint, self.stiff)
 
     @staticmethod
     def _dof_index(joint: Joint, dof: Dof) -> int:
@@ -416,15 +408,14 @@ class WorldWriter:
         if joint.kind in ("free", "amotor"):
             return
         if joint.kind == "weld":
-            self._constrain("weld", name=qualified_name(model.name, joint.name), body1=child, body2=parent).item = joint
+            name = qualified_name(model.name, joint.name)
+            self._constrain(joint, "weld", name=name, body1=child, body2=parent, **self._weld_values(joint))
             return
         points = joints.anchors(joint)
         for number, point in enumerate(points or ()):
             called = qualified_name(model.name, joint.name, str(number))
-            constraint = self._constrain(
-                "connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist())
-            )
-            constraint.item = joint
+            anchor = tuple(point.tolist())
+            self._constrain(joint, "connect", name=called, body1=child, body2=parent, anchor=anchor)
         if points is None:
             name = duplicate_name(model, joint)
             pose = self.layout.zero_poses[id(joint.child)]
@@ -435,10 +426,25 @@ class WorldWriter:
             body = parent_element.add("body", name=name, pos=position, quat=quaternion)
             self._inertial(body, joint.child)
             self._joint(model, joint, body)
-            self._constrain("weld", name=name, body1=child, body2=name)
+            weld = self.root.child("equality").add("weld", name=name, body1=child, body2=name)
+            weld.attributes |= {"solref": self.stiff, "solimp": STIFF}
 
-    def _constrain(self, tag: str, **attributes: str | tuple[float, ...]) -> MjcfElement:
-        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=STIFF)
+    def _constrain(self, joint: Joint, tag: str, **attributes: Value) -> None:
+        made = self.root.child("equality").add(tag, **attributes)
+        made.attributes |= joint_solver(joint, self.stiff)
+        made.item = joint
+
+    def _weld_values(self, joint: Joint) -> dict[str, Value]:
+        """Where a weld with solver parameters acts, in the parent, and how strongly it opposes rotation."""
+        if joint.solver is None:
+            return {}
+        point = self.layout.zero_poses[id(joint.child)] @ np.append(joint.pose.position, 1.0)
+        if joint.parent is not None:
+            point = spatial.inverse(self.layout.zero_poses[id(joint.parent)]) @ point
+        anchor = spatial.without_noise(point[:3])
+        found: dict[str, Value] = {"anchor": anchor.tolist()} if anchor.any() else {}
+        scale = joint.solver.torque_scale
+        return found | ({"torquescale": scale} if scale != 1.0 else {})
 
 
 def _memory(world: World, dof_count: int) -> int | None:

@@ -189,7 +189,8 @@ def anchors(joint: Joint) -> list[Array] | None:
     if joint.kind == "ball":
         return [centre]
     if joint.kind == "revolute":
-        axis = joint.pose.matrix()[:3, :3] @ spatial.unit(joint.axes[0])
+        own = spatial.unit(joint.axes[0]) if joint.solver is None else np.array(joint.axes[0])
+        axis = joint.pose.matrix()[:3, :3] @ own
         return [centre - 0.5 * axis, centre + 0.5 * axis]
     return None
 

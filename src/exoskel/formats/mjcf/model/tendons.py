@@ -21,7 +21,7 @@ class TendonWriter:
 
     def __init__(self, world: World, layout: WorldLayout) -> None:
         self.layout = layout
-        self.parts = TendonParts(world.models if world.tendons or world.sensors else ())
+        self.parts = TendonParts(world.models if world.tendons or world.sensors or world.equalities else ())
         self.tendons = [one for one in world.tendons if self.parts.is_complete(one)]
         points = [point for one in self.tendons for point in one.path]
         paths = [path for point in points for path in (point.site, point.side_site) if path]

@@ -79,8 +79,6 @@ IGNORED_ATTRIBUTES: dict[str, dict[str, bool]] = {
         ),
         **dict.fromkeys(("wind", "density", "viscosity", "magnetic"), True),
     },
-    "connect": {"solref": False, "solimp": False},
-    "weld": {"solref": False, "solimp": False},
 }
 """Attributes that are ignored, and whether they change the physics beyond settings of an engine."""
 REMOVED_ATTRIBUTES = frozenset(_DELAY)
