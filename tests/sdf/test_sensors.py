@@ -32,7 +32,9 @@ WORLD = f"""<sdf version="1.9"><world name="default"><model name="arm">
       {_NOISE}</lidar></sensor>
     <sensor name="scan" type="gpu_lidar"><lidar><scan><horizontal><samples>640</samples><min_angle>-1</min_angle>
       <max_angle>1</max_angle></horizontal></scan><range><min>0.1</min><max>30</max></range></lidar></sensor>
-    <sensor name="height" type="altimeter"/></link>
+    <sensor name="height" type="altimeter"/>
+    <sensor name="position" type="navsat"><navsat><position_sensing><horizontal>{_NOISE}</horizontal></position_sensing>
+      </navsat></sensor></link>
   <joint name="hinge" type="revolute"><parent>base</parent><child>upper</child><pose>0 0 -0.5 0.1 0.2 0.3</pose>
     <axis><xyz>0 1 0</xyz></axis><sensor name="wrist" type="force_torque"><pose>0 0 0.05 0 0 0.7</pose>
     <force_torque><frame>sensor</frame><measure_direction>parent_to_child</measure_direction></force_torque></sensor>
@@ -63,7 +65,7 @@ def test_kinds_that_a_scene_has_are_objects(file: Path) -> None:
         "wrist_torque": ("torque", "arm/upper/wrist", 0.0, 0.0),
     }
     told = [one.message for one in scene.diagnostics]
-    assert sum("<sensor> is not part of the scene" in one for one in told) == 2
+    assert sum("<sensor> is not part of the scene" in one for one in told) == 3
     assert sum("is read as" in one for one in told) == 6
     assert sum("the noise of sensor 'imu'" in one for one in told) == 3
 
@@ -76,6 +78,7 @@ def test_all_are_written_to_sdf_as_they_are(file: Path) -> None:
     assert [text.count(f'<sensor name="{name}"') for name in ("eye", "imu", "compass", "skin", "ahead", "scan")] == [
         1
     ] * 6
+    assert text.count('type="altimeter"') == text.count('type="navsat"') == text.count("<position_sensing>") == 1
     for kept in ("<update_rate>100<", "<topic>imu<", 'filename="libimu.so"', "<samples>640<", "<horizontal_fov>1<"):
         assert text.count(kept) == 1, kept
     assert found(exoskel.load(report.data).world) == found(exoskel.load(file).world)
@@ -89,7 +92,7 @@ def test_they_are_in_mjcf_and_measure_the_same(file: Path) -> None:
     fates = {one.path.rpartition("/")[2]: (str(one.fate), one.loss) for one in report.items}
     for name in ("sensor[imu]", "sensor[wrist]", "magnetometer", "force_torque", "contact"):
         assert fates[name] == ("exact", False), name
-    for name in ("update_rate", "plugin[driver]", "sensor[scan]", "sensor[height]"):
+    for name in ("update_rate", "plugin[driver]", "sensor[scan]", "sensor[height]", "sensor[position]"):
         assert fates[name] == ("dropped", True), name
     assert fates["topic"] == ("dropped", False)
 

@@ -204,3 +204,19 @@ def test_built_motors_state_initial_values() -> None:
     world.add_actuator("motor", "arm/elbow")
     data = exoskel.convert(world, None, to="urdf").data.decode()
     assert '<param name="initial_value">0.3</param>' in data
+
+
+def test_an_initial_state_and_a_motor_that_are_written_are_no_losses() -> None:
+    text = """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="1"/><body name="b" pos="1 0 0">
+      <joint name="k"/><geom size="1"/></body></body></worldbody><actuator><motor name="m" joint="j"/></actuator>
+      <keyframe><key name="initial" qpos="0.5 0.25" qvel="0.1 0"/></keyframe></mujoco>"""
+    report = exoskel.convert(text, None, to="urdf")
+    fates = {one.path.removeprefix("/mujoco/"): (str(one.fate), one.loss) for one in report.items}
+    assert fates["actuator[1]/motor[@name='m']"] == ("lowered", False)
+    assert fates["actuator[1]/motor[@name='m']/@name"] == ("dropped", False)
+    assert fates["keyframe[1]/key[@name='initial']/@qpos"] == ("approximated", True), "the other joint has no motor"
+    assert not fates["keyframe[1]/key[@name='initial']/@qvel"][1]
+    driven = exoskel.convert(text.replace("0.5 0.25", "0.5 0"), None, to="urdf")
+    assert not driven.losses
+    joint = exoskel.load(driven.data).world.models[0].joint("j")
+    assert (joint.positions, joint.velocities) == ((0.5,), (0.1,))

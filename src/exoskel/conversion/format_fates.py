@@ -71,6 +71,8 @@ class FormatFates(NativeFates):
             return Verdict(Fate.KEPT, kept)
         if isinstance(item, World) and field == "actuators" and (lowered := self._actuators(item, parts)) is not None:
             return lowered
+        if isinstance(item, World) and field == "actuators" and "@name" in parts and (World, field) in self.rewritten:
+            return Verdict(Fate.DROPPED, "named like its joint in the output", harmless=True)
         if isinstance(item, World) and field in LISTED:
             lost = self.listed(field, parts or [one.name for one in getattr(item, field)])
             if lost is None and field in _APPEARANCE and self._has_same_views(item, field):
@@ -316,6 +318,8 @@ class FormatFates(NativeFates):
         if part == "rest" and not values.is_same and not any(dof.stiffness for dof in joint.dofs):
             return _NO_STIFFNESS
         if not self._supports_dof_part(joint, part):
+            if values.is_same and not values.is_default and not self._reasons_for(joint, part):
+                return EXACT
             if values.is_in_part_the_same:
                 return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
             return self._lost(joint, values.is_same or values.is_default, part)

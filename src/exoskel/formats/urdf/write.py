@@ -470,6 +470,7 @@ CAPABILITIES = WriterCapabilities(
     dof_fields=dict.fromkeys(URDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic"})),
     drive_fields=dict.fromkeys(STOPS, "as limits"),
     rewritten_fields={
+        (World, "actuators"): "as effort interfaces of ros2_control",
         (Body, "name"): _RENAMED,
         (Joint, "name"): _RENAMED,
         (Model, "name"): _RENAMED,
