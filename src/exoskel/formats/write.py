@@ -280,6 +280,7 @@ def _write_once(
     chosen = registry.by_name(format)
     capabilities = chosen.capabilities()
     output.resolves_model_uris = capabilities.resolves_model_uris
+    output.source_format = scene.source_info.format
     _record_lost_textures(scene, output, reads_files=capabilities.reads_mesh_textures)
     if capabilities.compose is not None:
         return _native_only(capabilities.compose(scene, output), output, PreservedData())

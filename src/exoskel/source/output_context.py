@@ -105,6 +105,7 @@ class OutputContext:
         preserved_nodes: elements of the source that no item contains, and that are written again as they are.
         preserved_attributes: the same for attributes, by their elements and names.
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
+        source_format: the format that the scene was read from, if any.
         source_copies: elements of the output that the element of the source with this number may replace.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
@@ -151,6 +152,7 @@ class OutputContext:
         self.preserved_nodes: set[int] = set()
         self.preserved_attributes: set[tuple[int, str]] = set()
         self.changed_nodes: set[int] = set()
+        self.source_format = ""
         self.source_copies: dict[int, list[Markup]] = {}
         self.rejected: list[Loss] = []
         self.kept: list[Loss] = []

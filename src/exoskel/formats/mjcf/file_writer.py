@@ -64,7 +64,7 @@ class MeshAssetWriter(GeomWriter):
         self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None, output: OutputContext
     ) -> None:
         super().__init__(shapes, contact, friction)
-        self.output = output
+        self.output, self.keeps_plane_axes = output, output.source_format == "mjcf"
         self._names: set[str] = set()
         self._files: dict[tuple[str, Vector], str] = {}
         self._flat: dict[tuple[str, Vector], bool] = {}

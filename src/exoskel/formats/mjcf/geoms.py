@@ -93,6 +93,9 @@ class GeomWriter:
     `friction` their coefficient, which overrides that of the shapes.
     """
 
+    keeps_plane_axes = False
+    """Whether planes keep their x axis, because they were read from MJCF."""
+
     def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None = None) -> None:
         offset = [shape for shape in shapes if not shape.pose.is_identity]
         poses = pose_matrices([shape.pose for shape in offset])
@@ -158,7 +161,7 @@ class GeomWriter:
             return [{"name": f"{name}/{number}", "type": "mesh", "mesh": part} for number, part in enumerate(parts)]
         match shape.geometry:
             case Plane():
-                return [{"name": name, **_plane(shape.geometry, pose)}]
+                return [{"name": name, **_plane(shape.geometry, pose, keeps_axes=self.keeps_plane_axes)}]
             case Ray():
                 return []
             case _:
@@ -236,10 +239,15 @@ _PRIMITIVES: dict[type, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
 """MuJoCo's type of geometries that it has, and their size."""
 
 
-def _plane(plane: Plane, pose: Array) -> dict[str, Value]:
-    """A plane: MuJoCo's has its normal along z, and contains the origin of its frame."""
+def _plane(plane: Plane, pose: Array, *, keeps_axes: bool) -> dict[str, Value]:
+    """A plane: MuJoCo's has its normal along z, and contains the origin of its frame.
+
+    With `keeps_axes`, one whose normal is the z axis has the x axis of its pose, which matters only for its appearance.
+    """
     normal = np.array(plane.normal)
-    frame = pose @ spatial.transform(spatial.rotation_from_z(normal), normal * plane.offset)
+    is_kept = keeps_axes and plane.normal == (0.0, 0.0, 1.0)
+    rotation = np.eye(3) if is_kept else spatial.rotation_from_z(normal)
+    frame = pose @ spatial.transform(rotation, normal * plane.offset)
     return {
         "type": "plane",
         "size": (0.0, 0.0, 1.0),
