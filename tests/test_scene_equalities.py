@@ -11,6 +11,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import exoskel
+from exoskel import Equality, SolverParameters
+from exoskel.scene.fields import relative_difference
 
 OPTIONS = '<option timestep="0.002" integrator="discrete" tolerance="1e-20"><flag contact="disable"/></option>'
 
@@ -154,3 +156,174 @@ def test_random_constraints_round_trip_and_act_as_in_mujoco(parts: list[str]) ->
     simulation = exoskel.Simulation(scene)
     simulation.step(30)
     assert simulation.positions == pytest.approx(final_positions(model, 30), rel=1e-8, abs=1e-9)
+
+
+EVERY_KIND = """<connect name="free" body1="c" body2="d" anchor="1 0 0" active="false"/>
+<weld name="turned" body1="a" body2="world" relpose=".1 .2 .3 1 .2 .3 .4" torquescale=".5"/>
+<weld name="pinned" body1="world" body2="c" anchor=".1 .2 .3" relpose=".4 .1 .2 1 .1 0 .3"/>
+<connect name="held" body1="world" body2="d" anchor="1.3 .3 .2" active="false"/>
+<weld name="sites" site1="tip" site2="side" solref=".1 1"/><joint name="gear" joint1="r" joint2="e" polycoef="0 2"/>
+<joint name="curve" joint1="u_1" joint2="u_2" polycoef="0 .2 .3 .4 .5"/>
+<tendon name="lines" tendon1="sum" tendon2="string" polycoef="0 .5"/><tendon name="line" tendon1="string"/>"""
+
+
+def test_numbers_and_paths_are_read() -> None:
+    world = exoskel.load(document(EVERY_KIND)).world
+    assert [(one.name, one.kind, one.target_kind, one.target, one.other, one.active) for one in world.equalities] == [
+        ("free", "connect", "body", "a/c", "a/d", False),
+        ("turned", "weld", "body", "a/a", "", True),
+        ("pinned", "weld", "body", "", "a/c", True),
+        ("held", "connect", "body", "", "a/d", False),
+        ("sites", "weld", "site", "a/c/tip", "a/g/side", True),
+        ("gear", "joint", "joint", "a/r", "a/e", True),
+        ("curve", "joint", "joint", "a/c_joint", "a/c_joint", True),
+        ("lines", "tendon", "tendon", "sum", "string", True),
+        ("line", "tendon", "tendon", "string", "", True),
+    ]
+    assert world.equality("turned").solver == SolverParameters(torque_scale=0.5)
+    assert world.equality("curve").polynomial == (0.0, 0.2, 0.3, 0.4, 0.5)
+    assert (world.equality("curve").coordinate, world.equality("curve").other_coordinate) == (0, 1)
+    assert world.equality("sites").solver.solref == (0.1, 1.0)
+
+
+def test_loops_and_mimics_have_solver_parameters() -> None:
+    text = document("""<connect body1="c" body2="d" anchor=".1 0 0" class="soft"/>
+    <connect body1="c" body2="d" anchor=".1 .4 0" class="soft"/><weld body1="g" anchor=".1 .2 .3" torquescale=".5"/>
+    <joint joint1="f" joint2="r" solref=".03 1"/>""")
+    joints = {joint.name: joint for joint in exoskel.load(text).world.joints()}
+    loop, weld = joints["c_revolute"], joints["g_weld"]
+    assert (loop.kind, loop.pose.position) == ("revolute", (0.1, 0.2, 0.0))
+    assert loop.axes[0] == pytest.approx((0.0, 0.4, 0.0))  # the points are 0.4 m apart
+    assert loop.solver == SolverParameters((0.05, 0.7), (0.8, 0.9, 0.01, 0.4, 3.0))
+    assert weld.solver == SolverParameters(torque_scale=0.5)
+    assert joints["f"].mimic == exoskel.Mimic("r") and joints["f"].solver == SolverParameters((0.03, 1.0))
+    assert rows(compiled(exoskel.convert(text, None, to="mjcf").data)) == rows(compiled(text))
+
+
+def test_other_solver_parameters_of_one_joint_are_constraints_of_the_world() -> None:
+    text = document("""<joint joint1="u_1" solref=".03 1"/><joint joint1="u_2" solref=".04 1"/>""")
+    world = exoskel.load(text).world
+    assert [one.target for one in world.equalities] == ["a/c_joint"]
+    assert rows(compiled(exoskel.convert(text, None, to="mjcf").data)) == rows(compiled(text))
+
+
+@pytest.mark.parametrize("format", ["skel", "xode"])
+def test_files_embed_constraints(format: str) -> None:
+    text = document(EVERY_KIND.replace("<weld", '<connect body1="g" body2="a" anchor="0 0 1"/><weld', 1))
+    scene = exoskel.load(text.replace('tolerance="1e-20"', ""))
+    report = exoskel.convert(scene, None, to=format)
+    assert report.certificate.passed and not [item for item in report.items if "/equality" in item.path and item.loss]
+    again = exoskel.load(report.data, format=format).world
+    assert relative_difference(again.equalities, scene.world.equalities) < 1e-9
+    assert [joint.solver for joint in again.joints() if joint.loop] == [SolverParameters()]
+    back = compiled(exoskel.convert(again, None, to="mjcf").data)
+    assert len(rows(back)) == len(rows(compiled(text)))
+
+
+@pytest.mark.parametrize("format", ["sdf", "usd"])
+def test_other_formats_report_constraints_as_dropped(format: str) -> None:
+    report = exoskel.convert(document(EVERY_KIND), None, to=format)
+    lost = [item for item in report.items if "/equality[1]/" in item.path and "/@" not in item.path]
+    assert [(item.fate, item.loss) for item in lost] == [("dropped", True)] * 9
+
+
+def test_worlds_are_rotated_with_their_constraints() -> None:
+    text = document(EVERY_KIND)
+    scene = exoskel.load(text)
+    rotated = exoskel.load(exoskel.convert(scene, None, to="mjcf", up="y").data)
+    one, other = exoskel.Simulation(scene), exoskel.Simulation(rotated)
+    for simulation in (one, other):
+        simulation.set_equality("held", True)
+        simulation.step(100)
+    assert other.positions == pytest.approx(one.positions, rel=1e-6, abs=1e-7)
+
+
+def test_constraints_are_switched_in_a_simulation() -> None:
+    text = document('<weld name="stop" body1="a" body2="world" active="false"/>')
+    simulation = exoskel.Simulation(exoskel.load(text))
+    simulation.step(50)
+    assert simulation.equalities == {"stop": False}
+    moved = abs(simulation.positions[0])
+    simulation.set_equality("stop", True)
+    model = compiled(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 50)
+    data.eq_active[0] = True
+    mujoco.mj_step(model, data, 200)
+    simulation.step(200)
+    assert simulation.positions == pytest.approx(data.qpos - model.qpos0, rel=1e-8, abs=1e-9)
+    assert abs(simulation.positions[0]) < moved
+    simulation.reset()
+    assert simulation.equalities == {"stop": False}
+    with pytest.raises(exoskel.UnknownNameError, match="no equality constraint called 'go'"):
+        simulation.set_equality("go", True)
+
+
+def arm() -> exoskel.World:
+    """Two bodies with a marker each, a tendon, and a constraint of each kind."""
+    world = exoskel.World()
+    model = world.add_model("arm")
+    upper = model.add_body("upper", joint="revolute", axis=(0, 1, 0), mass=1)
+    lower = model.add_body("lower", parent="upper", at=(1, 0, 0), joint="revolute", axis=(0, 1, 0), mass=1)
+    for body in (upper, lower):
+        body.markers.append(exoskel.Marker("tip", (0.5, 0, 0)))
+    world.add_tendon("sum", joints={"upper_joint": 1.0, "lower_joint": 1.0})
+    world.add_equality("point", "connect", "arm/lower", anchor=(1, 0, 0))
+    world.add_equality("frames", "weld", "arm/upper/tip", "arm/lower/tip", target_kind="site")
+    world.add_equality("square", "joint", "arm/upper_joint", "arm/lower_joint", polynomial=(0, 0, 1, 0, 0))
+    world.add_equality("length", "tendon", "sum", active=False)
+    return world
+
+
+def test_references_follow_edits() -> None:
+    world = arm()
+    assert not exoskel.check(world)
+    world.rename("arm/lower", "fore")
+    world.rename("joint:lower_joint", "elbow")
+    world.rename("arm", "limb")
+    assert [(one.target, one.other) for one in world.equalities] == [
+        ("limb/fore", ""),
+        ("limb/upper/tip", "limb/fore/tip"),
+        ("limb/upper_joint", "limb/elbow"),
+        ("sum", ""),
+    ]
+    merged = exoskel.merge(world, arm(), world).world
+    assert [one.name for one in merged.equalities[:5]] == ["point", "frames", "square", "length", "point(1)"]
+    assert merged.equalities[-1].target == merged.tendons[-1].name != "sum"
+    assert not exoskel.check(merged)
+    world.remove("limb/fore")
+    assert not world.equalities
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (("connect", "arm/hand"), "refers to 'arm/hand'"),
+        (("weld", "arm/upper", "arm/upper"), "connects 'arm/upper' with itself"),
+        (("tendon", ""), "must have a target"),
+        (("spring", "arm/upper"), "the kind of equality 'new' is 'spring'"),
+    ],
+)
+def test_invalid_constraints_are_rejected(values: tuple[str, ...], expected: str) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=expected):
+        arm().add_equality("new", *values)  # type: ignore[arg-type]
+
+
+def test_unknown_paths_and_repeated_names_are_reported() -> None:
+    world = arm()
+    world.equalities += [Equality("point", "connect", "body", "arm/hand"), Equality("x", "joint", "joint", "arm/knee")]
+    assert sorted((one.code, one.message) for one in exoskel.check(world)) == [
+        ("SC102", "world 'world' has several equality constraints called 'point'"),
+        ("SC116", "equality constraint 'point' refers to 'arm/hand', which is not in the world; it is ignored"),
+        ("SC116", "equality constraint 'x' refers to 'arm/knee', which is not in the world; it is ignored"),
+    ]
+    world.equalities = [one for one in world.equalities if one.name != "point"]
+    assert exoskel.Simulation(world).equalities == {"frames": True, "square": True, "length": False}
+
+
+def test_a_model_selected_from_a_world_keeps_its_constraints(tmp_path: Any) -> None:
+    world = arm()
+    world.add_model("other").add_body("ball", mass=1)
+    report = exoskel.convert(world, None, to="mjcf", model="arm")
+    assert report.certificate.passed
+    assert [one.name for one in exoskel.load(report.data).world.equalities] == ["point", "frames", "square", "length"]

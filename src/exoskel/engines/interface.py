@@ -299,6 +299,18 @@ class SensingWorld(Protocol):
 
 
 @runtime_checkable
+class ConstrainedWorld(Protocol):
+    """A world with equality constraints."""
+
+    @property
+    def equality_states(self) -> dict[str, bool]:
+        """Whether each constraint is active, by name."""
+
+    def set_equality(self, name: str, active: bool) -> None:
+        """Let a constraint act or not, from the next step on."""
+
+
+@runtime_checkable
 class ActuatedWorld(Protocol):
     """A world with actuators."""
 

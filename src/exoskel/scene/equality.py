@@ -12,7 +12,7 @@ from exoskel.scene.edit_tracking import CheckedValue, checks_values
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import qualified_name
 from exoskel.scene.model import Model
-from exoskel.scene.pose import ZERO, Pose, Vector
+from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
 from exoskel.scene.solver_parameters import DEFAULT_PARAMETERS, SolverParameters
 from exoskel.scene.tendon import Tendon, TendonParts, part_path
 
@@ -94,6 +94,17 @@ class Equality(CheckedValue, frozen=True):
         if change is None:
             return self
         return structs.replace(self, target=change(self.target), other=change(self.other))
+
+    def in_rotated_world(self, rotation: Pose) -> Equality:
+        """The constraint in a world that is rotated about its origin: what is in the frame of the world changes."""
+        if self.target_kind != "body" or (self.target and self.other):
+            return self
+        anchor_body = self.target if self.kind == "connect" else self.other
+        anchor = self.anchor if anchor_body else vector_from_array(rotation.apply(self.anchor))
+        pose = self.pose
+        if pose is not None:
+            pose = pose @ rotation.inverse() if self.target else rotation @ pose
+        return structs.replace(self, anchor=anchor, pose=pose)
 
     def with_tendons(self, names: dict[str, str]) -> Equality:
         """The constraint with other names of tendons."""

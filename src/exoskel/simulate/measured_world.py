@@ -13,6 +13,7 @@ from exoskel.diagnostics import Diagnostic, ExoskelError, pluralize
 from exoskel.engines.interface import (
     ActuatedWorld,
     AppliedWrench,
+    ConstrainedWorld,
     Contact,
     ControllableWorld,
     EngineWorld,
@@ -218,6 +219,17 @@ class MeasuredWorld:
         if not isinstance(self.engine, SensingWorld):
             raise ExoskelError(f"the {self.name} engine has no sensors; use the mujoco engine")
         return self.engine.sensor_values()
+
+    @property
+    def equalities(self) -> dict[str, bool]:
+        """Whether each equality constraint of the world is active, by name."""
+        return self.engine.equality_states if isinstance(self.engine, ConstrainedWorld) else {}
+
+    def set_equality(self, name: str, active: bool) -> None:
+        """Let an equality constraint of the world act or not, from the next step on."""
+        if name not in self.equalities or not isinstance(self.engine, ConstrainedWorld):
+            raise UnknownNameError(not_found_message(name, [*self.equalities], "equality constraint", "the simulation"))
+        self.engine.set_equality(name, bool(active))
 
     @property
     def controls(self) -> ActuatorControls:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
+from exoskel.engines.mujoco.equality_states import SwitchedEqualities
 from exoskel.engines.mujoco.sensor_values import MeasuredSensors
 from exoskel.formats.mjcf.compile import CompiledWorld, actuator_numbers
 from exoskel.formats.mjcf.model.driven_joints import actuator_joints, actuator_targets, element_name
@@ -29,7 +30,7 @@ class JointValues(Struct):
         return JointValues(*(values[number] if values.ndim > 1 else values for values in every))
 
 
-class ControlledActuators(MeasuredSensors):
+class ControlledActuators(MeasuredSensors, SwitchedEqualities):
     """The controls of the actuators of one world; those of the compiled model are relative to the initial ones."""
 
     _is_stale: bool

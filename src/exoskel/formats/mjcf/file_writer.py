@@ -25,7 +25,7 @@ from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
 from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, document_addresses
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
-from exoskel.formats.mjcf.names import GENERATED, SKIN_TEXT, shorten_names
+from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
@@ -436,6 +436,8 @@ class FileWriter(WorldWriter):
         self._keyframes(root)
         for skin in self.skins.values():
             root.child("custom").add("text", name=SKIN_TEXT + skin.name, data=encode_json(skin.soft))
+        if names := self.equalities.ambiguous_names:
+            root.child("custom").add("text", name=EQUALITIES_TEXT, data=equalities_text(names))
         if "" in self.views:
             root.child("worldbody").children += self.views[""]
         add_scenery(root, self.layout, self.moving)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol
 from urllib.parse import quote, unquote
 
@@ -26,6 +26,8 @@ GENERATED = "exoskel_"
 _TABLE = f"{GENERATED}names_"
 SKIN_TEXT = f"{GENERATED}skin_"
 """The first part of the name of a text that describes the skin of a soft body, followed by the name of the body."""
+EQUALITIES_TEXT = f"{GENERATED}equalities"
+"""The name of a text with the names of constraints of the world that look like loops or mimics of joints."""
 _WORLD = "world"
 """MuJoCo's own body."""
 
@@ -165,6 +167,18 @@ def _skin_body(text: NamedElement) -> str:
 def stated_skins(root: NamedElement) -> dict[str, str]:
     """The descriptions of the skins of soft bodies, by the names of the bodies."""
     return {_skin_body(text): str(text.attributes.get("data", "")) for text in _skin_texts(root)}
+
+
+def equalities_text(names: Iterable[str]) -> str:
+    """The text with the qualified names of constraints."""
+    return " ".join(map(quote, names))
+
+
+def stated_equalities(root: NamedElement) -> frozenset[str]:
+    """The qualified names of the constraints of the world that look like loops or mimics of joints."""
+    texts = [text for custom in root.children if custom.tag == "custom" for text in custom.children]
+    found = [str(text.attributes.get("data", "")) for text in texts if text.attributes.get("name") == EQUALITIES_TEXT]
+    return frozenset(unquote(name) for text in found for name in text.split())
 
 
 # --- from names in a file to qualified names -----------------------------------------------------------

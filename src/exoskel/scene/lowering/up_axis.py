@@ -140,9 +140,10 @@ def _rotate(world: World, pose: Pose) -> RotatedWorld:
 
 
 def _rotate_views(world: World, rotation: Array) -> None:
-    """Rotate what is in the frame of the world: cameras, lights, and velocities of free bodies in keyframes."""
+    """Rotate what is in the frame of the world, such as cameras, and velocities of free bodies in keyframes."""
     rotation_pose = Pose.from_matrix(spatial.transform(rotation, np.zeros(3)))
     world.cameras = [one if one.body else structs.replace(one, pose=rotation_pose @ one.pose) for one in world.cameras]
+    world.equalities = [one.in_rotated_world(rotation_pose) for one in world.equalities]
     world.lights = [one if one.body else _rotated_light(one, rotation) for one in world.lights]
     free = {path: joint for path, joint in joint_paths(world.models) if joint.parent is None and _floats(joint)}
     for number, keyframe in enumerate(world.keyframes):

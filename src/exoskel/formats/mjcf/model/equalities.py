@@ -29,6 +29,11 @@ class EqualityWriter:
         ends = [path for one in self.equalities if one.target_kind == "site" for path in (one.target, one.other)]
         self.sites = {id(parts.sites[path][2]) for path in ends}
 
+    @property
+    def ambiguous_names(self) -> list[str]:
+        """The names of the elements that the reader would take for loops or mimics of joints."""
+        return [equality_name(one.name) for one in self.equalities if _looks_like_joint(one)]
+
     def add_equalities(self, root: MjcfElement, joint_name: Callable[[TendonJoint], str]) -> None:
         """Add all constraints to a document; `joint_name` is the name of the MuJoCo joint of a coordinate."""
         for one in self.equalities:
@@ -39,6 +44,13 @@ class EqualityWriter:
 def equality_name(name: str) -> str:
     """The name of the element of a constraint: a path of one name, which is not that of a loop."""
     return qualified_name(name)
+
+
+def _looks_like_joint(one: Equality) -> bool:
+    """Whether a constraint may be that of a loop, a mimic or a locked joint."""
+    if not one.active or one.target_kind in ("site", "tendon"):
+        return False
+    return one.kind != "joint" or not one.other or not any(one.polynomial[2:])
 
 
 def joint_solver(joint: Joint, stiff: tuple[float, float]) -> dict[str, Value]:

@@ -70,6 +70,10 @@ class ConstraintObjects:
             taken.add(name)
             self.world.equalities.append(one if name == one.name else replace(one, name=name))
 
+    def is_stated(self, number: int) -> bool:
+        """Whether a constraint is one of the world, whatever it does: it connects sites, or our writer says so."""
+        return self.has_sites(number) or self.compiled.equalities.name(number) in self.compiled.prepared.equalities
+
     def has_sites(self, number: int) -> bool:
         """Whether a constraint connects sites."""
         return int(self.model.eq_objtype[number]) == self._site

@@ -81,7 +81,7 @@ class EqualityReader:
                 continue
             if kind not in ("connect", "weld", "joint", "tendon"):
                 self._report_unsupported(number, "a scene does not support it")
-            elif not self.model.eq_active0[number] or kind == "tendon" or self.objects.has_sites(number):
+            elif not self.model.eq_active0[number] or kind == "tendon" or self.objects.is_stated(number):
                 self._add_object(number)
             elif kind == "connect":
                 self._read_connect(number)
@@ -226,7 +226,7 @@ class EqualityReader:
         if leader < 0:
             dof = mine.joint.dofs[mine.first]
             low, high = dof.position_limits
-            if low <= offset <= high and self._claim(mine.joint, number):
+            if low < high and low <= offset <= high and self._claim(mine.joint, number):
                 dof.position_limits = (offset, offset)
             else:
                 self._add_object(number)

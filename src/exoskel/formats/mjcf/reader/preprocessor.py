@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
-from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_skins
+from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_equalities, stated_skins
 from exoskel.formats.mjcf.preserved_elements import CollectedElements
 from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.source.document import Document, Tree, tag_as_written
@@ -143,6 +143,8 @@ class PreparedDocument(Struct, dict=True):
     """The name of the model."""
     skins: dict[str, str] = {}
     """The descriptions of soft skins that our writer adds, by the names of their bodies."""
+    equalities: frozenset[str] = frozenset()
+    """The constraints of the world that our writer lists, because they look like loops or mimics of joints."""
     collected: CollectedElements | None = None
     """The elements that may have to be preserved."""
 
@@ -183,7 +185,7 @@ class _Preparer:
         root = self._convert(tree, nodes)
         work = self._check_expansion(root)
         restore_names(root)
-        skins = stated_skins(root)
+        stated = stated_skins(root), stated_equalities(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
         collected = CollectedElements(root, lambda reference: self._find_texture(reference, compiler))
         self._prune(root)
@@ -197,7 +199,7 @@ class _Preparer:
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(root, *files, flags, work, self.confined_to, name, skins, collected)
+        return PreparedDocument(root, *files, flags, work, self.confined_to, name, *stated, collected)
 
     def _check_expansion(self, root: Fragment) -> Workload:
         """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""
