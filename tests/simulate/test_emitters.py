@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.formats.mjcf.tree import to_spec, to_text
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.tree import FreeBody, to_spec, to_text
 from exoskel.formats.mjcf.write import write
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
@@ -65,3 +66,42 @@ def test_many_bodies_preserve_names_and_order() -> None:
     model = to_spec(write(world)).compile()
     assert [model.body(i + 1).name for i in range(250)] == [f"m{i}/b" for i in range(250)]
     assert model.body_pos[1:, 0].tolist() == list(range(250))
+
+
+def _free_bodies(count: int) -> exoskel.World:
+    """Free bodies with shapes of several kinds, one of them rotated, before and after a model with two bodies."""
+    world, tilted = exoskel.World(), exoskel.Pose((0.1, 0.2, 0.3), exoskel.Euler((0.1, 0.2, 0.3)))
+    for i in range(count):
+        moved = exoskel.Shape(exoskel.Cylinder(0.1, 0.4), pose=tilted, friction=0.5)
+        shapes = [exoskel.Sphere(0.1), moved, exoskel.Box((0.1, 0.2, 0.3))][: i % 3 + 1]
+        pose = exoskel.Pose((float(i), 0.0, 0.0), tilted.rotation if i % 2 else exoskel.Euler())
+        model = world.add_model(f"m{i}")
+        body = model.add_body("b", pose=pose, shapes=shapes)
+        if i == count // 2:
+            model.add_body("c", parent=body, joint="ball", shapes=[exoskel.Sphere(0.1)])
+        elif i == 3:
+            body.gravity = False
+    return world
+
+
+@pytest.mark.parametrize("count", [12, 402], ids=["at once", "in batches"])
+def test_free_bodies_without_elements_compile_to_the_same_model(count: int) -> None:
+    world = _free_bodies(count)
+    compact = write(world, compact=True)
+    assert sum(type(one) is FreeBody for one in compact.child("worldbody").children) == count - 2
+    model, expected = to_spec(compact).compile(), to_spec(write(world)).compile()
+    assert different_fields(expected, model) == []
+    assert different_options(expected, model) == []
+
+
+def test_small_worlds_compile_in_a_thread_only_if_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    run = mujoco_import.run_in_thread
+    monkeypatch.setattr(mujoco_import, "run_in_thread", lambda work: calls.append("thread") or run(work))
+    exoskel.Simulation(_free_bodies(12))
+    assert calls == []
+    monkeypatch.setattr(mujoco_import, "_SMALL_MEMORY", 1 << 60)  # more than there can be
+    exoskel.Simulation(_free_bodies(12))
+    assert calls == ["thread"]
+    exoskel.Simulation(_free_bodies(202))
+    assert calls == ["thread", "thread"]

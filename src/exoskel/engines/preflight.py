@@ -129,9 +129,13 @@ class _Preflight:
         self.capabilities = engine.capabilities
         self.limits = limits
         self.inertials = inertials
-        is_default = integrator is None or integrator.lower() == "discrete"
-        takes_impulse_steps = engine.capabilities.impulse_steps and is_default
-        self.takes_impulse_steps = takes_impulse_steps and needs_impulse_step(self.world, limits)
+        self.is_default_integrator = integrator is None or integrator.lower() == "discrete"
+
+    @cached_property
+    def takes_impulse_steps(self) -> bool:
+        """Whether MuJoCo's own steps would differ from those of DART, and are replaced."""
+        can_take_them = self.capabilities.impulse_steps and self.is_default_integrator
+        return can_take_them and needs_impulse_step(self.world, self.limits)
 
     def diagnostics(self) -> list[Diagnostic]:
         if self.capabilities.invalid_inertia is not InvalidInertia.ACCEPTED:
@@ -151,14 +155,17 @@ class _Preflight:
         for model in self.world.models:
             if most is not None and len(model.bodies) > most and not model.static:
                 self._check_depth(model, most)
-            plain = [joint.is_plain for joint in model.joints]
-            if not all(plain):
+            joints = [
+                joint
+                for joint in model.joints
+                if not joint.is_plain or joint.loop or joint.axes or joint.kind in unsupported
+            ]
+            if joints and not all(joint.is_plain for joint in joints):
                 self._check_stages(model)
             for body in model.bodies:
                 self._check_body(body, model.static)
-            for joint, is_plain in zip(model.joints, plain, strict=True):
-                if not is_plain or joint.loop or joint.axes or joint.kind in unsupported:
-                    self._check_joint(model, joint)
+            for joint in joints:
+                self._check_joint(model, joint)
         return [d for one in (self.unplaced, *self.collectors) for d in one.diagnostics]
 
     def _report(self, key: str, item: Item, **details: str | float) -> None:

@@ -263,6 +263,16 @@ def _centred_moment(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule)
     return (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0)
 
 
+def solid_moment(inertia: Inertia, shapes: Sequence[Shape]) -> Moment | None:
+    """The moment that `derive_moments` finds for a solid around the origin of its body; None for all others."""
+    row = _centred_moment(inertia, shapes, inertia.rule)
+    if row is None:
+        return None
+    x, y, z = row[:3]
+    largest = max(x, y, z)
+    return row if spatial.NOISE * largest <= min(x, y, z) and 0.0 < largest < inf else None
+
+
 def _sum_shapes(bodies: Sequence[MassAndShapes], rule: MomentRule | None) -> tuple[Array, Array, NDArray[np.bool_]]:
     """The moments and centres of bodies, and where DART would have computed numbers that are not finite."""
     bodies = [(inertia, [s for s in shapes if not is_unloaded(s.geometry)]) for inertia, shapes in bodies]

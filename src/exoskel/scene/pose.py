@@ -173,7 +173,7 @@ def pose_matrices(poses: Sequence[Pose]) -> Array:
     count = len(poses)
     if count == 0:
         return np.empty((0, 4, 4))
-    positions = np.array([pose.position for pose in poses])
+    positions = spatial.rows([pose.position for pose in poses], 3)
     if all(pose.rotation is NO_ROTATION for pose in poses):  # as for most joints and shapes
         return spatial.transform(_NO_ROTATION_MATRIX, positions)
     rotations = np.empty((count, 3, 3))

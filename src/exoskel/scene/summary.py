@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
 from exoskel import diagnostics, spatial
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import NO_MOMENT, derive_moments
+from exoskel.scene.inertia import NO_MOMENT, Moment, derive_moments, solid_moment
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
-from exoskel.scene.pose import ZERO
+from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
 from exoskel.spatial import Array
@@ -59,22 +57,30 @@ def moments(bodies: Sequence[Body]) -> Array:
 
 def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
     """The moments of many bodies, `(n, 6)`, and their centres of mass, `(n, 3)`; missing ones are derived."""
-    stated = [body.inertia for body in bodies]
-    found = np.array([inertia.moment or NO_MOMENT for inertia in stated]).reshape(-1, 6)
-    centres = np.array([inertia.com or ZERO for inertia in stated]).reshape(-1, 3)
-    derived = [i for i, inertia in enumerate(stated) if inertia.moment is None]
-    missing = {i for i, inertia in enumerate(stated) if inertia.com is None}
-    if derived:
-        made = derive_moments([(stated[i], bodies[i].mass_shapes) for i in derived])
-        found[derived] = made.moments
-        solids = [row for row, i in enumerate(derived) if stated[i].rule == "solid"] if missing else []
-        if solids:
-            rows = [derived[row] for row in solids]
-            centres[rows] = made.centres[solids]
-            missing.difference_update(rows)
-    for i in missing:
-        centres[i] = bodies[i].com
-    return found, centres
+    rows: list[Moment] = []
+    centres: list[Vector] = []
+    others: list[int] = []
+    """Bodies whose moments have to be derived from several shapes, or in another way."""
+    for number, body in enumerate(bodies):
+        inertia = body.inertia
+        moment, com = inertia.moment, inertia.com
+        if moment is None:
+            moment = solid_moment(inertia, body.mass_shapes)
+            if moment is None:
+                others.append(number)
+        elif com is None:
+            com = body.com
+        rows.append(moment or NO_MOMENT)
+        centres.append(com or ZERO)
+    found = spatial.rows(rows, 6)
+    centre_rows = spatial.rows(centres, 3)
+    if others:
+        made = derive_moments([(bodies[i].inertia, bodies[i].mass_shapes) for i in others])
+        found[others] = made.moments
+        for row, i in enumerate(others):
+            if bodies[i].inertia.com is None:
+                centre_rows[i] = made.centres[row] if bodies[i].inertia.rule == "solid" else bodies[i].com
+    return found, centre_rows
 
 
 def _world(scene: Scene, world: World) -> _SummaryRow:

@@ -584,7 +584,11 @@ with that model and the default gravity and time step."""
 
 def as_scene(source: SceneLike) -> Scene:
     """The scene that a scene, world or model stands for."""
-    return source if isinstance(source, Scene) else Scene(worlds=TrackedList([as_world(source)]))
+    if isinstance(source, Scene):
+        return source
+    world = as_world(source)
+    with no_edits():
+        return Scene(worlds=TrackedList([world]))
 
 
 def as_world(source: SceneLike) -> World:

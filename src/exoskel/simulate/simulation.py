@@ -231,7 +231,8 @@ class Simulation(MeasuredWorld):
         self._is_complete = True
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.__dict__ and "_is_complete" in self.__dict__ and not hasattr(type(self), name):
+        own = self.__dict__
+        if "_is_complete" in own and name not in own and not hasattr(type(self), name):
             near = closest_name(name, ["positions", "velocities", "forces", "commands", "controls", "state"])
             hint = f"; did you mean {near!r}?" if near else ""
             raise AttributeError(f"simulations have no attribute {name!r}{hint}")

@@ -64,8 +64,7 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
             world, limits=limits, integrator=integrator, step=step, friction=friction, layout=layout, skins=skins
         )
         super().__init__(compiled, (), None)
-        self._has_skins = skins
-        self._limits, self._has_default_integrator = limits, integrator.lower() == "discrete"
+        self._has_skins, self._limits, self._has_default_integrator = skins, limits, integrator.lower() == "discrete"
         self._mujoco = mujoco = mujoco_import.load()
         self.rotations = TruncatedRotations.find(compiled) if self._has_default_integrator else None
         """Corrects the rotations of ball and free joints after each step, if they have to be those of DART."""
@@ -76,7 +75,8 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         """Springs, dampers and friction, if they are not those of the scene."""
         self.limit_guard: LimitGuard | None = None
         """Lets MuJoCo take the steps in which no limit is reached, if `impulse_step` is needed for limits alone."""
-        self.use_impulse_steps(world)
+        if not compiled.layout.is_plain or compiled.skins or not skins:  # otherwise none are needed
+            self.use_impulse_steps(world)
         try:
             self.data: Any = mujoco.MjData(self.model)
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
@@ -87,7 +87,7 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         self._takes_first_step = True
         """Whether the next step needs attention: it is the first one, or forces on bodies act."""
         self.wrenches = AppliedWrenches(len(self.bodies))
-        self._numbers = {id(body): i for i, body in enumerate(compiled.layout.bodies)}
+        self._numbers = dict(zip(map(id, compiled.layout.bodies), range(len(self.bodies)), strict=True))
         self.reset()
 
     def use_impulse_steps(self, world: World) -> None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from exoskel.formats.mjcf.reader.compiled import Compiled
     from exoskel.formats.mjcf.reader.models import FoundParts
 
+Bits = tuple[int, int]
+"""`contype` and `conaffinity`."""
 _BITS = 31
 _ANY = 1 << (_BITS - 1)
 _NUMBERS = _ANY - 1
@@ -61,17 +63,23 @@ class ContactBits:
     def __init__(self, world: World, skins: Collection[int] = ()) -> None:
         """`skins` are the ids of bodies whose soft skins collide, though not with themselves."""
         self.world = world
-        several = [len(m.bodies) > 1 or (bool(skins) and any(id(b) in skins for b in m.bodies)) for m in world.models]
         self._model_groups: dict[int, CollisionGroup] = {
-            id(m): (n + 1, _NOT_EXEMPT)
-            for n, (m, is_group) in enumerate(zip(world.models, several, strict=True))
-            if is_group and not world.self_collision
+            id(m): (n, _NOT_EXEMPT)
+            for n, m in enumerate(world.models if not world.self_collision else (), 1)
+            if len(m.bodies) > 1 or (skins and any(id(body) in skins for body in m.bodies))
         }
         self._groups: dict[CollisionGroup, int] = {}
-        for model in world.models:
-            for body in model.bodies:
-                for shape in [*body.collisions, SKIN] if skins and id(body) in skins else body.collisions:
-                    self._groups.setdefault(self._group(model, body, shape), len(self._groups))
+        if world.collision_exempt_groups:
+            for model in world.models:
+                for body in model.bodies:
+                    for shape in [*body.collisions, SKIN] if skins and id(body) in skins else body.collisions:
+                        self._groups.setdefault(self._group(model, body, shape), len(self._groups))
+        elif self._model_groups:
+            for model in world.models:
+                if any(body.collisions or id(body) in skins for body in model.bodies):
+                    self._groups.setdefault(self._model_groups.get(id(model), _ANY_GROUP), len(self._groups))
+        else:
+            self._groups[_ANY_GROUP] = 0
         self._numbered = len(self._groups) >= _BITS and not world.collision_exempt_groups
         groups = list(self._groups) if not self._numbered else []
         self._own, self._listed = groups[: _BITS - 1], groups[_BITS - 1 :]
@@ -87,11 +95,18 @@ class ContactBits:
             return group
         return group[0], frozenset(self.world.exempt_groups_of(body.collision_name(shape)))
 
-    def bits(self, model: Model, body: Body, shape: Shape) -> tuple[int, int]:
+    def model_bits(self, model: Model) -> Bits | None:
+        """`contype` and `conaffinity` of all colliding shapes of a model; None if they depend on the shape."""
+        if self.world.collision_exempt_groups:
+            return None
+        group = self._model_groups.get(id(model), _ANY_GROUP)
+        return self._group_bits(group) if group in self._groups else None
+
+    def bits(self, model: Model, body: Body, shape: Shape) -> Bits:
         """`contype` and `conaffinity` of a shape."""
-        if not shape.collidable:
-            return 0, 0
-        group = self._group(model, body, shape)
+        return self._group_bits(self._group(model, body, shape)) if shape.collidable else (0, 0)
+
+    def _group_bits(self, group: CollisionGroup) -> Bits:
         if self._numbered:
             # The highest bit is for shapes that collide with all, including themselves.
             own = self._groups[group] & _NUMBERS if group[0] else _ANY
@@ -131,8 +146,6 @@ def _collide(one: CollisionGroup, other: CollisionGroup) -> bool:
 # --- from the written document back to the rules -------------------------------------------------------
 
 
-Bits = tuple[int, int]
-"""`contype` and `conaffinity`."""
 _DEFAULT = 1
 
 

@@ -15,9 +15,8 @@ from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, duplicate_name, simulation_layout
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin, SkinSprings, body_skins
 from exoskel.formats.mjcf.reader.compiler import Workload
-from exoskel.formats.mjcf.tree import to_spec
+from exoskel.formats.mjcf.tree import MjcfElement, to_spec
 from exoskel.formats.mjcf.write import write
-from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import spring_from_erp_cfm
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Mask
@@ -27,6 +26,10 @@ MIN_IMPEDANCE = 1e-4
 """The share of the acceleration that a spring takes over: MuJoCo accepts no less."""
 
 
+SMALL_WORLD = 200
+"""The number of free bodies up to which MuJoCo needs little memory for a world without meshes and soft skins.
+
+Its data of 200 free bodies have 134 MB, and its compiler needs a few more."""
 CONTACT_TOLERANCE = 1e-12
 """Tolerance of the solver if all constraints are contacts and limits: the last iteration reaches rounding errors."""
 
@@ -59,15 +62,19 @@ class CompiledWorld:
         has_tendons = _integrator(integrator) != EXPLICIT_EDGES
         self.skin_springs = SkinSprings(self.skins, places.by_name, has_tendons) if self.skins else None
         """The springs of soft skins; None without soft skins."""
-        self._set_axis_values()
+        if not self.layout.is_plain:
+            self._set_axis_values()
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
         self.actuation = Actuation(self.layout, self.model, self.coordinates)
         self.set_derived_values(lambda name: getattr(self.model, name), self.stated_friction)
-        if not (self.model.neq or self.model.ntendon or self.stated_friction.any() or self.prescribed_dofs.any()):
+        has_forces = not self.layout.is_plain and (self.stated_friction.any() or self.prescribed_dofs.any())
+        if not (has_forces or self.model.neq or self.model.ntendon):
             self.model.opt.tolerance = CONTACT_TOLERANCE
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
-        numbers = {name: number for number, name in enumerate(_names(self.model, self.model.name_bodyadr))}
-        self.body_ids = np.array([numbers[qualified_name(*names)] for names in self.bodies], dtype=np.intp)
+        names, known = list(self.layout.body_names.values()), _names(self.model, self.model.name_bodyadr)
+        numbers = {name: number for number, name in enumerate(known)} if known[1:] != names else {}
+        ids = [numbers[name] for name in names] if numbers else range(1, len(known))  # the first one is the world
+        self.body_ids = np.array(ids, dtype=np.intp)
         self.point_ids = [
             np.array([numbers[skin.point_name(i)] for i in range(len(skin.skin))] if skin.moves else [], dtype=np.intp)
             for skin in self.skins
@@ -208,9 +215,10 @@ def _compile(
     # MuJoCo would write its warnings to a file in the working directory; they are counted in its data anyway.
     mujoco.set_mju_user_warning(_ignore)
     options: dict[str, Any] = {"limits": limits, "integrator": integrator, "friction": friction, "time_step": step}
-    tree = write(layout.world, **options, layout=layout, skins=skins)
+    tree = write(layout.world, **options, layout=layout, skins=skins, compact=True)
+    run = mujoco_import.run_with_memory if _is_small(layout, tree) and not skins else mujoco_import.run_in_thread
     try:
-        model = mujoco_import.run_in_thread(to_spec(tree).compile)
+        model = run(to_spec(tree).compile)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
     # Values that are not finite stay so and are reported; MuJoCo would silently reset the state.
@@ -220,6 +228,13 @@ def _compile(
     # A single tree of bodies is always one island of constraints.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND) if model.ntree == 1 else 0
     return model
+
+
+def _is_small(layout: WorldLayout, document: MjcfElement) -> bool:
+    """Whether MuJoCo needs little memory to compile a document: few bodies and shapes, and no meshes."""
+    if len(layout.dof_names) > 6 * SMALL_WORLD or any(section.tag == "asset" for section in document.children):
+        return False
+    return sum(len(body.collisions) + 1 for body in layout.bodies) <= 10 * SMALL_WORLD
 
 
 def _ignore(_message: str) -> None:

@@ -72,12 +72,12 @@ class MeshAssetWriter(GeomWriter):
         self._hollow: dict[Mesh, bool] = {}
         self._colors: dict[str, Color | None] = {}
 
-    def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
+    def add(self, body: MjcfElement, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> None:
         before = len(body.children)
-        super().add(body, shape, name, contype, conaffinity, fixed)
+        super().add(body, shape, name, bits, fixed)
         if len(body.children) - before > 1:  # slabs: the mesh itself is visual
-            super().add(body, shape, name, 0, 0, fixed)
-        elif contype or conaffinity:
+            super().add(body, shape, name, (0, 0), fixed)
+        elif any(bits):
             self._record_hull(shape)
         color = self._file_color(shape)
         if color is not None:
@@ -470,7 +470,7 @@ class FileWriter(WorldWriter):
             if self._is_moving_plane(body, shape):
                 continue
             before = len(element.children)
-            self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), 0, 0, fixed)
+            self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), (0, 0), fixed)
             for geom in element.children[before:]:
                 geom.attributes["group"] = VISUAL_GROUP
         for marker in body.markers:

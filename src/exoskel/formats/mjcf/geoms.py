@@ -74,8 +74,12 @@ def slabs(vertices: Array, triangles: Triangles) -> Array:
 
 TORSION, ROLLING = 0.005, 0.0001
 """Torsional and rolling friction, m: MuJoCo's defaults, which three-dimensional contacts do not use."""
-_IDENTITY: tuple[Array, list[float], list[float]] = (np.eye(4), [], [])
+_ShapePose = tuple[Array, list[float], list[float]]
+"""The pose of a shape in its body, and its position and quaternion."""
+_IDENTITY: _ShapePose = (np.eye(4), [], [])
 """The pose of a shape without an offset from its body."""
+_COMMON_BITS = (1, 1)
+"""MuJoCo's default of `contype` and `conaffinity`."""
 _SIDES = 32
 """The number of sides of a round surface."""
 
@@ -97,13 +101,7 @@ class GeomWriter:
     """Whether planes keep their x axis, because they were read from MJCF."""
 
     def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None = None) -> None:
-        offset = [shape for shape in shapes if not shape.pose.is_identity]
-        poses = pose_matrices([shape.pose for shape in offset])
-        positions, quaternions = poses[:, :3, 3].tolist(), spatial.quaternion(poses[:, :3, :3]).tolist()
-        self._poses = {
-            id(shape): (pose, position, quaternion)
-            for shape, pose, position, quaternion in zip(offset, poses, positions, quaternions, strict=True)
-        }
+        self._poses = _shape_poses([shape for shape in shapes if not shape.pose.is_identity])
         self.common: dict[str, Value] = {
             "mass": 0.0,
             "solref": contact,
@@ -117,28 +115,33 @@ class GeomWriter:
         self._shared_assets: dict[tuple[_AssetMaker, Mesh], list[str]] = {}
         """The assets of mesh files that became slabs or hulls: many shapes may share a large one."""
 
-    def add(self, body: MjcfElement, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
-        """Add the geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
+    def add(self, body: MjcfElement, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> None:
+        """Add the geoms of a shape to a body."""
+        for given in self.geoms(shape, name, bits, fixed):
+            body.children.append(MjcfElement("geom", given, item=shape))
+
+    def geoms(self, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> list[dict[str, Value]]:
+        """The geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
         pose, position, quaternion = self._poses.get(id(shape), _IDENTITY)
         primitive = _PRIMITIVES.get(type(shape.geometry))
         if primitive is not None:
             kind, size = primitive
             found: list[dict[str, Value]] = [{"name": name, "type": kind, "size": size(shape.geometry)}]
         else:
-            found = self._other_geoms(shape, name, pose, has_slabs=fixed and bool(contype))
+            found = self._other_geoms(shape, name, pose, has_slabs=fixed and bool(bits[0]))
         for given in found:
             if position:
                 given.setdefault("pos", position)
                 given.setdefault("quat", quaternion)
-            if contype != 1 or conaffinity != 1:
-                given["contype"], given["conaffinity"] = contype, conaffinity
+            if bits != _COMMON_BITS:
+                given["contype"], given["conaffinity"] = bits
             if self.friction is None and shape.friction is not None:
                 given["friction"] = (shape.friction, TORSION, ROLLING)
             if self._ranks and (rank := self._ranks.get(shape.friction)):
                 given["priority"] = rank
             if shape.color is not None:
                 given["rgba"] = shape.color
-            body.children.append(MjcfElement("geom", given, item=shape))
+        return found
 
     def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
         """Priorities of shapes by their friction: the lower coefficient of two applies, as in DART and ODE.
@@ -214,6 +217,14 @@ class GeomWriter:
             case _:
                 found = self.triangles(shape)
                 return None if found is None else found[0]
+
+
+def _shape_poses(shapes: Sequence[Shape]) -> dict[int, _ShapePose]:
+    if not shapes:
+        return {}
+    poses = pose_matrices([shape.pose for shape in shapes])
+    positions, quaternions = poses[:, :3, 3].tolist(), spatial.quaternion(poses[:, :3, :3]).tolist()
+    return dict(zip(map(id, shapes), zip(poses, positions, quaternions, strict=True), strict=True))
 
 
 def _half_extents(geometry: Any) -> tuple[float, ...]:

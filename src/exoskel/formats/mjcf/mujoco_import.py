@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import _thread
 import importlib
+import mmap
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from exoskel.diagnostics import ExoskelError
 
 _VARIABLE = "MUJOCO_GL"
+_SMALL_MEMORY = 1 << 28
+"""Bytes that are enough to compile a small world."""
+_PRIVATE: dict[str, int] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+"""Reserving memory that is not shared takes less time."""
 T = TypeVar("T")
 
 
@@ -21,7 +27,7 @@ def load() -> Any:
     here needs it, so MuJoCo is then imported without a renderer.
     """
     try:
-        return importlib.import_module("mujoco")
+        return __import__("mujoco")  # `import_module` takes longer if it is imported already
     except Exception:  # what a missing library raises depends on the library
         named = os.environ.get(_VARIABLE)
         if named is None:
@@ -74,3 +80,15 @@ def run_in_thread(work: Callable[[], T]) -> T:
     if failed:
         raise failed[0]
     return out[0]
+
+
+def run_with_memory(work: Callable[[], T]) -> T:
+    """Call a function of MuJoCo that needs little memory, without a thread if so much is available.
+
+    A thread takes 0.3 ms of processor time, most of it because it has memory of its own.
+    """
+    try:
+        mmap.mmap(-1, _SMALL_MEMORY, **_PRIVATE).close()  # reserved, but never written to
+    except (OSError, MemoryError, ValueError):
+        return run_in_thread(work)
+    return work()

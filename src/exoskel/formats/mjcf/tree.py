@@ -52,6 +52,22 @@ class MjcfElement(Struct, eq=False):
             waiting += found.children[::-1]
 
 
+class FreeBody(MjcfElement):
+    """A body with a free joint, whose parts are no elements.  Only `to_spec` reads it.
+
+    Worlds with many bodies consist of these, and elements for all parts take more time than MuJoCo needs to add them.
+    """
+
+    name: str = ""
+    joint: str = ""
+    position: Any = None
+    rotation: Any = None
+    inertial: Any = None
+    """Mass, centre of mass and moment: xx, yy, zz, xy, xz, yz."""
+    geoms: list[dict[str, Value]] = field(default_factory=list)
+    """Their attributes."""
+
+
 def markup(root: MjcfElement) -> Markup:
     """The document as markup: numbers in the shortest form that reads back to the same value.
 
@@ -132,30 +148,12 @@ class _Emitter:
     def __init__(self, mujoco: Any) -> None:
         self.mujoco = mujoco
         self.enums = _enums(mujoco)
+        self.geom_types = self.enums["geom"]
         self.named: list[tuple[Any, str]] | None = None
         """Items whose names have to be restored after attaching."""
         self.meshes: list[tuple[Any, str]] = []
         self.compiler = MjcfElement("compiler")
         self.default: MjcfElement | None = None
-        self.sections: dict[str, Callable[[Any, MjcfElement], None]] = {
-            "compiler": self._compiler,
-            "option": self._option,
-            "size": self._size,
-            "default": self._default,
-            "asset": self._asset,
-            "worldbody": self._worldbody,
-            "tendon": self._tendon,
-            "actuator": self._actuator,
-            "sensor": self._sensor,
-            "equality": self._equality,
-            "contact": self._contact,
-        }
-        self.inside: dict[str, Callable[[Any, MjcfElement], None]] = {
-            "inertial": _set_inertial,
-            "joint": self._joint,
-            "geom": self._geom,
-            "site": self._site,
-        }
 
     def spec(self, document: MjcfElement) -> Any:
         spec = self.mujoco.MjSpec()
@@ -163,7 +161,7 @@ class _Emitter:
         self.compiler = document.child("compiler")
         spec.modelname = document.attributes["model"]
         for section in document.children:
-            self.sections[section.tag](spec, section)
+            _SECTIONS[section.tag](self, spec, section)
         return spec
 
     # --- settings -------------------------------------------------------------------------------------
@@ -220,43 +218,82 @@ class _Emitter:
         self.named = None
 
     def _bodies(self, root: Any, elements: Iterable[MjcfElement]) -> None:
-        # Attribute by attribute: MuJoCo takes longer for keyword arguments.
-        inside, named, add = self.inside, self.named, root.add_body
-        waiting = [(add, element) for element in elements]
+        # Attribute by attribute: MuJoCo takes longer for keyword arguments, and `setattr` in a loop takes longer, too.
+        named = self.named
+        waiting = [(root.add_body, element) for element in elements]
         waiting.reverse()
         while waiting:
             add, element = waiting.pop()
-            body = add()
-            for name, value in element.attributes.items():
-                if value is not NO_ROTATION:
-                    setattr(body, name, value)
+            if type(element) is FreeBody:
+                self._free_body(add(), element)
+                continue
+            body, given = add(), element.attributes
+            body.name = given["name"]
+            if "pos" in given:
+                body.pos = given["pos"]
+            if "quat" in given and given["quat"] is not NO_ROTATION:
+                body.quat = given["quat"]
+            if "gravcomp" in given:
+                body.gravcomp = given["gravcomp"]
             if named is not None:
-                named.append((body, str(element.attributes["name"])))
-            inner: list[tuple[Any, MjcfElement]] = []
-            for child in element.children:
-                if child.tag == "body":
-                    inner.append((body.add_body, child))
-                else:
-                    inside[child.tag](body, child)
+                named.append((body, str(given["name"])))
+            inner = self._parts(body, element.children)
             if inner:
-                waiting += inner[::-1]
+                waiting += [(body.add_body, child) for child in reversed(inner)]
 
-    def _set(self, made: Any, attributes: dict[str, Any]) -> None:
-        for name, value in attributes.items():
-            setattr(made, name, value)
+    def _free_body(self, body: Any, given: FreeBody) -> None:
+        body.name, body.pos, body.explicitinertial = given.name, given.position, True
+        if given.rotation is not NO_ROTATION:
+            body.quat = given.rotation
+        body.mass, body.ipos, body.fullinertia = given.inertial
+        joint = body.add_freejoint()
+        joint.name = given.joint
+        geoms = [self._geom(body, geom) for geom in given.geoms]
         if self.named is not None:
-            self.named.append((made, attributes["name"]))
+            self.named += [(body, given.name), (joint, given.joint)]
+            self.named += [(made, str(geom["name"])) for made, geom in zip(geoms, given.geoms, strict=True)]
 
-    def _joint(self, body: Any, element: MjcfElement) -> None:
-        if element.attributes["type"] == "free":
-            made = body.add_freejoint()
-            for name, value in element.attributes.items():
-                if name != "type":
-                    setattr(made, name, value)
-            if self.named is not None:
-                self.named.append((made, str(element.attributes["name"])))
-            return
-        given: dict[str, Any] = {_SPEC_NAMES.get(name, name): value for name, value in element.attributes.items()}
+    def _geom(self, body: Any, given: dict[str, Any]) -> Any:
+        made = body.add_geom()
+        made.name, made.type = given["name"], self.geom_types[given["type"]]
+        if len(given) > 3 or len(given.get("size", ())) != 3:
+            self._set_geom_options(made, given)
+        else:
+            made.size = given["size"]
+        return made
+
+    def _parts(self, body: Any, elements: Iterable[MjcfElement]) -> list[MjcfElement]:
+        """Add what a body consists of; returns the bodies inside."""
+        inner: list[MjcfElement] = []
+        named = self.named
+        given: dict[str, Any]
+        for child in elements:
+            tag, given = child.tag, child.attributes
+            if tag == "geom":
+                made = self._geom(body, given)
+            elif tag == "inertial":
+                body.explicitinertial, body.mass, body.ipos = True, given["mass"], given["pos"]
+                if "fullinertia" in given:
+                    body.fullinertia = given["fullinertia"]
+                else:
+                    body.inertia = given["diaginertia"]
+                continue
+            elif tag == "joint" and given["type"] == "free":
+                made = body.add_freejoint()
+                made.name = given["name"]
+                if "armature" in given:
+                    made.armature = given["armature"]
+            elif tag == "body":
+                inner.append(child)
+                continue
+            else:
+                made = self._joint(body, given) if tag == "joint" else self._site(body, child)
+            if named is not None:
+                named.append((made, str(given["name"])))
+        return inner
+
+    def _joint(self, body: Any, attributes: dict[str, Any]) -> Any:
+        given: dict[str, Any] = {_SPEC_NAMES.get(name, name): value for name, value in attributes.items()}
         made = body.add_joint()
         given["type"] = self.enums["joint"][given["type"]]
         for name in ("limited", "actfrclimited"):
@@ -264,29 +301,25 @@ class _Emitter:
         for name in ("damping", "stiffness"):  # polynomials; the first coefficient is linear
             if name in given:
                 given[name] = (given[name], 0.0, 0.0)
-        self._set(made, given)
+        for name, value in given.items():
+            setattr(made, name, value)
+        return made
 
-    def _site(self, body: Any, element: MjcfElement) -> None:
-        given: dict[str, Any] = dict(element.attributes)
-        if "type" in given:
-            given["type"] = self.enums["geom"][given["type"]]
-        self._set(body.add_site(), given)
-
-    def _geom(self, body: Any, element: MjcfElement) -> None:
-        made = body.add_geom()
-        value: Any
+    def _site(self, body: Any, element: MjcfElement) -> Any:
+        made = body.add_site()
         for name, value in element.attributes.items():
-            if name == "type":
-                made.type = self.enums["geom"][value]
-            elif name == "size":
+            setattr(made, name, self.geom_types[str(value)] if name == "type" else value)
+        return made
+
+    def _set_geom_options(self, made: Any, given: dict[str, Any]) -> None:
+        for name, value in given.items():
+            if name == "size":
                 made.size = value if len(value) == 3 else _padded(value, 3)
             elif name == "mesh":
                 made.meshname = value
                 self.meshes.append((made, value))
-            else:
+            elif name not in ("name", "type"):
                 setattr(made, name, value)
-        if self.named is not None:
-            self.named.append((made, str(element.attributes["name"])))
 
     # --- tendons, actuators and constraints -----------------------------------------------------------
 
@@ -344,14 +377,20 @@ class _Emitter:
             spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
 
 
-def _set_inertial(body: Any, element: MjcfElement) -> None:
-    body.explicitinertial = True
-    given: dict[str, Any] = element.attributes
-    body.ipos, body.mass = given["pos"], given["mass"]
-    if "fullinertia" in given:
-        body.fullinertia = given["fullinertia"]
-    else:
-        body.inertia = given["diaginertia"]
+_SECTIONS: dict[str, Callable[[_Emitter, Any, MjcfElement], None]] = {
+    "compiler": _Emitter._compiler,
+    "option": _Emitter._option,
+    "size": _Emitter._size,
+    "default": _Emitter._default,
+    "asset": _Emitter._asset,
+    "worldbody": _Emitter._worldbody,
+    "tendon": _Emitter._tendon,
+    "actuator": _Emitter._actuator,
+    "sensor": _Emitter._sensor,
+    "equality": _Emitter._equality,
+    "contact": _Emitter._contact,
+}
+"""What adds each section of a document.  Bound methods in an emitter would be a reference cycle."""
 
 
 def _wrap(tendon: Any, part: MjcfElement) -> None:

@@ -13,7 +13,7 @@ from math import atan2, exp, pi, sqrt
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.collision_filter import SKIN, ContactBits
+from exoskel.formats.mjcf.collision_filter import SKIN, Bits, ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.model import joints
@@ -37,7 +37,7 @@ from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.sensors import SensorWriter
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.model.tendons import TendonWriter
-from exoskel.formats.mjcf.tree import NO_ROTATION, MjcfElement, Value
+from exoskel.formats.mjcf.tree import NO_ROTATION, FreeBody, MjcfElement, Value
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, spring_from_erp_cfm
@@ -84,13 +84,17 @@ def write(
     time_step: float | None = None,
     layout: WorldLayout | None = None,
     skins: Sequence[BodySkin] = (),
+    compact: bool = False,
 ) -> MjcfElement:
     """The document.  `limits` switches position limits on or off; by default each joint decides.
 
     `friction` is the coefficient of all contacts (default: that of each shape, else 1 as in DART), `time_step` in s
     replaces the world's own.  `layout` is that of the world, if already known.  `skins` are the soft skins to write.
+    With `compact`, single free bodies are `FreeBody`, for `to_spec`.
     """
-    return WorldWriter(world, limits, integrator, friction, time_step, layout, skins).document()
+    writer = WorldWriter(world, limits, integrator, friction, time_step, layout, skins)
+    writer.is_compact = compact and writer.layout.is_plain and not (skins or writer.sites or writer.tendons.tendons)
+    return writer.document()
 
 
 def site_attributes(marker: Marker) -> dict[str, Value]:
@@ -124,7 +128,8 @@ class WorldWriter:
         self.step = time_step or world.time_step
         self.frames = self._frames()
         self.inertials = self.layout.inertials
-        self.shares = {body: 1.0 / (count + 1) for body, count in joints.duplicate_counts(world).items()}
+        duplicates = joints.duplicate_counts(world) if not self.layout.is_plain else {}
+        self.shares = {body: 1.0 / (count + 1) for body, count in duplicates.items()}
         self.skins = {id(skin.body): skin for skin in skins if skin.moves}
         """The soft skins to write, by the id of the body."""
         self.filter = ContactBits(world, self.skins)
@@ -136,6 +141,10 @@ class WorldWriter:
         self.sensors = SensorWriter(world, self.tendons)
         self.equalities = EqualityWriter(world, self.tendons.tendons)
         self.sites = self.tendons.sites | self.sensors.sites | self.equalities.sites
+        self.is_compact = False
+        """Whether single free bodies are `FreeBody`."""
+        self._model_bits: Bits | None = None
+        """The contact bits of the present model, if all its shapes have the same."""
         self.speeds: dict[str, float] = {}
         """The speeds of the flywheels of motors, rad/s, by name."""
         self._has_tendons = integrator != EXPLICIT_EDGES
@@ -164,7 +173,8 @@ class WorldWriter:
             impratio=IMPEDANCE_RATIO,
             tolerance=TOLERANCE,
         )
-        memory = _memory(self.world, len(self.layout.dof_names))
+        dof_count = len(self.layout.dof_names)
+        memory = _memory(self.world) if dof_count >= LARGE_WORLD else None
         if memory is not None:
             root.add("size", memory=memory)
         root.add("default").add("geom", **self.geoms.common)
@@ -203,6 +213,9 @@ class WorldWriter:
     # --- bodies ---------------------------------------------------------------------------------------
 
     def _model(self, model: Model) -> None:
+        self._model_bits = self.filter.model_bits(model)
+        if self.is_compact and len(model.joints) == 1 and self._add_free_body(model, model.joints[0]):
+            return
         elements: dict[int, MjcfElement] = {}
         worldbody, fixed = self.worldbody, model.static
         others: list[Joint] = []
@@ -250,8 +263,9 @@ class WorldWriter:
 
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         body = joint.child
-        position, quaternion = self.frames[id(body)]
-        path = qualified_name(model.name, body.name)
+        key = id(body)
+        position, quaternion = self.frames[key]
+        path = self.layout.body_names[key]
         given: dict[str, Value] = {"name": path, "pos": position, "quat": quaternion}
         if not body.gravity:
             given["gravcomp"] = 1.0
@@ -262,22 +276,37 @@ class WorldWriter:
         for number, shape in enumerate(body.collisions):
             if type(shape.geometry) is Plane and self._is_moving_plane(body, shape):
                 continue
-            contype, conaffinity = self.filter.bits(model, body, shape)
-            self.geoms.add(element, shape, f"{path}/collision{number}", contype, conaffinity, fixed)
+            bits = (self._model_bits if shape.collidable else None) or self.filter.bits(model, body, shape)
+            self.geoms.add(element, shape, f"{path}/collision{number}", bits, fixed)
         if self.sites or self.tendons.shapes:
             self._add_tendon_parts(model, body, element, fixed)
-        skin = self.skins.get(id(body)) if self.skins else None
+        skin = self.skins.get(key) if self.skins else None
         if skin is not None:
             skin.add_points(element, self.filter.bits(model, body, SKIN))
             if self._has_tendons:
                 skin.add_edges(self.root.child("tendon"))
         return element
 
+    def _add_free_body(self, model: Model, joint: Joint) -> bool:
+        """Add the only body of a model, if its joint is free; returns whether it is."""
+        body, (chain, names) = joint.child, self.layout.chain(model, joint)
+        if model.static or len(chain) != 1 or chain[0].type != "free" or not body.gravity:
+            return False
+        key = id(body)
+        path, (position, quaternion) = self.layout.body_names[key], self.frames[key]
+        added = FreeBody("body", {}, [], body, path, names[0], position, quaternion, self.inertials.of(body))
+        for number, shape in enumerate(body.collisions):
+            if type(shape.geometry) is not Plane:
+                bits = (self._model_bits if shape.collidable else None) or self.filter.bits(model, body, shape)
+                added.geoms += self.geoms.geoms(shape, f"{path}/collision{number}", bits, False)
+        self.worldbody.children.append(added)
+        return True
+
     def _add_tendon_parts(self, model: Model, body: Body, element: MjcfElement, fixed: bool) -> None:
         """Add the visual shapes that tendons wrap around, and the sites of tendons and sensors."""
         for number, shape in enumerate(body.visuals if self.tendons.shapes else ()):
             if id(shape) in self.tendons.shapes:
-                self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), 0, 0, fixed)
+                self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), (0, 0), fixed)
         for marker in body.markers if self.sites else ():
             if id(marker) in self.sites:
                 site = element.add("site", name=qualified_name(model.name, body.name, marker.name), pos=marker.offset)
@@ -447,14 +476,12 @@ class WorldWriter:
         return found | ({"torquescale": scale} if scale != 1.0 else {})
 
 
-def _memory(world: World, dof_count: int) -> int | None:
+def _memory(world: World) -> int:
     """Bytes for contacts and the solver in large worlds, where MuJoCo's own estimate, quadratic in coordinates, fails.
 
     Per body a dozen contacts of three rows each, over the coordinates of two models, and per model its matrices.  The
     memory is reserved, not used.
     """
-    if dof_count < LARGE_WORLD:
-        return None
     rows = sum(ROWS_PER_BODY * len(m.bodies) * 2 * max(m.dof_count, 6) + 2 * m.dof_count**2 for m in world.models)
     return MIN_MEMORY + BYTES_PER_NUMBER * rows + BYTES_PER_BODY * sum(len(m.bodies) for m in world.models)
 

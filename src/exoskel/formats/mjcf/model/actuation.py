@@ -54,7 +54,8 @@ class Actuation:
     def __init__(self, layout: WorldLayout, model: Any, coordinates: Coordinates) -> None:
         self.coordinates = coordinates
         count = coordinates.count
-        is_plain = not layout.world.actuators and all(joint.is_plain for joint in layout.world.joints())
+        is_plain = layout.is_plain or all(joint.is_plain for joint in layout.world.joints())
+        is_plain = is_plain and not layout.world.actuators
         actuators = _actuators(layout) if not is_plain or coordinates.static else ["force"] * count
         self.force, self.velocity, self.acceleration, self.locked = _masks(actuators)
         self.command_limits = np.full(count, -np.inf), np.full(count, np.inf)
@@ -111,6 +112,8 @@ class Actuation:
 
         MJCF states gains for one body alone; connected bodies add to its inertia.  Twice the gain would oscillate.
         """
+        if not model.nu:
+            return
         at_sites = np.flatnonzero(np.asarray(model.actuator_trntype) == _SITE_TRANSMISSION)
         if not len(at_sites):
             return

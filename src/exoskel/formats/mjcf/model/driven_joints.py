@@ -40,8 +40,10 @@ def actuator_joints(layout: WorldLayout) -> Iterator[tuple[Actuator, Joint, str]
 
 def actuator_targets(layout: WorldLayout) -> Iterator[tuple[Actuator, str, str]]:
     """Yield all actuators that drive something, in order: `joint` or `tendon`, and the name of its element."""
-    joints = {one.name: name for one, _, name in actuator_joints(layout)}
     world = layout.world
+    if not world.actuators:
+        return
+    joints = {one.name: name for one, _, name in actuator_joints(layout)}
     parts = TendonParts(world.models if any(one.tendon for one in world.actuators) else ())
     tendons = {one.name for one in world.tendons if parts.models and parts.is_complete(one)}
     for one in world.actuators:

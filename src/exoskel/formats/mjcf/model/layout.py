@@ -67,21 +67,28 @@ class WorldLayout:
         return found
 
     @cached_property
+    def body_names(self) -> dict[int, str]:
+        """The names of MuJoCo's bodies by the ids of the bodies, in state order."""
+        return {id(body): qualified_name(model.name, body.name) for model in self.world.models for body in model.bodies}
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all joints are plain, and none closes a loop: most other questions have simple answers then."""
+        return all(joint.is_plain and not joint.loop for model in self.world.models for joint in model.joints)
+
+    @cached_property
     def dof_names(self) -> list[str]:
         """The names of the scene's coordinates, in state order."""
         names: list[str] = []
-        for model in self.world.models:
-            for joint in model.joints:
-                if not joint.loop:
-                    names += joint.dof_names
+        for _, joint in self.joints:
+            names += joint.dof_names
         return names
 
     def initial_state(self) -> tuple[Array, Array | None]:
         """The scene's initial positions and velocities; None for the velocities if nothing moves, also no motors."""
-        joints = list(self.world.joints())
-        if all(joint.is_plain for joint in joints):
+        if self.is_plain or all(joint.is_plain for joint in self.world.joints()):
             return np.zeros(len(self.dof_names)), None
-        tree = [joint for joint in joints if not joint.loop]
+        tree = [joint for _, joint in self.joints]
         positions = np.array([position for joint in tree for position in joint.positions], dtype=np.float64)
         return positions, np.array([speed for joint in tree for speed in joint.velocities], dtype=np.float64)
 
@@ -99,10 +106,14 @@ class WorldLayout:
         return dict(zip(map(id, self.bodies), self._zero.zero_poses, strict=True))
 
     @cached_property
+    def joints(self) -> list[tuple[Model, Joint]]:
+        """The joints that do not close loops, with their models."""
+        return [(model, joint) for model in self.world.models for joint in model.joints if not joint.loop]
+
+    @cached_property
     def tree_joints(self) -> tuple[list[tuple[Model, Joint]], Array]:
         """The joints that do not close loops, and the zero pose of each one's child in its parent."""
-        joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
-        return joints, self._zero.in_parent(self._zero.zero_poses[self._zero.child])
+        return self.joints, self._zero.in_parent(self._zero.zero_poses[self._zero.child])
 
     @cached_property
     def zero_poses_in_parent(self) -> dict[int, Array]:
@@ -128,21 +139,21 @@ def simulation_layout(world: World) -> WorldLayout:
     That of every other body, and of all bodies in DART, is explicit.  After a second the two are 1e-4 to 1e-2 rad
     apart.  As three slides and a ball, such a body follows the common rule.
     """
-    spinning = {
-        id(joint)
-        for model in world.models
-        if not model.static
-        for joint in model.joints
-        if joint._dofs is not None and _is_spinning_alone(model, joint)
-    }
+    spinning: set[int] = set()
 
     def chain(joint: Joint) -> list[MujocoJoint]:
         found = joint_chain(joint)
-        if id(joint) in spinning or (len(found) == 4 and joint.kind in ("free", "amotor")):
+        if (len(found) == 4 and joint.kind in ("free", "amotor")) or id(joint) in spinning:
             return free_joint_chain(joint, whole=False, at_origin=True)
         return found
 
-    return WorldLayout(world, chain)
+    layout = WorldLayout(world, chain)
+    if not layout.is_plain:
+        for model in world.models:
+            for joint in model.joints if not model.static else ():
+                if joint._dofs is not None and _is_spinning_alone(model, joint):
+                    spinning.add(id(joint))
+    return layout
 
 
 def _is_spinning_alone(model: Model, joint: Joint) -> bool:

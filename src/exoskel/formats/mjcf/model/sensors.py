@@ -20,12 +20,18 @@ class SensorWriter:
 
     def __init__(self, world: World, tendons: TendonWriter) -> None:
         self.tendons = tendons
-        self.parts = TendonParts(world.models if world.sensors else ())
+        self.sensors: list[SceneSensor] = []
+        self.sites: set[int] = set()
+        """The ids of the markers that they measure at."""
+        if world.sensors:
+            self._find_parts(world, tendons)
+
+    def _find_parts(self, world: World, tendons: TendonWriter) -> None:
+        self.parts = TendonParts(world.models)
         targets = SensorTargets(self.parts, tendons.tendons, world.actuators)
         self.sensors = [one for one in world.sensors if not targets.missing(one)]
         ends = [end for one in self.sensors for end in _ends(one)]
         self.sites = {id(self.parts.sites[path][2]) for kind, path in ends if kind == "site"}
-        """The ids of the markers that they measure at."""
 
     def add_sensors(self, root: MjcfElement, joint_name: Callable[[TendonJoint], str]) -> None:
         """Add all sensors to a document; `joint_name` is the name of the MuJoCo joint of a coordinate."""

@@ -21,7 +21,14 @@ class TendonWriter:
 
     def __init__(self, world: World, layout: WorldLayout) -> None:
         self.layout = layout
-        self.parts = TendonParts(world.models if world.tendons or world.sensors or world.equalities else ())
+        self.tendons: list[Tendon] = []
+        self.sites: set[int] = set()
+        self.shapes: set[int] = set()
+        if world.tendons or world.sensors or world.equalities:
+            self._find_parts(world)
+
+    def _find_parts(self, world: World) -> None:
+        self.parts = TendonParts(world.models)
         self.tendons = [one for one in world.tendons if self.parts.is_complete(one)]
         points = [point for one in self.tendons for point in one.path]
         paths = [path for point in points for path in (point.site, point.side_site) if path]
