@@ -286,21 +286,26 @@ class Collector:
         if severity is None:
             return
         shown = {name: format_detail(value) for name, value in details.items()}
-        shown["token"] = format_detail(token)
+        shown["token"] = format_detail(token) if token else ""
         fix = self.catalogue.fixes.get(key)
         self.diagnostics.append(
             Diagnostic(
                 code=message.code,
                 severity=severity,
-                message=message.text.format(**shown),
-                hint=message.hint.format(**shown),
-                reader_note=message.reader_note.format(**shown),
+                message=_fill(message.text, shown),
+                hint=_fill(message.hint, shown),
+                reader_note=_fill(message.reader_note, shown),
                 place=Place(node, child, attribute, token, position),
                 source=self.source,
                 key=key,
                 fix=None if fix is None else fix.fill(details, token),
             )
         )
+
+
+def _fill(template: str, details: Mapping[str, str]) -> str:
+    """Fill in a template; most hints and notes have nothing to fill in."""
+    return template.format_map(details) if "{" in template or "}" in template else template
 
 
 class ExoskelError(Exception):
@@ -375,6 +380,8 @@ def printable(text: str) -> str:
 
 def format_detail(value: object) -> str:
     """Format a detail for a message: safe to print, and shortened if it is long, except for lists."""
+    if type(value) is str and len(value) <= _MAX_QUOTE and value.isascii() and value.isprintable():
+        return value
     if isinstance(value, list):
         return printable(", ".join(value))
     text = f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -91,7 +91,8 @@ def load(
             Python and reads any file that they name, so `confine` prevents it.
         arguments: for xacro, the values of its arguments by name.
     """
-    limits.check()
+    if limits is not DEFAULT_LIMITS:
+        limits.check()
     options = ReadOptions(
         semantics=semantics,
         inertia_rule=inertia_rule,

@@ -280,6 +280,7 @@ READABLE = tuple(one for one in FORMATS if one.is_readable)
 SHARED_EXTENSIONS = frozenset({".xml"})
 """Extensions that files of several formats have."""
 DEFAULT = FORMATS[0]
+_BY_ROOT = {root: one for one in reversed(FORMATS) for root in one.roots}
 """The format of files and scenes that do not say otherwise."""
 WITH_VOCABULARY = tuple(one for one in READABLE if one.has_vocabulary)
 
@@ -352,12 +353,12 @@ def for_whole_scene(worlds: int) -> Format:
 
 def detect(data: bytes, name: str) -> Format:
     """The format of a file, by its content, then by its extension; the default if both are unknown."""
-    binary = next((f for f in FORMATS if f.magic and data.startswith(f.magic)), None)
-    if binary is not None:
-        return binary
+    if not data.startswith(b"<"):
+        binary = next((f for f in FORMATS if f.magic and data.startswith(f.magic)), None)
+        if binary is not None:
+            return binary
     root = root_check.root_tag(data).rpartition(":")[2]
-    found = next((f for f in FORMATS if root in f.roots), None)
-    return found or by_extension(name) or _by_read_extension(name) or DEFAULT
+    return _BY_ROOT.get(root) or by_extension(name) or _by_read_extension(name) or DEFAULT
 
 
 def original_reader(code: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gc
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from exoskel.source import encoding as encodings
 from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, read_prolog
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.positions import Scan, Span
+from exoskel.source.positions import Scan, Span, may_split_text
 from exoskel.source.well_formedness import ENTITIES_REFUSED, MalformedError, check_well_formedness, explain_parse_error
 
 PathStyle = Literal["named", "xpath"]
@@ -85,6 +86,11 @@ class Document:
             return Scan(encodings.lenient_text(self.data))
 
     @cached_property
+    def equals_signs(self) -> int:
+        """The number of equals signs: the document has no more attributes."""
+        return self.text.count(b"=")
+
+    @cached_property
     def prolog(self) -> Prolog:
         return read_prolog(self.text)
 
@@ -103,7 +109,7 @@ class Document:
         text = self.checked_text(limits)
         if b"&" in text and self.prolog.is_incomplete:
             text = escape_undeclared_references(text, self.scan.regions, self.scan.codec)
-        parser = self.parser()
+        parser = self._reused_parser()
         tree: Tree = None
         with suppress(etree.XMLSyntaxError):
             tree = etree.fromstring(text, parser)
@@ -113,7 +119,7 @@ class Document:
             raise explain_parse_error(self.scan, fatal[0], limits)
         # An undeclared prefix, or a repeated declaration: harmless, but the parser may have missed other errors.  If a
         # warning follows, it does not even raise, and it says nothing about repeated declarations of `xml`.
-        if tree is None or len(log) or b"xmlns:xml" in text:
+        if tree is None or len(log) or (b":" in text and b"xmlns:xml" in text):
             check_well_formedness(self.scan)
         return etree.fromstring(text, self.parser(recover=True)) if tree is None else tree
 
@@ -122,7 +128,11 @@ class Document:
         if len(self.data) > limits.bytes:
             raise MalformedError(f"the file is too large; the limit is {limits.bytes} bytes", limit="bytes")
         text = self._decode()
-        if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
+        if (
+            len(text) > limits.elements
+            and text.count(b"<") > limits.elements
+            and (count := len(self.scan.starts)) > limits.elements
+        ):
             raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
         self._check_attributes(text, limits.attributes)
         if self.prolog.entities is not None:
@@ -132,7 +142,7 @@ class Document:
     def _check_attributes(self, text: bytes, most: int) -> None:
         """Raise MalformedError for a tag with too many attributes; only very long tags are examined."""
         shortest = min(most * _SHORTEST_ATTRIBUTE, _MAX_REPEAT)
-        if len(text) <= shortest:
+        if len(text) <= shortest or self.equals_signs <= most:
             return
         for match in re.finditer(rb"<[^<!?/][^<]{%d}" % shortest, text):
             scan = self.scan
@@ -155,6 +165,14 @@ class Document:
             recover=recover,
         )
 
+    def _reused_parser(self) -> etree.XMLParser:
+        """A parser of this thread: creating one takes as long as parsing a small document."""
+        codec = self.encoding.codec
+        parser = _PARSERS.by_codec.get(codec)
+        if parser is None:
+            parser = _PARSERS.by_codec[codec] = self.parser()
+        return parser
+
     def _decode(self) -> bytes:
         try:
             return self.text
@@ -170,7 +188,7 @@ class Document:
 
     def split_texts(self) -> dict[int, str]:
         """The elements whose text is split by a comment or CDATA section, by number, each with its first piece."""
-        if b"<!--" not in self.text and b"<![CDATA[" not in self.text:
+        if not may_split_text(self.text):
             return {}
         return {
             node: pieces[0]
@@ -403,15 +421,27 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(character, text) if "&" in text else text
 
 
-@contextmanager
-def garbage_collection_paused() -> Iterator[None]:
+class _Parsers(threading.local):
+    """The parsers of one thread by encoding; there are few, because only scannable encodings are parsed as they are."""
+
+    def __init__(self) -> None:
+        self.by_codec: dict[str, etree.XMLParser] = {}
+
+
+_PARSERS = _Parsers()
+
+
+class garbage_collection_paused:  # noqa: N801 - used like a function
     """Pause garbage collection: with hundreds of thousands of new objects it would take a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
+
+    __slots__ = ("_was_on",)
+
+    def __enter__(self) -> None:
+        self._was_on = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_on:
             gc.enable()
 
 

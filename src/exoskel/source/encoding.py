@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -159,6 +159,7 @@ def detect_encoding(data: bytes) -> Encoding:
     return Encoding(_python_codec(declared), 0, declared)
 
 
+@lru_cache(maxsize=64)
 def _python_codec(declared: str) -> str:
     """Python's name of a declared encoding."""
     try:
@@ -202,6 +203,8 @@ def encode_like_source(text: bytes, data: bytes, encoding: Encoding) -> bytes:
 
 def declared_encoding_span(text: bytes) -> tuple[int, int] | None:
     """The start and end of the encoding name in the XML declaration; None if it has none."""
+    if text.startswith(b"<") and not text.startswith(b"<?xml"):
+        return None
     match = _DECLARED.match(text[:1024])
     return match.span(1) if match else None
 

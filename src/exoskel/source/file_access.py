@@ -55,11 +55,20 @@ def read_source(path: str | os.PathLike[str], most: int) -> bytes:
     Raises OSError, also if a pipe stays silent.
     """
     number = os.open(path, _READ)
-    with open(number, "rb", buffering=0) as file:
-        mode = os.fstat(number).st_mode
+    try:
+        status = os.fstat(number)
+        mode, size = status.st_mode, status.st_size
+        if stat.S_ISREG(mode) and 0 < size <= min(most, _CHUNK):
+            data = os.read(number, size + 1)
+            if len(data) == size:  # one more byte was asked for: the file has ended
+                return data
+            os.lseek(number, 0, os.SEEK_SET)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-        return _read(file, most, waits=stat.S_ISFIFO(mode))
+        with open(number, "rb", buffering=0, closefd=False) as file:
+            return _read(file, most, waits=stat.S_ISFIFO(mode))
+    finally:
+        os.close(number)
 
 
 def _read(file: BinaryIO, most: int, waits: bool = False) -> bytes:

@@ -93,6 +93,8 @@ def file_uri_path(uri: str) -> str:
 
 def locate_document(source: str) -> Location:
     """The location of a document given by a path or URI.  Raises SourceError if it cannot exist."""
+    if source.startswith("/") and os.sep == "/" and not ("//" in source or "/." in source or source.endswith("/")):
+        return Location(path=source)  # absolute and without parts to resolve
     scheme = uri_scheme(source)
     if source.startswith(SAMPLE_SCHEME):
         found = next(filter(os.path.isfile, sample_candidates(source)), None)

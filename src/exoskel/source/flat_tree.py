@@ -57,16 +57,17 @@ class Node(Struct):
 
 def stated_fields(*elements: tuple[Node | None, Element]) -> frozenset[str]:
     """The scene fields that several elements state about the same item; each with its row."""
-    return _merge(*[node.stated_fields(rule) for node, rule in elements if node is not None])
+    return merge_fields(*[node.stated_fields(rule) for node, rule in elements if node is not None])
 
 
 def invalid_fields(*elements: tuple[Node | None, Element]) -> frozenset[str]:
     """The scene fields of one item whose text is invalid in several elements; each with its row."""
-    return _merge(*[node.invalid_fields(rule) for node, rule in elements if node is not None])
+    return merge_fields(*[node.invalid_fields(rule) for node, rule in elements if node is not None])
 
 
 @lru_cache(maxsize=4096)
-def _merge(*fields: frozenset[str]) -> frozenset[str]:
+def merge_fields(*fields: frozenset[str]) -> frozenset[str]:
+    """The union of some sets; files repeat a few of them over and over, so the result is shared."""
     return NO_FIELDS.union(*fields)
 
 
@@ -84,6 +85,9 @@ class FlatTree:
         self.tags = [e.tag for e in elements]
         self.texts = [e.text for e in elements]
         self.counts = [len(e) for e in elements]
+
+    def has_text_in_containers(self) -> bool:
+        return bool([1 for text, count in zip(self.texts, self.counts, strict=True) if count and text is not None])
 
     def inside(self, at: int) -> int:
         """The number of descendants of the element at `at`."""

@@ -12,9 +12,12 @@ from exoskel.source.document import Document, tag_as_written
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding, scannable_text
 from exoskel.source.limits import Limits
 from exoskel.source.pieces import Levels, NotInPiecesError, cut
+from exoskel.source.positions import region_end
 from exoskel.source.well_formedness import MalformedError
 
 _FIRST = 4096
+_OPENING = 64
+_HTML = (b"<!doctype html", b"<html")
 _BLANK = b" \t\r\n\0\xef\xbb\xbf"
 _COMMENTS = re.compile(rb"\s*(#[^\n]*\n|//[^\n]*\n|/\*.*?\*/)", re.DOTALL)
 _BLOCK = re.compile(rb"\b(dofs|node\s+[^\s{}]+|node)\s*\{")
@@ -27,6 +30,8 @@ def identify_content(data: bytes) -> str:
     """Identify the content of a file: `xml`, `dart_text`, `empty`, `gzip`, `zip`, `html`, `json`, `spine`,
     `text` or `binary`."""
     head = data[:_FIRST]
+    if _is_markup(head):
+        return "html" if head[:_OPENING].lower().startswith(_HTML) else "xml"
     if not head.strip(_BLANK) and not data.strip(_BLANK):
         return "empty"
     if head.startswith(b"\x1f\x8b"):
@@ -36,8 +41,8 @@ def identify_content(data: bytes) -> str:
     text = _as_text(data)
     if text is None:
         return "spine" if _SPINE_VERSION.search(head[:64]) else "binary"
-    opening = text.lstrip()[:64].lower()
-    if opening.startswith((b"<!doctype html", b"<html")):
+    opening = text.lstrip()[:_OPENING].lower()
+    if opening.startswith(_HTML):
         return "html"
     if opening.startswith(b"<"):
         return "xml"
@@ -48,9 +53,7 @@ def identify_content(data: bytes) -> str:
 
 def root_tag(data: bytes) -> str:
     """The tag of the root element, or an empty string; comments and declarations are skipped."""
-    from exoskel.source.positions import region_end
-
-    text = _as_text(data)
+    text = data if _is_markup(data[:_FIRST]) else _as_text(data)
     if text is None:
         return ""
     at = 0
@@ -61,6 +64,11 @@ def root_tag(data: bytes) -> str:
         match = _ROOT.match(text, at)
         return match[1].decode("utf-8", "replace") if match else ""
     return ""
+
+
+def _is_markup(head: bytes) -> bool:
+    """Whether a file starts with markup in an encoding like ASCII, as most do, and is not binary."""
+    return head.startswith(b"<") and not _is_binary(head)
 
 
 def _as_text(data: bytes) -> bytes | None:

@@ -7,7 +7,7 @@ once instead of at each element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lxml import etree
@@ -53,6 +53,8 @@ class StructureReader:
         self.next_number = 0
         self.attributes_seen = 0
         self.stray_texts: dict[Tree, str] = {}
+        self.unsearched: Tree | None = None
+        """The root of a small document, until an element with text beside other elements is found."""
         self.namespaces: set[str] = set()
         self.known_names: dict[int, KnownNames] = {}
         self.first_of: dict[tuple[int, str], int] = {}
@@ -76,13 +78,29 @@ class StructureReader:
         Raises MalformedError if it exceeds a limit.
         """
         self.on_streamed = on_streamed
-        self._find_stray_texts(root)
-        self.planning = self.is_large and not (self.stray_texts or self.split)
-        node = self._read_shallow(root, self.vocabulary.root)
-        if self.attributes_seen != COUNT_ATTRIBUTES(root):
+        if self.is_large:
+            self._find_stray_texts(root)
+            self.planning = not (self.stray_texts or self.split)
+        else:
+            self.unsearched = root
+        try:
+            node = self._read_shallow(root, self.vocabulary.root)
+        finally:
+            self.on_streamed = ignore_streamed  # it refers to this object: what was read would stay in memory
+            self.unsearched = None
+        if not self._has_seen_all_attributes(root):
             self._find_unknown_attributes(root)
         self._report_unknown_attributes()
         return node
+
+    def _has_seen_all_attributes(self, root: Tree) -> bool:
+        text = self.document.text
+        declaration = text[: text.find(b"?>") + 1].count(b"=") if text.startswith(b"<?xml") else 0
+        # Each attribute has an equals sign: if there are no others, they need not be counted in the tree.
+        return (
+            self.document.equals_signs - declaration == self.attributes_seen
+            or self.attributes_seen == COUNT_ATTRIBUTES(root)
+        )
 
     # --- containers of streamed elements, read without flattening -------------------------------------
 
@@ -91,8 +109,12 @@ class StructureReader:
         self.next_number += 1
         self._check_nesting(depth, node.number)
         self._attributes(element, rule, node)
-        self._stray_text(element, node)
-        for child in element:
+        children = list(element)
+        if self.unsearched is not None and (element.text is not None or _have_tails(children)):
+            self._find_stray_texts(self.unsearched)
+        if self.stray_texts or not children:
+            self._stray_text(element, node)
+        for child in children:
             inner = self._shallow_child(child, rule, node, depth)
             if inner is not None:
                 self._store(node, inner, self._read_shallow(child, inner, depth + 1))
@@ -136,6 +158,8 @@ class StructureReader:
     def _subtree(self, element: Tree, rule: Element, depth: int) -> Node:
         flat = FlatTree(element, self.next_number)
         self.next_number += len(flat.tags)
+        if self.unsearched is not None and (_have_tails(flat.elements) or flat.has_text_in_containers()):
+            self._find_stray_texts(self.unsearched)
         if not self.planning or len(flat.tags) > _MAX_PLAN_SIZE:
             return self._container(flat, 0, rule, depth)[0]
         shape = flat.shape(rule)
@@ -419,6 +443,7 @@ class StructureReader:
     # --- text, aliases, absences ----------------------------------------------------------------------
 
     def _find_stray_texts(self, root: Tree) -> None:
+        self.unsearched = None
         for text in MIXED_TEXT(root):
             if text.strip(" \t\r\n"):
                 owner = text.getparent()
@@ -454,6 +479,11 @@ class StructureReader:
                     node.fields[name] = child.kind.value(child.default)
         for key, names in absent.items():
             self.collector.report(key, node.number, element=">, <".join(names), parent=rule.name)
+
+
+def _have_tails(elements: Sequence[Tree]) -> bool:
+    """Whether text follows any of these elements.  The parser has removed spaces."""
+    return [element.tail for element in elements].count(None) != len(elements)
 
 
 def local_name(element: Tree) -> str:

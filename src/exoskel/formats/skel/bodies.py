@@ -13,7 +13,7 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, check_moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
-from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
+from exoskel.source.flat_tree import Node, invalid_fields, merge_fields
 
 _DEFAULT_MASS = 1.0
 
@@ -75,7 +75,7 @@ class SkelBodyReader:
             ],
             document=DOCUMENT,
             node=node.number,
-            given=stated_fields((node, BODY_ELEMENT), (mass_node, INERTIA_ELEMENT)),
+            given=_stated_fields(node, mass_node),
         )
         if "soft_shape" in fields:
             body.soft = self.shapes.read_soft_body(fields["soft_shape"])
@@ -187,6 +187,11 @@ class SkelBodyReader:
             given=node.stated_fields(MARKER_ELEMENT),
             repaired=node.invalid_fields(MARKER_ELEMENT),
         )
+
+
+def _stated_fields(node: Node, mass_node: Node | None) -> frozenset[str]:
+    own = node.stated_fields(BODY_ELEMENT)
+    return own if mass_node is None else merge_fields(own, mass_node.stated_fields(INERTIA_ELEMENT))
 
 
 def _is_incomplete(node: Node) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from exoskel.formats.skel.context import DOCUMENT, SkelContext
 from exoskel.formats.skel.vocabulary import DYNAMICS, INITIAL, JOINT_ELEMENT
+from exoskel.scene.edit_tracking import set_field
 from exoskel.scene.item import NO_FIELDS
 from exoskel.scene.joint import DOF_STATES, UNLIMITED, Dof, Interval, Joint
 from exoskel.source.flat_tree import Node
@@ -44,8 +45,8 @@ class DofReader:
     def read(self, joint: Joint, node: Node, axes: int) -> None:
         """Read the degrees of freedom of a joint; the first `axes` of them may have an axis element."""
         fields = node.fields
-        for number in range(axes):
-            axis: Node | None = fields.get(AXES[number])
+        for number, element in enumerate(AXES[:axes]):
+            axis: Node | None = fields.get(element)
             if axis is not None and (axis.invalid or not AXIS_DYNAMICS.isdisjoint(axis.fields)):
                 self._read_axis(joint.dofs[number], axis)
         for element, field in INITIAL.items():
@@ -61,7 +62,7 @@ class DofReader:
     # --- axis -----------------------------------------------------------------------------------------
 
     def _read_axis(self, dof: Dof, axis: Node) -> None:
-        dof.node = axis.number
+        set_field(dof, "node", axis.number)
         stated = self._read_dynamics(dof, axis, ("damping",))
         dynamics: Node | None = axis.fields.get("dynamics")
         if dynamics is not None:
@@ -69,32 +70,33 @@ class DofReader:
         limit: Node | None = axis.fields.get("limit")
         if limit is not None:
             stated |= self._read_limit(dof, limit)
-        dof.given = frozenset(stated)
+        set_field(dof, "given", frozenset(stated))
 
     def _read_dynamics(self, dof: Dof, node: Node, elements: Iterable[str]) -> set[str]:
         """Set the dynamics that a node states; returns the names of the fields."""
-        stated: set[str] = set()
+        fields, stated = node.fields, set[str]()
         for element in elements:
-            field = DYNAMICS[element]
-            if element in node.fields:
+            if element in fields:
+                field = DYNAMICS[element]
                 self._set_dynamics(dof, node, element, field)
                 stated.add(field)
-            elif node.is_invalid(element):
-                dof.repaired |= {field}
+            elif node.invalid and element in node.invalid:
+                dof.repaired |= {DYNAMICS[element]}
         return stated
 
     def _set_dynamics(self, dof: Dof, node: Node, element: str, field: str) -> None:
         value: float = node.fields[element]
-        dof.repaired -= {field}
+        if dof.repaired:
+            dof.repaired -= {field}
         if field in _NEVER_NEGATIVE and not value >= 0.0:
             self.report("SK083", node.number, element, element=element, found=value)
             value = 0.0
             dof.repaired |= {field}
-        setattr(dof, field, value)
+        set_field(dof, field, value)
 
     def _read_limit(self, dof: Dof, limit: Node) -> set[str]:
         stated = self._read_interval(dof, "position_limits", limit, ("lower", "upper"), UNLIMITED)
-        if self.context.dart:
+        if self.context.dart or not (limit.invalid or limit.fields.keys() & _SYMMETRIC_LIMITS.keys()):
             return stated
         for element, field in _SYMMETRIC_LIMITS.items():
             if element in limit.fields:
@@ -107,17 +109,17 @@ class DofReader:
 
     def _read_interval(self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval) -> set[str]:
         """Set the bounds that a node states; returns the field if there are any."""
-        if any(map(node.is_invalid, ends)):
+        if node.invalid and not node.invalid.isdisjoint(ends):
             dof.repaired |= {field}
         if not (ends[0] in node.fields or ends[1] in node.fields):
             return set()
-        low, high = (node.fields.get(end, default) for end, default in zip(ends, before, strict=True))
+        low, high = node.fields.get(ends[0], before[0]), node.fields.get(ends[1], before[1])
         if low > high:
             self.report("SK082", node.number, lower=low, upper=high)
             if not self.context.dart:
                 low, high = UNLIMITED
                 dof.repaired |= {field}
-        setattr(dof, field, (low, high))
+        set_field(dof, field, (low, high))
         return {field}
 
     # --- init_pos and init_vel ------------------------------------------------------------------------
@@ -135,7 +137,7 @@ class DofReader:
             values = values[:1]
         if any(values):
             for dof, value in zip(joint.dofs, values, strict=True):
-                setattr(dof, field, value)
+                set_field(dof, field, value)
 
     # --- dof ------------------------------------------------------------------------------------------
 
@@ -223,9 +225,10 @@ class DofReader:
             self.report("SK094", joint.node, found=dofs[1].position)
 
     def _check_initial_positions(self, joint: Joint) -> None:
-        for name, dof in zip(joint.dof_names, joint.dofs, strict=True):
+        for number, dof in enumerate(joint.dofs):
             low, high = dof.position_limits
             if low <= high and not low <= dof.position <= high:
+                name = joint.dof_names[number]
                 self.report("SK081", joint.node, found=dof.position, dof=name, lower=low, upper=high)
 
 

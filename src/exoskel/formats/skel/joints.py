@@ -51,6 +51,7 @@ AXIS_USES: dict[JointKind, AxisUse] = {
     "free": AxisUse(),
 }
 
+_WITH_DIRECTION = {kind: frozenset([element for element, _ in use.directions]) for kind, use in AXIS_USES.items()}
 _AXES = frozenset({"axes"})
 _PLANAR_KINDS = ("planar", "translational2d")
 _UNIT_TOLERANCE = 1e-6
@@ -187,16 +188,18 @@ class SkelJointReader:
         return True
 
     def _read_axis(self, joint: Joint, node: Node, element: str, fallback: Vector) -> Vector:
+        axis_node: Node | None = node.fields.get(element)
+        axis: Vector | None = None if axis_node is None else axis_node.fields.get("xyz")
+        if axis is not None and self._is_unit(axis):
+            return axis
         details: dict[str, Any] = {
             "kind": joint.kind,
             "element": element,
             "fallback": "{:g} {:g} {:g}".format(*fallback),
         }
-        axis_node: Node | None = node.fields.get(element)
         if axis_node is None:
             self.report("SK077.missing", node.number, **details)
             return fallback
-        axis: Vector | None = axis_node.fields.get("xyz")
         if axis is None:
             return self._choose_axis(joint, axis_node, fallback, details)
         if not all(map(isfinite, axis)):
@@ -219,6 +222,10 @@ class SkelJointReader:
                 consequence = "divides it by an infinite length: the joint cannot move"
             self.report("SK077.length", axis_node.number, "xyz", found=length, consequence=consequence)
         return axis
+
+    def _is_unit(self, axis: Vector) -> bool:
+        """Whether nothing has to be done about an axis."""
+        return abs(hypot(*axis) - 1.0) <= (_ROUNDING if self.context.dart else _UNIT_TOLERANCE)
 
     def _choose_axis(self, joint: Joint, node: Node, fallback: Vector, details: dict[str, Any]) -> Vector:
         """The axis for an element without a valid direction."""
@@ -261,7 +268,7 @@ class SkelJointReader:
 
     def _report_unused(self, joint: Joint, node: Node) -> None:
         kind, fields, use = joint.kind, node.fields, AXIS_USES[joint.kind]
-        with_direction = {element for element, _ in use.directions}
+        with_direction = _WITH_DIRECTION[kind]
         for number, element in enumerate(AXES):
             axis: Node | None = fields.get(element)
             if axis is None:

@@ -40,13 +40,27 @@ def order_joints(context: SkelContext, bodies: dict[str, Body], joints: list[Joi
     """The valid joints and the added free joints, in the order in which DART builds and names them."""
     if len(bodies) == len(joints) == 1 and joints[0].parent is None and "name" in joints[0].given:
         return joints  # one body with one joint to the world: most skeletons of large files
-    ordered = _JointForest(context, bodies, joints).ordered_joints()
+    ordered = joints if _is_ordered(bodies, joints) else _JointForest(context, bodies, joints).ordered_joints()
     _make_names_unique(context, ordered)
     return ordered
 
 
+def _is_ordered(bodies: dict[str, Body], joints: list[Joint]) -> bool:
+    """Whether the joints connect all bodies, each after the joint of its parent: in most files."""
+    built: set[int] = set()
+    for joint in joints:
+        child = id(joint.child)
+        if child in built or not (joint.parent is None or id(joint.parent) in built):
+            return False
+        built.add(child)
+    return len(built) == len(bodies)
+
+
 def _make_names_unique(context: SkelContext, joints: list[Joint]) -> None:
     """Give each joint a unique name, in creation order, and report every changed name."""
+    stated = {joint.name for joint in joints if "name" in joint.given and not joint.implicit}
+    if len(stated) == len(joints):
+        return
     taken = Names()
     parents = {id(joint.parent) for joint in joints}
     for joint in joints:
@@ -181,11 +195,12 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     collector = Collector(CATALOGUE, document, options.strict)
     source_info = SourceInfo(format="skel", semantics=options.semantics)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source_info)
-    codes = _ROOT_CODES if options.semantics == "dart" else replace(_ROOT_CODES, early_root="dart")
+    codes = _ROOT_CODES if options.semantics == "dart" else _LENIENT_ROOT_CODES
     root = parse_root(document, "skel", options.limits, collector, codes, cuts)
     if root is not None:
         try:
-            is_embedded = might_contain_embedded_data(document.text)
+            # A namespace has a colon, and most documents have none: one letter is found faster than a word.
+            is_embedded = b":" in document.text and might_contain_embedded_data(document.text)
             if is_embedded and isinstance(root, Pieces):
                 raise NotInPiecesError  # it refers to elements of the whole document
             _SkelReader(document, options, collector).read(root, scene)
@@ -205,6 +220,9 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
 
 
 _ROOT_CODES = RootCodes(malformed="SK001", root="SK003", declarations="SK007", dart_text="SK002", encoding="SK008")
+
+
+_LENIENT_ROOT_CODES = replace(_ROOT_CODES, early_root="dart")
 
 
 def _by_node(diagnostic: Diagnostic) -> int:
@@ -354,6 +372,9 @@ class _SkelReader:
 
     def _make_dof_names_unique(self, joints: list[Joint]) -> None:
         """Rename degrees of freedom that share a name."""
+        all_names = [name for joint in joints for name in joint.dof_names]
+        if len(set(all_names)) == len(all_names):
+            return
         names = Names()
         for joint in joints:
             for i, name in enumerate(joint.dof_names):

@@ -123,7 +123,8 @@ class SkelShapeReader:
         self._missing_meshes.clear()
 
     def _choose_geometry(self, geometry_node: Node, kinds: tuple[str, ...]) -> str:
-        present = [kind for kind in kinds if kind in geometry_node.fields]
+        fields = geometry_node.fields
+        present = [kind for kind in (kinds if len(fields) > 1 else fields) if kind in fields and kind in kinds]
         if len(present) == 1:
             return present[0]
         if not present:
