@@ -198,11 +198,19 @@ class Document:
 
     def comments(self, beginning: bytes) -> Iterator[tuple[Position, str]]:
         """Yield the comments whose text starts with `beginning`, each with its position."""
+        for span in self._comment_spans(beginning):
+            text = self.text[span.start + 4 : span.end - 3].decode(self.scan.codec, "replace")
+            yield self.scan.position(span), text
+
+    def has_comment(self, beginning: bytes) -> bool:
+        """Whether the text of a comment starts with `beginning`."""
+        return beginning in self.text and any(True for _ in self._comment_spans(beginning))
+
+    def _comment_spans(self, beginning: bytes) -> Iterator[Span]:
         for start, end in self.scan.regions:
-            if self.text.startswith(b"<!--", start):
-                content = self.text[start + 4 : end - 3]
-                if content.lstrip().startswith(beginning):
-                    yield self.scan.position(Span(start, end)), content.decode(self.scan.codec, "replace")
+            is_comment = self.text.startswith(b"<!--", start)
+            if is_comment and self.text[start + 4 : end - 3].lstrip().startswith(beginning):
+                yield Span(start, end)
 
     def position(self, place: Place) -> Position | None:
         if place.position is not None or place.node < 0:

@@ -23,7 +23,8 @@ _SPACES_FOR_SLASHES = bytes.maketrans(b"/", b" ")
 _EXACT = 2**53
 _MOST_DECIMALS = 22
 """Integers below 2⁵³, divided by up to 10²², are rounded like the decimal numbers that they come from."""
-_DOT, _SPACE = b". "
+_ZEROS = bytes.maketrans(b"0123456789", b"0000000000")
+_DOT, _SPACE, _LINE_FEED = b". \n"
 
 
 def plain_obj_extent(data: bytes) -> Bounds | None:
@@ -69,7 +70,7 @@ def _has_effects(lines: bytes) -> bool:
 
 def _used_vertices(lines: bytes) -> NDArray[np.int64] | None:
     """The vertices of faces of one form, counted from zero; None for faces of other forms."""
-    outline, count = lines[1:].partition(b"\n")[0].translate(None, _DIGITS), lines.count(b"\n")
+    outline, count = lines[1:].partition(b"\n")[0].translate(None, _DIGITS), _line_count(lines)
     if outline not in _FACES or lines.translate(None, _DIGITS) != (b"\n" + outline) * count:
         return None
     corners = outline.count(b" ") * count
@@ -82,11 +83,10 @@ def _used_vertices(lines: bytes) -> NDArray[np.int64] | None:
 
 def _points(lines: bytes) -> Array | None:
     """The coordinates of vertices with three numbers each; None for all others."""
-    count = lines.count(b"\n")
-    if lines.translate(None, _DIGITS + b"-") == b"\nv . . ." * count:
-        points = _decimal_points(lines)
-        if points is not None:
-            return points
+    count = _line_count(lines)
+    points = _decimal_points(lines, count)
+    if points is not None:
+        return points
     if lines.count(b"\nv ") != count or any(unusual in lines for unusual in _UNUSUAL):
         return None
     numbers = _numbers(lines.replace(b"\nv ", b" "), np.float64)
@@ -94,22 +94,34 @@ def _points(lines: bytes) -> Array | None:
     return numbers.reshape(-1, 3) if columns == 3 and numbers.size == 3 * count else None
 
 
-def _decimal_points(lines: bytes) -> Array | None:
-    """The coordinates of vertices if all have the same number of decimals: they are parsed faster as integers.
+def _decimal_points(lines: bytes, count: int) -> Array | None:
+    """The coordinates of vertices if all have the same number of decimals: they are parsed faster as integers."""
+    outline = lines.translate(_ZEROS, b"-")
+    first = b"\n" + outline[1:].partition(b"\n")[0]
+    is_uniform = outline == first * count
+    checked = first if is_uniform else outline
+    if checked.translate(None, b"0") != b"\nv . . ." * (1 if is_uniform else count):
+        return None
+    decimals = len(first.rpartition(b".")[2])
+    if not (0 < decimals <= _MOST_DECIMALS and _has_decimals(checked, decimals)):
+        return None
+    integers = _numbers(lines.translate(None, b"v."), np.int64)  # it is empty if a minus sign is inside a number
+    if integers.size != 3 * count or np.abs(integers).max() >= _EXACT:
+        return None
+    return (integers / 10.0**decimals).reshape(-1, 3)
 
-    Each line must be `v` and three numbers with a point; minus signs may be anywhere.
-    """
-    letters = np.frombuffer(lines, dtype=np.uint8)
+
+def _has_decimals(outline: bytes, decimals: int) -> bool:
+    """Whether each number has this number of decimals."""
+    letters = np.frombuffer(outline, dtype=np.uint8)
     points = np.flatnonzero(letters == _DOT).reshape(-1, 3)
     # Each line has a line feed and three spaces: one before each number.
     ends = np.append(np.flatnonzero(letters <= _SPACE)[1:], len(letters)).reshape(-1, 4)[:, 1:]
-    decimals = int(ends[0, 0] - points[0, 0]) - 1
-    if not 0 < decimals <= _MOST_DECIMALS or (ends - points != decimals + 1).any():
-        return None
-    numbers = _numbers(lines.translate(None, b"v."), np.int64)
-    if numbers.size != points.size or np.abs(numbers).max() >= _EXACT:
-        return None
-    return (numbers / 10.0**decimals).reshape(-1, 3)
+    return bool((ends - points == decimals + 1).all())
+
+
+def _line_count(lines: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(lines, dtype=np.uint8) == _LINE_FEED))
 
 
 def _numbers(text: bytes, kind: type[np.float64 | np.int64]) -> NDArray[Any]:

@@ -29,6 +29,9 @@ _TAG_NAME = re.compile(rb"<([^\s/>]+)")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE = b" \t\r\n"
 _NON_SPACE = re.compile(rb"[^ \t\r\n]")
+_REGION = re.compile(rb"<[!?]")
+_SHORT = 2**16
+"""The number of bytes below which NumPy takes longer than a regular expression."""
 _WINDOW = 64
 """Bytes that are searched backwards at a time."""
 
@@ -71,6 +74,11 @@ class Scan:
         """Comments, CDATA sections, processing instructions and the document type declaration."""
         regions: list[tuple[int, int]] = []
         done = 0
+        if len(self.text) < _SHORT:
+            while match := _REGION.search(self.text, done):
+                done = region_end(self.text, match.start())
+                regions.append((match.start(), done))
+            return regions
         for opens, after in self._tags():
             for start in opens[(after == _BANG) | (after == _QUERY)].tolist():
                 if start >= done:

@@ -9,7 +9,7 @@ from sys import float_info
 
 from msgspec import Struct, field
 
-from exoskel.diagnostics import Collector, Place
+from exoskel.diagnostics import Collector
 from exoskel.formats.interface import Dialect, ReadOptions
 from exoskel.scene.shape import Color
 from exoskel.source.document import Document
@@ -123,8 +123,7 @@ class XodeContext:
         """Anchors whose position depends on the dialect."""
 
     def line(self, node: int) -> int:
-        position = self.document.position(Place(node))
-        return position.line if position else 0
+        return self.document.lines([node])[0]
 
     def choose_first(self, node: Node, present: list[str], key: str) -> str:
         """The first of several children in document order where only one is allowed; the others are reported."""
@@ -142,7 +141,7 @@ def choose_dialect(wanted: Dialect, document: Document, root: Node) -> tuple[str
     """The dialect and the reason for it; the reason is empty if the caller has set the dialect."""
     if wanted != "auto":
         return wanted, ""
-    if PYBRAIN_MARK in document.text and any(True for _ in document.comments(PYBRAIN_MARK)):
+    if document.has_comment(PYBRAIN_MARK):
         return "pyode", "the file has a PyBrain comment"
     if "@version" not in root.fields:
         return "pyode", "the document has no version, like those of PyODE"

@@ -210,17 +210,19 @@ class Frames:
         own = pose_matrices([local.pose for local in self.local])
         factor = np.array([local.scale for local in self.local])
         own[:, :3, :3] *= factor[:, None, None]
-        parent = np.array([frame.parent for frame in frames])
         absolute = np.array([local.absolute for local in self.local])
-        start = np.where(absolute, 0, parent)
-        depth = np.array([frame.depth for frame in frames])
         body = np.array([frame.body for frame in frames])
         is_body = np.array([frame.kind == "body" for frame in frames])
-        self.world, self.inner = own.copy(), own.copy()
+        self.world, self.inner = own + 0.0, own + 0.0  # no minus zero, as in products
         self.scale, self.inner_scale = factor.copy(), factor.copy()
         self.inner[is_body], self.inner_scale[is_body] = np.eye(4), 1.0
         self.has_absolute_offset = absolute & (body >= 0) & ~is_body
-        for level in range(1, int(depth.max()) + 1):
+        levels = self._nested_levels(frames)
+        if levels:
+            parent = np.array([frame.parent for frame in frames])
+            start = np.where(absolute, 0, parent)
+            depth = np.array([frame.depth for frame in frames])
+        for level in levels:
             members = np.flatnonzero(depth == level)
             self.world[members] = self.world[start[members]] @ own[members]
             self.scale[members] = self.scale[start[members]] * factor[members]
@@ -230,6 +232,22 @@ class Frames:
             self.has_absolute_offset[inside] |= self.has_absolute_offset[parent[inside]]
         if self.has_absolute_offset.any():
             self._compute_absolute_offsets(np.flatnonzero(self.has_absolute_offset), body)
+
+    def _nested_levels(self, frames: list[DocumentFrame]) -> list[int]:
+        """The levels with frames inside others that are not the identity: all others need not be composed."""
+        levels: set[int] = set()
+        in_world, in_body = [self.is_identity[0]], [False]  # whether frames are those of the world and of their body
+        for frame, local, is_identity in zip(frames[1:], self.local[1:], self.is_identity[1:], strict=True):
+            is_inside = frame.body >= 0 and frame.kind != "body"
+            if local.absolute and is_inside:
+                return list(range(1, max(one.depth for one in frames) + 1))
+            is_direct = in_world[0 if local.absolute else frame.parent]
+            is_direct_in_body = is_inside and in_body[frame.parent]
+            if not is_direct or (is_inside and not is_direct_in_body):
+                levels.add(frame.depth)
+            in_world.append(is_direct and is_identity)
+            in_body.append(frame.kind == "body" or (is_direct_in_body and is_identity))
+        return sorted(levels)
 
     def _compute_absolute_offsets(self, members: Indices, body: Indices) -> None:
         """Compute the pose in the body of frames below an absolute transform, from the initial poses of both."""
