@@ -186,7 +186,7 @@ class StructureReader:
             self._attributes(flat.elements[at], rule, node)
         if self.stray_texts or (texts[at] is not None and counts[at] == 0):
             self._stray_text(flat.elements[at], node)
-        reported = False
+        reported, split = False, self.split
         k = at + 1
         for _ in range(counts[at]):
             row = rows.get(tags[k]) or self._row(flat.elements[k], rule)
@@ -194,18 +194,22 @@ class StructureReader:
                 k += self._unknown_element(flat.elements[k], rule, node, flat.base + k)
                 continue
             name, many, memo, occurrence_code, child = row
-            if (name in fields or (node.invalid is not None and name in node.invalid)) and not many:
+            if not many and (name in fields or (node.invalid is not None and name in node.invalid)):
                 k += self._repeated(flat.elements[k], child, node, flat.base + k)
                 continue
-            end = k + 1
             value: Any
+            if memo is not None and not (many or occurrence_code or split or counts[k]):  # nearly all leaves
+                value = memo.get(texts[k])
+                if value is None:
+                    value = self._leaf(flat, k, child, node)
+                if value is not ABSENT:
+                    fields[name] = value
+                k += 1
+                continue
             if memo is None:
                 value, end = self._container(flat, k, child, depth + 1)
             else:
-                value = memo.get(texts[k])
-                if value is None or self.split or counts[k]:
-                    value = self._leaf(flat, k, child, node)
-                    end += flat.inside(k)
+                value, end = self._leaf(flat, k, child, node), k + 1 + flat.inside(k)
             if many:
                 fields.setdefault(name, []).append(value)
             elif value is not ABSENT:

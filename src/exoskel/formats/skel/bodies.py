@@ -57,22 +57,14 @@ class SkelBodyReader:
     def _read_body(self, node: Node, name: str) -> Body:
         fields = node.fields
         mass_node: Node | None = fields.get("inertia")
-        read_shape = self.shapes.read_shape
+        read_shapes = self.shapes.read_shapes
         body = Body(
             name=name,
             pose=fields.get("transformation", IDENTITY),
             inertia=Inertia() if mass_node is None else self._read_inertia(mass_node),
             gravity=fields.get("gravity", True),
-            visuals=[
-                shape
-                for child in fields.get("visualization_shape", ())
-                if (shape := read_shape(child, visual=True)) is not None
-            ],
-            collisions=[
-                shape
-                for child in fields.get("collision_shape", ())
-                if (shape := read_shape(child, visual=False)) is not None
-            ],
+            visuals=read_shapes(fields.get("visualization_shape", ()), visual=True),
+            collisions=read_shapes(fields.get("collision_shape", ()), visual=False),
             document=DOCUMENT,
             node=node.number,
             given=_stated_fields(node, mass_node),

@@ -25,6 +25,7 @@ AXIS_DYNAMICS = frozenset(_AXIS_ELEMENT.rows_setting("dofs"))
 _SYMMETRIC_LIMITS = _AXIS_ELEMENT.children["limit"].part_of_each_row("dofs")
 """Elements of `limit` that hold for both directions, and the fields that they set."""
 _INITIAL_ELEMENTS = {field: element for element, field in INITIAL.items()}
+_INITIAL_ITEMS = tuple(INITIAL.items())
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
 NOT_IN_DART = ("screw", "translational2d")
 """Joints that DART parses and never builds."""
@@ -49,7 +50,7 @@ class DofReader:
             axis: Node | None = fields.get(element)
             if axis is not None and (axis.invalid or not AXIS_DYNAMICS.isdisjoint(axis.fields)):
                 self._read_axis(joint.dofs[number], axis)
-        for element, field in INITIAL.items():
+        for element, field in _INITIAL_ITEMS:
             if element in fields and joint.motion:
                 self._read_initial(joint, node, element, field)
         if "dof" in fields and joint.motion:
@@ -63,7 +64,8 @@ class DofReader:
 
     def _read_axis(self, dof: Dof, axis: Node) -> None:
         set_field(dof, "node", axis.number)
-        stated = self._read_dynamics(dof, axis, ("damping",))
+        has_damping = axis.invalid or "damping" in axis.fields
+        stated = self._read_dynamics(dof, axis, ("damping",)) if has_damping else set[str]()
         dynamics: Node | None = axis.fields.get("dynamics")
         if dynamics is not None:
             stated |= self._read_dynamics(dof, dynamics, DYNAMICS)
@@ -213,7 +215,7 @@ class DofReader:
 
     def _check_joint(self, joint: Joint, node: Node) -> None:
         dofs = joint.dofs
-        limited = [kind for kind, has in _LIMITS.items() if has(joint, node)]
+        limited = [kind for kind, has in _LIMITS if has(joint, node)]
         if limited and joint.kind not in NOT_IN_DART:
             key = "SK089.servo" if joint.actuator == "servo" else "SK089"
             self.report(key, joint.node, joint=joint.name, kinds=" and ".join(limited))
@@ -248,16 +250,19 @@ def _dart_index(text: str, count: int) -> int | None:
 
 
 def _has_position_limits(joint: Joint, _: Node) -> bool:
-    return any(dof.position_limits != UNLIMITED for dof in joint.dofs)
+    limits = [dof.position_limits for dof in joint.dofs]
+    return limits.count(UNLIMITED) != len(limits)
 
 
 def _has_velocity_limits(_: Joint, node: Node) -> bool:
     """Whether a `dof` states velocity limits; DART does not store those of `limit/velocity`."""
+    if "dof" not in node.fields:
+        return False
     velocities = [element.fields["velocity"] for element in node.nodes("dof") if "velocity" in element.fields]
     return any("@lower" in velocity.fields or "@upper" in velocity.fields for velocity in velocities)
 
 
-_LIMITS = {"position": _has_position_limits, "velocity": _has_velocity_limits}
+_LIMITS = (("position", _has_position_limits), ("velocity", _has_velocity_limits))
 """The kinds of limits that DART stores but does not enforce, and the test for each."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import hypot, isfinite
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from exoskel.formats.skel.context import DOCUMENT, EXTREME, SkelContext
 from exoskel.formats.skel.geometry_elements import GEOMETRIES, SOFT_GEOMETRIES
 from exoskel.formats.skel.vocabulary import COLLISION_ELEMENT, SOFT_ELEMENT, VISUAL_ELEMENT
 from exoskel.scene.body import SoftBody, SoftGeometry, Tessellation
+from exoskel.scene.edit_tracking import TrackedList
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.shape import (
     Ball,
@@ -71,6 +72,11 @@ class SkelShapeReader:
         self.partly_supported: list[CollisionGeometry] = []
         self._missing_meshes: list[UnloadedMesh] = []
         self._mesh_problems: dict[int, _MeshProblem] = {}
+
+    def read_shapes(self, nodes: Sequence[Node], *, visual: bool) -> TrackedList[Shape]:
+        """The shapes that have a usable geometry."""
+        shapes = [shape for node in nodes if (shape := self.read_shape(node, visual=visual)) is not None]
+        return TrackedList(shapes)
 
     def read_shape(self, node: Node, *, visual: bool) -> Shape | None:
         """The shape, or None if it has no usable geometry."""
