@@ -251,7 +251,7 @@ class WorldWriter:
         fixed = [i for i, (model, _) in enumerate(joints) if model.static]
         if fixed:  # bodies of static models are at their initial poses, without joints
             poses = poses.copy()
-            poses[fixed] = self.layout.initial_poses[fixed]
+            poses[fixed] = self.layout.static_poses(fixed)
         positions = spatial.without_noise(poses[:, :3, 3])
         rotations: Iterable[Array] = repeat(NO_ROTATION, len(joints))
         if not (poses[:, :3, :3] == _NO_ROTATION_MATRIX).all():

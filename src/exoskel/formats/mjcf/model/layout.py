@@ -126,6 +126,19 @@ class WorldLayout:
         """The world poses of the children of `tree_joints` in the initial state."""
         return np.asarray(Kinematics(self.world.models).poses()[self._zero.child])
 
+    def static_poses(self, numbers: Sequence[int]) -> Array:
+        """The world poses of the children of some joints, those of all static models, in the initial state."""
+        joints = [self.joints[number][1] for number in numbers]
+        if all(_is_at_zero_pose(joint) for joint in joints):  # as the ground of most worlds
+            return self._zero.zero_poses[self._zero.child[numbers]] + 0.0  # no minus zero, as in a product
+        kinematics = Kinematics([model for model in self.world.models if model.static])
+        return np.asarray(kinematics.poses()[kinematics.child])
+
+
+def _is_at_zero_pose(joint: Joint) -> bool:
+    """Whether a joint leaves its child where it is in the world at zero positions, without any computation."""
+    return joint.parent is None and joint.pose.is_identity and not (joint.collapses or any(joint.positions))
+
 
 # --- layout for simulation ----------------------------------------------------------------------------
 
