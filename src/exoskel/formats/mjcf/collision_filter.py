@@ -89,6 +89,9 @@ class ContactBits:
                 self._masks[one] |= 1 << other
                 self._masks[other] |= 1 << one
 
+        self._any_bits = self._group_bits(_ANY_GROUP) if _ANY_GROUP in self._groups else None
+        """Those of models whose bodies collide with all others."""
+
     def _group(self, model: Model, body: Body, shape: Shape) -> CollisionGroup:
         group = self._model_groups.get(id(model), _ANY_GROUP)
         if not self.world.collision_exempt_groups:
@@ -99,7 +102,9 @@ class ContactBits:
         """`contype` and `conaffinity` of all colliding shapes of a model; None if they depend on the shape."""
         if self.world.collision_exempt_groups:
             return None
-        group = self._model_groups.get(id(model), _ANY_GROUP)
+        group = self._model_groups.get(id(model)) if self._model_groups else None
+        if group is None:
+            return self._any_bits
         return self._group_bits(group) if group in self._groups else None
 
     def bits(self, model: Model, body: Body, shape: Shape) -> Bits:

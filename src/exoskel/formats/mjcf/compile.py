@@ -56,10 +56,11 @@ class CompiledWorld:
         self.layout = layout or simulation_layout(world)
         self.skins = body_skins(world) if skins else []
         """The soft skins that it contains."""
-        self.model: Any = _compile(self.layout, limits, _integrator(integrator), step, friction, self.skins)
+        chosen = _integrator(integrator)
+        self.model: Any = _compile(self.layout, limits, chosen, step, friction, self.skins)
         places = addresses(self.model)
         self.coordinates = Coordinates(self.layout, places)
-        has_tendons = _integrator(integrator) != EXPLICIT_EDGES
+        has_tendons = chosen != EXPLICIT_EDGES
         self.skin_springs = SkinSprings(self.skins, places.by_name, has_tendons) if self.skins else None
         """The springs of soft skins; None without soft skins."""
         if not self.layout.is_plain:
@@ -221,12 +222,14 @@ def _compile(
         model = run(to_spec(tree).compile)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
+    bits = mujoco.mjtDisableBit
     # Values that are not finite stay so and are reported; MuJoCo would silently reset the state.
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    flags = int(bits.mjDSBL_AUTORESET)
     # Sensors are computed when they are read, and not in each step.
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SENSOR) if model.nsensor else 0
+    flags |= int(bits.mjDSBL_SENSOR) if model.nsensor else 0
     # A single tree of bodies is always one island of constraints.
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND) if model.ntree == 1 else 0
+    flags |= int(bits.mjDSBL_ISLAND) if model.ntree == 1 else 0
+    model.opt.disableflags |= flags
     return model
 
 

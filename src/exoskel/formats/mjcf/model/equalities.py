@@ -23,7 +23,13 @@ class EqualityWriter:
     """
 
     def __init__(self, world: World, tendons: list[Tendon]) -> None:
-        parts = TendonParts(world.models if world.equalities else ())
+        self.equalities: list[Equality] = []
+        self.sites: set[int] = set()
+        if world.equalities:
+            self._find_parts(world, tendons)
+
+    def _find_parts(self, world: World, tendons: list[Tendon]) -> None:
+        parts = TendonParts(world.models)
         targets = EqualityTargets(parts, tendons)
         self.equalities = [one for one in world.equalities if not targets.unknown(one)]
         ends = [path for one in self.equalities if one.target_kind == "site" for path in (one.target, one.other)]

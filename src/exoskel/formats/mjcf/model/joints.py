@@ -234,6 +234,8 @@ class MujocoJoint(Struct, frozen=True):
 
 _FREE = MujocoJoint("free", coordinates=(0, 1, 2, 3, 4, 5))
 _BALL = MujocoJoint("ball", coordinates=(0, 1, 2))
+FREE_CHAIN = [_FREE]
+"""The MuJoCo joints of a free joint on which nothing acts."""
 
 
 def joint_chain(joint: Joint) -> list[MujocoJoint]:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf.model import rotational_joints
 from exoskel.formats.mjcf.model.inertials import Inertials
-from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain, stop_spring
+from exoskel.formats.mjcf.model.joints import FREE_CHAIN, MujocoJoint, free_joint_chain, joint_chain, stop_spring
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoint, RotationalJoints, RotationKind
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
@@ -155,6 +155,8 @@ def simulation_layout(world: World) -> WorldLayout:
     spinning: set[int] = set()
 
     def chain(joint: Joint) -> list[MujocoJoint]:
+        if joint._dofs is None and joint.kind == "free" and joint.parent is None:  # as in most worlds with many bodies
+            return FREE_CHAIN
         found = joint_chain(joint)
         if (len(found) == 4 and joint.kind in ("free", "amotor")) or id(joint) in spinning:
             return free_joint_chain(joint, whole=False, at_origin=True)
