@@ -594,7 +594,7 @@ GLTF_PARTS: tuple[tuple[str, GltfMapping], ...] = (
     (
         "colour",
         GltfMapping(
-            "material with baseColorFactor, alphaMode BLEND if it is not opaque",
+            "material with baseColorFactor, alphaMode BLEND if it is not opaque; roughnessFactor, metallicFactor",
             Fate.EXACT,
             "converted to linear light, as in glTF; default: the colour of the mesh file, else DART's 0.5 0.5 1",
             ("GL205",),

@@ -118,6 +118,8 @@ EXAMPLES: dict[str, str] = {
     "AxisAngle": "print(exoskel.AxisAngle([0, 0, 1], 1.57).matrix())",
     "Matrix": "import numpy as np\n\nprint(exoskel.Matrix(np.eye(3)))",
     "Shape": "print(exoskel.Shape(geometry=exoskel.Sphere(0.1), pose=exoskel.Pose([0, 0, 1]), color=[1, 0, 0, 1]))",
+    "Material": "steel = exoskel.Material(roughness=0.3, metalness=1.0)\n"
+    "print(exoskel.Shape(geometry=exoskel.Sphere(0.1), material=steel))",
     "Box": "print(exoskel.Box([0.1, 0.2, 0.3]))",
     "Sphere": "print(exoskel.Sphere(0.1))",
     "Ellipsoid": "print(exoskel.Ellipsoid([0.1, 0.2, 0.3]))",

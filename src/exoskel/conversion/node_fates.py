@@ -195,7 +195,7 @@ class FateRecorder:
         if isinstance(owner, Marker) or id(owner) in self.related.visual_shapes:
             return False
         row = self._find_row(owner, path)
-        return row is None or row.name not in ("name", "color", "cameras", "lights")
+        return row is None or row.name not in ("name", "color", "material", "cameras", "lights")
 
     def _is_written(self, node: int) -> bool:
         """Whether an element is an item of the scene that is in the output, even if the element around it is not."""

@@ -48,7 +48,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
     ),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "ignored_values"),
-    Shape: ("geometry", "pose", "color", "collidable", "name", "space", "friction", "restitution"),
+    Shape: ("geometry", "pose", "color", "collidable", "name", "space", "friction", "restitution", "material"),
     Marker: ("name", "offset", "quaternion", "kind", "size", "color"),
     Joint: (
         "name",

@@ -224,6 +224,16 @@ def kind_of(geometry: Geometry) -> str:
     return str(geometry.__struct_config__.tag)
 
 
+class Material(CheckedValue, frozen=True, gc=False):
+    """How a surface reflects light, besides its colour, as in glTF, SDF and USD; None: not specified.
+
+    `roughness` is from 0, a mirror, to 1.  `metalness` is from 0, an insulator, to 1, a metal.
+    """
+
+    roughness: float | None = None
+    metalness: float | None = None
+
+
 class Shape(Item):
     """A geometry at a pose in its body's frame.  `color` is None if the source states no colour."""
 
@@ -238,6 +248,8 @@ class Shape(Item):
     """Coulomb coefficient of contacts; None: not specified, and left to the engine."""
     restitution: float | None = None
     """How much of the approach speed a contact gives back, 0 to 1; None: not specified."""
+    material: Material | None = None
+    """The appearance besides the colour; None: not specified."""
 
     @property
     def kind(self) -> str:

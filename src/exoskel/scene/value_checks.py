@@ -38,6 +38,7 @@ from exoskel.scene.shape import (
     Cone,
     Cylinder,
     Ellipsoid,
+    Material,
     Mesh,
     MultiSphere,
     Plane,
@@ -320,6 +321,7 @@ class ValueChecker:
         self._check_colors([shape for shape in shapes if shape.color is not None])
         self.check_optional(shapes, "friction", NOT_NEGATIVE)
         self.check_optional(shapes, "restitution")
+        self._check_materials([(shape, shape.material) for shape in shapes if shape.material is not None])
         valid: set[int] = set()
         for shape, geometry in self._check_parts([(shape, shape.geometry) for shape in shapes], "geometry", _SIZES):
             if type(geometry) is TriMesh:
@@ -330,6 +332,13 @@ class ValueChecker:
                 self._check_parts(balls, "geometry", _BALL_SIZES, "geometry.spheres")
             elif type(geometry) is Plane and geometry.normal == (0.0, 0.0, 0.0):
                 self.report_value(shape, "geometry", "geometry.normal", geometry.normal, "a direction")
+
+    def _check_materials(self, rows: Sequence[tuple[Shape, Material]]) -> None:
+        for name in Material.__struct_fields__ if rows else ():
+            known = self._check_parts(rows, "material", {Material: ()})
+            given = [(shape, value) for shape, one in known if (value := getattr(one, name)) is not None]
+            shapes, values = [shape for shape, _ in given], [value for _, value in given]
+            self.check_numbers(shapes, "material", values, FRACTION, path=f"material.{name}")
 
     def _check_colors(self, shapes: Sequence[Shape | Marker]) -> None:
         colors = [shape.color for shape in shapes]

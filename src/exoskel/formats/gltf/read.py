@@ -24,7 +24,7 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, poses_from_matrices
-from exoskel.scene.shape import Color, Shape, TriMesh
+from exoskel.scene.shape import Color, Material, Shape, TriMesh
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source import file_lookup
@@ -101,7 +101,7 @@ class _GltfReader:
         self.report = report
         self.nodes = file.rows("nodes")
         self.is_own = str(file.header.get("asset", {}).get("generator", "")).startswith("exoskel ")
-        self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None]]] = {}
+        self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None, Material | None]]] = {}
         self._seen: set[int] = set()
         self._size = 0
         """The bytes of all meshes, each once for every scale that it is used with."""
@@ -197,12 +197,13 @@ class _GltfReader:
         mesh = node.get("mesh")
         if not isinstance(mesh, int) or not 0 <= mesh < len(self.file.rows("meshes")):
             raise MalformedGltfError(f"mesh {mesh} does not exist")
-        for geometry, color in self._triangles(mesh, stretch):
-            shape = Shape(geometry=geometry, pose=pose, color=color, name=str(node.get("name") or ""), document=0)
+        for geometry, color, material in self._triangles(mesh, stretch):
+            name = str(node.get("name") or "")
+            shape = Shape(geometry=geometry, pose=pose, color=color, name=name, material=material, document=0)
             shape.node = self.numbers["nodes", number] if is_own_node else -1
             body.visuals.append(shape)
 
-    def _triangles(self, mesh: int, stretch: Array) -> list[tuple[TriMesh, Color | None]]:
+    def _triangles(self, mesh: int, stretch: Array) -> list[tuple[TriMesh, Color | None, Material | None]]:
         key = (mesh, stretch.tobytes())
         if key not in self._meshes:
             made = []
@@ -213,7 +214,9 @@ class _GltfReader:
             self._meshes[key] = made
         return self._meshes[key]
 
-    def _primitive(self, mesh: int, primitive: dict[str, Any], stretch: Array) -> tuple[TriMesh, Color | None] | None:
+    def _primitive(
+        self, mesh: int, primitive: dict[str, Any], stretch: Array
+    ) -> tuple[TriMesh, Color | None, Material | None] | None:
         extensions = primitive.get("extensions") or {}
         if primitive.get("mode", 4) != 4 or "KHR_draco_mesh_compression" in extensions or "targets" in primitive:
             self.report("GL106", self.numbers["meshes", mesh], mesh=mesh)
@@ -237,13 +240,26 @@ class _GltfReader:
         vertices = points.astype(np.float64) * sizes if is_plain else points.astype(np.float64) @ stretch.T
         if not np.isfinite(vertices).all():
             raise MalformedGltfError(f"mesh {mesh} has vertices that are not finite")
-        return TriMesh(np.ascontiguousarray(vertices), triangles), self._color(primitive)
+        return TriMesh(np.ascontiguousarray(vertices), triangles), self._color(primitive), self._material(primitive)
 
     def _count_size(self, rows: int) -> None:
         """Count rows of three numbers before they are created.  Raises MalformedGltfError."""
         self._size += 24 * rows
         if self._size > self._most:
             raise MalformedGltfError(f"its meshes and their scaled copies need more than {self._most // 2**20} MB")
+
+    def _material(self, primitive: dict[str, Any]) -> Material | None:
+        """The roughness and metalness that a file states; in our own files, only those of the scene."""
+        number, materials = primitive.get("material"), self.file.rows("materials")
+        if not isinstance(number, int) or not 0 <= number < len(materials):
+            return None
+        surface = materials[number].get("pbrMetallicRoughness") or {}
+        values: list[Any] = [surface.get(name) for name in ("roughnessFactor", "metallicFactor")]
+        if self.is_own:
+            stated = [*str(materials[number].get("name", "")).split()[4:], "-", "-"]
+            values = [None if text == "-" else value for text, value in zip(stated, values, strict=False)]
+        found = [float(value) if _are_numbers([value], 1) and 0.0 <= value <= 1.0 else None for value in values]
+        return Material(*found) if found != [None, None] else None
 
     def _color(self, primitive: dict[str, Any]) -> Color | None:
         number = primitive.get("material")

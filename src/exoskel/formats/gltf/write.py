@@ -28,7 +28,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, pose_matrices
-from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Mesh, Shape, TriMesh, kind_of
+from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Material, Mesh, Shape, TriMesh, kind_of
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
@@ -80,8 +80,8 @@ SHAPES: dict[str, GltfMapping] = {
 
 _MOST_SHORT = 65535
 """Indices below this fit into two bytes; the largest itself is reserved."""
-_ROUGHNESS = 0.7
-"""The roughness of all materials."""
+ROUGHNESS = 0.7
+"""The roughness of materials that do not state it."""
 _WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 
@@ -93,21 +93,21 @@ class MeshWriter:
         self.meshes: list[dict[str, Any]] = []
         self.materials: list[dict[str, Any]] = []
         self._buffer = buffer
-        self._made: dict[tuple[Geometry, Color | None], int] = {}
-        self._painted: dict[tuple[Color, bool, bool], int] = {}
+        self._made: dict[tuple[Geometry, Color | None, Material | None], int] = {}
+        self._painted: dict[tuple[Color, bool, bool, Material | None], int] = {}
         self._numbers: dict[Geometry, dict[str, Any]] = {}
 
-    def of(self, geometry: Geometry, color: Color | None) -> int | None:
+    def of(self, geometry: Geometry, color: Color | None, material: Material | None = None) -> int | None:
         """The index of the mesh of a geometry in a colour (None: that of its file); None if it has no surface."""
-        key = (geometry, color)
+        key = (geometry, color, material)
         if key not in self._made:
             surface = self.surfaces.of(geometry)
             if surface is None:
                 return None
-            self._made[key] = self._make(geometry, surface, color)
+            self._made[key] = self._make(geometry, surface, color, material)
         return self._made[key]
 
-    def _make(self, geometry: Geometry, surface: Surface, color: Color | None) -> int:
+    def _make(self, geometry: Geometry, surface: Surface, color: Color | None, stated: Material | None) -> int:
         numbers = self._numbers.get(geometry)
         if numbers is None:
             numbers = self._numbers[geometry] = self._stored(geometry, surface)
@@ -119,7 +119,7 @@ class MeshWriter:
             color = _WHITE
         # Files often have reversed triangles, or a single layer of them.
         both_sides = isinstance(geometry, Mesh | TriMesh)
-        material = self._material(color or DEFAULT_COLOR, opaque, both_sides)
+        material = self._material(color or DEFAULT_COLOR, opaque, both_sides, stated)
         primitive = {"attributes": attributes, "indices": numbers["indices"], "material": material}
         self.meshes.append({"name": _name(geometry), "primitives": [primitive]})
         return len(self.meshes) - 1
@@ -137,22 +137,28 @@ class MeshWriter:
             stored["COLOR_0"] = self._buffer.add(light, target=VERTICES, normalized=True)
         return stored
 
-    def _material(self, color: Color, opaque: bool, both_sides: bool) -> int:
-        key = (color, opaque, both_sides)
+    def _material(self, color: Color, opaque: bool, both_sides: bool, stated: Material | None) -> int:
+        key = (color, opaque, both_sides, stated)
         if key not in self._painted:
-            self.materials.append(_material(color, opaque, both_sides))
+            self.materials.append(_material(color, opaque, both_sides, stated or Material()))
             self._painted[key] = len(self.materials) - 1
         return self._painted[key]
 
 
-def _material(color: Color, opaque: bool, both_sides: bool) -> dict[str, Any]:
+def _material_name(color: Sequence[float], stated: Material) -> str:
+    """The colour, and the roughness and metalness if one of them is stated; `-` if it is not."""
+    values = [] if stated == Material() else [stated.roughness, stated.metalness]
+    return " ".join([*(f"{part:g}" for part in color), *("-" if value is None else f"{value:g}" for value in values)])
+
+
+def _material(color: Color, opaque: bool, both_sides: bool, stated: Material) -> dict[str, Any]:
     shown = np.clip(color, 0.0, 1.0)
     made: dict[str, Any] = {
-        "name": " ".join(f"{part:g}" for part in shown),
+        "name": _material_name(shown.tolist(), stated),
         "pbrMetallicRoughness": {
             "baseColorFactor": srgb_to_linear(shown).tolist(),
-            "metallicFactor": 0.0,
-            "roughnessFactor": _ROUGHNESS,
+            "metallicFactor": 0.0 if stated.metalness is None else stated.metalness,
+            "roughnessFactor": ROUGHNESS if stated.roughness is None else stated.roughness,
         },
     }
     if shown[3] < 1.0 or not opaque:
@@ -389,7 +395,7 @@ class _GltfWriter:
         made = []
         for shape, place in zip(shapes, places, strict=True):
             plain, scale = unit_geometry(shape.geometry)
-            mesh = self.meshes.of(plain, shape.color)
+            mesh = self.meshes.of(plain, shape.color, shape.material)
             if mesh is None:
                 reason = self.meshes.surfaces.missing[plain]
                 self.output.add_loss(

@@ -20,6 +20,7 @@ from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.force_comparison import compare_forces
 from exoskel.formats.mjcf.geoms import GeomWriter, is_flat, vertex_values
 from exoskel.formats.mjcf.losses import losses
+from exoskel.formats.mjcf.materials import MjcfMaterialWriter
 from exoskel.formats.mjcf.model.actuation import add_servo
 from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
@@ -71,6 +72,7 @@ class MeshAssetWriter(GeomWriter):
         """Whether a mesh file is flat at a scale: many shapes may share a large one."""
         self._hollow: dict[Mesh, bool] = {}
         self._colors: dict[str, Color | None] = {}
+        self.materials = MjcfMaterialWriter(self.assets)
 
     def add(self, body: MjcfElement, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> None:
         before = len(body.children)
@@ -83,6 +85,9 @@ class MeshAssetWriter(GeomWriter):
         if color is not None:
             for geom in body.children[before:]:
                 geom.attributes["rgba"] = color
+        if self.output.source_format != "mjcf":  # whose materials are written as they are
+            for geom in body.children[before:]:
+                self.materials.paint(shape, geom)
 
     def _record_hull(self, shape: Shape) -> None:
         """Record the loss of the hollows of a mesh that collides."""
@@ -541,7 +546,7 @@ CAPABILITIES = WriterCapabilities(
             ),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),
-            Shape: ("geometry", "pose", "color", "collidable", "friction"),
+            Shape: ("geometry", "pose", "color", "collidable", "friction", "material"),
             Marker: ("name", "offset", "quaternion", "kind", "size", "color"),
             Joint: (
                 *("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic"),

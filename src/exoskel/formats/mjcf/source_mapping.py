@@ -130,6 +130,8 @@ _ASSETS: dict[str, SceneField | str] = {
     "material": STRUCTURE,
     "material/@name": STRUCTURE,
     "material/@rgba": SceneField("color", owner="shapes"),
+    "material/@metallic": SceneField("material", owner="shapes"),
+    "material/@roughness": SceneField("material", owner="shapes"),
     "material/**": _SHOWN,
 }
 _VIEWS: dict[str, SceneField | str] = {

@@ -15,6 +15,7 @@ from exoskel.formats.sdf.geometry_elements import (
     SOFT_GEOMETRIES,
     UNSUPPORTED_GEOMETRIES,
 )
+from exoskel.formats.sdf.shape_elements import parse_material
 from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMENT
 from exoskel.scene.body import Body, SoftBody, SoftGeometry, Tessellation
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
@@ -27,6 +28,7 @@ from exoskel.scene.shape import (
     Cylinder,
     Ellipsoid,
     Geometry,
+    Material,
     Mesh,
     Plane,
     Shape,
@@ -51,6 +53,7 @@ def read_shape(source: SdfContext, node: Node, element: str) -> tuple[Shape, Sta
         pose=stated.pose,
         name=node.fields.get("@name", ""),
         color=_color(node),
+        material=_material(source, node),
         collidable=contact is None or contact.fields.get("collide_bitmask", 1) != 0,
         friction=_friction(source, node, surface),
         restitution=_nested_number(surface, "bounce", "restitution_coefficient"),
@@ -89,6 +92,15 @@ def _color(node: Node) -> Color | None:
         return None
     red, green, blue, alpha = (*diffuse, 1.0)[:4]
     return (red, green, blue, alpha * (1.0 - transparency) if transparency else alpha)
+
+
+def _material(source: SdfContext, node: Node) -> Material | None:
+    """The material besides the colour, by the metal workflow."""
+    material: Node | None = node.fields.get("material")
+    metal = None if material is None else source.elements[material.number].find("pbr/metal")
+    if metal is None:
+        return None
+    return parse_material(*((metal.findtext(tag) or "").strip() for tag in ("roughness", "metalness")))
 
 
 def _geometry(source: SdfContext, node: Node, element: str) -> Geometry | None:

@@ -45,6 +45,7 @@ from exoskel.scene.item import Names
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.sensor import SensorSource
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.file_access import read_referenced
@@ -52,7 +53,7 @@ from exoskel.source.file_lookup import FoundFile, Location, confinement, find_be
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
+from exoskel.source.vocabulary import FLATTENED, STRUCTURE, FieldRows, SceneField, SceneFieldTable, unused
 from exoskel.source.well_formedness import MalformedError
 
 MAX_DEPTH = 50
@@ -392,6 +393,11 @@ _LIGHT_ROWS: dict[str, SceneField | str] = {
     **dict.fromkeys(("light/attenuation/range", "light/spot/inner_angle", "light/spot/falloff"), _NO_SUCH_LIGHTS),
     "light/visualize": _NOT_IN_SCENES,
 }
+_MATERIAL_ROWS: dict[str, SceneField | str] = {
+    **dict.fromkeys(("material/pbr", "material/pbr/metal"), STRUCTURE),
+    "material/pbr/**": SceneField("color", unused="a scene has no textures", affects_motion=True),
+    **dict.fromkeys(("material/pbr/metal/roughness", "material/pbr/metal/metalness"), "material"),
+}
 _WORLD_CAMERAS: dict[str, SceneField | str] = {"model/**": CAMERAS}
 """A model of a world that is no item of the scene has the cameras of the world."""
 _NO_CAMERA_TYPE = Verdict(Fate.DROPPED, "a camera of a scene has a perspective view of colours")
@@ -402,7 +408,8 @@ def _scene_fields() -> SceneFieldTable:
     rows = SDF.scene_fields()
     outside, nested = {**rows[None], **_OUTSIDE_WORLDS}, {**rows[Model], **_NESTED_MODELS}
     bodies, worlds = {**rows[Body], **_CAMERA_ROWS, **_LIGHT_ROWS}, {**rows[World], **_LIGHT_ROWS, **_WORLD_CAMERAS}
-    return SceneFieldTable({**rows, None: outside, Model: nested, Marker: _SENSOR_ROWS, Body: bodies, World: worlds})
+    items: FieldRows = {Model: nested, Marker: _SENSOR_ROWS, Body: bodies, World: worlds}
+    return SceneFieldTable({**rows, **items, None: outside, Shape: {**rows[Shape], **_MATERIAL_ROWS}})
 
 
 _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", "frame")

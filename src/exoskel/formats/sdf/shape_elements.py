@@ -9,6 +9,7 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.scene.body import Body, SoftBody
+from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import ZERO, Euler, Pose, Vector
 from exoskel.scene.shape import (
@@ -18,6 +19,7 @@ from exoskel.scene.shape import (
     Cylinder,
     Ellipsoid,
     Geometry,
+    Material,
     Mesh,
     MultiSphere,
     Plane,
@@ -25,6 +27,8 @@ from exoskel.scene.shape import (
     Sphere,
     kind_of,
 )
+from exoskel.scene.world import Scene
+from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext, Target
 from exoskel.source.surface import Surfaces
@@ -161,6 +165,49 @@ def _add_material(element: Markup, shape: Shape) -> None:
         material = element.add("material")
         material.add("ambient", format_numbers(shape.color))
         material.add("diffuse", format_numbers(shape.color))
+    if shape.material is not None and shape.material != Material():
+        found = next((one for one in element.children if one.tag == "material"), None) or element.add("material")
+        metal = found.add("pbr").add("metal")
+        for tag, value in (("roughness", shape.material.roughness), ("metalness", shape.material.metalness)):
+            if value is not None:
+                metal.add(tag, format_number(value))
+
+
+def record_material_sources(scene: Scene, root: Markup, output: OutputContext) -> None:
+    """Record the materials of the source that a copy may replace, with their textures, and those that were edited."""
+    source = scene.documents[0] if scene.documents else None
+    if scene.source_info.format != "sdf" or not isinstance(source, Document) or b"<pbr" not in source.text:
+        return
+    items, outline = items_by_node(scene), source.outline
+    written = {id(one.item): one for one in root.iter() if one.tag == "visual" and isinstance(one.item, Shape)}
+    for node in (node for node, tag in enumerate(outline.tags) if tag == "pbr" and outline.parents[node] > 0):
+        shape = items.get(outline.parents[outline.parents[node]])
+        if not isinstance(shape, Shape):
+            continue
+        inside = (one for one in range(node + 1, outline.ends[node]) if outline.tags[outline.parents[one]] == "metal")
+        texts = {outline.tags[one]: source.value_text(one).strip() for one in inside}
+        if parse_material(texts.get("roughness", ""), texts.get("metalness", "")) != shape.material:
+            output.changed_nodes.add(node)
+        elif id(shape) in written:
+            own = [one for one in written[id(shape)].children if one.tag == "material"]
+            output.source_copies[node] = [part for one in own for part in one.children if part.tag == "pbr"]
+            if not output.source_copies[node]:
+                del output.source_copies[node]
+
+
+def parse_material(roughness: str, metalness: str) -> Material | None:
+    """The material of `metal`; None if it states neither value, or only invalid ones."""
+    values = [parse_fraction(text) for text in (roughness, metalness)]
+    return Material(*values) if any(value is not None for value in values) else None
+
+
+def parse_fraction(text: str) -> float | None:
+    """A number from 0 to 1; None for other texts."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 <= value <= 1.0 else None
 
 
 def _add_surface(element: Markup, shape: Shape) -> None:

@@ -20,7 +20,7 @@ from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors
-from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, soft_shape
+from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, record_material_sources, soft_shape
 from exoskel.formats.sdf.values import JOINT_KINDS, UNBOUNDED
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body, Marker
@@ -65,6 +65,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
         for losses, first in ((output.losses, before), (output.kept, kept)):
             losses[first:] = with_owners(losses[first:], owner)
         root.children += [one for one in element.children if one.tag == "model"] if output.is_bare else [element]
+    record_material_sources(scene, root, output)
     if output.target != DART:  # DART ignores elements of newer versions, but refuses the versions
         root.attributes["version"] = version_text(
             max((REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST)
@@ -410,8 +411,8 @@ def _read_collision_rules(scene: Scene, world: World) -> CollisionRules:
     return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)
 
 
-_SENSOR_FIELDS = item_fields({Marker: ("name", "offset", "quaternion")})
-"""What a sensor states of its marker."""
+_OTHER_FIELDS = item_fields({Marker: ("name", "offset", "quaternion"), Shape: ("material",)})
+"""What a sensor states of its marker, and `pbr` of a shape."""
 _REWRITTEN_LISTS = {
     "sensors": "as sensors of links and joints",
     "cameras": "as sensors of links",
@@ -421,7 +422,7 @@ CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
     # The order of the axes expresses `swapped`, and a second joint of the same child `loop`.
-    fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")} | _SENSOR_FIELDS)
+    fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")} | _OTHER_FIELDS)
     - {(Body, "soft"), *((World, field) for field in _REWRITTEN_LISTS)},  # skins only for DART
     dof_fields=dict.fromkeys(
         SDF.field_parts(Joint, "dofs"), frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"})

@@ -10,6 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import repeats
+from exoskel.formats.mjcf.materials import PLAIN_MATERIAL
 from exoskel.formats.mjcf.reader.compiled import Compiled, transforms
 from exoskel.formats.mjcf.reader.preprocessor import NO_COLOUR, Fragment
 from exoskel.scene.pose import Pose, poses_from_matrices
@@ -21,6 +22,7 @@ from exoskel.scene.shape import (
     Cylinder,
     Ellipsoid,
     Geometry,
+    Material,
     Mesh,
     Plane,
     Shape,
@@ -79,6 +81,7 @@ class MjcfShapeReader:
             geometry=geometry,
             pose=pose,
             color=self._color(number),
+            material=self._material(number),
             name=self.compiled.geoms.name(number),
             friction=self._friction(number),
             document=0,
@@ -121,10 +124,25 @@ class MjcfShapeReader:
         material = int(self.model.geom_matid[number])
         if tuple(own) == NO_COLOUR and material < 0:
             return None
+        if material >= 0 and tuple(own) == NO_COLOUR and self._is_generated(material):
+            return None
         if material >= 0 and tuple(own) in (NO_COLOUR, _GREY):
             own = self.model.mat_rgba[material]
         r, g, b, a = (float(str(value)) for value in own)  # the shortest digits of single precision
         return (r, g, b, a)
+
+    def _is_generated(self, material: int) -> bool:
+        """Whether a material was written for a shape without a colour."""
+        return bool(self.model.mat(material).name.startswith(PLAIN_MATERIAL))
+
+    def _material(self, number: int) -> Material | None:
+        """The roughness and metalness of a geom's material; -1 means that it states none."""
+        material = int(self.model.geom_matid[number])
+        if material < 0 or not hasattr(self.model, "mat_roughness"):  # before MuJoCo 3.2
+            return None
+        rows = (self.model.mat_roughness[material], self.model.mat_metallic[material])
+        found = [value if 0.0 <= (value := float(str(row))) <= 1.0 else None for row in rows]
+        return Material(*found) if found != [None, None] else None
 
     # --- meshes ---------------------------------------------------------------------------------------
 
