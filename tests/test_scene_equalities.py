@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel import Equality, SolverParameters
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import relative_difference
 
 OPTIONS = '<option timestep="0.002" integrator="discrete" tolerance="1e-20"><flag contact="disable"/></option>'
@@ -317,8 +318,23 @@ def test_unknown_paths_and_repeated_names_are_reported() -> None:
         ("SC116", "equality constraint 'point' refers to 'arm/hand', which is not in the world; it is ignored"),
         ("SC116", "equality constraint 'x' refers to 'arm/knee', which is not in the world; it is ignored"),
     ]
-    world.equalities = [one for one in world.equalities if one.name != "point"]
+    with no_edits():
+        world.equalities.append(Equality("", "connect", "body", "arm/upper"))
+    (nameless,) = (one for one in exoskel.check(world) if one.code == "SC101")
+    assert "expected a name, and two ends" in nameless.message
+    world.equalities = [one for one in world.equalities if one.name not in ("point", "")]
     assert exoskel.Simulation(world).equalities == {"frames": True, "square": True, "length": False}
+
+
+def test_values_without_meaning_do_not_matter() -> None:
+    world = arm()
+    pose = exoskel.Pose((1.5, 0, 0))
+    world.add_equality("same", "weld", "arm/upper", "arm/lower", anchor=(0.5, 0, 0), pose=pose)  # as without a pose
+    world.add_equality("line", "tendon", "sum", anchor=(1, 2, 3), polynomial=(0, 5, 6, 7, 8), pose=pose, coordinate=3)
+    report = exoskel.convert(world, None, to="mjcf")
+    assert report.certificate.passed
+    found = exoskel.diff(world, exoskel.load(report.data))
+    assert not [one for one in found if "equalit" in one.path]
 
 
 def test_a_model_selected_from_a_world_keeps_its_constraints(tmp_path: Any) -> None:

@@ -171,6 +171,7 @@ class _Values:
             "keyframes": self._keyframes,
             "tendons": self._tendons,
             "sensors": self._sensors,
+            "equalities": self._equalities,
         }
 
     def _tendons(self) -> list[Any]:
@@ -201,6 +202,21 @@ class _Values:
             kind, target_kind, target = self.rng.choice(targets)
             valid = {"name": name, "kind": kind, "target_kind": target_kind, "target": target, "reference": ""}
             found.append({**self._struct(SceneSensor), **valid, "reference_kind": "", "coordinate": 0})
+        return found
+
+    def _equalities(self) -> list[Any]:
+        """Equality constraints, most of them of joints, tendons, bodies and sites that exist."""
+        from exoskel.scene.equality import Equality
+
+        bodies = ("s/a", "s/b", "s/c", "w/a", "", "a")
+        ends = (("joint", "joint", JOINTS), ("tendon", "tendon", TENDONS))
+        ends += (("connect", "body", bodies), ("weld", "body", bodies), ("weld", "site", SITES))
+        found = []
+        for name in self.rng.sample(("tie", "a", "lock", ""), self.rng.randint(0, 3)):
+            kind, target_kind, paths = self.rng.choice(ends)
+            target, other = self.rng.choice(paths), self.rng.choice(paths)
+            valid = {"name": name, "kind": kind, "target_kind": target_kind, "target": target, "other": other}
+            found.append({**self._struct(Equality), **valid, "coordinate": 0, "other_coordinate": 0})
         return found
 
     def _actuators(self) -> list[Any]:

@@ -88,7 +88,7 @@ def _mjcf_documents() -> Iterator[bytes]:
 
 
 def _driven_scene(format: str) -> Scene:
-    """A scene with actuators of every kind, with their controls in a keyframe, and with a tendon and sensors."""
+    """A scene with actuators of every kind, with their controls in a keyframe, and with a tendon, sensors and constraints."""
     from exoskel.formats.load import load
     from exoskel.scene.body import Marker
     from exoskel.scene.item import qualified_name
@@ -111,6 +111,9 @@ def _driven_scene(format: str) -> Scene:
     scene.world.add_sensor("length", "tendonpos", "pull")
     scene.world.add_sensor("force", "actuatorfrc", "winch")
     scene.world.add_sensor("rate", "gyro", qualified_name(model.name, joint.child.name, "imu"), noise=0.1)
+    scene.world.add_equality("tie", "connect", qualified_name(model.name, joint.child.name), anchor=(0.0, 0.1, 0.0))
+    scene.world.add_equality("square", "joint", path, polynomial=(0.5, 0.0, 1.0, 0.0, 0.0), active=False)
+    scene.world.add_equality("length", "tendon", "pull")
     return scene
 
 
@@ -329,6 +332,8 @@ def _edit(scene: Scene, rng: random.Random) -> None:
             lambda: scene.worlds[0].tendons and scene.worlds[0].tendons.pop(),
             lambda: scene.worlds[0].sensors.extend(scene.worlds[0].sensors[:1]),
             lambda: scene.worlds[0].add_sensor("time", "clock"),
+            lambda: scene.worlds[0].equalities.extend(scene.worlds[0].equalities[:1]),
+            lambda: scene.worlds[0].equalities and scene.worlds[0].equalities.pop(),
             lambda: setattr(model, "name", "renamed"),
             lambda: (
                 scene.worlds[0].add_actuator("new", rng.choice(model.joints), control=0.5) if model.joints else None

@@ -165,6 +165,9 @@ MJCF = (
             "<geom size='1'/></body>", "<equality><joint joint1='k' joint2='j' polycoef='0 2 0 0 0'/></equality>"),
     _mujoco(_TWO, "<equality><joint joint1='j' joint2='k' polycoef='1 2 0 0 0'/><joint joint1='k'/></equality>"),
     _mujoco(_TWO, "<equality><joint joint1='j' joint2='k' polycoef='1 2 3 0 0'/></equality>"),
+    _mujoco(_TWO, "<tendon><fixed name='t'><joint joint='j' coef='2'/></fixed></tendon><equality><tendon tendon1='t'"
+                  " polycoef='1' solref='-9 -1'/><weld body1='b' body2='c' torquescale='2' anchor='0 0 1'"
+                  " relpose='1 0 0 1 0 0 0'/></equality>"),
     _mujoco(_TWO, "<equality><weld body1='b' body2='c'/><connect body1='b' anchor='0 0 0'/></equality>"),
     _mujoco(_TWO, "<equality><weld body1='b' active='false'/><connect body1='b' body2='c' anchor='0 1 0'/>"
                   "<connect body1='b' body2='c' anchor='0 2 0'/></equality>"),

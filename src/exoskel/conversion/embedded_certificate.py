@@ -135,7 +135,7 @@ def _settings(world: World) -> tuple[Any, ...]:
         tuple(world.actuators),
         comparable_value(world, "tendons"),
         tuple(world.sensors),
-        tuple(world.equalities),
+        comparable_value(world, "equalities"),
     )
 
 

@@ -38,7 +38,7 @@ from exoskel.formats.write import Written
 from exoskel.scene.actuator import comparable_actuators
 from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import comparable_views, placed_views, view_part
-from exoskel.scene.equality import known_equalities
+from exoskel.scene.equality import comparable_equalities, known_equalities
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -300,7 +300,7 @@ class _WorldCertificate:
             rows.append(("tendons", relative_difference(*tendons)))
         if self.world.equalities and (World, "equalities") in self.fields:
             constraints = [
-                list(map(astuple, known_equalities(world.equalities, world.models, world.tendons)))
+                comparable_equalities(known_equalities(world.equalities, world.models, world.tendons), world.models)
                 for world in (self.world, self.other_world)
             ]
             rows.append(("equality constraints", relative_difference(*constraints)))

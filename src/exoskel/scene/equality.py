@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, get_args
 
 from msgspec import structs
@@ -12,7 +12,7 @@ from exoskel.scene.edit_tracking import CheckedValue, checks_values
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import qualified_name
 from exoskel.scene.model import Model
-from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
+from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector, vector_from_array
 from exoskel.scene.solver_parameters import DEFAULT_PARAMETERS, SolverParameters
 from exoskel.scene.tendon import Tendon, TendonParts, part_path
 
@@ -73,6 +73,8 @@ class Equality(CheckedValue, frozen=True):
         """What is wrong with it as a whole, or an empty string."""
         if self.kind not in get_args(EqualityKind):
             return f"is of the unknown kind {self.kind!r}"
+        if not self.name:
+            return "must have a name"
         known = _TARGETS[self.kind]
         if self.target_kind not in known:
             return f"connects a {self.target_kind}, but a {self.kind} connects a {' or '.join(known)}"
@@ -113,6 +115,23 @@ class Equality(CheckedValue, frozen=True):
         target, other = (names.get(one, one) for one in (self.target, self.other))
         return structs.replace(self, target=target, other=other)
 
+    def comparable(self, poses: Mapping[str, Pose]) -> tuple[object, ...]:
+        """The values that matter for a constraint of its kind; `poses` are those of bodies at zero joint positions."""
+        scale = self.solver.torque_scale if self.kind == "weld" else 1.0
+        ends = (self.name, self.kind, self.target_kind, self.target, self.other, self.active)
+        values: tuple[object, ...] = (*ends, self.solver.solref, self.solver.solimp, scale)
+        match self.target_kind:
+            case "site":
+                return values
+            case "joint" | "tendon":
+                coordinates = (self.coordinate, self.other_coordinate) if self.target_kind == "joint" else ()
+                polynomial = self.polynomial if self.other else self.polynomial[:1]
+                return (*values, polynomial, *(coordinates if self.other else coordinates[:1]))
+        if self.kind == "connect":
+            return (*values, self.anchor)
+        zero = poses.get(self.target, IDENTITY).inverse() @ poses.get(self.other, IDENTITY) @ Pose(self.anchor)
+        return (*values, self.anchor, zero if self.pose is None else self.pose)
+
     def __repr__(self) -> str:
         return f"Equality({self.name!r}, {self.kind}, {self.target!r}, {self.other!r})"
 
@@ -149,3 +168,15 @@ def known_equalities(
     every = list(equalities)
     targets = EqualityTargets(TendonParts(models if every else ()), tendons)
     return [one for one in every if not targets.unknown(one)]
+
+
+def comparable_equalities(equalities: Iterable[Equality], models: Iterable[Model]) -> tuple[tuple[object, ...], ...]:
+    """Equality constraints for comparisons of worlds."""
+    found = list(equalities)
+    needs_poses = any(one.kind == "weld" and one.target_kind == "body" for one in found)
+    poses = {
+        qualified_name(model.name, body.name): model.pose @ body.pose
+        for model in (models if needs_poses else ())
+        for body in model.bodies
+    }
+    return tuple(one.comparable(poses) for one in found)

@@ -18,6 +18,8 @@ def check_equalities(world: World, models: Sequence[Model], check: ValueChecker)
     """Check the numbers, names and ends of equality constraints; names of models are only compared if all are texts."""
     rows = [(one, world) for one in world.equalities]
     equalities: list[Equality] = check.typed(rows, "equalities", Equality)
+    if not equalities:
+        return
     before = len(check.problems)
     owners = [world] * len(equalities)
     check.check_numbers(owners, "equalities", [one.anchor for one in equalities], width=3, path="equalities.anchor")
@@ -32,12 +34,13 @@ def check_equalities(world: World, models: Sequence[Model], check: ValueChecker)
             kind = "equality constraints"
             check.report("SC102", world, "equalities", owner=check.describe(world), kind=kind, name=name)
     names = [item_name(one) for model in models for one in (model, *model.bodies, *model.joints)]
-    if not equalities or not has_valid_numbers or not all(isinstance(name, str) for name in names):
+    if not has_valid_numbers or not all(isinstance(name, str) for name in names):
         return
     targets = EqualityTargets(TendonParts(models), [one for one in world.tendons if isinstance(one, Tendon)])
     for one in equalities:
         if one.problem:
-            check.report_value(world, "equalities", "equalities", one, "two ends of the kind of the constraint")
+            expected = "a name, and two ends of the kind of the constraint"
+            check.report_value(world, "equalities", "equalities", one, expected)
             continue
         for path in targets.unknown(one):
             check.report("SC116", world, "equalities", what="equality constraint", name=one.name, path=path)

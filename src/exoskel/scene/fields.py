@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.scene.body import Body, Marker, SoftBody
+from exoskel.scene.equality import comparable_equalities
 from exoskel.scene.item import Item
 from exoskel.scene.joint import DOF_VALUES, Dof, Joint
 from exoskel.scene.model import Model
@@ -114,6 +115,8 @@ def comparable_value(item: Item, field: str) -> Any:
         return tuple(one.comparable(item.models) for one in item.keyframes)
     if isinstance(item, World) and field == "tendons":
         return comparable_tendons(item.tendons, item.models)
+    if isinstance(item, World) and field == "equalities":
+        return comparable_equalities(item.equalities, item.models)
     if isinstance(found, SoftBody):
         return tuple(getattr(found, name) for name in SOFT_FIELDS)
     if isinstance(found, Mesh):  # the file matters, not how the reference is written
