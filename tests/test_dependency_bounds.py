@@ -16,7 +16,7 @@ def _release(text: str) -> list[int]:
 def test_the_oldest_tested_versions_are_the_lower_bounds() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    tried = ("lsp", "arrow", "ode", "plot", "usd", "view", "gym")
+    tried = ("lsp", "arrow", "ode", "plot", "usd", "view", "gym", "numba")
     wanted = [*project["dependencies"], *(one for extra in tried for one in extras[extra])]
     bounds = dict(re.fullmatch(r"([\w.-]+)>=([\d.]+).*", one).groups() for one in wanted)  # type: ignore[union-attr]
     lines = (PROJECT / "tools" / "oldest.txt").read_text()

@@ -12,7 +12,7 @@ import venv
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
-EXTRAS = ("plot", "view", "ode", "usd", "xacro", "arrow", "decompose", "gym", "lsp", "rerun", "all")
+EXTRAS = ("plot", "view", "ode", "usd", "xacro", "arrow", "decompose", "gym", "lsp", "numba", "rerun", "all")
 BASE = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 
 

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+SMALL_SINE = 1e-12
+"""The sine of half an angle below which the angle is twice its sine."""
 _IDENTITY = np.eye(3)
 _CYCLE = {"x": (0, 1, 2), "y": (1, 2, 0), "z": (2, 0, 1)}
 
@@ -209,7 +211,7 @@ def log(rotations: ArrayLike) -> Array:
     q = np.where(q[..., :1] < 0.0, -q, q)
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(sine, q[..., :1])
-    scale = np.where(sine < 1e-12, 2.0, angle / np.where(sine == 0.0, 1.0, sine))
+    scale = np.where(sine < SMALL_SINE, 2.0, angle / np.where(sine == 0.0, 1.0, sine))
     return q[..., 1:] * scale
 
 

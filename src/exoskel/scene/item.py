@@ -125,6 +125,7 @@ _MAX_LISTED_NAMES = 12
 _PLURALS = {
     "body": "bodies",
     "joint": "joints",
+    "degree of freedom": "degrees of freedom",
     "model": "models",
     "soft body": "soft bodies",
     "camera": "cameras",

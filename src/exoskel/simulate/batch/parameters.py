@@ -194,6 +194,10 @@ class Variation:
         """The values of each world, `(worlds, width)` by key."""
         return draw(self.distributions, {key: target.width for key, target in self.targets.items()}, seed, indices)
 
+    @property
+    def varies_initial_values(self) -> bool:
+        return any(target.field in ("position", "velocity") for target in self.targets.values())
+
     def set_initial_values(self, drawn: dict[str, Array], positions: Array, velocities: Array) -> None:
         """Set drawn initial values in `(worlds, dofs)`."""
         for key, target in self.targets.items():

@@ -111,12 +111,14 @@ class RolloutPlan(Struct):
         return MujocoWorld(self.world, **self.options)
 
     def initial_states(self, engine: MujocoWorld, variation: Variation, drawn: dict[str, Array]) -> tuple[Array, Array]:
-        """Initial positions and velocities, `(worlds, dofs)`, including the drawn values."""
+        """Initial positions and velocities with the drawn values: `(worlds, dofs)`, or one row if all are equal."""
         joints = [j for m in self.world.models for j in m.joints if not j.loop]
         both: list[Array] = []
         for given, name in ((self.positions, "positions"), (self.velocities, "velocities")):
             own = np.array([number for joint in joints for number in getattr(joint, name)], dtype=np.float64)
-            both.append(np.array(np.broadcast_to(own if given is None else given, (self.count, len(own)))))
+            rows = np.atleast_2d(own if given is None else given)
+            count = self.count if variation.varies_initial_values else len(rows)
+            both.append(np.array(np.broadcast_to(rows, (count, len(own)))))
         variation.set_initial_values(drawn, *both)
         return both[0], both[1]
 

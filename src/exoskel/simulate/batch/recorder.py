@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.source.atomic_write import TemporaryFolder
-from exoskel.spatial import Array
+from exoskel.spatial import Array, Indices
 
 Slots = Mapping[str, Array]
 MAX_COORDINATE = 1e10
@@ -31,6 +31,8 @@ MAX_COORDINATE = 1e10
 _BLOCK_BYTES = 1 << 18
 """Bytes of MuJoCo's states that a thread converts at a time, per thread and at least four times: with fewer, threads
 wait for the interpreter."""
+_PARTS_PER_THREAD = 2
+"""Parts of the worlds that a thread converts by compiled functions, one after the other."""
 _COPY_BYTES = 1 << 22
 """Bytes of coordinates that a thread copies at a time."""
 
@@ -38,13 +40,15 @@ _COPY_BYTES = 1 << 22
 class StateConverter:
     """Converts MuJoCo's states to the scene's coordinates.
 
-    It `checks` whether the states are in bounds, unless they were checked before.
+    It `checks` whether the states are in bounds, unless they were checked before.  `states` is how many it will convert
+    in all.
     """
 
-    def __init__(self, coordinates: Coordinates, threads: int, checks: bool = True) -> None:
+    def __init__(self, coordinates: Coordinates, threads: int, states: int = 1, checks: bool = True) -> None:
         self._coordinates = coordinates
         self._threads = threads
         self._checks = checks
+        self._is_compiled = coordinates.is_compiled(states)
 
     def for_blocks(self, worlds: int, block: int, job: Callable[[slice], bool]) -> bool:
         """Call a job for all worlds, a block at a time; returns whether it is true for all."""
@@ -63,14 +67,19 @@ class StateConverter:
             self._convert(own, speeds, {name: slot[part] for name, slot in slots.items()})
             return not self._checks or (is_in_bounds(own) and is_in_bounds(speeds))
 
-        return self.for_blocks(len(qpos), _BLOCK_BYTES * max(4, self._threads) // max(1, 8 * qpos[0].size), job)
+        block = _BLOCK_BYTES // max(1, 8 * qpos[0].size)
+        if self._is_compiled:  # threads do not wait for the interpreter
+            block = max(block, -(-len(qpos) // (_PARTS_PER_THREAD * self._threads)))
+        else:
+            block *= max(4, self._threads)
+        return self.for_blocks(len(qpos), block, job)
 
     def _convert(self, qpos: Array, qvel: Array, slots: Slots) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # in worlds that diverged
             if "positions" in slots:
-                self._coordinates.positions(qpos, slots["positions"])
+                self._coordinates.positions(qpos, slots["positions"], self._is_compiled)
             if "velocities" in slots:
-                self._coordinates.velocities(qpos, qvel, slots["velocities"])
+                self._coordinates.velocities(qpos, qvel, slots["velocities"], self._is_compiled)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -234,7 +243,7 @@ def repeat_last_valid(arrays: Mapping[str, Array], valid_samples: NDArray[np.int
 # --- MuJoCo's states, converted to the scene's coordinates on first access ----------------------------
 
 
-_BYTES_AT_ONCE = 1 << 22
+_BYTES_AT_ONCE = 1 << 18
 """Bytes of states that are converted together: single samples are small."""
 _MAX_BLOCKS = 10000
 """The maximum number of blocks that are converted together."""
@@ -249,7 +258,7 @@ class RawStates(Recorder):
     `velocities` tells whether qvel will be needed.
     """
 
-    buffer_bytes = 1 << 26
+    buffer_bytes = 1 << 29
 
     def __init__(self, worlds: int, samples: int, velocities: bool = True) -> None:
         super().__init__(worlds, samples)
@@ -276,6 +285,7 @@ class LazySamples(Mapping[str, Array]):
         self, states: RawStates, arrays: Mapping[str, Array], coordinates: Coordinates, threads: int = 0
     ) -> None:
         self._blocks = [block for block in states.blocks if block[0] < states.done]
+        self._block_count = len(self._blocks)
         self._valid_samples = states.valid_samples
         self._done = states.done
         self._is_converted = False
@@ -291,6 +301,22 @@ class LazySamples(Mapping[str, Array]):
                 self._convert()
         return found
 
+    def select(self, name: str, worlds: Indices, samples: Indices, numbers: Indices | None = None) -> Array:
+        """Some worlds, samples and coordinates, `(worlds, samples, count)`; only these are converted."""
+        with self._lock:
+            blocks = list(self._blocks)
+        if len(blocks) < self._block_count:  # at least some are converted
+            found = self[name][worlds[:, None], samples]
+            return found if numbers is None else found[..., numbers]
+        coordinates, columns = self._coordinates, numbers
+        if numbers is not None:
+            coordinates, columns = coordinates.limited_to(numbers)
+        qpos, qvel = _gather(blocks, worlds, np.minimum(samples, self._valid_samples[worlds, None] - 1))
+        out = np.empty((*qpos.shape[:2], coordinates.count))
+        converter = StateConverter(coordinates, self._threads, len(worlds) * len(samples), checks=False)
+        converter.convert(qpos, qvel, {name: out})
+        return out if columns is None else out[..., columns]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
 
@@ -302,7 +328,8 @@ class LazySamples(Mapping[str, Array]):
 
     def _convert(self) -> None:
         """Convert what is not converted yet: everything, unless an earlier conversion was interrupted."""
-        converter = StateConverter(self._coordinates, self._threads, checks=False)
+        states = self._done * len(self._valid_samples)
+        converter = StateConverter(self._coordinates, self._threads, states, checks=False)
         while self._blocks:
             count = self._count_last_blocks()
             begin, qpos, qvel = _concatenated(self._blocks[-count:])
@@ -316,6 +343,17 @@ class LazySamples(Mapping[str, Array]):
         """The number of blocks at the end that are converted together."""
         sizes = np.cumsum([qpos.nbytes for _, qpos, _ in reversed(self._blocks[-_MAX_BLOCKS:])])
         return max(1, int(np.searchsorted(sizes, _BYTES_AT_ONCE, side="right")))
+
+
+def _gather(blocks: Sequence[StateBlock], worlds: Indices, wanted: Indices) -> tuple[Array, Array]:
+    """Some samples `(worlds, samples)` of some worlds, `(worlds, samples, ...)` of qpos and qvel."""
+    _, *first = blocks[0]
+    qpos, qvel = (np.empty((*wanted.shape, one.shape[-1])) for one in first)
+    for begin, *states in blocks:
+        rows, columns = np.nonzero((wanted >= begin) & (wanted < begin + states[0].shape[1]))
+        for out, own in zip((qpos, qvel), states, strict=True):
+            out[rows, columns] = own[worlds[rows], wanted[rows, columns] - begin]
+    return qpos, qvel
 
 
 def _concatenated(blocks: Sequence[StateBlock]) -> StateBlock:

@@ -318,10 +318,7 @@ def _initial(stated: Any, engine: MujocoWorld, worlds: int) -> tuple[Array | Non
     if isinstance(stated, Trajectory | BatchTrajectory):
         if list(stated.dof_names) != engine.coordinates.names or not len(stated.time):
             raise ExoskelError("the initial motion belongs to a different scene: its coordinates have other names")
-        both = stated.positions, stated.velocities
-        if both[0] is None or both[1] is None:
-            raise ExoskelError("the initial motion has no positions or no velocities")
-        stated = {"positions": both[0][..., -1, :], "velocities": both[1][..., -1, :]}
+        stated = _final_state(stated)
     if not isinstance(stated, Mapping):
         raise ExoskelError(f"an initial state must be a dict of positions and velocities, or a motion, not {stated!r}")
     unknown = set(stated) - {"positions", "velocities"}
@@ -332,3 +329,12 @@ def _initial(stated: Any, engine: MujocoWorld, worlds: int) -> tuple[Array | Non
     shape = (worlds, engine.coordinates.count)
     positions, velocities = (broadcastable(name, stated.get(name), shape) for name in ("positions", "velocities"))
     return positions, velocities
+
+
+def _final_state(motion: Trajectory | BatchTrajectory) -> dict[str, Array]:
+    names = ("positions", "velocities")
+    if isinstance(motion, Trajectory):
+        return {name: getattr(motion, name)[-1] for name in names}
+    if any(name not in motion.arrays for name in names):
+        raise ExoskelError("the initial motion has no positions or no velocities")
+    return {name: motion.get(name, samples=-1) for name in names}

@@ -51,6 +51,7 @@ def create_worlds(
     variation = Variation(engine, plan.vary)
     engine.use_impulse_steps(variation.example())
     worlds = factory(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
+    worlds.samples = plan.samples
     drawn = variation.draw(plan.seed, worlds.indices)
     variation.apply(worlds, drawn)
     worlds.reset(None, *plan.initial_states(engine, variation, drawn))

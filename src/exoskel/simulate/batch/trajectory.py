@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,8 +16,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError, pluralize
-from exoskel.scene.item import qualified_name
+from exoskel.scene.item import UnknownNameError, not_found_message, qualified_name
 from exoskel.simulate.batch.plan import MEASURED_RECORDS, RECORDS
+from exoskel.simulate.batch.recorder import LazySamples
 from exoskel.simulate.coordinate_array import SoftPoints
 from exoskel.simulate.records import POINTS, RECORD_KINDS
 from exoskel.simulate.trajectory import (
@@ -228,6 +229,57 @@ class BatchTrajectory:
             return self.arrays[name]
         known = ", ".join(self.arrays) or "nothing"
         raise ExoskelError(f"{name!r} was not recorded, but {known}; use rollout(..., record=[{name!r}])")
+
+    def get(
+        self,
+        name: str,
+        *,
+        worlds: int | slice | Sequence[int] | None = None,
+        samples: int | slice | Sequence[int] | None = None,
+        dofs: str | Sequence[str] | None = None,
+    ) -> Array:
+        """Part of a record: some worlds (by number), samples, and degrees of freedom (by name).
+
+        Without them the record is `(W, T, …)`; a single number or name removes its axis.  Until `positions` and
+        `velocities` are read as a whole, only this part is computed: `get("positions", samples=-1)` is the final state
+        of all worlds.
+        """
+        if name not in self.arrays:
+            return self[name]  # raises
+        rows = self._chosen(worlds, len(self), "world")
+        times = self._chosen(samples, len(self.time), "sample")
+        numbers = None if dofs is None else self._dof_numbers(name, [dofs] if isinstance(dofs, str) else dofs)
+        if isinstance(self.arrays, LazySamples):
+            found = self.arrays.select(name, rows, times, numbers)
+        else:
+            found = self.arrays[name][rows[:, None], times]
+            found = found if numbers is None else found[..., numbers]
+        found = found[..., 0] if isinstance(dofs, str) else found
+        found = found[:, 0] if isinstance(samples, int | np.integer) else found
+        return found[0] if isinstance(worlds, int | np.integer) else found
+
+    def _chosen(self, stated: Any, count: int, kind: str) -> NDArray[np.intp]:
+        """The rows of worlds or samples."""
+        if stated is None or isinstance(stated, slice):
+            return np.arange(count)[stated or slice(None)]
+        numbers = np.atleast_1d(np.asarray(stated))
+        if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+            raise ExoskelError(f"{kind}s must be whole numbers, a slice or None, not {stated!r}")
+        if kind == "world":
+            return np.array([self._row(number) for number in numbers.tolist()], dtype=np.intp)
+        for number in numbers.tolist():
+            if not -count <= number < count:
+                raise ExoskelError(f"unknown {kind} {number}; there are {pluralize(count, kind)}")
+        return numbers.astype(np.intp) % count
+
+    def _dof_numbers(self, record: str, names: Sequence[str]) -> NDArray[np.intp]:
+        if record not in _PREFIXES:
+            raise ExoskelError(f"{record!r} has no degrees of freedom; only {' and '.join(_PREFIXES)} have")
+        known = {name: number for number, name in enumerate(self.dof_names)}
+        for name in names:
+            if name not in known:
+                raise UnknownNameError(not_found_message(str(name), self.dof_names, "degree of freedom", "the rollout"))
+        return np.array([known[name] for name in names], dtype=np.intp)
 
     @property
     def positions(self) -> Array | None:

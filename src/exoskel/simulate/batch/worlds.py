@@ -73,6 +73,8 @@ class Worlds(CommandedWorlds):
                 self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SPRING)
         self.batch: Any = batch.Batch(self.model, count, threads)
         self.count = count
+        self.samples = 1
+        """The number of samples that will be taken."""
         self.indices = np.arange(first, first + count)
         self.parameters: dict[str, Array] = {}
         self.joint_friction: Array = engine.compiled.stated_friction
@@ -95,23 +97,25 @@ class Worlds(CommandedWorlds):
         if not self._is_new:
             self.batch.reset(which, stage=self._mujoco.mjtStage.mjSTAGE_NONE.value)
             self.batch.warning[chosen] = 0
+            self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
         self._is_new = False
         self._pull()
         self._mark_changed()
         self.alive[chosen], self._due[chosen] = True, 0.0
         self._is_first[chosen] = self._is_coasting[chosen] = self._first_step_differs
         self._is_commanded[chosen] = False
-        self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
         own = [
             self._initial_values(values, name, count)
             for values, name in ((positions, "positions"), (velocities, "velocities"))
         ]
-        if all((values == values[:1]).all() for values in own):  # computed once for all worlds
+        commands = self._commands[chosen]
+        if all(values.strides[0] == 0 or (values == values[:1]).all() for values in own):  # once for all worlds
             own, count = [values[:1] for values in own], 1
+            commands = commands[:1]
         qpos, qvel = self.qpos[chosen][:count], self.qvel[chosen][:count]
         engine.coordinates.set_positions(own[0], qpos)
         engine.coordinates.set_velocities(self._possible(own[1]), qpos, qvel)
-        engine.actuation.set_speeds(qpos, qvel, self.clipped_commands(chosen)[:count], velocities=False)
+        engine.actuation.set_speeds(qpos, qvel, engine.actuation.clipped(commands), velocities=False)
         self.qpos[chosen], self.qvel[chosen] = qpos, qvel
         if which is None:
             is_rotating = bool(engine.actuation.initial[self.compiled.rotating_coordinates].any())
@@ -192,7 +196,7 @@ class Worlds(CommandedWorlds):
 
     @cached_property
     def converter(self) -> StateConverter:
-        return StateConverter(self.engine.coordinates, self.batch.nthread)
+        return StateConverter(self.engine.coordinates, self.batch.nthread, self.count * self.samples)
 
     @property
     def can_step_unattended(self) -> bool:

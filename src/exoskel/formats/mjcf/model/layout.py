@@ -10,6 +10,7 @@ in the world.  Velocities follow `v_mujoco = A(q) v_scene`, where A is the ident
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -304,7 +305,29 @@ class Coordinates:
             elif joint.kind == "screw":
                 self.followers.append((first, qpos, qvel, joint.pitch / (2 * np.pi)))
 
-    def positions(self, qpos: Array, out: Array | None = None) -> Array:
+    def limited_to(self, numbers: Indices) -> tuple[Coordinates, Indices]:
+        """The coordinates of only those joints that have some of the scene's coordinates, and where these are then."""
+        groups = [(group, np.flatnonzero(np.isin(group.scene, numbers).any(axis=1))) for group in self.rotational]
+        whole = [group.scene[chosen].ravel() for group, chosen in groups]
+        kept = np.unique(np.concatenate([numbers, *whole]))
+        out = copy.copy(self)
+        for name in ("_scene", "_qpos", "_qvel", "numbers"):
+            out.__dict__.pop(name, None)
+        out.names, out.count = [self.names[number] for number in kept.tolist()], len(kept)
+        single = np.isin(self.scene, kept)
+        out.scene, out.qpos, out.qvel = np.searchsorted(kept, self.scene[single]), self.qpos[single], self.qvel[single]
+        out.rotational = [group.subset(chosen, kept) for group, chosen in groups if len(chosen)]
+        places = {number: place for place, number in enumerate(kept.tolist())}
+        out.static = [(places[number], q, v) for number, q, v in self.static if number in places]
+        out._has_unmapped = len(out.scene) + sum(group.scene.size for group in out.rotational) < out.count
+        out.are_equal = False
+        return out, np.searchsorted(kept, numbers)
+
+    def is_compiled(self, states: int) -> bool:
+        """Whether that many states are converted by compiled functions: see `rotational_joints.are_compiled`."""
+        return rotational_joints.are_compiled(states * sum(len(group) for group in self.rotational))
+
+    def positions(self, qpos: Array, out: Array | None = None, compiled: bool = False) -> Array:
         """The scene's positions from MuJoCo's, in `out` if it is given."""
         if out is None:
             if self.are_equal:
@@ -314,7 +337,7 @@ class Coordinates:
             out[...] = 0.0
         out[..., self._scene] = qpos[..., self._qpos]
         for group in self.rotational:
-            group.positions(qpos, out)
+            group.positions(qpos, out, compiled)
         for index, position, _ in self.static:
             out[..., index] = position
         return out
@@ -338,7 +361,7 @@ class Coordinates:
             out[velocity, first] = travel
         return out
 
-    def velocities(self, qpos: Array, qvel: Array, out: Array | None = None) -> Array:
+    def velocities(self, qpos: Array, qvel: Array, out: Array | None = None, compiled: bool = False) -> Array:
         """The scene's velocities from MuJoCo's, in `out` if it is given."""
         if out is None:
             if self.are_equal:
@@ -348,7 +371,7 @@ class Coordinates:
             out[...] = 0.0
         out[..., self._scene] = qvel[..., self._qvel]
         for group in self.rotational:
-            group.velocities(qpos, qvel, out)
+            group.velocities(qpos, qvel, out, compiled)
         for index, _, velocity in self.static:
             out[..., index] = velocity
         return out

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.scene.joint import Joint
@@ -16,8 +16,9 @@ from exoskel.spatial import Array, Indices
 
 Components = tuple[Array, ...]
 Columns = list[slice | Indices]
-_SMALL = 1e-12
 _IDENTITY = np.eye(4)
+_MIN_COMPILED = 200_000
+"""The least number of conversions of one joint for which numba is imported, which takes half a second."""
 _MAX_CONSTANTS = 4
 """Numbers of states for which the constants of joints are kept."""
 _quiet = np.errstate(over="ignore", invalid="ignore")
@@ -105,10 +106,27 @@ def log(quaternion: Components) -> Components:
     with np.errstate(divide="ignore", invalid="ignore"):  # the angle is pi where w is zero
         angle = np.arctan(sine / (w + 0.0))  # no minus zero, which would turn the vector around
         scale = (angle + angle) / sine
-    near = sine < _SMALL
+    near = sine < spatial.SMALL_SINE
     if near.any():
         scale = np.where(near, np.where(w < 0.0, -2.0, 2.0), scale)
     return scale * x, scale * y, scale * z
+
+
+def are_compiled(conversions: int) -> bool:
+    """Whether numba converts: if it is installed, and for that many conversions of a joint it is worth its import.
+
+    The results are NumPy's to the last bit.
+    """
+    return conversions >= _MIN_COMPILED and _has_numba()
+
+
+@cache
+def _has_numba() -> bool:
+    try:
+        from exoskel.formats.mjcf.model import compiled_rotations  # noqa: F401
+    except Exception:  # not installed, made for another NumPy, or without a place for its cache
+        return False
+    return True
 
 
 # --- rotational joints ---------------------------------------------------------------------------------
@@ -166,6 +184,13 @@ class RotationalJoints:
         if kind == "inner":
             self.qvel = np.hstack([_ranges([member.slide[1] for member in members], 3), self.qvel])
         self._frame_is_identity = bool((self.frame == _IDENTITY).all())
+
+    def subset(self, chosen: Indices, kept: Indices) -> RotationalJoints:
+        """The chosen joints, for arrays that have only the `kept` coordinates of the scene, in ascending order."""
+        firsts = np.searchsorted(kept, self.scene[chosen, 0]).tolist()
+        pairs = zip(chosen.tolist(), firsts, strict=True)
+        members = [structs.replace(self.members[row], first=first) for row, first in pairs]
+        return RotationalJoints(self.kind, members, self.zero[chosen])
 
     @cached_property
     def slides(self) -> Indices:
@@ -258,8 +283,11 @@ class RotationalJoints:
         return found
 
     @_quiet
-    def positions(self, qpos: Array, out: Array) -> None:
-        """Convert MuJoCo's positions to the scene's, into `out`."""
+    def positions(self, qpos: Array, out: Array, compiled: bool = False) -> None:
+        """Convert MuJoCo's positions to the scene's, into `out`; by numba if that is `compiled`: see `are_compiled`."""
+        if compiled and self.kind != "inner":
+            self._compiled_positions(qpos, out)
+            return
         own, constants = get_components(qpos, self._qpos), self._repeated(qpos.size // qpos.shape[-1])
         if self.kind == "free":
             set_components(out, self._scene, self._free_positions(own[:3], own[3:], constants))
@@ -270,6 +298,47 @@ class RotationalJoints:
             if self._lever.any():
                 slides = slides - self._swing(spatial.exp(out[..., self.scene[:, :3]]))
             out[..., self.scene[:, 3:]] = slides
+
+    def _compiled_positions(self, qpos: Array, out: Array) -> None:
+        from exoskel.formats.mjcf.model import compiled_rotations
+
+        first, at, _ = self._compiled_addresses
+        rotation, offset, zero, zero_position, zero_rotation = self._compiled_constants
+        own, framed = _rows(qpos), not self._frame_is_identity
+        turned = self.kind == "free" and not self._zero_is_upright
+        angles = np.empty((len(own), len(self)))
+        quaternions = at if self.kind == "ball" else at + 3
+        compiled_rotations.half_angle_tangents(own, angles, quaternions, turned, zero_rotation)
+        np.arctan(angles, out=angles)
+        if self.kind == "ball":
+            compiled_rotations.ball_positions(own, angles, out, first, at, framed, rotation)
+        else:
+            compiled_rotations.free_positions(
+                own, angles, out, first, at, framed, rotation, offset, turned, zero, zero_position, zero_rotation
+            )
+
+    def _compiled_velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
+        from exoskel.formats.mjcf.model import compiled_rotations
+
+        first, at, speeds = self._compiled_addresses
+        rotation, offset, *_ = self._compiled_constants
+        own, framed = _rows(qvel), not self._frame_is_identity
+        if self.kind == "ball":
+            compiled_rotations.ball_velocities(own, out, first, speeds, framed, rotation)
+        else:
+            compiled_rotations.free_velocities(_rows(qpos), own, out, first, at, speeds, framed, rotation, offset)
+
+    @cached_property
+    def _compiled_addresses(self) -> list[Indices]:
+        """The first coordinates of the joints, in the scene and in MuJoCo."""
+        return [np.ascontiguousarray(one[:, 0]) for one in (self.scene, self.qpos, self.qvel)]
+
+    @cached_property
+    def _compiled_constants(self) -> list[Array]:
+        """The constants of the compiled conversions."""
+        frame, zero = self.frame, self.zero
+        parts = self.rotation, frame[:, :3, 3], zero[:, :3, :3], zero[:, :3, 3], self._zero_rotations
+        return [np.ascontiguousarray(one) for one in parts]
 
     def _swing(self, motion: Array) -> Array:
         """How far rotations about the joint, in its frame, move the anchor."""
@@ -315,10 +384,13 @@ class RotationalJoints:
             qpos[..., self.slides] = 0.0
 
     @_quiet
-    def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
+    def velocities(self, qpos: Array, qvel: Array, out: Array, compiled: bool = False) -> None:
         """Convert MuJoCo's velocities to the scene's, into `out`: the inverse of `velocity_blocks`."""
         if self.kind == "inner":
             out[..., self.scene] = _multiply(self.inverse_blocks(self.velocity_blocks(qpos)), qvel[..., self.qvel])
+            return
+        if compiled:
+            self._compiled_velocities(qpos, qvel, out)
             return
         own, constants = get_components(qvel, self._qvel), self._repeated(qvel.size // qvel.shape[-1])
         if self.kind == "ball":
@@ -388,6 +460,11 @@ class RotationalJoints:
 def _repeat(rows: Array, states: int) -> Components:
     """The rows, each repeated for a number of states."""
     return tuple(np.tile(rows, (1, states)))
+
+
+def _rows(states: Array) -> Array:
+    """States of any leading shape as the contiguous rows that compiled functions take."""
+    return np.ascontiguousarray(states).reshape(-1, states.shape[-1])
 
 
 def _ranges(firsts: Sequence[int], size: int) -> Indices:
