@@ -1,4 +1,4 @@
-"""Roughness and metalness of shapes: read and written by SDF, MJCF and glTF, embedded in SKEL and XODE."""
+"""Roughness and metalness of shapes: read and written by SDF, MJCF, USD and glTF, embedded in SKEL and XODE."""
 
 from __future__ import annotations
 
@@ -83,6 +83,17 @@ def test_gltf_has_the_values() -> None:
     assert material_of(exoskel.load(data)) == METAL
     plain = exoskel.convert(world_with(None), None, to="gltf").data
     assert material_of(exoskel.load(plain)) is None
+
+
+def test_usd_has_the_values_if_the_shape_has_a_colour() -> None:
+    pytest.importorskip("pxr")
+    report = exoskel.convert(world_with(METAL, (0.2, 0.4, 0.6, 1.0)), None, to="usd")
+    text = report.data.decode()
+    assert report.certificate.passed
+    assert "float inputs:roughness = 0.25" in text and "float inputs:metallic = 0.75" in text
+    assert material_of(exoskel.load(report.data)) == METAL
+    lost = exoskel.convert(world_with(METAL), None, to="usd")
+    assert [one for one in lost.losses if not one.affects_motion]
 
 
 def test_formats_without_it_report_the_loss() -> None:

@@ -185,7 +185,7 @@ CAPABILITIES = WriterCapabilities(
             World: ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),
-            Shape: ("geometry", "name", "pose", "color", "collidable", "friction", "restitution"),
+            Shape: ("geometry", "name", "pose", "color", "collidable", "friction", "restitution", "material"),
             Joint: ("name", "kind", "parent", "child", "mimic", "loop", "collide_connected"),
         }
     ),

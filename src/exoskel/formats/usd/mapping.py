@@ -109,6 +109,8 @@ _SHOWN = unused("appearance: not part of a scene")
 _LABEL = unused("a label that nothing refers to")
 _OTHER_SCHEMA = unused("an attribute of another schema: not part of a scene", affects_motion=True)
 _DEFAULTS = unused("describes the file")
+MATERIAL_INPUTS = ("inputs:roughness", "inputs:metallic")
+"""The inputs of `UsdPreviewSurface` that are the roughness and metalness of a shape."""
 _SHAPES = {"friction": SceneField("friction", owner="shapes"), "color": SceneField("color", owner="shapes")}
 
 _ANYWHERE: dict[str, SceneField | str] = {
@@ -145,6 +147,7 @@ _ANYWHERE: dict[str, SceneField | str] = {
     "Material/Shader/@inputs:diffuse_color_constant": _SHAPES["color"],
     "Material/Shader/@inputs:base_color": _SHAPES["color"],
     "Material/Shader/@inputs:opacity": _SHAPES["color"],
+    **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in MATERIAL_INPUTS},
     "Material/Shader/@inputs:opacity_constant": _SHAPES["color"],
     **{f"{kind}/**": _SHOWN for kind in ("Camera", "Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
     **{f"{kind}Light/**": _SHOWN for kind in ("Distant", "Dome", "Sphere", "Rect", "Disk", "Cylinder")},

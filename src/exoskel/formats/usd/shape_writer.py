@@ -9,7 +9,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
-from exoskel.formats.usd.mapping import SHAPES, SKIN
+from exoskel.formats.usd.mapping import MATERIAL_INPUTS, SHAPES, SKIN
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, Properties, Varying
 from exoskel.scene.body import SoftBody
 from exoskel.scene.pose import pose_matrices
@@ -21,6 +21,7 @@ from exoskel.scene.shape import (
     Cylinder,
     Ellipsoid,
     Geometry,
+    Material,
     Mesh,
     MultiSphere,
     Plane,
@@ -45,7 +46,7 @@ class MaterialWriter:
     def __init__(self, world: str) -> None:
         self.path = f"{world}/{SCOPE}"
         self.names = Identifiers(("contact",))
-        self.found: dict[Color, PrimPath] = {}
+        self.found: dict[tuple[Color, Material], PrimPath] = {}
         self.contacts: dict[tuple[float, float], PrimPath] = {(FRICTION, 0.0): self.contact}
 
     @property
@@ -61,16 +62,17 @@ class MaterialWriter:
             path = self.contacts[key] = PrimPath(f"{self.path}/{self.names.unique('contact', 'contact')}")
         return path
 
-    def of(self, color: Color) -> PrimPath:
+    def of(self, color: Color, material: Material | None = None) -> PrimPath:
         """The material of a colour, created on first use."""
-        path = self.found.get(color)
+        key = (color, material or Material())
+        path = self.found.get(key)
         if path is None:
-            path = self.found[color] = PrimPath(f"{self.path}/{self.names.unique('color', 'color')}")
+            path = self.found[key] = PrimPath(f"{self.path}/{self.names.unique('color', 'color')}")
         return path
 
     def prim(self) -> Prim:
         contacts = [_contact_material(*key, path) for key, path in self.contacts.items()]
-        return Prim("Scope", SCOPE, children=[*contacts, *(_material(*one) for one in self.found.items())])
+        return Prim("Scope", SCOPE, children=[*contacts, *(_material(*key, path) for key, path in self.found.items())])
 
 
 def _contact_material(friction: float, restitution: float, path: PrimPath) -> Prim:
@@ -83,8 +85,11 @@ def _contact_material(friction: float, restitution: float, path: PrimPath) -> Pr
     return made
 
 
-def _material(color: Color, path: PrimPath) -> Prim:
+def _material(color: Color, material: Material, path: PrimPath) -> Prim:
     shader = Prim("Shader", "shader")
+    for name, value in zip(MATERIAL_INPUTS, (material.roughness, material.metalness), strict=True):
+        if value is not None:
+            shader.properties[f"float {name}"] = value
     shader.properties |= {
         "uniform token info:id": "UsdPreviewSurface",
         "color3f inputs:diffuseColor": color[:3],
@@ -133,7 +138,7 @@ class UsdShapeWriter:
         """The prim of a visual shape."""
         made = self._gprim(shape, name, is_visual=True)
         if made is not None and shape.color is not None:
-            _add_color(made, shape.color, looks)
+            _add_color(made, shape.color, looks, shape.material)
         return made
 
     def collider(self, shape: Shape, name: str, looks: MaterialWriter, *, is_hidden: bool) -> Prim | None:
@@ -279,9 +284,9 @@ def _add_pose(
         properties["uniform token[] xformOpOrder"] = order
 
 
-def _add_color(made: Prim, color: Color, looks: MaterialWriter) -> None:
+def _add_color(made: Prim, color: Color, looks: MaterialWriter, material: Material | None = None) -> None:
     made.apis.append("MaterialBindingAPI")
-    made.properties["rel material:binding"] = looks.of(color)
+    made.properties["rel material:binding"] = looks.of(color, material)
     made.properties["color3f[] primvars:displayColor"] = [color[:3]]
     if color[3] != 1.0:
         made.properties["float[] primvars:displayOpacity"] = [color[3]]

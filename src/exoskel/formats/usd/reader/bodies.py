@@ -9,13 +9,26 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
-from exoskel.formats.usd.mapping import SKIN
-from exoskel.formats.usd.reader.prims import Values, apis, custom_data, name_of, target, targets, values
+from exoskel.formats.usd.mapping import MATERIAL_INPUTS, SKIN
+from exoskel.formats.usd.reader.prims import Values, apis, custom_data, name_of, read_material, target, targets, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector, poses_from_matrices
-from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Plane, Shape, Sphere, TriMesh
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Color,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Material,
+    Plane,
+    Shape,
+    Sphere,
+    TriMesh,
+)
 from exoskel.spatial import Array
 
 SITE, COLLIDER = "NewtonSiteAPI", "PhysicsCollisionAPI"
@@ -43,6 +56,7 @@ class UsdShapeReader:
         """By the path of the prim."""
         self._meshes: dict[str, TriMesh] = {}
         self._materials: dict[str, Color | None] = {}
+        self._reflections: dict[str, Material | None] = {}
         self._contacts: dict[str, tuple[float | None, float | None]] = {}
         """Friction and restitution, by the path of the material."""
         self._places: list[tuple[float, ...]] = []
@@ -58,6 +72,7 @@ class UsdShapeReader:
             is_solid = COLLIDER in schemas
             geometry = known(found) if known is not None else self._mesh(one, found)
             shape = Shape(geometry=geometry, name=name_of(one), color=self._color(one, found) if not is_solid else None)
+            shape.material = self._material(one) if not is_solid else None
             shape.collidable = bool(found.get("physics:collisionEnabled", True))
             self._read_contact(one, shape)
             (body.collisions if is_solid else body.visuals).append(shape)
@@ -94,6 +109,14 @@ class UsdShapeReader:
             friction, restitution = (found.get(name) for name in _CONTACT)
             self._contacts[material] = friction, restitution
         shape.friction, shape.restitution = self._contacts[material]
+
+    def _material(self, prim: Any) -> Material | None:
+        """The roughness and metalness of a shape."""
+        path = target(prim, "material:binding")
+        if path and path not in self._reflections:
+            found = values(self.layer.GetPrimAtPath(f"{path}/shader"), MATERIAL_INPUTS)
+            self._reflections[path] = read_material(found)
+        return self._reflections[path] if path else None
 
     def _color(self, prim: Any, found: Values) -> Color | None:
         """The colour of a shape, which is stated twice; None if the two differ."""

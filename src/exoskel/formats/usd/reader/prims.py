@@ -5,7 +5,7 @@ Values of prims in a layer are read without composing a stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,10 @@ import numpy as np
 from msgspec import Struct, field
 
 from exoskel import spatial
+from exoskel.formats.usd.mapping import MATERIAL_INPUTS
 from exoskel.formats.usd.reader.stage import Stage, StagePrim
 from exoskel.scene.item import Names, unique_name
+from exoskel.scene.shape import Material
 from exoskel.spatial import Array
 
 Values = dict[str, Any]
@@ -387,3 +389,10 @@ def _name_bodies(model: ModelSource) -> None:
     for body in model.bodies:
         body.name = unique_name(body.name, taken)
         taken.add(body.name)
+
+
+def read_material(found: Mapping[str, Any]) -> Material | None:
+    """The roughness and metalness that a shader states, with the shortest digits of single precision."""
+    stated = [found.get(name) for name in MATERIAL_INPUTS]
+    numbers = [None if value is None or not 0.0 <= value <= 1.0 else float(str(np.float32(value))) for value in stated]
+    return Material(*numbers) if numbers != [None, None] else None

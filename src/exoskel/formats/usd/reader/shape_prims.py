@@ -12,12 +12,25 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import repeats
 from exoskel.formats.usd.mapping import SKIN
-from exoskel.formats.usd.reader.prims import COLLIDER, BodySource, PrimIndex, PrimPlacement, placement
+from exoskel.formats.usd.reader.prims import COLLIDER, BodySource, PrimIndex, PrimPlacement, placement, read_material
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, solid
 from exoskel.scene.pose import Pose, Vector, poses_from_matrices
-from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Plane, Shape, Sphere, TriMesh
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Color,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Material,
+    Plane,
+    Shape,
+    Sphere,
+    TriMesh,
+)
 from exoskel.source.mesh_parsing import Triangles
 from exoskel.source.surface import has_hollows
 from exoskel.spatial import Array
@@ -109,6 +122,7 @@ class ShapePrimReader:
             name=prim.title,
             pose=pose,
             color=self._color(prim),
+            material=self._material(prim),
             document=0,
             node=self.index.node(prim),
         )
@@ -184,6 +198,11 @@ class ShapePrimReader:
         return geometry
 
     # --- materials ------------------------------------------------------------------------------------
+
+    def _material(self, prim: StagePrim) -> Material | None:
+        path = prim.materials.get("", "")
+        found = (read_material(shader.values) for shader in (self.index.children.get(path, ()) if path else ()))
+        return next((one for one in found if one is not None), None)
 
     def _color(self, prim: StagePrim) -> Color | None:
         """The colour of a material's surface, or the displayed colour."""
