@@ -339,9 +339,11 @@ def find_springs(compiled: CompiledWorld, coordinates: Indices, soft_stops: Sequ
     model, kinds = compiled.model, mujoco_import.load().mjtJoint
     is_other = np.ones(model.nv, dtype=bool)
     is_other[coordinates] = False
-    is_single = np.isin(model.jnt_type, [int(kinds.mjJNT_HINGE), int(kinds.mjJNT_SLIDE)])
+    is_concerned = is_other.copy()
+    is_concerned[list(soft_stops)] = True
+    is_single = (model.jnt_type == int(kinds.mjJNT_HINGE)) | (model.jnt_type == int(kinds.mjJNT_SLIDE))
     first = np.asarray(model.jnt_dofadr)
-    has_spring = is_single & (model.jnt_stiffness > 0.0) & (is_other[first] | np.isin(first, soft_stops))
+    has_spring = is_single & (model.jnt_stiffness > 0.0) & is_concerned[first]
     if compiled.skin_springs is not None:
         has_spring &= ~np.isin(first, compiled.skin_springs.points.dofs)
     joints = np.concatenate(

@@ -207,13 +207,15 @@ class ImpulseStep:
         )
         self._has_joint_rows = any(map(len, (self._friction_dofs, self._limited_dofs, self._servo_dofs)))
         trees = self._drives.joined_trees[self.compiled.model.dof_treeid]
-        acting = np.isin(trees, trees[concerned])
+        acts = np.zeros(self.compiled.model.ntree, dtype=bool)
+        acts[trees[concerned]] = True
+        acting = acts[trees]
         self._elsewhere = None if acting.all() else np.flatnonzero(~acting)
         self._is_constrained = bool(constrained.any())
         self._blocks = ConstraintBlocks(trees, constrained)
         model, springs = self.compiled.model, any(rotation.has_springs for rotation in self._rotations)
-        acts = self._is_constrained or self._has_prescribed or self._has_drives or len(self._springs.dofs)
-        self._may_step_alone = not (acts or springs or model.nu or model.neq)
+        has_rows = self._is_constrained or self._has_prescribed or self._has_drives or len(self._springs.dofs)
+        self._may_step_alone = not (has_rows or springs or model.nu or model.neq)
         """Whether MuJoCo may take the steps without contacts: its own differ only there, with soft skins."""
 
     def _set_rotations(self, concerned: Mask, placed: Mask, has_springs: Mask) -> None:
