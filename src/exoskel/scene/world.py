@@ -584,11 +584,7 @@ with that model and the default gravity and time step."""
 
 def as_scene(source: SceneLike) -> Scene:
     """The scene that a scene, world or model stands for."""
-    if isinstance(source, Scene):
-        return source
-    world = as_world(source)
-    with no_edits():
-        return Scene(worlds=TrackedList([world]))
+    return source if isinstance(source, Scene) else Scene(worlds=TrackedList([as_world(source)]))
 
 
 def as_world(source: SceneLike) -> World:
