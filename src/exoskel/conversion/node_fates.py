@@ -152,7 +152,8 @@ class FateRecorder:
         """Elements that were not read, and so neither was their content."""
         tags, unknown, includes = self.outline.tags, self.preserved.unknown, self.mapping.includes
         lines = self.document.lines(range(len(tags))) if tags else []
-        paths = self.document.paths()
+        paths, attributes = self.document.paths(), self.document.attributes
+        limit = self.diagnostics.limit if self.diagnostics.changed else None
         for node, parent in enumerate(self.outline.parents):
             outer, path = owners[parent] if parent >= 0 else (None, "")
             above = dropped[parent] if parent >= 0 else None
@@ -163,8 +164,8 @@ class FateRecorder:
             not_used = self.unused.get((node, "")) if self.unused else None
             lost = None if node in unknown else above or not_used
             found = lost or self._node_verdict(owner, path, node)
-            if not lost and node not in unknown:
-                found = self.diagnostics.limit(found, node)
+            if limit is not None and not lost and node not in unknown:
+                found = limit(found, node)
             if tags[node] in includes and not lost:
                 found = self._include_verdict(node, found)
             if (above and parent in unread) or (not_used is not None and not self._is_lost_embedded(node)):
@@ -172,11 +173,12 @@ class FateRecorder:
             drops_content = found.fate is Fate.DROPPED and self._drops_content(found, node, owner, path)
             dropped.append(found if drops_content or node in unread else None)
             shown = paths[node]
-            yield self._node_fate(lines[node], shown, found, node, "", self._affects_motion(owner, path, found))
-            for name in self.document.attributes(node):
+            affects_motion = found is EXACT or self._affects_motion(owner, path, found)
+            yield self._node_fate(lines[node], shown, found, node, "", affects_motion)
+            for name in attributes(node):
                 inner = f"{path}/@{name}" if path else f"@{name}"
                 verdict = self._attribute_verdict(node, name, inner, owner, dropped[-1])
-                affects_motion = self._affects_motion(owner, inner, verdict)
+                affects_motion = verdict is EXACT or self._affects_motion(owner, inner, verdict)
                 yield self._node_fate(lines[node], f"{shown}/@{name}", verdict, node, name, affects_motion)
 
     def _node_fate(

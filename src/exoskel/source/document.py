@@ -255,10 +255,28 @@ class Document:
 
     def paths(self) -> list[str]:
         """The paths of all elements, in their order."""
+        if self.path_style == "named":
+            return self._named_paths()
         found: list[str] = []
-        below = self._xpath if self.path_style == "xpath" else self._named_path
+        below = self._xpath
         for node, parent in enumerate(self.outline.parents):
             found.append(below(node, found[parent] if parent >= 0 else ""))
+        return found
+
+    def _named_paths(self) -> list[str]:
+        """All paths as by `_named_path`: most elements have no name, and no siblings of the same tag."""
+        tags, parents, ordinals, is_plain = (
+            self.outline.tags,
+            self.outline.parents,
+            self.outline.ordinals,
+            self._without_attributes,
+        )
+        found: list[str] = []
+        for node, parent in enumerate(parents):
+            if parent > 0 and is_plain[node] and node not in ordinals and parents[parent] > 0:
+                found.append(f"{found[parent]}/{tags[node]}")
+            else:
+                found.append(self._named_path(node, found[parent] if parent >= 0 else ""))
         return found
 
     def line_text(self, line: int) -> str:
@@ -371,10 +389,10 @@ class Outline:
 
     def ordinal(self, node: int) -> int:
         """The number 1, 2, … among siblings of the same tag; 0 if there is only one."""
-        return self._ordinals.get(node, 0)
+        return self.ordinals.get(node, 0)
 
     @cached_property
-    def _ordinals(self) -> dict[int, int]:
+    def ordinals(self) -> dict[int, int]:
         """The numbers of all elements that have siblings of the same tag."""
         kinds = list(zip(self.parents, self.tags, strict=True))
         totals, seen = Counter(kinds), Counter[tuple[int, str]]()
