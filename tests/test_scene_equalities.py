@@ -343,3 +343,12 @@ def test_a_model_selected_from_a_world_keeps_its_constraints(tmp_path: Any) -> N
     report = exoskel.convert(world, None, to="mjcf", model="arm")
     assert report.certificate.passed
     assert [one.name for one in exoskel.load(report.data).world.equalities] == ["point", "frames", "square", "length"]
+
+
+def test_batches_have_constraints() -> None:
+    scene = exoskel.load(document(EVERY_KIND + '<connect body1="g" body2="a" anchor="0 0 1"/>'))
+    simulation = exoskel.Simulation(scene)
+    simulation.step(50)
+    batch = exoskel.rollout(scene, 2, 50)
+    for positions in batch.positions[:, -1]:
+        assert positions == pytest.approx(simulation.positions, rel=1e-9, abs=1e-10)
