@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from exoskel.formats.interface import Format
 from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 
-COUNT, FEWER = 10_000, 1_000
+COUNT, FEWER, MANY = 10_000, 1_000, 100_000
 CHAINS = 100
+MANY_BYTES = 8 << 30
+"""Memory below which very many bodies are not converted."""
 MOST = {"written": 10.0, "proved": 12.0, "whole": 10.0}
 """Times the reading; times as long for ten times the bodies; and times the reading, fates and proof included."""
 UNPROVED = frozenset({"mjcf"})
@@ -49,6 +52,8 @@ def measure(table: Table, quick: bool = False) -> None:
         linked.write_bytes(chains(CHAINS, COUNT // CHAINS))
         for target in registry.FORMATS:
             _measure_whole(table, target, linked, pairs)
+        if not quick:
+            _measure_many(table, linked)
 
 
 def _measure(table: Table, target: Format, small: Path, large: Path, pairs: int) -> None:
@@ -78,6 +83,19 @@ def _measure_whole(table: Table, target: Format, file: Path, pairs: int) -> None
     if is_read:
         back = compare(_loading(made), _converting(file, target), pairs)
         table.add(Row.of(f"{name}it back", back, bar=MOST["whole"], lower_is_better=True))
+
+
+def _measure_many(table: Table, fewer: Path) -> None:
+    """Ten times as many bodies to MJCF, fates and proof included; once, because it takes minutes."""
+    if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < MANY_BYTES:
+        table.note(f"{MANY:,} bodies were not converted: that needs {MANY_BYTES >> 30} GB of memory.")
+        return
+    table.progress(f"converting {MANY:,} bodies to MJCF")
+    many, target = fewer.with_name("many.skel"), registry.by_name("mjcf")
+    many.write_bytes(chains(CHAINS * MANY // COUNT, COUNT // CHAINS))
+    growth = compare(_converting(fewer, target), _converting(many, target), 1, warm_up=0)
+    name = f"converting {MANY:,} bodies to {target.label}, fates and proof included, over {COUNT:,}: times as long"
+    table.add(Row.of(name, growth, bar=MOST["proved"], lower_is_better=True))
 
 
 def _write(target: Format, scene: exoskel.Scene) -> bytes:
