@@ -395,7 +395,9 @@ _LIGHT_ROWS: dict[str, SceneField | str] = {
 }
 _MATERIAL_ROWS: dict[str, SceneField | str] = {
     **dict.fromkeys(("material/pbr", "material/pbr/metal"), STRUCTURE),
-    "material/pbr/**": SceneField("color", unused="a scene has no textures", affects_motion=True),
+    "material/pbr/**": SceneField(
+        "color", unused="a scene has no textures and no specular materials", affects_motion=True
+    ),
     **dict.fromkeys(("material/pbr/metal/roughness", "material/pbr/metal/metalness"), "material"),
 }
 _WORLD_CAMERAS: dict[str, SceneField | str] = {"model/**": CAMERAS}

@@ -100,7 +100,7 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
     add_pose(element, _place(shape))
     element.children.append(geometry)
     if tag == "visual":
-        _add_material(element, shape)
+        _add_material(element, shape, output.target)
     else:
         _add_surface(element, shape)
     return [element]
@@ -160,12 +160,12 @@ def soft_shape(soft: SoftBody) -> Markup:
     return element
 
 
-def _add_material(element: Markup, shape: Shape) -> None:
+def _add_material(element: Markup, shape: Shape, target: Target) -> None:
     if shape.color is not None:
         material = element.add("material")
         material.add("ambient", format_numbers(shape.color))
         material.add("diffuse", format_numbers(shape.color))
-    if shape.material is not None and shape.material != Material():
+    if shape.material is not None and shape.material != Material() and target != DART:
         found = next((one for one in element.children if one.tag == "material"), None) or element.add("material")
         metal = found.add("pbr").add("metal")
         for tag, value in (("roughness", shape.material.roughness), ("metalness", shape.material.metalness)):
