@@ -317,6 +317,9 @@ class LazySamples(Mapping[str, Array]):
         converter.convert(qpos, qvel, {name: out})
         return out if columns is None else out[..., columns]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays  # without a conversion
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
 
