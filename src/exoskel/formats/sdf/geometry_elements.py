@@ -301,10 +301,9 @@ VISUAL_ELEMENT = Element(
         "?",
         "Appearance.",
         leaf("diffuse", COLOR, "Colour.", field="color"),
-        *setting_elements(
-            "ambient", "specular", "emissive", "script", "shader", "lighting", "pbr", "render_order",
-            "double_sided", "shininess",
-        ),
+        *setting_elements("ambient", "specular", "emissive", "script", "shader", "lighting"),
+        Element("pbr", "*", "Roughness and metalness; textures are not read.", opaque=True, field=STRUCTURE),
+        *setting_elements("render_order", "double_sided", "shininess"),
     ),
     real_element("transparency", "Transparency: 0 opaque, 1 invisible.", default="0", field="color"),
     *setting_elements("cast_shadows", "laser_retro", "meta", "visibility_flags"),

@@ -102,15 +102,17 @@ _NO_WIND = unused("a scene has no wind", affects_motion=True)
 _NO_BODY_DAMPING = unused("a scene has no damping of bodies", affects_motion=True)
 
 
-SENSOR_ELEMENT = Element(
-    "sensor",
-    "*",
-    "A sensor, if a scene has its kind: a camera, an IMU, a magnetometer, a contact sensor of one shape, a lidar with "
-    "one ray, or the force and torque of a joint.",
-    attributes=(name_attribute("sensor", None), Attribute("type", TEXT, "What it measures.", demanded=True)),
-    opaque=True,
-    field=SENSORS,
-)
+def _sensor(field: SceneField) -> Element:
+    return Element(
+        "sensor",
+        "*",
+        "A sensor, if a scene has its kind: a camera, an IMU, a magnetometer, a contact sensor of one shape, a lidar "
+        "with one ray, or the force and torque of a joint.",
+        attributes=(name_attribute("sensor", None), Attribute("type", TEXT, "What it measures.", demanded=True)),
+        opaque=True,
+        field=field,
+    )
+
 
 LIGHT_ELEMENT = Element(
     "light",
@@ -142,7 +144,7 @@ LINK_ELEMENT = Element(
         real_element("angular", "Angular damping.", default="0"),
         field=_NO_BODY_DAMPING,
     ),
-    SENSOR_ELEMENT,
+    _sensor(CAMERAS),  # the other sensors of a link that are in the scene are at markers, which have rows of their own
     LIGHT_ELEMENT,
     *ignored_elements(
         "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
@@ -272,7 +274,7 @@ JOINT_ELEMENT = Element(
         _ODE_JOINT,
         *setting_elements("simbody", "provide_feedback"),
     ),
-    SENSOR_ELEMENT,
+    _sensor(SENSORS),
     attributes=(name_attribute("joint"), Attribute("type", JOINT_TYPE, "Joint type.", required=True, field="kind")),
     item=Joint,
     states=("joints",),
