@@ -85,15 +85,34 @@ def test_gltf_has_the_values() -> None:
     assert material_of(exoskel.load(plain)) is None
 
 
-def test_usd_has_the_values_if_the_shape_has_a_colour() -> None:
+def test_usd_has_the_values() -> None:
     pytest.importorskip("pxr")
     report = exoskel.convert(world_with(METAL, (0.2, 0.4, 0.6, 1.0)), None, to="usd")
     text = report.data.decode()
     assert report.certificate.passed
     assert "float inputs:roughness = 0.25" in text and "float inputs:metallic = 0.75" in text
     assert material_of(exoskel.load(report.data)) == METAL
-    lost = exoskel.convert(world_with(METAL), None, to="usd")
-    assert [one for one in lost.losses if not one.affects_motion]
+
+
+def test_usd_shows_displayed_colours_with_a_material_without_a_colour() -> None:
+    pytest.importorskip("pxr")
+    report = exoskel.convert(world_with(METAL), None, to="usd")
+    assert report.certificate.passed and not report.losses
+    shape = next(shape for body in exoskel.load(report.data).world.bodies() for shape in body.visuals)
+    assert (shape.color, shape.material) == (None, METAL)
+    assert 'string inputs:varname = "displayColor"' in report.data.decode()
+
+
+def test_usd_has_the_appearance_of_colliders() -> None:
+    pytest.importorskip("pxr")
+    world = World("w")
+    solid = Shape(geometry=Box((1.0, 1.0, 1.0)), material=METAL, color=(1.0, 0.0, 0.0, 0.5), friction=0.5)
+    world.add_model("m").add_body("a", mass=1.0).collisions.append(solid)
+    report = exoskel.convert(world, None, to="usd")
+    assert report.certificate.passed and not report.losses
+    assert report.data.decode().count('"MaterialBindingAPI"') == 2  # of the world and of the shape
+    (shape,) = (shape for body in exoskel.load(report.data).world.bodies() for shape in body.collisions)
+    assert (shape.color, shape.material, shape.friction) == (solid.color, METAL, 0.5)
 
 
 def test_formats_without_it_report_the_loss() -> None:
@@ -107,7 +126,7 @@ _COLOR = st.sampled_from([None, (0.5, 0.5, 0.5, 1.0), (0.2, 0.4, 0.6, 1.0)])
 
 @given(material=st.builds(Material, _FRACTION, _FRACTION), color=_COLOR)
 @settings(max_examples=10, deadline=None)
-@pytest.mark.parametrize("to", ["sdf", "mjcf", "gltf", "skel", "xode"])
+@pytest.mark.parametrize("to", ["sdf", "mjcf", "gltf", "skel", "usd", "xode"])
 def test_any_material_comes_back(to: str, material: Material, color: tuple[float, float, float, float] | None) -> None:
     report = exoskel.convert(world_with(material, color), None, to=to)
     assert report.certificate.passed

@@ -452,7 +452,7 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
     ("sleeping body", PrimMapping("physics:startsAsleep", "exact")),
     ("markers", PrimMapping("Sphere with NewtonSiteAPI", "exact, without axes and look")),
     ("colours", PrimMapping("UsdPreviewSurface, primvars:displayColor", "exact")),
-    ("roughness and metalness of shapes with a colour", PrimMapping("UsdPreviewSurface", "exact")),
+    ("roughness and metalness", PrimMapping("UsdPreviewSurface", "exact")),
     (
         "visual shapes; collision shapes",
         PrimMapping("default purpose; PhysicsCollisionAPI, with purpose guide if the body has visual shapes", "exact"),

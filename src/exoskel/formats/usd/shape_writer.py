@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
+from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
@@ -38,15 +39,25 @@ from exoskel.spatial import Array
 FRICTION = 1.0
 """The friction of shapes that state none, DART's default."""
 SCOPE = "Looks"
+_NO_COLOR = (0.5, 0.5, 0.5)
+"""The colour of shapes that have none, as in usdview."""
+
+
+class _Look(Struct, frozen=True):
+    """What one material shows.  Without a colour, the displayed colours of the shape are shown, if it has any."""
+
+    color: Color | None
+    material: Material
+    has_displayed_opacity: bool = False
 
 
 class MaterialWriter:
-    """The materials of one world: one for each colour, and one for each friction and restitution."""
+    """The materials of one world: one for each appearance, and one for each friction and restitution."""
 
     def __init__(self, world: str) -> None:
         self.path = f"{world}/{SCOPE}"
         self.names = Identifiers(("contact",))
-        self.found: dict[tuple[Color, Material], PrimPath] = {}
+        self.found: dict[_Look, PrimPath] = {}
         self.contacts: dict[tuple[float, float], PrimPath] = {(FRICTION, 0.0): self.contact}
 
     @property
@@ -62,17 +73,18 @@ class MaterialWriter:
             path = self.contacts[key] = PrimPath(f"{self.path}/{self.names.unique('contact', 'contact')}")
         return path
 
-    def of(self, color: Color, material: Material | None = None) -> PrimPath:
-        """The material of a colour, created on first use."""
-        key = (color, material or Material())
+    def of(self, color: Color | None, material: Material | None = None, *, with_opacity: bool = False) -> PrimPath:
+        """The material of an appearance, created on first use; `with_opacity` if the shape displays opacities."""
+        key = _Look(color, material or Material(), with_opacity)
         path = self.found.get(key)
         if path is None:
-            path = self.found[key] = PrimPath(f"{self.path}/{self.names.unique('color', 'color')}")
+            name = "surface" if color is None else "color"
+            path = self.found[key] = PrimPath(f"{self.path}/{self.names.unique(name, name)}")
         return path
 
     def prim(self) -> Prim:
         contacts = [_contact_material(*key, path) for key, path in self.contacts.items()]
-        return Prim("Scope", SCOPE, children=[*contacts, *(_material(*key, path) for key, path in self.found.items())])
+        return Prim("Scope", SCOPE, children=[*contacts, *(_material(key, path) for key, path in self.found.items())])
 
 
 def _contact_material(friction: float, restitution: float, path: PrimPath) -> Prim:
@@ -85,19 +97,38 @@ def _contact_material(friction: float, restitution: float, path: PrimPath) -> Pr
     return made
 
 
-def _material(color: Color, material: Material, path: PrimPath) -> Prim:
+def _material(look: _Look, path: PrimPath) -> Prim:
     shader = Prim("Shader", "shader")
-    for name, value in zip(MATERIAL_INPUTS, (material.roughness, material.metalness), strict=True):
+    made = Prim("Material", path.rpartition("/")[2], children=[shader])
+    for name, value in zip(MATERIAL_INPUTS, (look.material.roughness, look.material.metalness), strict=True):
         if value is not None:
             shader.properties[f"float {name}"] = value
-    shader.properties |= {
-        "uniform token info:id": "UsdPreviewSurface",
-        "color3f inputs:diffuseColor": color[:3],
-        "float inputs:opacity": color[3],
-        "token outputs:surface": None,
-    }
-    made = Prim("Material", path.rpartition("/")[2], children=[shader])
+    shader.properties["uniform token info:id"] = "UsdPreviewSurface"
+    if look.color is not None:
+        shader.properties |= {
+            "color3f inputs:diffuseColor": look.color[:3],
+            "float inputs:opacity": look.color[3],
+        }
+    else:
+        made.children.append(_displayed("displayColor", "float3", _NO_COLOR))
+        shader.properties["color3f inputs:diffuseColor.connect"] = PrimPath(f"{path}/displayColor.outputs:result")
+    if look.has_displayed_opacity:
+        made.children.append(_displayed("displayOpacity", "float", 1.0))
+        shader.properties["float inputs:opacity.connect"] = PrimPath(f"{path}/displayOpacity.outputs:result")
+    shader.properties["token outputs:surface"] = None
     made.properties["token outputs:surface.connect"] = PrimPath(f"{path}/shader.outputs:surface")
+    return made
+
+
+def _displayed(primvar: str, kind: str, fallback: object) -> Prim:
+    """The shader that reads a primvar of the shape."""
+    made = Prim("Shader", primvar)
+    made.properties |= {
+        "uniform token info:id": f"UsdPrimvarReader_{kind}",
+        "string inputs:varname": primvar,
+        f"{kind} inputs:fallback": fallback,
+        f"{kind} outputs:result": None,
+    }
     return made
 
 
@@ -137,9 +168,21 @@ class UsdShapeWriter:
     def visual(self, shape: Shape, name: str, looks: MaterialWriter) -> Prim | None:
         """The prim of a visual shape."""
         made = self._gprim(shape, name, is_visual=True)
-        if made is not None and shape.color is not None:
-            _add_color(made, shape.color, looks, shape.material)
+        if made is not None:
+            self._add_look(made, shape, looks)
         return made
+
+    def _add_look(self, made: Prim, shape: Shape, looks: MaterialWriter) -> None:
+        """Add the colour and the material of a shape."""
+        if shape.color is not None:
+            _add_color(made, shape.color, looks, shape.material)
+        elif shape.material not in (None, Material()):
+            _bind(made, "", looks.of(None, shape.material, with_opacity=self._has_opacity(shape.geometry)))
+
+    def _has_opacity(self, geometry: Geometry) -> bool:
+        """Whether a mesh file has transparent colours."""
+        surface = self.surfaces.of(geometry) if isinstance(geometry, Mesh) else None
+        return surface is not None and surface.colors is not None and bool((surface.colors[:, 3] < 1.0).any())
 
     def collider(self, shape: Shape, name: str, looks: MaterialWriter, *, is_hidden: bool) -> Prim | None:
         """The prim of a collision shape; hidden if the body has visual shapes."""
@@ -153,9 +196,9 @@ class UsdShapeWriter:
             made.properties["uniform token physics:approximation"] = "convexHull" if hull else "none"
         if not shape.collidable:
             made.properties["bool physics:collisionEnabled"] = False
+        self._add_look(made, shape, looks)
         if shape.friction is not None or shape.restitution is not None:
-            made.apis.append("MaterialBindingAPI")
-            made.properties["rel material:binding:physics"] = looks.of_contact(shape)
+            _bind(made, ":physics", looks.of_contact(shape))
         if is_hidden:
             made.properties["uniform token purpose"] = "guide"
         return made
@@ -284,9 +327,15 @@ def _add_pose(
         properties["uniform token[] xformOpOrder"] = order
 
 
+def _bind(made: Prim, purpose: str, material: PrimPath) -> None:
+    """Bind a material to a shape, for a purpose such as `:physics`."""
+    if "MaterialBindingAPI" not in made.apis:
+        made.apis.append("MaterialBindingAPI")
+    made.properties[f"rel material:binding{purpose}"] = material
+
+
 def _add_color(made: Prim, color: Color, looks: MaterialWriter, material: Material | None = None) -> None:
-    made.apis.append("MaterialBindingAPI")
-    made.properties["rel material:binding"] = looks.of(color, material)
+    _bind(made, "", looks.of(color, material))
     made.properties["color3f[] primvars:displayColor"] = [color[:3]]
     if color[3] != 1.0:
         made.properties["float[] primvars:displayOpacity"] = [color[3]]

@@ -71,8 +71,8 @@ class UsdShapeReader:
             found = values(one, _SHAPE_ATTRIBUTES if known is not None else _MESH_ATTRIBUTES)
             is_solid = COLLIDER in schemas
             geometry = known(found) if known is not None else self._mesh(one, found)
-            shape = Shape(geometry=geometry, name=name_of(one), color=self._color(one, found) if not is_solid else None)
-            shape.material = self._material(one) if not is_solid else None
+            shape = Shape(geometry=geometry, name=name_of(one), color=self._color(one, found))
+            shape.material = self._material(one)
             shape.collidable = bool(found.get("physics:collisionEnabled", True))
             self._read_contact(one, shape)
             (body.collisions if is_solid else body.visuals).append(shape)
