@@ -120,6 +120,7 @@ EXAMPLES: dict[str, str] = {
     "Shape": "print(exoskel.Shape(geometry=exoskel.Sphere(0.1), pose=exoskel.Pose([0, 0, 1]), color=[1, 0, 0, 1]))",
     "Material": "steel = exoskel.Material(roughness=0.3, metalness=1.0)\n"
     "print(exoskel.Shape(geometry=exoskel.Sphere(0.1), material=steel))",
+    "Texture": "print(exoskel.Material(texture=exoskel.Texture('wood.png', repeat=[2, 2])))",
     "Box": "print(exoskel.Box([0.1, 0.2, 0.3]))",
     "Sphere": "print(exoskel.Sphere(0.1))",
     "Ellipsoid": "print(exoskel.Ellipsoid([0.1, 0.2, 0.3]))",

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         Ray,
         Shape,
         Sphere,
+        Texture,
         TriMesh,
     )
     from exoskel.scene.solver_parameters import SolverParameters
@@ -165,6 +166,7 @@ _LAZY = {
     "Ray": "exoskel.scene.shape",
     "Shape": "exoskel.scene.shape",
     "Sphere": "exoskel.scene.shape",
+    "Texture": "exoskel.scene.shape",
     "TriMesh": "exoskel.scene.shape",
     "summarize": "exoskel.scene.summary",
     "InvalidSceneError": "exoskel.scene.validation",
@@ -241,7 +243,15 @@ def _locate_mesh(mesh: Any) -> Any:
     return locate_from_working_folder(mesh)
 
 
+def _locate_texture(texture: Any) -> Any:
+    """A texture with the path of its file."""
+    from exoskel.source.textures import locate_from_working_folder
+
+    return locate_from_working_folder(texture)
+
+
 display_hooks.locate_mesh = _locate_mesh
+display_hooks.locate_texture = _locate_texture
 display_hooks.render_html = _render_html
 display_hooks.create_painter = _create_painter
 
@@ -327,6 +337,7 @@ __all__ = [
     "TendonJoint",
     "TendonPoint",
     "Tessellation",
+    "Texture",
     "Trajectory",
     "TriMesh",
     "UnknownNameError",

@@ -28,6 +28,8 @@ create_painter: Callable[[Any, tuple[int, int]], Paint | None] = _no_painter
 
 locate_mesh: Callable[[Any], Any] | None = None
 """Returns a mesh that a program builds with the path and extent of its file."""
+locate_texture: Callable[[Any], Any] | None = None
+"""Returns a texture that a program builds with the path of its file."""
 
 MAX_ROWS = 100
 """The most rows of a table for notebooks."""

@@ -50,7 +50,7 @@ from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.merge import copy_world
 from exoskel.scene.sensor import SceneSensor
-from exoskel.scene.shape import DEFAULT_COLOR, Material
+from exoskel.scene.shape import DEFAULT_COLOR, Material, Texture
 from exoskel.scene.solver_parameters import SolverParameters
 from exoskel.scene.tendon import Tendon, TendonJoint
 from tests.support.xml import body, one_body, skeleton, world
@@ -323,7 +323,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Shape, "space"): (BALL, "inner", "space"),
     (Shape, "friction"): (BALL, 0.5, "friction"),
     (Shape, "restitution"): (BALL, 0.25, "restitution"),
-    (Shape, "material"): (BALL, Material(roughness=0.25), "material"),
+    (Shape, "material"): (BALL, Material(roughness=0.25, texture=Texture("wood.png")), "material"),
     (Marker, "name"): (TIP, "top", ""),
     (Marker, "offset"): (TIP, Z, "offset"),
     (Marker, "quaternion"): (TIP, (0.0, 1.0, 0.0, 0.0), "quaternion"),

@@ -76,7 +76,7 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Shape, "space"): lambda s: "elsewhere",
     (Shape, "friction"): lambda s: 0.625,
     (Shape, "restitution"): lambda s: 0.125,
-    (Shape, "material"): lambda s: exoskel.Material(roughness=0.25, metalness=0.5),
+    (Shape, "material"): lambda s: exoskel.Material(0.25, 0.5, exoskel.Texture("wood.png")),
     (Marker, "name"): lambda m: "renamed",
     (Marker, "offset"): lambda m: (0.25, 0.5, 0.75),
     (Marker, "quaternion"): lambda m: (0.0, 1.0, 0.0, 0.0),

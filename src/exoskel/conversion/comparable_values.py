@@ -34,6 +34,7 @@ from exoskel.scene.shape import (
     Ray,
     Shape,
     Sphere,
+    Texture,
 )
 from exoskel.scene.world import World
 
@@ -124,6 +125,10 @@ def _split(path: str, one: Any, other: Any) -> Iterator[ValuePair]:
         mine, theirs = (mesh.path or mesh.uri.strip() for mesh in (one, other))
         yield f"{path}/file", mine, theirs, 0.0 if _same_file(one, other) else inf
         yield _value_pair(f"{path}/scale", one.scale, other.scale)
+    elif isinstance(one, Texture) and isinstance(other, Texture):
+        mine, theirs = (image.path or image.uri.strip() for image in (one, other))
+        yield f"{path}/file", mine, theirs, 0.0 if _same_file(one, other) else inf
+        yield _value_pair(f"{path}/repeat", one.repeat, other.repeat)
     elif isinstance(one, dict) and isinstance(other, dict):
         for name in {**one, **other}:
             yield from _split(f"{path}/{name}" if path else name, one.get(name), other.get(name))
@@ -154,7 +159,7 @@ def _value_pair(path: str, one: Any, other: Any) -> ValuePair:
     return path, one, other, relative_difference(one, other)
 
 
-def _same_file(one: Mesh, other: Mesh) -> bool:
+def _same_file(one: Mesh | Texture, other: Mesh | Texture) -> bool:
     """Whether references lead to the same file or to copies of it."""
     if one.path is None or other.path is None:
         return one.path == other.path and one.uri.strip() == other.uri.strip()

@@ -25,7 +25,7 @@ from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import MOTION_FIELDS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
-from exoskel.scene.shape import Mesh, Shape, TriMesh
+from exoskel.scene.shape import Mesh, Shape, Texture, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
@@ -104,6 +104,8 @@ def _struct(value: Struct, digits: int) -> str:
         return f"trimesh of {len(value.triangles)} triangles"
     if isinstance(value, Mesh):
         return f"mesh {text_of(value.path or value.uri)}"
+    if isinstance(value, Texture):
+        return f"texture {text_of(value.path or value.uri)}"
     tag = value.__struct_config__.tag
     parts = [text_of(getattr(value, name), digits) for name in value.__struct_fields__]
     return " ".join([str(tag), *parts] if tag else parts)

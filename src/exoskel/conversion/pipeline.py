@@ -273,10 +273,12 @@ def _model_count(scene: Scene) -> int:
 
 
 def _missing_meshes(output: OutputContext, document: Document) -> list[Diagnostic]:
-    """A diagnostic for each mesh that is missing or cannot be copied or written."""
+    """A diagnostic for each mesh or texture that is missing or cannot be copied or written."""
     collector = Collector(CATALOGUE, document)
     for uri in output.missing:
         collector.report("FM301" if output.meshes == "copy" else "FM301.reference", uri=uri)
+    for uri in output.missing_textures:
+        collector.report("FM301.image" if output.meshes == "copy" else "FM301.texture", uri=uri)
     for path, reason in output.unwritten.items():
         collector.report("FM302", file=os.path.basename(path), reason=reason)
     return collector.diagnostics
@@ -328,6 +330,8 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
         output.losses += [loss for loss in part.output.losses if not isinstance(loss.item, World)]
         output.kept += part.output.kept
         output.missing += [uri for uri in part.output.missing if uri not in output.missing]
+        images = part.output.missing_textures
+        output.missing_textures += [uri for uri in images if uri not in output.missing_textures]
         output.unwritten |= part.output.unwritten
         output.companions |= part.output.companions
     of_world = [loss for part in parts for loss in part.output.losses if isinstance(loss.item, World)]

@@ -450,11 +450,13 @@ CATALOGUE = Catalogue(
         ),
         Topic(
             "FM301",
-            "Mesh file not found",
-            "A mesh file does not exist, or cannot be read and copied next to the output. The output refers to the "
-            "same path as the input. Formats that cannot refer to files omit the shape.",
+            "Mesh file or texture not found",
+            "A mesh file or the image of a texture does not exist, or cannot be read and copied next to the output. "
+            "The output refers to the same path as the input. Formats that cannot refer to files omit the shape.",
             warning("FM301", "mesh '{uri}' cannot be read and is not copied"),
             warning("FM301.reference", "mesh '{uri}' was not found; the output refers to it anyway"),
+            warning("FM301.image", "texture '{uri}' cannot be read and is not copied"),
+            warning("FM301.texture", "texture '{uri}' was not found; the output refers to it anyway"),
         ),
         Topic(
             "FM302",

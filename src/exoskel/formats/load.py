@@ -32,7 +32,7 @@ from exoskel.formats.interface import Dialect, Format, ReadOptions, SceneReader,
 from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
 from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import InertiaRule
-from exoskel.scene.shape import Mesh, Shape
+from exoskel.scene.shape import Mesh, Shape, texture_of
 from exoskel.scene.validation import mark_read
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document, garbage_collection_paused
@@ -421,7 +421,8 @@ def source_files(scene: Scene) -> list[Path]:
     """The files that a scene was read from, with the files they include and the meshes they use."""
     locations = [document.location for document in scene.documents if isinstance(document, Document)]
     files = [location.path for location in locations if location.path and not location.is_base]
-    shapes = (item for item, _, _ in iter_items(scene) if isinstance(item, Shape))
+    shapes = [item for item, _, _ in iter_items(scene) if isinstance(item, Shape)]
     meshes = (shape.geometry.path for shape in shapes if isinstance(shape.geometry, Mesh))
+    textures = (image.path for shape in shapes if (image := texture_of(shape)) is not None)
     included = (path for document in scene.documents if isinstance(document, Document) for path in document.included)
-    return [Path(path) for path in dict.fromkeys((*files, *included, *meshes)) if path]
+    return [Path(path) for path in dict.fromkeys((*files, *included, *meshes, *textures)) if path]

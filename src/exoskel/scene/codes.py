@@ -117,10 +117,16 @@ CATALOGUE = Catalogue(
         ),
         Topic(
             "SC114",
-            "Mesh not found",
-            "The file of a mesh cannot be found or read. The shape has no extent, does not collide and is not shown.",
+            "Mesh or texture not found",
+            "The file of a mesh cannot be found or read. The shape has no extent, does not collide and is not shown. "
+            "Without the file of its texture, a shape is shown in its colour.",
             warning(
                 "SC114", "mesh '{uri}' of body '{body}' was not found", "use a path relative to the working folder"
+            ),
+            warning(
+                "SC114.texture",
+                "texture '{uri}' of body '{body}' was not found",
+                "use a path relative to the working folder",
             ),
         ),
         Topic(

@@ -22,7 +22,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import DOF_VALUES, Dof, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
-from exoskel.scene.shape import Mesh, Shape
+from exoskel.scene.shape import Material, Mesh, Shape, Texture
 from exoskel.scene.tendon import comparable_tendons
 from exoskel.scene.world import Scene, World
 
@@ -120,8 +120,15 @@ def comparable_value(item: Item, field: str) -> Any:
     if isinstance(found, SoftBody):
         return tuple(getattr(found, name) for name in SOFT_FIELDS)
     if isinstance(found, Mesh):  # the file matters, not how the reference is written
-        return (_real_path(found.path) if found.path else found.uri.strip(), found.scale)
+        return (_file(found), found.scale)
+    if isinstance(found, Material):
+        image = found.texture
+        return (found.roughness, found.metalness, None if image is None else (_file(image), image.repeat))
     return found
+
+
+def _file(found: Mesh | Texture) -> str:
+    return _real_path(found.path) if found.path else found.uri.strip()
 
 
 @lru_cache

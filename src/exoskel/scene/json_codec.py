@@ -22,13 +22,13 @@ from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import STOPS, TRAITS, Dof, Joint, wrong_count
 from exoskel.scene.pose import Pose
-from exoskel.scene.shape import Mesh, Shape, clamp_color
+from exoskel.scene.shape import Mesh, Shape, Texture, clamp_color
 
 if TYPE_CHECKING:
     from json import JSONDecoder, JSONEncoder
 
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
-_NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
+_NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent"), Texture: ("path",)}
 """Fields that the reader finds itself, because they depend on the machine."""
 _INFINITE = (*STOPS, "control_range", "force_range", "limits", "force_limits")
 """Fields of values that may be infinite."""

@@ -224,14 +224,34 @@ def kind_of(geometry: Geometry) -> str:
     return str(geometry.__struct_config__.tag)
 
 
+class Texture(CheckedValue, frozen=True, gc=False):
+    """An image in a file.
+
+    A program gives its `uri`: a path relative to the working folder, or a URI.  In a file, `uri` is the reference as
+    written, and `path` the file it was found at (None: not found).  `repeat` is how often the image is repeated along
+    its width and height.
+    """
+
+    uri: str
+    repeat: ConvertedField[tuple[float, float], NumberSequence] = initially((1.0, 1.0))
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.path is None and display_hooks.locate_texture is not None and checks_values():
+            structs.force_setattr(self, "path", display_hooks.locate_texture(self).path)
+
+
 class Material(CheckedValue, frozen=True, gc=False):
     """How a surface reflects light, besides its colour, as in glTF, SDF and USD; None: not specified.
 
-    `roughness` is from 0, a mirror, to 1.  `metalness` is from 0, an insulator, to 1, a metal.
+    `roughness` is from 0, a mirror, to 1.  `metalness` is from 0, an insulator, to 1, a metal.  The colours of the
+    image `texture` are multiplied by the colour of the shape.  How the image lies on a shape depends on the program.
     """
 
     roughness: float | None = None
     metalness: float | None = None
+    texture: Texture | None = None
 
 
 class Shape(Item):
@@ -254,6 +274,11 @@ class Shape(Item):
     @property
     def kind(self) -> str:
         return kind_of(self.geometry)
+
+
+def texture_of(shape: Shape) -> Texture | None:
+    """The image of a shape's material, if it has one."""
+    return None if shape.material is None else shape.material.texture
 
 
 def _around(x: float, y: float, z: float) -> Bounds:

@@ -522,6 +522,11 @@ def _body_problems(body: Body, *, is_static: bool) -> list[Problem]:
     for shape in {id(one.geometry): one for one in body.shapes}.values():
         if isinstance(shape.geometry, Mesh) and shape.geometry.path is None:
             found.append(Problem("SC114", shape, "geometry", {"uri": shape.geometry.uri, "body": body.name}))
+    materials = {id(one.material): one for one in body.shapes if one.material is not None}
+    for shape in materials.values():
+        image = shape.material.texture if shape.material is not None else None
+        if image is not None and image.path is None:
+            found.append(Problem("SC114.texture", shape, "material", {"uri": image.uri, "body": body.name}))
     return found
 
 

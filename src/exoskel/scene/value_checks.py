@@ -46,6 +46,7 @@ from exoskel.scene.shape import (
     Ray,
     Shape,
     Sphere,
+    Texture,
     TriMesh,
 )
 from exoskel.spatial import AXIS_ORDERS
@@ -142,6 +143,7 @@ _SIZES: dict[type, tuple[_Number, ...]] = {
 }
 """The numbers of each kind of geometry."""
 _BALL_SIZES = {Ball: (_Number("radius", 1, POSITIVE), _Number("position", 3))}
+_TEXTURE = {Texture: (_Number("repeat", 2, POSITIVE),)}
 _SOFT_SIZES = {kind: _SIZES[kind] for kind in (Box, Sphere, Ellipsoid, Cylinder)}
 _ROTATIONS: dict[type, tuple[_Number, ...]] = {
     Euler: (_Number("angles", 3),),
@@ -334,11 +336,15 @@ class ValueChecker:
                 self.report_value(shape, "geometry", "geometry.normal", geometry.normal, "a direction")
 
     def _check_materials(self, rows: Sequence[tuple[Shape, Material]]) -> None:
-        for name in Material.__struct_fields__ if rows else ():
-            known = self._check_parts(rows, "material", {Material: ()})
+        known = self._check_parts(rows, "material", {Material: ()}) if rows else ()
+        for name in ("roughness", "metalness") if rows else ():
             given = [(shape, value) for shape, one in known if (value := getattr(one, name)) is not None]
             shapes, values = [shape for shape, _ in given], [value for _, value in given]
             self.check_numbers(shapes, "material", values, FRACTION, path=f"material.{name}")
+        images = [(shape, one.texture) for shape, one in known if one.texture is not None]
+        for shape, image in self._check_parts(images, "material", _TEXTURE, "material.texture"):
+            if not isinstance(image.uri, str) or not image.uri.strip():
+                self.report_value(shape, "material", "material.texture.uri", image.uri, "the name of a file")
 
     def _check_colors(self, shapes: Sequence[Shape | Marker]) -> None:
         colors = [shape.color for shape in shapes]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from exoskel.diagnostics import Topic, warning
 from exoskel.scene.body import Body, Marker
@@ -29,7 +29,7 @@ from exoskel.scene.json_codec import (
 )
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
-from exoskel.scene.shape import Mesh, Shape, TriMesh
+from exoskel.scene.shape import Material, Mesh, Shape, TriMesh
 from exoskel.scene.validation import world_problems
 from exoskel.scene.value_checks import Problem
 from exoskel.scene.world import Scene, World
@@ -224,10 +224,18 @@ class EmbeddedReader:
             # The triangles in the file replace a mesh file that is missing.
             if mesh.path is not None or not isinstance(item.geometry, TriMesh):
                 item.geometry = mesh
+        elif isinstance(item, Shape) and isinstance(value, Material):
+            item.material = self._with_texture(value)
         else:
             if isinstance(item, Joint) and field == "kind" and len(TRAITS[value].motion) != len(item.motion):
                 item._dofs = None
             setattr(item, field, value)
+
+    def _with_texture(self, material: Material) -> Material:
+        """A material with the path of its image, if it has one."""
+        if material.texture is None:
+            return material
+        return structs.replace(material, texture=self.finder.locate_texture(material.texture))
 
     def _add(self, item: Item | None, element: EmbeddedElement, data: Any) -> None:
         name = element.list_name
@@ -241,6 +249,8 @@ class EmbeddedReader:
         new = decode_item(_ITEMS[name], data, bodies)
         if isinstance(new, Shape) and isinstance(new.geometry, Mesh):
             new.geometry = self.finder.locate(new.geometry)
+        if isinstance(new, Shape) and new.material is not None:
+            new.material = self._with_texture(new.material)
         self._note_change(new, "", element.number)
         target.insert(len(target) if element.index is None else element.index, new)
 

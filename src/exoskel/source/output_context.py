@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import Message, format_detail
 from exoskel.scene.item import Item
 from exoskel.scene.json_codec import encode_item, encode_json, encode_value, field_value
-from exoskel.scene.shape import Mesh, Shape
+from exoskel.scene.shape import Mesh, Shape, Texture, texture_of
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
@@ -23,6 +23,7 @@ from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.limits import DEFAULT_LIMITS
 from exoskel.source.markup import Markup
 from exoskel.source.numbers import GivenNumbers, round_json
+from exoskel.source.textures import ImageError, image_kind, png_of, read_image
 from exoskel.spatial import Array
 
 Target = Literal["portable", "pyode", "mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac"]
@@ -32,6 +33,7 @@ MeshReferences = Literal["reference", "absolute", "copy"]
 """How a document refers to mesh files: by relative paths, by absolute URIs, or to copies beside it."""
 
 MESH_FOLDER = "meshes"
+TEXTURE_FOLDER = "textures"
 _COMPILER_SECONDS = 60.0
 """For scenes that were not read from a file with limits of its own."""
 
@@ -113,6 +115,7 @@ class OutputContext:
         readable: extensions of mesh files that readers support; copies of others are converted to OBJ.
         planned_files: the companions of all documents that are written together.
         missing: references to mesh files that do not exist.
+        missing_textures: the same for images of textures.
         unwritten: mesh files whose triangles are not written, with the reasons.
         origin: the folder that these references are relative to.
         confined_to: the folder in which mesh files must be in order to be read; None if they may be anywhere.
@@ -160,6 +163,7 @@ class OutputContext:
         self.triangles = mesh_files.TriangleBudget()
         self.planned_files: PlannedFiles = {}
         self.missing: list[str] = []
+        self.missing_textures: list[str] = []
         self.unwritten: dict[str, str] = {}
         self.origin: Path | None = None
         self.confined_to: Path | None = None
@@ -190,20 +194,54 @@ class OutputContext:
         `is_readable` states whether readers support the file, where its extension is not enough to know.
         """
         if mesh.path is None:
-            return self._reference_to_missing(mesh.uri)
+            return self._reference_to_missing(mesh.uri, self.missing)
         if self.meshes == "copy" or mesh.path in self.generated:
             return self._copy(mesh, mesh.path, is_readable)
         if self.meshes == "absolute":
             return _absolute_uri(Path(mesh.path))
-        return self._reference_to_source(mesh, Path(mesh.path))
+        return self._reference_to_source(mesh.uri, Path(mesh.path))
 
-    def _reference_to_source(self, mesh: Mesh, target: Path) -> str:
+    def texture_reference(self, texture: Texture, kinds: frozenset[str] = frozenset()) -> str:
+        """The reference to the image of a texture, like that to a mesh file.
+
+        With `kinds`, readers support only these kinds of images: others are written as PNG beside the document.
+        Raises ImageError if that is not possible.
+        """
+        if texture.path is None:
+            return self._reference_to_missing(texture.uri, self.missing_textures)
+        path = Path(texture.path)
+        is_readable = not kinds or image_kind(path, self.confined_to) in kinds
+        if self.meshes == "copy" or not is_readable:
+            try:
+                return self._copy_image(path, is_readable=is_readable)
+            except ImageError:
+                if not is_readable:
+                    raise
+                _note(texture.uri, self.missing_textures)
+                return self._reference_to_source(texture.uri, path)
+        if self.meshes == "absolute":
+            return _absolute_uri(path)
+        return self._reference_to_source(texture.uri, path)
+
+    def _copy_image(self, path: Path, *, is_readable: bool) -> str:
+        """The reference to a copy of an image beside the document, as PNG if it is not readable otherwise."""
+        source = path.resolve()
+        if str(source) not in self._copies:
+            data = read_image(source, self.confined_to)
+            data = data if is_readable else png_of(data)
+            name = self._unused_name(source.stem, source.suffix if is_readable else ".png", data, TEXTURE_FOLDER)
+            self.companions[name] = data
+            self._copies[str(source)] = name
+            self._paths[name] = source if is_readable else self._write_temporary(name, data)
+        return self._copies[str(source)]
+
+    def _reference_to_source(self, uri: str, target: Path) -> str:
         """A reference to the file that the source refers to."""
-        if _is_uri(mesh.uri) and (self.resolves_model_uris or uri_scheme(mesh.uri) != "model"):
-            self._paths[mesh.uri.strip()] = target  # its package was found when the source was read
-            return mesh.uri
-        if self.folder is None or (self.folder / mesh.uri.strip()).resolve() == target.resolve():
-            return mesh.uri
+        if _is_uri(uri) and (self.resolves_model_uris or uri_scheme(uri) != "model"):
+            self._paths[uri.strip()] = target  # its package was found when the source was read
+            return uri
+        if self.folder is None or (self.folder / uri.strip()).resolve() == target.resolve():
+            return uri
         return self._relative_path(target, self.folder)
 
     @staticmethod
@@ -213,9 +251,9 @@ class OutputContext:
         except ValueError:  # another drive
             return _absolute_uri(target)
 
-    def _reference_to_missing(self, uri: str) -> str:
+    def _reference_to_missing(self, uri: str, missing: list[str]) -> str:
         """A reference to a file that does not exist; it leads to the same place as in the source."""
-        self._note_missing(uri)
+        _note(uri, missing)
         if uri_scheme(uri) or os.path.isabs(uri) or self.folder is None or self.origin is None:
             return uri
         path = self.origin / uri.strip()
@@ -250,14 +288,22 @@ class OutputContext:
                 mesh = shape.geometry
                 if isinstance(mesh, Mesh) and mesh.path is None and mesh.uri in self._rebased:
                     shape.geometry = structs.replace(mesh, uri=self._rebased[mesh.uri])
+                material, image = shape.material, texture_of(shape)
+                if material is not None and image is not None and image.path is None and image.uri in self._rebased:
+                    image = structs.replace(image, uri=self._rebased[image.uri])
+                    shape.material = structs.replace(material, texture=image)
         return scene
 
     def embedded_text(self, item: Item, field: str = "") -> str:
-        """The JSON text of an item, or of one field, to be embedded; mesh references lead to the same files."""
+        """The JSON text of an item, or of one field, to be embedded; references lead to the same files."""
         found = field_value(item, field) if field else encode_item(item)
         if isinstance(item, Shape) and isinstance(item.geometry, Mesh) and field in ("", "geometry"):
             geometry = encode_value(item.geometry) | {"uri": self.reference(item.geometry)}
             found = geometry if field else found | {"geometry": geometry}
+        if isinstance(item, Shape) and field in ("", "material") and (image := texture_of(item)) is not None:
+            material = encode_value(item.material)
+            material["texture"]["uri"] = self.texture_reference(image)
+            found = material if field else found | {"material": material}
         text = encode_json(found)
         return text if self.given_numbers is None else round_json(text, self.given_numbers)
 
@@ -289,8 +335,8 @@ class OutputContext:
             try:
                 self._copies[source] = self._add(Path(source), is_readable)
             except mesh_files.MeshError:
-                self._note_missing(mesh.uri)
-                return self._reference_to_source(mesh, Path(path))
+                _note(mesh.uri, self.missing)
+                return self._reference_to_source(mesh.uri, Path(path))
         return self._copies[source]
 
     def copy_file(self, source: Path) -> str | None:
@@ -307,10 +353,6 @@ class OutputContext:
             self._copies[str(source)] = name
         return self._copies[str(source)]
 
-    def _note_missing(self, uri: str) -> None:
-        if uri not in self.missing:
-            self.missing.append(uri)
-
     def _add(self, source: Path, is_readable: bool | None) -> str:
         extension = source.suffix.lower()
         if extension.lstrip(".") in mesh_files.PACKAGES:  # copied as one file
@@ -323,12 +365,12 @@ class OutputContext:
         self._paths[name] = source if can_copy else self._write_temporary(name, data)
         return name
 
-    def _unused_name(self, stem: str, extension: str, data: bytes) -> str:
+    def _unused_name(self, stem: str, extension: str, data: bytes, folder: str = MESH_FOLDER) -> str:
         """A name that no other file has or will have, also on file systems that ignore case."""
-        found, count = f"{MESH_FOLDER}/{stem}{extension}", 1
+        found, count = f"{folder}/{stem}{extension}", 1
         while not self._is_free(found, data):
             count += 1
-            found = f"{MESH_FOLDER}/{stem}_{count}{extension}"
+            found = f"{folder}/{stem}_{count}{extension}"
         self.planned_files[found.casefold()] = (found, data)
         return found
 
@@ -354,6 +396,11 @@ class OutputContext:
     def read_options(self) -> dict[str, SearchPaths]:
         """Options for reading the document back before its companions are written."""
         return {"paths": SearchPaths(resolver=self._paths.get)} if self._paths else {}
+
+
+def _note(uri: str, references: list[str]) -> None:
+    if uri not in references:
+        references.append(uri)
 
 
 def _as_obj(source: Path, within: Path | None) -> bytes:

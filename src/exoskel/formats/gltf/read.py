@@ -258,8 +258,8 @@ class _GltfReader:
         if self.is_own:
             stated = [*str(materials[number].get("name", "")).split()[4:], "-", "-"]
             values = [None if text == "-" else value for text, value in zip(stated, values, strict=False)]
-        found = [float(value) if _are_numbers([value], 1) and 0.0 <= value <= 1.0 else None for value in values]
-        return Material(*found) if found != [None, None] else None
+        rough, metal = (float(value) if _are_numbers([value], 1) and 0.0 <= value <= 1.0 else None for value in values)
+        return Material(rough, metal) if (rough, metal) != (None, None) else None
 
     def _color(self, primitive: dict[str, Any]) -> Color | None:
         number = primitive.get("material")

@@ -197,8 +197,8 @@ def record_material_sources(scene: Scene, root: Markup, output: OutputContext) -
 
 def parse_material(roughness: str, metalness: str) -> Material | None:
     """The material of `metal`; None if it states neither value, or only invalid ones."""
-    values = [parse_fraction(text) for text in (roughness, metalness)]
-    return Material(*values) if any(value is not None for value in values) else None
+    rough, metal = parse_fraction(roughness), parse_fraction(metalness)
+    return Material(rough, metal) if (rough, metal) != (None, None) else None
 
 
 def parse_fraction(text: str) -> float | None:

@@ -141,8 +141,8 @@ class MjcfShapeReader:
         if material < 0 or not hasattr(self.model, "mat_roughness"):  # before MuJoCo 3.2
             return None
         rows = (self.model.mat_roughness[material], self.model.mat_metallic[material])
-        found = [value if 0.0 <= (value := float(str(row))) <= 1.0 else None for row in rows]
-        return Material(*found) if found != [None, None] else None
+        rough, metal = (value if 0.0 <= (value := float(str(row))) <= 1.0 else None for row in rows)
+        return Material(rough, metal) if (rough, metal) != (None, None) else None
 
     # --- meshes ---------------------------------------------------------------------------------------
 

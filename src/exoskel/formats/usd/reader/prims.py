@@ -394,5 +394,5 @@ def _name_bodies(model: ModelSource) -> None:
 def read_material(found: Mapping[str, Any]) -> Material | None:
     """The roughness and metalness that a shader states, with the shortest digits of single precision."""
     stated = [found.get(name) for name in MATERIAL_INPUTS]
-    numbers = [None if value is None or not 0.0 <= value <= 1.0 else float(str(np.float32(value))) for value in stated]
-    return Material(*numbers) if numbers != [None, None] else None
+    rough, metal = (None if n is None or not 0.0 <= n <= 1.0 else float(str(np.float32(n))) for n in stated)
+    return Material(rough, metal) if (rough, metal) != (None, None) else None

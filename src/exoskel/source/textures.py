@@ -1,0 +1,98 @@
+"""Image files of textures: their kinds, without decoding them, and conversion to PNG.
+
+A file is known by its first bytes.  Pillow decodes it only for a conversion, and up to a size.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from io import BytesIO
+from pathlib import Path
+
+from msgspec import structs
+
+from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.shape import Texture
+from exoskel.source.file_access import read_referenced
+from exoskel.source.file_lookup import Location, SearchPaths, find_file, working_folder_exists
+
+PNG = "PNG"
+MOST_BYTES = 64 * 2**20
+"""Larger images are neither copied nor converted."""
+MOST_PIXELS = 64 * 2**20
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", PNG),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"BM", "BMP"),
+    (b"GIF8", "GIF"),
+    (b"II*\0", "TIFF"),
+    (b"MM\0*", "TIFF"),
+    (b"DDS ", "DDS"),
+    (b"\xabKTX ", "KTX"),
+    (b"#?RADIANCE", "HDR"),
+    (b"#?RGBE", "HDR"),
+    (b"v/1\x01", "EXR"),
+)
+_DECODED = (PNG, "JPEG", "BMP", "TGA", "GIF", "TIFF", "WEBP")
+_TGA_KINDS = (1, 2, 3, 9, 10, 11)
+_HEADER = 18
+
+
+class ImageError(Exception):
+    """An image cannot be read; the message gives the reason."""
+
+
+def image_kind(path: str | os.PathLike[str], within: Path | None = None) -> str:
+    """The kind of an image file, such as PNG, by its first bytes.  Raises ImageError."""
+    try:
+        data = read_referenced(path, _HEADER, within)
+    except OSError as error:
+        raise ImageError(error.strerror or str(error)) from None
+    found = next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), "")
+    if not found and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        found = "WEBP"
+    if not found and os.fspath(path).lower().endswith(".tga") and len(data) >= _HEADER and data[2] in _TGA_KINDS:
+        found = "TGA"  # these files have no signature
+    if not found:
+        raise ImageError("it is empty" if not data else "it is not an image")
+    return found
+
+
+def read_image(path: Path, within: Path | None = None) -> bytes:
+    """The content of an image file.  Raises ImageError."""
+    try:
+        data = read_referenced(path, MOST_BYTES, within)
+    except OSError as error:
+        raise ImageError(error.strerror or str(error)) from None
+    if len(data) > MOST_BYTES:
+        raise ImageError(f"it is larger than {MOST_BYTES // 2**20} MB")
+    return data
+
+
+def png_of(data: bytes) -> bytes:
+    """An image as PNG, with all its pixels.  Raises ImageError."""
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(BytesIO(data), formats=_DECODED) as image:
+                if image.width * image.height > MOST_PIXELS:
+                    raise ImageError(f"it has {image.width} x {image.height} pixels")
+                plain = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    except ImageError:
+        raise
+    except Exception as error:  # Pillow raises many kinds
+        raise ImageError(f"it cannot be decoded: {error}") from None
+    result = BytesIO()
+    plain.save(result, "PNG")
+    return result.getvalue()
+
+
+def locate_from_working_folder(texture: Texture) -> Texture:
+    """A texture that a program builds, with the path of its file if there is one."""
+    location = Location(os.path.abspath("scene"), is_base=True) if working_folder_exists() else Location()
+    with no_edits():
+        path = find_file(texture.uri, location, SearchPaths()).path
+        return structs.replace(texture, path=None if path is None else str(path))

@@ -1,0 +1,142 @@
+"""Textures of shapes: found like mesh files, copied with documents, read and written by the formats."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import exoskel
+from exoskel import Box, Material, Scene, Shape, Texture, World
+from exoskel.scene.shape import texture_of
+from exoskel.source.textures import ImageError, image_kind, png_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    image = Image.new("RGB", (4, 2), (200, 100, 50))
+    image.putpixel((0, 0), (10, 20, 30))
+    image.save("wood.png")
+    image.save("wood.jpg")
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def world_with(texture: Texture, color: tuple[float, float, float, float] | None = None) -> World:
+    world = World("w")
+    body = world.add_model("m").add_body("a", mass=1.0)
+    shape = Shape(geometry=Box((1.0, 1.0, 1.0)), name="v", color=color, material=Material(texture=texture))
+    body.visuals.append(shape)
+    return world
+
+
+def shape_of(scene: Scene) -> Shape:
+    return next(shape for body in scene.world.bodies() for shape in (*body.visuals, *body.collisions))
+
+
+def image_of(scene: Scene) -> Texture:
+    found = texture_of(shape_of(scene))
+    assert found is not None
+    return found
+
+
+# --- the field ------------------------------------------------------------------------------------------
+
+
+def test_a_program_finds_the_file_from_the_working_folder(folder: Path) -> None:
+    texture = Texture("wood.png", repeat=[2, 3])
+    assert texture.path == str(folder / "wood.png") and texture.repeat == (2.0, 3.0)
+    assert Texture("other.png").path is None
+
+
+def test_values_are_checked(folder: Path) -> None:
+    found = exoskel.check(world_with(Texture("other.png")))
+    assert [(one.code, one.message) for one in found] == [("SC114", "texture 'other.png' of body 'a' was not found")]
+    with pytest.raises(exoskel.ExoskelError, match="repeat"):
+        Texture("wood.png", repeat=[1, float("nan")])
+    for wrong in (Texture("wood.png", repeat=[0, 1]), Texture("wood.png", repeat=[1, float("inf")]), Texture("")):
+        assert any("material.texture" in str(one) for one in exoskel.check(world_with(wrong)))
+
+
+def test_the_difference_is_in_the_file_and_not_in_how_it_is_named(folder: Path) -> None:
+    (folder / "copy.png").write_bytes((folder / "wood.png").read_bytes())
+    one, same, other = (world_with(Texture(name)) for name in ("wood.png", "copy.png", "wood.jpg"))
+    assert not exoskel.diff(one, same)
+    (found,) = exoskel.diff(one, other)
+    assert found.path.endswith("material/texture/file")
+
+
+@pytest.mark.parametrize("to", ["skel", "xode"])
+def test_embedded_data_has_the_texture(folder: Path, to: str) -> None:
+    report = exoskel.convert(world_with(Texture("wood.png", (2.0, 3.0))), f"out/w.{to}")
+    assert report.certificate.passed and not report.losses
+    found = image_of(exoskel.load(f"out/w.{to}"))
+    assert (found.path, found.repeat) == (str(folder / "wood.png"), (2.0, 3.0))
+
+
+@pytest.mark.parametrize("to", ["skel", "xode"])
+def test_copies_of_images_with_one_name_are_kept_apart(folder: Path, to: str) -> None:
+    (folder / "a b").mkdir()
+    Image.new("RGB", (2, 2), (1, 2, 3)).save("a b/wood.png")
+    world = world_with(Texture("wood.png"))
+    next(iter(world.bodies())).visuals.append(
+        Shape(geometry=Box((1.0, 1.0, 1.0)), material=Material(texture=Texture("a b/wood.png")))
+    )
+    report = exoskel.convert(world, f"out/w.{to}", meshes="copy")
+    assert sorted(report.companions) == ["textures/wood.png", "textures/wood_2.png"]
+    scene = exoskel.load(f"out/w.{to}")
+    paths = [
+        image.path for body in scene.world.bodies() for one in body.visuals if (image := texture_of(one)) is not None
+    ]
+    assert [Path(path or "").read_bytes() for path in paths] == [
+        (folder / name).read_bytes() for name in ("wood.png", "a b/wood.png")
+    ]
+    assert {Path(path or "").parent for path in paths} == {folder / "out" / "textures"}
+
+
+def test_a_missing_image_is_reported_and_still_referred_to(folder: Path) -> None:
+    exoskel.convert(world_with(Texture("gone.png")), "w.skel")
+    report = exoskel.convert("w.skel", "out/w.skel")
+    assert [one.message for one in report.diagnostics if one.code == "FM301"] == [
+        "texture 'gone.png' was not found; the output refers to it anyway"
+    ]
+    assert report.certificate.passed
+    assert image_of(exoskel.load("out/w.skel")).uri == "../gone.png"
+    copied = exoskel.convert("w.skel", "out/v.skel", meshes="copy")
+    assert [one.message for one in copied.diagnostics if one.code == "FM301"] == [
+        "texture 'gone.png' cannot be read and is not copied"
+    ]
+
+
+# --- image files ----------------------------------------------------------------------------------------
+
+
+def test_images_are_known_by_their_first_bytes(folder: Path) -> None:
+    assert (image_kind("wood.png"), image_kind("wood.jpg")) == ("PNG", "JPEG")
+    Image.new("RGB", (2, 2)).save("a.tga")
+    assert image_kind("a.tga") == "TGA"
+    (folder / "text.png").write_text("no image")
+    (folder / "empty.png").write_bytes(b"")
+    for name in ("text.png", "empty.png", "gone.png", "."):
+        with pytest.raises(ImageError):
+            image_kind(name)
+
+
+def test_images_outside_the_confinement_are_not_read(folder: Path) -> None:
+    os.symlink(folder / "wood.png", folder / "out" / "link.png")
+    with pytest.raises(ImageError):
+        image_kind(folder / "out" / "link.png", folder / "out")
+
+
+def test_conversion_to_png_keeps_pixels_and_refuses_large_images(folder: Path) -> None:
+    Image.new("RGB", (3, 2), (1, 2, 3)).save("a.bmp")
+    (folder / "b.png").write_bytes(png_of((folder / "a.bmp").read_bytes()))
+    with Image.open("b.png") as image:
+        assert image.format == "PNG" and image.getpixel((2, 1)) == (1, 2, 3)
+    header = bytearray((folder / "a.bmp").read_bytes())
+    header[18:26] = (10000).to_bytes(4, "little") * 2
+    with pytest.raises(ImageError, match="10000 x 10000"):
+        png_of(bytes(header))
