@@ -38,6 +38,7 @@ OPENERS = {
     "source/mesh_packages.py": "entries of an archive in memory",
     "source/mesh_parsing.py": "bytes in memory, and standard output of a child process",
     "source/mesh_textures.py": "images in memory",
+    "source/textures.py": "images in memory",
     "view/export.py": "a page in the browser",
     "view/gl_renderer.py": "standard input and output of a child process",
 }
