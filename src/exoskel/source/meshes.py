@@ -379,16 +379,27 @@ _MATERIAL = re.compile(rb"usemtl[ \t]+([^\r\n]*)")
 
 def _estimate_obj(data: bytes) -> Expansion:
     """A part for each material; every part takes time for all vertices."""
-    letters = np.frombuffer(data, dtype=np.uint8)
-    most = sum(np.count_nonzero(letters == letter) for letter in b"uog")
-    if most <= _SIMPLE.parts:  # as in most files, and counted faster than words
-        return Expansion(items=float(most))
+    if _has_few(data, b"u") and _has_few(data, b"o") and _has_few(data, b"g"):  # most files; found faster than words
+        return Expansion()
     uses = data.count(b"usemtl")
     items = float(uses + data.count(b"\no ") + data.count(b"\ng "))
     if uses <= _SIMPLE.parts:
         return Expansion(items=items)
     parts = len(set(_MATERIAL.findall(data)))
     return Expansion(parts, 0.0, items)
+
+
+_FEW = 80
+"""Of a letter.  Three letters together are fewer than the parts of a simple file."""
+
+
+def _has_few(data: bytes, letter: bytes) -> bool:
+    at = -1
+    for _ in range(_FEW):
+        at = data.find(letter, at + 1)
+        if at < 0:
+            return True
+    return False
 
 
 _STL_HEAD, _STL_FACE = 84, 50
