@@ -29,7 +29,7 @@ from exoskel.diagnostics import (
 from exoskel.formats import registry
 from exoskel.formats.fixer import Fixes
 from exoskel.formats.interface import Dialect, Format, ReadOptions, SceneReader, Semantics, VelocityAxes
-from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
+from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits, set_field
 from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.shape import Mesh, Shape, texture_of
@@ -106,7 +106,7 @@ def load(
         paths=SearchPaths(packages=package_path, resolver=resolver, confine=confine),
     )
     document = open_document(source, name=name, base=base, limits=limits)
-    chosen = registry.by_name(format) if format else registry.detect(document.data, document.name)
+    chosen = registry.by_name(format) if format else registry.detect(document.data, document.name, document.plain_root)
     now = CLOCK.ticks
     with garbage_collection_paused(), no_edits():  # building a scene is not an edit
         scene = chosen.reader()(document, options)
@@ -114,8 +114,11 @@ def load(
             from exoskel.formats.initial_state import apply_state_files
 
             apply_state_files(scene, document, options, chosen)
-        _complete(scene, chosen, options)
-        scene.worlds, scene.options, scene.stamp = TrackedList(scene.worlds), options, now
+        if scene.diagnostics:
+            _complete(scene, chosen, options)
+        set_field(scene, "worlds", TrackedList(scene.worlds))
+        set_field(scene, "options", options)
+        set_field(scene, "stamp", now)
         mark_read(scene.worlds, now)
     if strict and has_errors(scene.diagnostics):
         raise LoadError(scene.diagnostics)
@@ -125,7 +128,7 @@ def load(
 def _complete(scene: Scene, chosen: Format, options: ReadOptions) -> None:
     """Report what misspelt names hide."""
     document = scene.documents[0] if scene.documents else None
-    if not scene.diagnostics or not isinstance(document, Document):
+    if not isinstance(document, Document):
         return
 
     def read(data: bytes) -> Scene:

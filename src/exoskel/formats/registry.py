@@ -351,8 +351,13 @@ def for_whole_scene(worlds: int) -> Format:
     return next(one for one in FORMATS if one.embeds_data and (worlds == 1 or not one.holds_one_world))
 
 
-def detect(data: bytes, name: str) -> Format:
-    """The format of a file, by its content, then by its extension; the default if both are unknown."""
+def detect(data: bytes, name: str, root: str = "") -> Format:
+    """The format of a file, by its content, then by its extension; the default if both are unknown.
+
+    `root` is the tag of the root element, if it is known.
+    """
+    if root in _BY_ROOT and not root_check.is_binary(data):
+        return _BY_ROOT[root]
     if not data.startswith(b"<"):
         binary = next((f for f in FORMATS if f.magic and data.startswith(f.magic)), None)
         if binary is not None:

@@ -11,7 +11,6 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import Place, Position
 from exoskel.source import encoding as encodings
-from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, read_prolog
+from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, plain_start, read_prolog
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.positions import Scan, Span, may_split_text
@@ -32,6 +31,7 @@ Tree = Any
 """An lxml element.  lxml has no types of its own that a strict checker accepts."""
 
 _FATAL = etree.ErrorLevels.FATAL
+_EMPTY_PROLOG = Prolog()
 _CLOSING = ord(">")
 _SHORTEST_ATTRIBUTE = len(' a=""')
 _MAX_REPEAT = 2**31
@@ -67,6 +67,16 @@ class Document:
     @property
     def name(self) -> str:
         return self._name
+
+    @cached_property
+    def plain_root(self) -> str:
+        """The tag of the root element of a document in UTF-8 without document type; empty if that is not certain."""
+        start = plain_start(self.data)
+        if start is None:
+            return ""
+        root, encoding = start
+        self.__dict__.update(encoding=encoding, text=self.data, prolog=_EMPTY_PROLOG)
+        return root
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -111,8 +121,10 @@ class Document:
             text = escape_undeclared_references(text, self.scan.regions, self.scan.codec)
         parser = self._reused_parser()
         tree: Tree = None
-        with suppress(etree.XMLSyntaxError):
+        try:  # noqa: SIM105 - a context manager takes longer
             tree = etree.fromstring(text, parser)
+        except etree.XMLSyntaxError:
+            pass
         # The error's own log collects the errors of all parsers; the parser's log only has those of this document.
         log = parser.error_log
         if fatal := [entry for entry in log if entry.level == _FATAL]:

@@ -88,6 +88,26 @@ def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]]
 # --- encodings -----------------------------------------------------------------------------------------
 
 
+_PLAIN_START = re.compile(
+    rb"""(?:<\?xml\ version=["']1\.0["'](?:\ encoding=["'](utf-8|UTF-8)["'])?\ ?\?>[ \t\r\n]*+)?  # declaration
+    (?:<!--(?>.*?-->)[ \t\r\n]*+)*+  # comments
+    <([A-Za-z_][A-Za-z0-9_]*+)[ \t\r\n/>]""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def plain_start(data: bytes) -> tuple[str, Encoding] | None:
+    """The tag of the root element and the encoding of a document in UTF-8 without document type, as most are.
+
+    None if one of the two is not certain.
+    """
+    match = _PLAIN_START.match(data)
+    if match is None:
+        return None
+    declared, root = match.groups()
+    return root.decode(), _PLAIN_ENCODINGS[declared]
+
+
 _DECLARED = re.compile(rb"""^\s*<\?xml\s(?:[^>]*?\s)?encoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 
 _MARKS = [
@@ -133,6 +153,9 @@ class Encoding(Struct, frozen=True):
     @property
     def is_utf8(self) -> bool:
         return self.codec in ("utf-8", "ascii")
+
+
+_PLAIN_ENCODINGS = {name: Encoding("utf-8", 0, (name or b"").decode()) for name in (None, b"utf-8", b"UTF-8")}
 
 
 class UnknownEncodingError(Exception):

@@ -1,4 +1,4 @@
-"""The extent of plain OBJ files, in a twentieth of the time that trimesh takes to parse them."""
+"""The extent of plain OBJ files, in a small part of the time that trimesh takes to parse them."""
 
 from __future__ import annotations
 

@@ -253,12 +253,17 @@ def may_split_text(text: bytes) -> bool:
         return True
     if text.find(b"?", text.find(b"?", 2) + 2) >= 0 and text.find(b"<?", 1) >= 0:
         return True
-    first, *parts = text.split(b"<!--")
-    if b"!" in first and b"<!DOCTYPE" in first:
-        return True
-    between = [first, *[part.partition(b"-->")[2] for part in parts]]
-    texts = [one.strip(_SPACE) for one in between]
-    return any(one and not (one.startswith(b"<") and one.endswith(b">")) for one in texts)
+    end, at = 0, -1
+    while (at := text.find(b"!", at + 1)) >= 0:
+        if text.startswith(b"<!--", at - 1):
+            between, end = text[end : at - 1].strip(_SPACE), text.find(b"-->", at) + 3
+            if between and not (between.startswith(b"<") and between.endswith(b">")):
+                return True
+            at = end if end > at else len(text)
+        elif text.startswith(b"<!", at - 1):
+            return True
+    rest = text[end:].strip(_SPACE)
+    return not (rest.startswith(b"<") and rest.endswith(b">")) if rest else False
 
 
 def _last_non_space(text: bytes, end: int) -> bytes:

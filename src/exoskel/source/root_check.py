@@ -68,7 +68,7 @@ def root_tag(data: bytes) -> str:
 
 def _is_markup(head: bytes) -> bool:
     """Whether a file starts with markup in an encoding like ASCII, as most do, and is not binary."""
-    return head.startswith(b"<") and not _is_binary(head)
+    return head.startswith(b"<") and not is_binary(head)
 
 
 def _as_text(data: bytes) -> bytes | None:
@@ -79,14 +79,16 @@ def _as_text(data: bytes) -> bytes | None:
         return data
     if encoding.scannable:
         head = data[encoding.mark : encoding.mark + _FIRST]
-        return None if _is_binary(head) else data[encoding.mark :]
+        return None if is_binary(head) else data[encoding.mark :]
     try:
         return scannable_text(data, encoding)
     except UnicodeDecodeError:
         return data
 
 
-def _is_binary(head: bytes) -> bool:
+def is_binary(data: bytes) -> bool:
+    """Whether a file has control characters at its beginning, other than spaces."""
+    head = data[:_FIRST]
     controls = head.translate(None, delete=_TEXT)
     return b"\0" in controls or len(controls) * 20 > len(head)
 
@@ -161,13 +163,18 @@ def parse_root(
     A large document is returned as Pieces, if `cuts` names the elements after which it may be cut.  Raises
     NotInPiecesError if it then has to be parsed as a whole.
     """
-    if _check_content(document, collector, codes):
+    is_plain = document.plain_root == root
+    if not is_plain and _check_content(document, collector, codes):
         return None
     try:
         pieces = cut(document, limits, cuts)
+        if is_plain and pieces is not None and _check_content(document, collector, codes):
+            return None
         tree = document.parse(limits) if pieces is None else pieces
     except MalformedError as problem:
-        report_malformed(problem, collector, codes)
+        # A plain document that can be parsed has nothing else to report.
+        if not (is_plain and _check_content(document, collector, codes)):
+            report_malformed(problem, collector, codes)
         return None
     tag = tag_as_written(tree if pieces is None else pieces.root)
     if tag == root or (codes.any_namespace and tag.rpartition(":")[2] == root):
