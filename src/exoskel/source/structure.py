@@ -25,6 +25,7 @@ COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
 _MAX_PLAN_SIZE = 200
 _MAX_PLANS = 500
+_NO_VALUES: dict[str, dict[str, Any]] = {}
 _SMALL_DOCUMENT = 100_000
 """Below this many bytes, creating plans costs more than it saves."""
 
@@ -187,24 +188,24 @@ class StructureReader:
         if self.stray_texts or (texts[at] is not None and counts[at] == 0):
             self._stray_text(flat.elements[at], node)
         reported, split = False, self.split
+        values = _NO_VALUES if split else rule.plain_values
         k = at + 1
         for _ in range(counts[at]):
-            row = rows.get(tags[k]) or self._row(flat.elements[k], rule)
+            tag = tags[k]
+            memo = values.get(tag)
+            if memo is not None and tag not in fields and not counts[k] and node.invalid is None:  # nearly all leaves
+                value = memo.get(texts[k])
+                if value is not None:
+                    fields[tag] = value
+                    k += 1
+                    continue
+            row = rows.get(tag) or self._row(flat.elements[k], rule)
             if row is None:
                 k += self._unknown_element(flat.elements[k], rule, node, flat.base + k)
                 continue
             name, many, memo, occurrence_code, child = row
             if not many and (name in fields or (node.invalid is not None and name in node.invalid)):
                 k += self._repeated(flat.elements[k], child, node, flat.base + k)
-                continue
-            value: Any
-            if memo is not None and not (many or occurrence_code or split or counts[k]):  # nearly all leaves
-                value = memo.get(texts[k])
-                if value is None:
-                    value = self._leaf(flat, k, child, node)
-                if value is not ABSENT:
-                    fields[name] = value
-                k += 1
                 continue
             if memo is None:
                 value, end = self._container(flat, k, child, depth + 1)

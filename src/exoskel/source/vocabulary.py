@@ -311,6 +311,8 @@ class Element:
         self.required_attributes = tuple(a.name for a in self.attributes.values() if a.required)
         self.children: dict[str, Element] = {}
         self.rows: dict[str, ChildRow] = {}
+        self.plain_values: dict[str, dict[str, Any]] = {}
+        """The cached values of leaves that occur at most once and have no message."""
         self.required: frozenset[str] = frozenset()
         self.adopt(*children)
 
@@ -320,6 +322,8 @@ class Element:
             memo = child.kind.memo if child.kind else None
             self.children[child.name] = child
             self.rows[child.name] = (child.name, child.many, memo, child.occurrence_code, child)
+            if memo is not None and not (child.many or child.occurrence_code):
+                self.plain_values[child.name] = memo
         self.required = frozenset(c.name for c in self.children.values() if c.card in "1+" and not c.gathered)
 
     def rows_setting(self, field: str) -> dict[str, SceneField]:

@@ -30,10 +30,20 @@ class SkelContext:
         """Whether the document has an extremely large dimension or mass."""
         self.ignored_joints: dict[int, str] = {}
         """The names of joints that are ignored, by the nodes of the bodies that they would have as children."""
+        self._files: dict[str, FoundFile] = {}
         self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
     def find_mesh(self, uri: str) -> FoundFile:
-        """The file of a reference, and remarks about the reference; both readings report the same remarks."""
+        """The file of a reference, and remarks about the reference; both readings report the same remarks.
+
+        It is searched once per document, unless a resolver of the user answers, which is asked each time.
+        """
+        found = self._files.get(uri)
+        if found is None or self.options.paths.resolver is not None:
+            found = self._files[uri] = self._find_mesh(uri)
+        return found
+
+    def _find_mesh(self, uri: str) -> FoundFile:
         location, paths = self.document.location, self.options.paths
         if not self.dart:
             return file_lookup.find_file(uri, location, paths)
