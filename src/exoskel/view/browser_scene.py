@@ -17,6 +17,7 @@ from exoskel import spatial
 from exoskel.diagnostics import printable
 from exoskel.engines.interface import Contact
 from exoskel.scene.pose import vector_from_array
+from exoskel.scene.shape import Color
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import Camera, frame_of, look_at
@@ -24,7 +25,9 @@ from exoskel.view.lighting import light_directions, srgb_to_linear
 from exoskel.view.overlays import (
     CENTRE,
     MASS,
+    BodyLines,
     ForceScale,
+    constraint_lines,
     force_text,
     inertia_batches,
     joint_axes,
@@ -40,7 +43,7 @@ from exoskel.view.render_scene import (
     grid_cell,
 )
 from exoskel.view.scene_placement import ScenePlacement, placement_for
-from exoskel.view.surfaces import PoseRows, SkinSurface, textured_glb
+from exoskel.view.surfaces import PoseRows, SkinSurface, glb_with_material
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -56,14 +59,16 @@ _AXIS_LENGTH, _AXIS_RANGE, _AXIS_WITHOUT_SHAPE = 1.2, (0.06, 0.5), 0.12
 
 
 FRAMES, AXES, CONTACTS, LABELS, GROUND = "frames", "axes", "contacts", "labels", "ground"
-_TENDONS, _TENDON_WIDTH = "tendons", 0.006
-"""The lines of spatial tendons, which belong to the visual shapes, and their width in sizes of the scene."""
+CONSTRAINTS = "constraints"
+_TENDONS, _LINE_WIDTH = "tendons", 0.006
+"""The lines of spatial tendons, which belong to the visual shapes; the width of lines in sizes of the scene."""
 LAYERS = {
     VISUAL: True,
     COLLISION: False,
     GROUND: True,
     FRAMES: False,
     AXES: False,
+    CONSTRAINTS: False,
     MASS: False,
     CONTACTS: False,
     LABELS: False,
@@ -74,6 +79,8 @@ _LOD_THRESHOLD = 200
 """Batches with more instances than this use coarser meshes at a distance."""
 _ROOT = "/exoskel"
 _SKY = 1.3
+_REFLECTION, _SKY_WITH_REFLECTIONS = 0.3, 0.75
+"""The intensity of surroundings that metals reflect, which would be black otherwise, and of the ambient light then."""
 LIGHTS = {"sun": (2.2, True), "fill": (0.7, False)}
 """The intensity of each light, and whether it casts shadows."""
 _LINES = {False: ((206, 211, 217), (164, 173, 184)), True: ((56, 60, 66), (86, 92, 100))}
@@ -115,7 +122,7 @@ class BrowserScene:
         self._handles: dict[str, Any] = {}
         self._labels: list[tuple[int, Any]] = []
         self._arrows = joint_axes(render_scene.world, _axis_lengths(render_scene))
-        self._tendons = tendon_lines(render_scene.world)
+        self._tendons, self._constraints = tendon_lines(render_scene.world), constraint_lines(render_scene.world)
         self.forces = ForceScale(0.2 * render_scene.size)
         self._force_labels: list[Any] = []
         self._build(lights)
@@ -137,15 +144,18 @@ class BrowserScene:
                 if not (self.ghost and not self.with_static and self.render_scene.is_static[skin.body]):
                     self._add_skin(skin)
             if len(self._tendons.bodies) and not self.ghost:
-                self._handles[_TENDONS] = self.server.scene.add_line_segments(
-                    f"{self.root}/{VISUAL}/{_TENDONS}",
-                    self._tendon_points(self.poses),
-                    lighting.bytes_of(lighting.TENDON),
-                    thickness=_TENDON_WIDTH * self.scale * self.render_scene.size,
-                )
+                self._handles[_TENDONS] = self._add_lines(f"{VISUAL}/{_TENDONS}", self._tendons, lighting.TENDON)
 
-    def _tendon_points(self, poses: PoseRows) -> PoseRows:
-        return self.placement.on_page(self._tendons.world_points(poses)).astype(np.float32)
+    def _add_lines(self, name: str, lines: BodyLines, color: Color) -> Any:
+        return self.server.scene.add_line_segments(
+            f"{self.root}/{name}",
+            self._line_points(lines),
+            lighting.bytes_of(color),
+            thickness=_LINE_WIDTH * self.scale * self.render_scene.size,
+        )
+
+    def _line_points(self, lines: BodyLines) -> PoseRows:
+        return self.placement.on_page(lines.world_points(self.poses)).astype(np.float32)
 
     def _ghost_instances(self, batch: InstanceBatch) -> InstanceBatch | None:
         if self.with_static:
@@ -153,8 +163,8 @@ class BrowserScene:
         return _movable_instances(batch, self.render_scene)
 
     def _add(self, batch: InstanceBatch, *, visible: bool) -> None:
-        if batch.image is not None and not self.ghost:
-            self._add_textured(batch, visible=visible)
+        if batch.has_fixed_look and not self.ghost:
+            self._add_with_material(batch, visible=visible)
             return
         positions, quaternions = self._instance_poses(batch)
         alphas = np.full(len(batch.bodies), lighting.GHOST[3]) if self.ghost else batch.colors[:, 3]
@@ -176,12 +186,11 @@ class BrowserScene:
         )
         self.meshes.append((batch, handle))
 
-    def _add_textured(self, batch: InstanceBatch, *, visible: bool) -> None:
-        assert batch.image is not None
+    def _add_with_material(self, batch: InstanceBatch, *, visible: bool) -> None:
         positions, quaternions = self._instance_poses(batch)
         handle = self.server.scene.add_batched_glb(
             f"{self.root}/{batch.role}/{batch.name}",
-            textured_glb(batch.surface, batch.image, float(batch.colors[:, 3].min())),
+            glb_with_material(batch.surface, _color(batch.colors.min(axis=0)), batch.image, batch.material),
             batched_wxyzs=quaternions,
             batched_positions=positions,
             batched_scales=self.scale * batch.scales,
@@ -215,9 +224,12 @@ class BrowserScene:
         """Add a sun that casts shadows, a fill light, and ambient light that softens the shadows."""
         scene = self.server.scene
         scene.configure_default_lights(enabled=False)
-        scene.configure_environment_map(None)
-        self._handles["sky"] = scene.add_light_ambient(f"{self.root}/sky", intensity=_SKY)
         frame = frame_of(self.render_scene.up)
+        has_metals = any(one.material is not None and one.material.metalness for one in self.render_scene.batches)
+        scene.configure_environment_map("city" if has_metals else None, environment_intensity=_REFLECTION)
+        self._handles["sky"] = scene.add_light_ambient(
+            f"{self.root}/sky", intensity=_SKY_WITH_REFLECTIONS if has_metals else _SKY
+        )
         directions = light_directions(look_at(self.render_scene.corners(), self.render_scene.up), frame)
         for (name, (strength, shadow)), place in zip(LIGHTS.items(), directions, strict=True):
             self._handles[name] = scene.add_light_directional(
@@ -290,7 +302,9 @@ class BrowserScene:
         if self.layers[AXES] and AXES in self._handles:
             self._handles[AXES].points = self.placement.on_page(self._arrows.world_points(poses)).astype(np.float32)
         if self.layers[VISUAL] and _TENDONS in self._handles:
-            self._handles[_TENDONS].points = self._tendon_points(poses)
+            self._handles[_TENDONS].points = self._line_points(self._tendons)
+        if self.layers[CONSTRAINTS] and CONSTRAINTS in self._handles:
+            self._handles[CONSTRAINTS].points = self._line_points(self._constraints)
         if self.layers[CONTACTS]:
             self._show_contacts(contacts)
         for number, label in self._labels if self.layers[LABELS] else ():
@@ -375,6 +389,8 @@ class BrowserScene:
         if name == AXES and AXES not in self._handles and len(self._arrows.bodies):
             points: PoseRows = self.placement.on_page(self._arrows.world_points(self.poses)).astype(np.float32)
             self._handles[AXES] = self._add_arrows(AXES, points, lighting.bytes_of(lighting.JOINT), 0.8)
+        if name == CONSTRAINTS and CONSTRAINTS not in self._handles and len(self._constraints.bodies):
+            self._handles[CONSTRAINTS] = self._add_lines(CONSTRAINTS, self._constraints, lighting.CONSTRAINT)
         if name == MASS and not any(batch.role == MASS for batch, _ in self.meshes):
             moving = np.flatnonzero(~self.render_scene.is_static).tolist()
             for batch in inertia_batches(self.render_scene.bodies, moving, self.render_scene.size):
@@ -397,24 +413,25 @@ class BrowserScene:
         """Highlight a body; -1 for none."""
         before, self.selected = self.selected, number
         for batch, handle in self.meshes:
-            if batch.role == VISUAL and batch.image is None and np.isin(batch.bodies, (before, number)).any():
+            if batch.role == VISUAL and not batch.has_fixed_look and np.isin(batch.bodies, (before, number)).any():
                 handle.batched_colors = self._colors(batch)
-        self._highlight_textured(number)
+        self._highlight_fixed_looks(number)
         for skin, handle in self.skins:
             if skin.body in (before, number):
                 handle.color = self._skin_color(skin)
 
-    def _highlight_textured(self, number: int) -> None:
-        """Draw transparent copies over the textured parts of a body, whose colours cannot be changed."""
+    def _highlight_fixed_looks(self, number: int) -> None:
+        """Draw transparent copies over the parts of a body whose colours cannot be changed."""
         for _, handle in (one for one in self.meshes if one[0].role == HIGHLIGHT):
             handle.remove()
         self.meshes = [one for one in self.meshes if one[0].role != HIGHLIGHT]
         color = np.array([(*lighting.SELECTED[:3], _HIGHLIGHT_ALPHA)])
-        for batch in [batch for batch, _ in self.meshes if batch.image is not None]:
+        for batch in [batch for batch, _ in self.meshes if batch.has_fixed_look]:
             own = batch.bodies == number
             if own.any():
+                plain = batch.take(own, role=HIGHLIGHT, image=None, material=None)
                 colors = np.repeat(color, int(own.sum()), axis=0)
-                self._add(structs.replace(batch.take(own, role=HIGHLIGHT, image=None), colors=colors), visible=True)
+                self._add(structs.replace(plain, colors=colors), visible=True)
 
     def _colors(self, batch: InstanceBatch) -> Any:
         colors = self._shown_colors(batch.colors[:, :3], batch.bodies if batch.role == VISUAL else np.array([-2]))
@@ -474,6 +491,11 @@ def _drag_handler(
             dragged(event.phase, body, point, pointer)
 
     return moved
+
+
+def _color(values: Array) -> Color:
+    red, green, blue, alpha = values.tolist()
+    return (red, green, blue, alpha)
 
 
 def _axis_lengths(render_scene: RenderScene) -> Array:

@@ -10,9 +10,11 @@ from urllib.parse import quote
 
 from exoskel.diagnostics import Diagnostic, Severity, count_by_severity, printable, sort_by_position
 from exoskel.scene.body import Body
+from exoskel.scene.equality import Equality
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
+from exoskel.scene.tendon import Tendon
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.view.render_scene import MissingMesh
@@ -75,6 +77,36 @@ def describe_joint(scene: Scene, model: Model, joint: Joint, positions: Sequence
     title = f"<div style='opacity:0.65'>{safe(model.name)} / {safe(joint.child.name if joint.child else '')}</div>"
     text = f"{title}{_describe_joint(scene, joint)}{_table(now)}"
     return f"<div id='exoskel-inspector' style='{_SMALL}'>{text}</div>"
+
+
+def describe_tendon(tendon: Tendon) -> str:
+    """The properties of a tendon."""
+    parts = [f"{one.coefficient:g} · {one.joint}" for one in tendon.joints]
+    parts += [f"pulley, divisor {one.divisor:g}" if one.divisor else one.site or one.shape for one in tendon.path]
+    rows = [("joints" if tendon.joints else "path", "<br>".join(map(safe, parts)))]
+    names = ("stiffness", "damping", "friction", "armature")
+    rows += [(name, _number(value)) for name in names if (value := getattr(tendon, name))]
+    if tendon.limits != UNLIMITED:
+        rows.append(("limits", " … ".join(map(_number, tendon.limits)) + " m"))
+    return f"<div id='exoskel-inspector' style='{_SMALL}'><b>tendon {safe(tendon.name)}</b>{_table(rows)}</div>"
+
+
+def describe_equality(equality: Equality) -> str:
+    """What an equality constraint connects."""
+    rows = [("kind", equality.kind), ("target", safe(equality.target) or "the world")]
+    if equality.other or equality.target_kind == "body":
+        rows.append(("other", safe(equality.other) or "the world"))
+    if equality.target_kind in ("joint", "tendon"):
+        rows.append(("polynomial" if equality.other else "constant", _polynomial(equality)))
+    elif equality.target_kind == "body":
+        rows.append(("anchor", f"{_numbers(equality.anchor)} m"))
+    rows.append(("active", "yes" if equality.active else "no"))
+    title = f"<b>equality constraint {safe(equality.name)}</b>"
+    return f"<div id='exoskel-inspector' style='{_SMALL}'>{title}{_table(rows)}</div>"
+
+
+def _polynomial(equality: Equality) -> str:
+    return _numbers(equality.polynomial if equality.other else equality.polynomial[:1])
 
 
 def describe_body(scene: Scene, model: Model, body: Body, pose: PoseRows) -> str:

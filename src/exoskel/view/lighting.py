@@ -37,6 +37,7 @@ GHOST: Color = (0.45, 0.50, 0.95, 0.35)
 MASS: Color = (0.95, 0.85, 0.25, 0.45)
 JOINT: Color = (0.25, 0.65, 0.95, 1.0)
 TENDON: Color = (0.80, 0.30, 0.30, 1.0)
+CONSTRAINT: Color = (0.60, 0.25, 0.80, 1.0)
 
 
 def bytes_of(color: Color) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ from exoskel.diagnostics import ExoskelError, printable
 from exoskel.spatial import Array
 from exoskel.view import html_text
 from exoskel.view.player import Player
-from exoskel.view.selection import ItemKind, ItemSelection
+from exoskel.view.selection import PLACED, ItemKind, ItemSelection
 
 PLOT_PANEL = "plot"
 """The name of the panel; the page script reports whether a page shows it."""
@@ -135,7 +135,7 @@ class LivePlot:
             self._plot.data = (self.lines.times, *np.ascontiguousarray(self.lines.values.T))
 
     def _lines_of(self, selection: ItemSelection, player: Player) -> PlottedLines | None:
-        if selection.item is None or selection.item.kind is ItemKind.MODEL:
+        if selection.item is None or selection.item.kind not in PLACED:
             return None
         is_joint = selection.item.kind is ItemKind.JOINT
         title = f"{' / '.join(selection.names[1:])}: {self.quantity.value}"

@@ -1,8 +1,9 @@
-"""What is drawn over a scene: joint axes, centres of mass, inertia ellipsoids, contact forces and tendons."""
+"""What is drawn over a scene: joint axes, inertia, contact forces, tendons and constraints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import floor, log10
 
 import numpy as np
@@ -13,9 +14,11 @@ from exoskel import spatial
 from exoskel.diagnostics import pluralize
 from exoskel.engines.interface import Contact
 from exoskel.scene.body import Body
+from exoskel.scene.equality import Equality, known_equalities
+from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import plane_frames
-from exoskel.scene.pose import Vector, pose_matrices
+from exoskel.scene.pose import IDENTITY, ZERO, Vector, pose_matrices, vector_from_array
 from exoskel.scene.shape import Sphere
 from exoskel.scene.summary import moments
 from exoskel.scene.tendon import TendonParts, known_tendons
@@ -78,36 +81,122 @@ def _joint_directions(joint: Joint) -> Sequence[Sequence[float]]:
     return joint.axes
 
 
-class TendonLines(Struct):
-    """The spatial tendons as straight lines between sites: the bodies of both ends `(n, 2)`, and their sites there."""
+class BodyLines(Struct):
+    """Straight lines between bodies: the bodies of both ends `(n, 2)`, -1 for the world, and the points there."""
 
     bodies: NDArray[np.intp]
-    sites: Array
+    points: Array
 
     def world_points(self, poses: PoseRows) -> PoseRows:
         """Both ends of each line in the world, `(n, 2, 3)`."""
-        found = _transform_points(poses[self.bodies.ravel()], self.sites.reshape(-1, 3))
-        return found.reshape(-1, 2, 3)
+        numbers = self.bodies.ravel()
+        rows = poses[numbers]
+        rows[numbers < 0] = _WORLD_POSE
+        return _transform_points(rows, self.points.reshape(-1, 3)).reshape(-1, 2, 3)
 
 
-def tendon_lines(world: World) -> TendonLines:
+_WORLD_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+_End = tuple[int, Vector]
+"""The number of a body, -1 for the world, and a point in its frame."""
+
+
+def _body_lines(ends: Sequence[tuple[_End, _End]]) -> BodyLines:
+    bodies = [(one[0], other[0]) for one, other in ends]
+    points = [(one[1], other[1]) for one, other in ends]
+    return BodyLines(np.array(bodies, dtype=np.intp).reshape(-1, 2), np.array(points).reshape(-1, 2, 3))
+
+
+def tendon_lines(world: World) -> BodyLines:
     """The lines of all spatial tendons; shapes that they wrap around do not bend them, and pulleys interrupt them."""
     number = {id(body): i for i, body in enumerate(world.bodies())}
     sites = TendonParts(world.models if world.tendons else ()).sites
-    bodies: list[tuple[int, int]] = []
-    ends: list[tuple[Vector, Vector]] = []
+    lines: list[tuple[_End, _End]] = []
     for tendon in known_tendons(world.tendons, world.models):
-        before: tuple[Body, Vector] | None = None
+        before: _End | None = None
         for point in tendon.path:
             if point.divisor:
                 before = None
             elif point.site:
                 _, body, marker = sites[point.site]
+                here = (number[id(body)], marker.offset)
                 if before is not None:
-                    bodies.append((number[id(before[0])], number[id(body)]))
-                    ends.append((before[1], marker.offset))
-                before = (body, marker.offset)
-    return TendonLines(np.array(bodies, dtype=np.intp).reshape(-1, 2), np.array(ends).reshape(-1, 2, 3))
+                    lines.append((before, here))
+                before = here
+    return _body_lines(lines)
+
+
+def constraint_lines(world: World) -> BodyLines:
+    """The lines of loops, and of equality constraints between bodies, sites or joints.
+
+    A line leads from the origin of a body to its connected point, to that of the other body, and to its origin.  The
+    connected points of a constraint that holds are at the same place.  Constraints that are not active have no lines.
+    """
+    found = known_equalities([one for one in world.equalities if one.active], world.models, world.tendons)
+    loops = [joint for joint in world.joints() if joint.loop]
+    if not found and not loops:
+        return _body_lines([])
+    parts = _ConnectedParts(world)
+    lines: list[tuple[_End, _End]] = []
+    for ends in (*map(parts.loop_ends, loops), *map(parts.ends, found)):
+        if ends is not None:
+            path = [(ends[0][0], ZERO), *ends, (ends[1][0], ZERO)]
+            lines += [(a, b) for a, b in pairwise(path) if a != b and (a[0] >= 0 or b[0] >= 0)]
+    return _body_lines(lines)
+
+
+class _ConnectedParts:
+    """The points that loops and equality constraints connect."""
+
+    def __init__(self, world: World) -> None:
+        parts = TendonParts(world.models)
+        self._sites, self._joints = parts.sites, parts.joints
+        self._number = {id(body): i for i, body in enumerate(world.bodies())}
+        rows = [(model, body) for model in world.models for body in model.bodies]
+        self._bodies = {qualified_name(model.name, body.name): body for model, body in rows}
+        self._zero = {id(body): model.pose @ body.pose for model, body in rows}
+        """The poses of bodies at zero joint positions."""
+
+    def loop_ends(self, joint: Joint) -> tuple[_End, _End]:
+        """The points of the child and of the parent that a loop keeps together."""
+        point = joint.pose.position
+        return self._end(joint.child, point), self._end(joint.parent, self._moved(point, joint.child, joint.parent))
+
+    def ends(self, equality: Equality) -> tuple[_End, _End] | None:
+        """The points of both sides of a constraint; None if it has no places."""
+        match equality.target_kind:
+            case "site":
+                return self._site_end(equality.target), self._site_end(equality.other)
+            case "joint" if equality.other:
+                return self._joint_end(equality.target), self._joint_end(equality.other)
+            case "body":
+                target, other = (self._bodies.get(path) for path in (equality.target, equality.other))
+                point, other_point = self._connected_points(equality, target, other)
+                return self._end(target, point), self._end(other, other_point)
+        return None
+
+    def _site_end(self, path: str) -> _End:
+        _, body, marker = self._sites[path]
+        return self._end(body, marker.offset)
+
+    def _joint_end(self, path: str) -> _End:
+        joint = self._joints[path]
+        return self._end(joint.child, joint.pose.position)
+
+    def _end(self, body: Body | None, point: Vector) -> _End:
+        return (-1 if body is None else self._number[id(body)]), point
+
+    def _moved(self, point: Vector, from_body: Body | None, to_body: Body | None) -> Vector:
+        """A point of a body in the frame of another one, at zero joint positions."""
+        place, other = (IDENTITY if body is None else self._zero[id(body)] for body in (from_body, to_body))
+        return vector_from_array((other.inverse() @ place).apply(point))
+
+    def _connected_points(self, equality: Equality, target: Body | None, other: Body | None) -> tuple[Vector, Vector]:
+        """The points of a constraint between bodies, in the frames of the target and of the other."""
+        if equality.kind == "connect":
+            return equality.anchor, self._moved(equality.anchor, target, other)
+        if equality.pose is not None:
+            return equality.pose.position, equality.anchor
+        return self._moved(equality.anchor, other, target), equality.anchor
 
 
 def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[InstanceBatch]:

@@ -36,6 +36,7 @@ _TITLES = {
     "ground": "Ground",
     "frames": "Body frames",
     "axes": "Joint axes",
+    "constraints": "Loops and constraints",
     "mass": "Mass and inertia",
     "contacts": "Contacts and forces",
     "labels": "Names",

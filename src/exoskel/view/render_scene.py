@@ -20,7 +20,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
-from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray, Shape, kind_of
+from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Material, Mesh, Plane, Ray, Shape, kind_of
 from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import World
@@ -47,6 +47,9 @@ _SAMPLED_POSES = 24
 _MAX_MOTION = 4.0
 """The camera ignores bodies that move further away than this, in sizes of the scene."""
 _UNIT = (1.0, 1.0, 1.0)
+_PLAIN = Material(roughness=1.0, metalness=0.0)
+"""How surfaces reflect light that state no material."""
+_BatchLook = tuple[Material, Color]
 _EMPTY_HALF_SIZE = 0.5
 """Half the edge of the box that a camera shows of an empty world, m."""
 _PLACEHOLDER_SHARE, _PLACEHOLDER_SIZE = 0.08, 0.1
@@ -79,6 +82,13 @@ class InstanceBatch(Struct):
     """Whether the instances dwarf the scene: they receive shadows, but would cast blurred ones on themselves."""
     image: NDArray[np.uint8] | None = None
     """The image on the surface, `(height, width, 3)`; `colors` are then its mean, for what cannot show it."""
+    material: Material | None = None
+    """How the surface reflects light; all instances then have the same colour."""
+
+    @property
+    def has_fixed_look(self) -> bool:
+        """Whether the instances have an image or a material, so that they are not drawn in plain colours."""
+        return self.image is not None or self.material is not None
 
     @property
     def is_transparent(self) -> bool:
@@ -143,7 +153,7 @@ class RenderScene:
         self.segments = _segments(sum(len(body.shapes) for body in self.bodies))
         """Segments of circles in surfaces."""
         self._surfaces = Surfaces(files=TexturedMeshFiles(), segments=self.segments)
-        self._builders: dict[tuple[str, int, int, bool], _BatchBuilder] = {}
+        self._builders: dict[tuple[str, int, int, bool, _BatchLook | None], _BatchBuilder] = {}
         with garbage_collection_paused():
             self._fill()
         self.batches = [copies.batch() for copies in self._builders.values()]
@@ -195,12 +205,14 @@ class RenderScene:
             is_placeholder = scale == _UNIT
             surface, color = self._surfaces.of(plain), lighting.PLACEHOLDER
         assert surface is not None
+        material = _shown_material(shape) if role == VISUAL else None
         own_colors = (surface.colors is not None or surface.images) and shape.color is None and role == VISUAL
         for part, piece in enumerate(surface_parts(surface) if own_colors else [SurfacePart(surface, color)]):
-            key = (role, id(surface), part, piece.color[3] < 1.0)  # transparent instances are drawn separately
+            look = None if material is None else (material, piece.color)
+            key = (role, id(surface), part, piece.color[3] < 1.0, look)  # transparent instances are drawn separately
             if key not in self._builders:
                 name = f"{kind_of(plain)}_{len(self._builders)}"
-                self._builders[key] = _BatchBuilder(name, role, piece, isinstance(plain, Plane))
+                self._builders[key] = _BatchBuilder(name, role, piece, isinstance(plain, Plane), material)
             self._builders[key].add(number, pose, scale, piece.color, is_placeholder)
 
     def _is_floor(self, number: int, shape: Shape) -> bool:
@@ -333,8 +345,8 @@ class RenderScene:
 class _BatchBuilder:
     """Collects the instances of a batch."""
 
-    def __init__(self, name: str, role: str, part: SurfacePart, is_plane: bool) -> None:
-        self.name, self.role, self.part, self.is_plane = name, role, part, is_plane
+    def __init__(self, name: str, role: str, part: SurfacePart, is_plane: bool, material: Material | None) -> None:
+        self.name, self.role, self.part, self.is_plane, self.material = name, role, part, is_plane, material
         self.bodies: list[int] = []
         self.poses: list[Pose] = []
         self.scales: list[Sequence[float]] = []
@@ -360,6 +372,7 @@ class _BatchBuilder:
             np.array(self.colors, dtype=np.float64),
             self.is_plane,
             image=self.part.image,
+            material=self.material,
         )
 
 
@@ -413,6 +426,13 @@ def _segments(shapes: int) -> int:
 
 def _is_static(model: Model) -> bool:
     return model.static or all(joint.kind == "weld" and joint.parent is None for joint in model.joints)
+
+
+def _shown_material(shape: Shape) -> Material | None:
+    """The material of a shape, if it differs from that of surfaces without one."""
+    stated = shape.material or _PLAIN
+    shown = Material(1.0 if stated.roughness is None else stated.roughness, stated.metalness or 0.0)
+    return None if shown == _PLAIN else shown
 
 
 def _ray_cylinder(ray: Ray) -> Geometry:

@@ -1,4 +1,4 @@
-"""The tree of models, bodies and joints on the panel, as HTML, and the item that is selected in it.
+"""The tree of models, bodies, joints and constraints on the panel, as HTML, and the item that is selected in it.
 
 The page script (`page_script.js`) sends clicks on elements with `data-exoskel`, with their `data-value`.
 """
@@ -33,10 +33,16 @@ class ItemKind(StrEnum):
     MODEL = "model"
     BODY = "body"
     JOINT = "joint"
+    TENDON = "tendon"
+    EQUALITY = "equality"
+
+
+PLACED = frozenset({ItemKind.BODY, ItemKind.JOINT})
+"""The kinds of items that a body stands for."""
 
 
 class TreeItem(Struct, frozen=True):
-    """A model, body or joint, by its number in the world."""
+    """A model, body, joint, tendon or equality constraint, by its number in the world."""
 
     kind: ItemKind
     number: int
@@ -147,6 +153,11 @@ def _rows(world: World) -> Iterator[_TreeRow]:
         for joint in (joint for joint in model.joints if joint.loop):
             loop = TreeItem(ItemKind.JOINT, joint_numbers[id(joint)])
             yield _TreeRow(loop, printable(joint.name) or UNNAMED, " <i>loop</i>", 1, (item.key,))
+    for number, tendon in enumerate(world.tendons):
+        yield _TreeRow(TreeItem(ItemKind.TENDON, number), printable(tendon.name) or UNNAMED, " <i>tendon</i>", 0, ())
+    for number, one in enumerate(world.equalities):
+        note = f" <i>{one.kind} equality{'' if one.active else ', inactive'}</i>"
+        yield _TreeRow(TreeItem(ItemKind.EQUALITY, number), printable(one.name) or UNNAMED, note, 0, ())
 
 
 def _joint_text(joint: Joint | None) -> str:
@@ -173,6 +184,7 @@ class ItemSelection:
 
     def __init__(self, scene: Scene, world: World, render_scene: RenderScene) -> None:
         self._scene, self._models, self._actuators = scene, list(world.models), list(world.actuators)
+        self._tendons, self._equalities = list(world.tendons), list(world.equalities)
         self.tree = SceneTree(world)
         self.item: TreeItem | None = None
         self._bodies: list[tuple[Model, Body]] = [(model, body) for model in world.models for body in model.bodies]
@@ -193,7 +205,7 @@ class ItemSelection:
     @property
     def body(self) -> int:
         """The number of the selected body, or of the child of the selected joint; otherwise -1."""
-        if self.item is None or self.item.kind is ItemKind.MODEL:
+        if self.item is None or self.item.kind not in PLACED:
             return -1
         if self.item.kind is ItemKind.BODY:
             return self.item.number
@@ -208,7 +220,7 @@ class ItemSelection:
     @property
     def joint(self) -> Joint | None:
         """The selected joint, or the parent joint of the selected body."""
-        if self.item is None or self.item.kind is ItemKind.MODEL:
+        if self.item is None or self.item.kind not in PLACED:
             return None
         if self.item.kind is ItemKind.JOINT:
             return self._joints[self.item.number][1]
@@ -236,14 +248,20 @@ class ItemSelection:
             ItemKind.MODEL: len(self._models),
             ItemKind.BODY: len(self._bodies),
             ItemKind.JOINT: len(self._joints),
+            ItemKind.TENDON: len(self._tendons),
+            ItemKind.EQUALITY: len(self._equalities),
         }
         kind = next((kind for kind in ItemKind if names and kind.value == names[0]), None)
         items = [TreeItem(kind, number) for number in range(counts[kind])] if kind is not None else []
         return next((item for item in items if self._names(item) == names), None)
 
     def _names(self, item: TreeItem) -> tuple[str, ...]:
-        if item.kind is ItemKind.MODEL:
-            return (item.kind.value, self._models[item.number].name) if item.number < len(self._models) else ()
+        if item.kind not in PLACED:
+            names = {
+                ItemKind.MODEL: [one.name for one in self._models],
+                ItemKind.TENDON: [one.name for one in self._tendons],
+            }.get(item.kind, [one.name for one in self._equalities])
+            return (item.kind.value, names[item.number]) if item.number < len(names) else ()
         rows: list[tuple[Model, Body | Joint]] = [*(self._bodies if item.kind is ItemKind.BODY else self._joints)]
         if item.number >= len(rows):
             return ()
@@ -256,6 +274,10 @@ class ItemSelection:
             return html_text.nothing_selected()
         if self.item.kind is ItemKind.MODEL:
             return html_text.describe_model(self._scene, self._models[self.item.number])
+        if self.item.kind is ItemKind.TENDON:
+            return html_text.describe_tendon(self._tendons[self.item.number])
+        if self.item.kind is ItemKind.EQUALITY:
+            return html_text.describe_equality(self._equalities[self.item.number])
         if self.item.kind is ItemKind.JOINT:
             model, joint = self._joints[self.item.number]
             now = [float(positions[number]) for number in self.dofs_of(joint)]

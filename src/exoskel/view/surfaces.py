@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.item import qualified_name
-from exoskel.scene.shape import Color
+from exoskel.scene.shape import Color, Material
 from exoskel.scene.soft_skin import SoftSkin, has_surface, soft_skin
 from exoskel.scene.world import World
 from exoskel.source.surface import CREASE, Surface
 from exoskel.spatial import Array, Indices
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of
+from exoskel.view.lighting import srgb_to_linear
 
 PoseRows = NDArray[np.floating[Any]]
 """Poses as x y z qw qx qy qz, in single precision unless they are far from the origin."""
@@ -185,23 +186,29 @@ def _color(values: Array | list[float]) -> Color:
     return (r, g, b, a)
 
 
-def textured_glb(surface: Surface, image: NDArray[np.uint8], alpha: float) -> bytes:
-    """A GLB file of a surface with an image and an opacity, for a browser."""
+def glb_with_material(
+    surface: Surface, color: Color, image: NDArray[np.uint8] | None = None, material: Material | None = None
+) -> bytes:
+    """A GLB file of a surface with a colour or an image, and a material, for a browser.
+
+    Of a colour with an image, only the opacity is used.
+    """
     from PIL import Image
     from trimesh import Trimesh
     from trimesh.visual import TextureVisuals
     from trimesh.visual.material import PBRMaterial
 
-    assert surface.uv is not None
-    material = PBRMaterial(  # type: ignore[no-untyped-call]
-        baseColorTexture=Image.fromarray(image),
-        baseColorFactor=[1.0, 1.0, 1.0, alpha],
-        metallicFactor=0.0,
-        roughnessFactor=1.0,
+    red, green, blue = (1.0, 1.0, 1.0) if image is not None else srgb_to_linear(np.array(color[:3])).tolist()
+    stated = material or Material()
+    look = PBRMaterial(  # type: ignore[no-untyped-call]
+        baseColorTexture=None if image is None else Image.fromarray(image),
+        baseColorFactor=[red, green, blue, color[3]],
+        metallicFactor=stated.metalness or 0.0,
+        roughnessFactor=1.0 if stated.roughness is None else stated.roughness,
         doubleSided=True,
-        alphaMode="BLEND" if alpha < 1.0 else "OPAQUE",
+        alphaMode="BLEND" if color[3] < 1.0 else "OPAQUE",
     )
-    visual = TextureVisuals(uv=surface.uv, material=material)  # type: ignore[no-untyped-call]
+    visual = TextureVisuals(uv=None if image is None else surface.uv, material=look)  # type: ignore[no-untyped-call]
     mesh = Trimesh(
         surface.vertices,
         surface.triangles,
