@@ -32,7 +32,9 @@ def material_of(scene: Scene) -> Material | None:
 
 
 def test_sdf_is_read_and_written_again_with_its_textures() -> None:
-    assert material_of(exoskel.load(SDF)) == METAL
+    found = material_of(exoskel.load(SDF))
+    assert found is not None and (found.roughness, found.metalness) == (0.25, 0.75)
+    assert found.texture is not None and found.texture.uri == "wood.png"
     report = exoskel.convert(SDF, None, to="sdf")
     text = report.data.decode()
     assert report.certificate.passed and not report.losses

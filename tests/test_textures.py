@@ -140,3 +140,60 @@ def test_conversion_to_png_keeps_pixels_and_refuses_large_images(folder: Path) -
     header[18:26] = (10000).to_bytes(4, "little") * 2
     with pytest.raises(ImageError, match="10000 x 10000"):
         png_of(bytes(header))
+
+
+# --- SDF ------------------------------------------------------------------------------------------------
+
+SDF = """<sdf version="1.9"><world name="w"><model name="m"><link name="a"><inertial><mass>1</mass></inertial>
+  <visual name="v"><geometry><box><size>1 1 1</size></box></geometry><material><diffuse>0.2 0.4 0.6 1</diffuse>
+  <pbr><{flow}><albedo_map>{image}</albedo_map><normal_map>bumps.png</normal_map></{flow}></pbr></material>
+  </visual></link></model></world></sdf>"""
+
+
+def fates_of(report: exoskel.Report) -> dict[str, tuple[str, bool]]:
+    return {one.path.rpartition("/")[2]: (str(one.fate), one.loss) for one in report.items}
+
+
+@pytest.mark.parametrize("flow", ["metal", "specular"])
+@pytest.mark.parametrize("meshes", ["reference", "copy"])
+def test_sdf_is_read_and_written(folder: Path, flow: str, meshes: str) -> None:
+    (folder / "a.sdf").write_text(SDF.format(flow=flow, image="wood.png"))
+    assert image_of(exoskel.load("a.sdf")).path == str(folder / "wood.png")
+    report = exoskel.convert("a.sdf", "out/a.sdf", meshes=meshes)
+    assert report.certificate.passed and not report.losses
+    assert any(check.name == "textures" for check in report.certificate.checks)
+    text = report.data.decode()
+    assert text.count("albedo_map>") == 2 and text.count("<pbr>") == 1 and text.count("../bumps.png") == 1
+    path = Path(image_of(exoskel.load("out/a.sdf")).path or "")
+    assert path == (folder / "wood.png" if meshes == "reference" else folder / "out" / "textures" / "wood.png")
+    assert path.read_bytes() == (folder / "wood.png").read_bytes()
+
+
+def test_an_edited_texture_of_sdf_is_written(folder: Path) -> None:
+    (folder / "a.sdf").write_text(SDF.format(flow="metal", image="wood.png"))
+    scene = exoskel.load("a.sdf")
+    shape_of(scene).material = Material(texture=Texture("wood.jpg"))
+    text = exoskel.convert(scene, "out/a.sdf").data.decode()
+    assert text.count("albedo_map>") == 2 and "wood.jpg" in text and "bumps" not in text
+    shape_of(scene).material = None
+    assert "<pbr>" not in exoskel.convert(scene, "out/b.sdf").data.decode()
+
+
+def test_images_that_sdf_cannot_use_are_reported_with_their_line(folder: Path) -> None:
+    (folder / "text.png").write_text("no image")
+    found = exoskel.load(SDF.format(flow="metal", image="gone.png")).diagnostics
+    assert [(one.code, one.line) for one in found] == [("SD086", 3)]
+    (folder / "a.sdf").write_text(SDF.format(flow="metal", image="text.png"))
+    assert [one.message for one in exoskel.load("a.sdf").diagnostics] == [
+        "texture 'text.png' cannot be used: it is not an image"
+    ]
+
+
+def test_sdf_does_not_repeat_textures_and_dart_has_none(folder: Path) -> None:
+    exoskel.convert(world_with(Texture("wood.png", (2.0, 2.0))), "w.skel")
+    report = exoskel.convert("w.skel", "out/a.sdf")
+    assert report.certificate.passed and [one.why for one in report.losses if "SD215" in one.why]
+    assert image_of(exoskel.load("out/a.sdf")).repeat == (1.0, 1.0)
+    report = exoskel.convert("w.skel", "out/b.sdf", target="dart")
+    assert report.certificate.passed and "pbr" not in report.data.decode()
+    assert [str(one.fate) for one in report.losses if "SD215" in one.why]

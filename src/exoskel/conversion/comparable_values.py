@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 from collections.abc import Iterator, Sequence
 from itertools import permutations, product
 from math import inf
@@ -37,6 +36,7 @@ from exoskel.scene.shape import (
     Texture,
 )
 from exoskel.scene.world import World
+from exoskel.source.file_access import is_same_content
 
 ValuePair = tuple[str, Any, Any, float]
 """A single value: its path, its value on both sides, and the difference."""
@@ -163,10 +163,7 @@ def _same_file(one: Mesh | Texture, other: Mesh | Texture) -> bool:
     """Whether references lead to the same file or to copies of it."""
     if one.path is None or other.path is None:
         return one.path == other.path and one.uri.strip() == other.uri.strip()
-    try:
-        return one.path == other.path or filecmp.cmp(one.path, other.path, shallow=False)
-    except OSError:
-        return False
+    return one.path == other.path or is_same_content(one.path, other.path)
 
 
 # --- shapes -------------------------------------------------------------------------------------------

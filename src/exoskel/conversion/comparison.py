@@ -133,7 +133,7 @@ def shape_difference(one: Body, other: Body) -> float:
     mine, theirs = [*one.visuals, *one.collisions], [*other.visuals, *other.collisions]
     if len(one.visuals) != len(other.visuals) or len(mine) != len(theirs):
         return np.inf
-    fields = ("geometry", "pose", "collidable", "friction", "restitution")
+    fields = ("geometry", "pose", "collidable", "friction", "restitution", "material")
     pairs = list(zip(mine, theirs, strict=True))
     differences = [field_difference(a, b, fields) for a, b in pairs]
     differences += [

@@ -33,8 +33,9 @@ from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Plane, Ray, Shape, Sphere
+from exoskel.scene.shape import Material, Plane, Ray, Shape, Sphere, Texture
 from exoskel.scene.world import Scene, World
+from exoskel.source.textures import same_image
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
@@ -82,7 +83,7 @@ class FormatFates(NativeFates):
             case Joint():
                 return self._joint(item, field, parts)
             case Shape():
-                return self._shape(item, field)
+                return self._material(item, parts) if field == "material" else self._shape(item, field)
             case Body() if field == "inertia":
                 return self._inertia(item, parts)
             case Body() if field == "state":
@@ -174,6 +175,28 @@ class FormatFates(NativeFates):
             case "geometry":
                 return self._geometry(shape)
         return Verdict(Fate.LOWERED, rewritten) if rewritten else Verdict(Fate.DROPPED, self.not_supported)
+
+    def _material(self, shape: Shape, parts: Sequence[str]) -> Verdict:
+        """The fate of parts of a material; by default, of those that it states."""
+        other = self.written.counterparts[id(shape)]
+        mine = shape.material or Material()
+        theirs = (other.material if isinstance(other, Shape) else None) or Material()
+        named = parts or [part for part in Material.__struct_fields__ if getattr(mine, part) is not None]
+        if not named or not self._is_supported(shape, "material"):
+            return Verdict(Fate.DROPPED, self.not_supported, harmless=mine == Material())
+        return combine([(part, self._material_part(shape, part, mine, theirs)) for part in named])
+
+    def _material_part(self, shape: Shape, part: str, mine: Material, theirs: Material) -> Verdict:
+        value, other = getattr(mine, part), getattr(theirs, part)
+        losses = [loss for loss in self.losses.get(id(shape), ()) if part in loss.fields]
+        if losses:
+            is_dropped = any(loss.is_dropped for loss in losses)
+            return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, join_reasons(losses))
+        if isinstance(value, Texture) and isinstance(other, Texture):
+            is_same = value.repeat == other.repeat and same_image(value, other)
+        else:
+            is_same = relative_difference(value, other) <= self.capabilities.tolerance(Shape, "material")
+        return EXACT if is_same else Verdict(Fate.DROPPED, self.not_supported)
 
     def _geometry(self, shape: Shape) -> Verdict:
         other = self.written.counterparts[id(shape)]

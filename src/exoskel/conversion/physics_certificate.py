@@ -193,7 +193,9 @@ class _WorldCertificate:
         capabilities = target.capabilities()
         self.counterparts = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
         self.elements = written.elements
-        self.inexact = {id(loss.item) for loss in written.output.losses}
+        self.inexact = {id(loss.item) for loss in written.output.losses if loss.fields != ("texture",)}
+        images = [loss for loss in written.output.losses if "texture" in loss.fields and loss.is_dropped]
+        self.lost_textures = {id(loss.item) for loss in images} if capabilities.has_textures else None
         self.lost_fields: dict[int, frozenset[str]] = {}
         for loss in written.output.losses:
             known = self.lost_fields.get(id(loss.item), frozenset())
@@ -316,7 +318,14 @@ class _WorldCertificate:
             rows.append(("cameras and lights", self._compare_placed_views()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(
-            self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields, self.chains
+            self.pairs,
+            self.counterparts,
+            self.inexact,
+            self.elements,
+            self.shape_kinds,
+            self.fields,
+            self.chains,
+            self.lost_textures,
         )
         return rows + shapes.rows(self.mine.zero, self.theirs.zero)
 

@@ -33,8 +33,10 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
     TriMesh,
+    texture_of,
 )
 from exoskel.scene.world import Scene, World
+from exoskel.source.textures import same_image
 from exoskel.spatial import Array
 
 ENGINE_FRICTION = 1.0
@@ -43,7 +45,7 @@ _TRIANGLES = frozenset({"mesh", "trimesh"})
 _AS_TRIANGLES = _TRIANGLES | {"pyramid"}
 """Shapes that triangles describe exactly."""
 
-SHAPES, MESHES, COLORS = "shapes", "sizes of meshes", "colours"
+SHAPES, MESHES, COLORS, TEXTURES = "shapes", "sizes of meshes", "colours", "textures"
 """Names of rows."""
 
 Places = Mapping[int, Array]
@@ -56,7 +58,8 @@ class ShapeCheck:
     """Compares the shapes of bodies with their counterparts: pose, size, surface and colour.
 
     `inexact` are the ids of items that could not be written as they are, `elements` of items that have an element of
-    their own in the output.  `kinds` are the kinds of shapes that the format supports.
+    their own in the output.  `kinds` are the kinds of shapes that the format supports.  `lost_textures` are the ids of
+    shapes without their textures; None: the format has no textures.
     """
 
     def __init__(
@@ -68,8 +71,10 @@ class ShapeCheck:
         kinds: Collection[str],
         fields: Collection[tuple[type[Item], str]],
         chains: ChainErrors,
+        lost_textures: Collection[int] | None = None,
     ) -> None:
         self.bodies = bodies
+        self.lost_textures = lost_textures
         self.chains = chains
         self.counterparts = counterparts
         self.inexact = inexact
@@ -94,7 +99,19 @@ class ShapeCheck:
             rows.append((MESHES, max(_mesh_difference(*pair) for pair in meshes)))
         if colors:
             rows.append((COLORS, max(relative_difference(one.color, other.color) for one, other in colors)))
-        return rows
+        return rows + self._texture_rows([(one, other) for _, _, one, other in found if id(one) in visible])
+
+    def _texture_rows(self, shapes: Sequence[tuple[Shape, Shape]]) -> list[Row]:
+        """Whether the images of shapes that are seen are those of their counterparts, if there are any."""
+        if self.lost_textures is None:
+            return []
+        images = [
+            (image, texture_of(other))
+            for one, other in shapes
+            if (image := texture_of(one)) is not None and id(one) not in self.lost_textures
+        ]
+        are_same = all(other is not None and same_image(image, other) for image, other in images)
+        return [(TEXTURES, 0.0 if are_same else np.inf)] if images else []
 
     def _shape_errors(
         self, found: Sequence[_PairedShape], same: Sequence[_PairedShape], here: Places, there: Places

@@ -160,6 +160,8 @@ class _Preserver:
             _relocate_files(copy, self.document.location.directory, unread.folder)
             made = _as_markup(copy) if _rename_references(copy, names) else None
             if made is not None:
+                if own is not None:
+                    _take_references(made, own)
                 added.append((owner, made, own))
                 copied.append(number)
                 self.preserved.unknown.update(range(number, self.document.outline.ends[number]))
@@ -387,6 +389,15 @@ def _relocate_files(element: Tree, source: Path | None, target: Path | None) -> 
                 one.text = Path(os.path.relpath(source.resolve() / text, target.resolve())).as_posix()
 
 
+def _take_references(made: Markup, own: Markup) -> None:
+    """Give a copy of an element the reference to an image that the element in the output has: it may be a copy too."""
+    found = next((one.text for one in own.iter() if one.tag == _IMAGE and one.text), "")
+    copied = next((one for one in made.iter() if one.tag == _IMAGE and one.text), None)
+    if found and copied is not None:
+        copied.text = found
+
+
+_IMAGE = "albedo_map"
 _REFERENCES = frozenset({"reference", "link", "joint"})
 _REFERRING_ELEMENTS = frozenset({"joint_name", "link_name", "joint", "link", "parent", "child", "parent_link"})
 """Attributes, and elements with their text or their attribute `name`, that refer to links and joints."""

@@ -174,6 +174,8 @@ class WriterCapabilities(Struct, frozen=True):
     """Readers of the format resolve `model://` URIs."""
     reads_mesh_textures: bool = True
     """Readers of the format get the textures of mesh files."""
+    has_textures: bool = False
+    """Textures of shapes are written; those that are not are recorded as lost."""
     precision: float = 1e-9
     """Relative error of a number that still counts as the same value."""
     color_precision: float | None = None

@@ -196,6 +196,16 @@ def has_content(path: Path, data: bytes) -> bool:
         return False
 
 
+def is_same_content(one: str, other: str) -> bool:
+    """Whether two files have the same content; False if one cannot be read."""
+    from filecmp import cmp
+
+    try:
+        return cmp(one, other, shallow=False)
+    except OSError:
+        return False
+
+
 def is_same_file(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file, also where the file system does not distinguish upper and lower case."""
     first, second = one.resolve(), other.resolve()

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.shape import Texture
-from exoskel.source.file_access import read_referenced
+from exoskel.source.file_access import is_same_content, read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths, find_file, working_folder_exists
 
 PNG = "PNG"
@@ -59,6 +59,15 @@ def image_kind(path: str | os.PathLike[str], within: Path | None = None) -> str:
     return found
 
 
+def image_problem(path: Path, within: Path | None = None) -> str:
+    """Why a file is not an image; empty if it is."""
+    try:
+        image_kind(path, within)
+    except ImageError as error:
+        return str(error)
+    return ""
+
+
 def read_image(path: Path, within: Path | None = None) -> bytes:
     """The content of an image file.  Raises ImageError."""
     try:
@@ -88,6 +97,21 @@ def png_of(data: bytes) -> bytes:
     result = BytesIO()
     plain.save(result, "PNG")
     return result.getvalue()
+
+
+def same_image(one: Texture, other: Texture) -> bool:
+    """Whether two textures have the same file, a copy of it, or one with the same pixels."""
+    if one.path is None or other.path is None:
+        return one.path == other.path and one.uri.strip() == other.uri.strip()
+    if os.path.realpath(one.path) == os.path.realpath(other.path):
+        return os.path.isfile(one.path)
+    try:
+        if is_same_content(one.path, other.path):
+            return True
+        kinds = image_kind(one.path), image_kind(other.path)
+        return kinds[0] != kinds[1] and png_of(read_image(Path(one.path))) == png_of(read_image(Path(other.path)))
+    except ImageError:
+        return False
 
 
 def locate_from_working_folder(texture: Texture) -> Texture:

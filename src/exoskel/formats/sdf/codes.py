@@ -358,6 +358,13 @@ _APPROXIMATED = (
         error("SD084.count", "<{element}> must be whole numbers from {least} to {most}; the skin is ignored"),
     ),
     Topic(
+        "SD086",
+        "Texture",
+        "The image of a material cannot be found, or the file is not an image. The reference is preserved.",
+        warning("SD086", "texture '{uri}' cannot be used: {reason}"),
+        warning("SD086.missing", "texture '{uri}' was not found"),
+    ),
+    Topic(
         "SD085",
         "Direction of a force sensor",
         "A sensor of a scene measures what the parent link applies to the child link (`parent_to_child`). By default, "
@@ -517,6 +524,13 @@ _NOT_WRITTEN = (
         warning("SD214.mode", "SDF does not support the mode '{mode}': {kind} '{name}' is fixed"),
         warning("SD214.ambient", "SDF has no ambient colours of lights: that of '{name}' is not written"),
         warning("SD214.spot", "SDF has no exponent of spots: light '{name}' has a linear falloff"),
+    ),
+    Topic(
+        "SD215",
+        "Unsupported textures",
+        "SDF does not repeat textures. DART's reader has none.",
+        warning("SD215.repeat", "SDF does not repeat textures: the image is written once"),
+        warning("SD215.dart", "DART's SDF reader has no textures: the texture is not written"),
     ),
 )
 

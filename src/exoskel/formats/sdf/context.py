@@ -19,6 +19,7 @@ from exoskel.source.document import Document, Tree
 from exoskel.source.file_lookup import FoundFile
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshExtents
+from exoskel.source.textures import image_problem
 from exoskel.source.vocabulary import ABSENT, ValueType
 from exoskel.spatial import Array, array, inverse
 
@@ -126,6 +127,13 @@ class SdfContext:
     def find(self, uri: str) -> FoundFile:
         """Find a referenced file."""
         return file_lookup.find_file(uri, self.document.location, self.options.paths)
+
+    def find_image(self, uri: str) -> tuple[str | None, str]:
+        """The path of the image of a texture, and why it cannot be used, if so."""
+        path = self.find(uri).path
+        if path is None:
+            return None, "it was not found"
+        return str(path), image_problem(path, file_lookup.confinement(self.document.location, self.options.paths))
 
     def extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""

@@ -302,7 +302,7 @@ VISUAL_ELEMENT = Element(
         "Appearance.",
         leaf("diffuse", COLOR, "Colour.", field="color"),
         *setting_elements("ambient", "specular", "emissive", "script", "shader", "lighting"),
-        Element("pbr", "*", "Roughness and metalness; textures are not read.", opaque=True, field=STRUCTURE),
+        Element("pbr", "*", "Roughness, metalness and texture; no other maps.", opaque=True, field=STRUCTURE),
         *setting_elements("render_order", "double_sided", "shininess"),
     ),
     real_element("transparency", "Transparency: 0 opaque, 1 invisible.", default="0", field="color"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import hypot
 
 import numpy as np
+from msgspec import structs
 
 from exoskel import spatial
 from exoskel.formats.sdf.context import SdfContext, StatedPose
@@ -15,7 +16,7 @@ from exoskel.formats.sdf.geometry_elements import (
     SOFT_GEOMETRIES,
     UNSUPPORTED_GEOMETRIES,
 )
-from exoskel.formats.sdf.shape_elements import parse_material
+from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS, parse_material
 from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMENT
 from exoskel.scene.body import Body, SoftBody, SoftGeometry, Tessellation
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
@@ -33,8 +34,10 @@ from exoskel.scene.shape import (
     Plane,
     Shape,
     Sphere,
+    Texture,
     TriMesh,
 )
+from exoskel.source.document import Tree
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.mesh_parsing import Triangles
 from exoskel.spatial import Array, unit_divisor
@@ -97,10 +100,24 @@ def _color(node: Node) -> Color | None:
 def _material(source: SdfContext, node: Node) -> Material | None:
     """The material besides the colour, by the metal workflow."""
     material: Node | None = node.fields.get("material")
-    metal = None if material is None else source.elements[material.number].find("pbr/metal")
-    if metal is None:
+    if material is None or (pbr := source.elements[material.number].find("pbr")) is None:
         return None
-    return parse_material(*((metal.findtext(tag) or "").strip() for tag in ("roughness", "metalness")))
+    images = [one for flow in WORKFLOWS if (one := pbr.find(f"{flow}/{TEXTURE_ELEMENT}")) is not None]
+    image = next((one for one in images if (one.text or "").strip()), None)
+    rough, metal = (_text_of(pbr.find(f"metal/{tag}")) for tag in ("roughness", "metalness"))
+    found = parse_material(rough, metal, _text_of(image))
+    if found is None or found.texture is None:
+        return found
+    uri = found.texture.uri
+    path, problem = source.find_image(uri)
+    if problem:
+        number = next(n for n in range(material.number, len(source.elements)) if source.elements[n] is image)
+        source.report("SD086" if path else "SD086.missing", number, uri=uri.strip(), reason=problem)
+    return structs.replace(found, texture=Texture(uri, path=path))
+
+
+def _text_of(element: Tree | None) -> str:
+    return "" if element is None else element.text or ""
 
 
 def _geometry(source: SdfContext, node: Node, element: str) -> Geometry | None:

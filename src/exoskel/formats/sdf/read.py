@@ -30,6 +30,7 @@ from exoskel.formats.sdf.models import (
     unique_in_scope,
 )
 from exoskel.formats.sdf.sensors import SENSOR, read_sensors
+from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS
 from exoskel.formats.sdf.vocabulary import (
     CAMERAS,
     LIGHTS,
@@ -395,10 +396,12 @@ _LIGHT_ROWS: dict[str, SceneField | str] = {
 }
 _MATERIAL_ROWS: dict[str, SceneField | str] = {
     **dict.fromkeys(("material/pbr", "material/pbr/metal"), STRUCTURE),
+    "material/pbr/specular": STRUCTURE,
     "material/pbr/**": SceneField(
-        "color", unused="a scene has no textures and no specular materials", affects_motion=True
+        "color", unused="a scene has no textures but those of colours, and no specular materials", affects_motion=True
     ),
-    **dict.fromkeys(("material/pbr/metal/roughness", "material/pbr/metal/metalness"), "material"),
+    **{f"material/pbr/metal/{name}": SceneField("material", (name,)) for name in ("roughness", "metalness")},
+    **{f"material/pbr/{flow}/{TEXTURE_ELEMENT}": SceneField("material", ("texture",)) for flow in WORKFLOWS},
 }
 _WORLD_CAMERAS: dict[str, SceneField | str] = {"model/**": CAMERAS}
 """A model of a world that is no item of the scene has the cameras of the world."""

@@ -9,6 +9,7 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.scene.body import Body, SoftBody
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import ZERO, Euler, Pose, Vector
@@ -25,7 +26,9 @@ from exoskel.scene.shape import (
     Plane,
     Shape,
     Sphere,
+    Texture,
     kind_of,
+    texture_of,
 )
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -62,6 +65,9 @@ def _angles(pose: Pose) -> tuple[float, float, float]:
 # --- shapes --------------------------------------------------------------------------------------------
 
 
+WORKFLOWS = ("metal", "specular")
+"""The elements of `pbr` that have a texture of colours."""
+TEXTURE_ELEMENT = "albedo_map"
 _DRAWN_SIZE = (100.0, 100.0)
 """The drawn size of a plane, m; as a collider it is infinite."""
 
@@ -76,6 +82,15 @@ def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
             name = unique_name(wanted.replace("::", "__"), used)
             used.add(name)
             element.children += _shape(tag, shape, name, output)
+            if tag == "visual" and (image := texture_of(shape)) is not None:
+                _record_lost_texture(shape, image, output)
+
+
+def _record_lost_texture(shape: Shape, image: Texture, output: OutputContext) -> None:
+    if output.target == DART:
+        output.add_loss(shape, CATALOGUE["SD215.dart"], "texture", is_dropped=True)
+    elif image.repeat != (1.0, 1.0):
+        output.add_loss(shape, CATALOGUE["SD215.repeat"], "texture")
 
 
 def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Markup]:
@@ -100,7 +115,7 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
     add_pose(element, _place(shape))
     element.children.append(geometry)
     if tag == "visual":
-        _add_material(element, shape, output.target)
+        _add_material(element, shape, output)
     else:
         _add_surface(element, shape)
     return [element]
@@ -160,17 +175,19 @@ def soft_shape(soft: SoftBody) -> Markup:
     return element
 
 
-def _add_material(element: Markup, shape: Shape, target: Target) -> None:
+def _add_material(element: Markup, shape: Shape, output: OutputContext) -> None:
     if shape.color is not None:
         material = element.add("material")
         material.add("ambient", format_numbers(shape.color))
         material.add("diffuse", format_numbers(shape.color))
-    if shape.material is not None and shape.material != Material() and target != DART:
+    if shape.material is not None and shape.material != Material() and output.target != DART:
         found = next((one for one in element.children if one.tag == "material"), None) or element.add("material")
         metal = found.add("pbr").add("metal")
         for tag, value in (("roughness", shape.material.roughness), ("metalness", shape.material.metalness)):
             if value is not None:
                 metal.add(tag, format_number(value))
+        if shape.material.texture is not None:
+            metal.add(TEXTURE_ELEMENT, output.texture_reference(shape.material.texture))
 
 
 def record_material_sources(scene: Scene, root: Markup, output: OutputContext) -> None:
@@ -184,9 +201,13 @@ def record_material_sources(scene: Scene, root: Markup, output: OutputContext) -
         shape = items.get(outline.parents[outline.parents[node]])
         if not isinstance(shape, Shape):
             continue
-        inside = (one for one in range(node + 1, outline.ends[node]) if outline.tags[outline.parents[one]] == "metal")
-        texts = {outline.tags[one]: source.value_text(one).strip() for one in inside}
-        if parse_material(texts.get("roughness", ""), texts.get("metalness", "")) != shape.material:
+        texts = {
+            (outline.tags[outline.parents[one]], outline.tags[one]): source.value_text(one)
+            for one in range(node + 1, outline.ends[node])
+        }
+        image = next((text for flow in WORKFLOWS if (text := texts.get((flow, TEXTURE_ELEMENT), "")).strip()), "")
+        stated = parse_material(texts.get(("metal", "roughness"), ""), texts.get(("metal", "metalness"), ""), image)
+        if not _is_same_material(stated, shape.material):
             output.changed_nodes.add(node)
         elif id(shape) in written:
             own = [one for one in written[id(shape)].children if one.tag == "material"]
@@ -195,10 +216,24 @@ def record_material_sources(scene: Scene, root: Markup, output: OutputContext) -
                 del output.source_copies[node]
 
 
-def parse_material(roughness: str, metalness: str) -> Material | None:
-    """The material of `metal`; None if it states neither value, or only invalid ones."""
-    rough, metal = parse_fraction(roughness), parse_fraction(metalness)
-    return Material(rough, metal) if (rough, metal) != (None, None) else None
+def _is_same_material(stated: Material | None, found: Material | None) -> bool:
+    """Whether a material has the values that the source states; where the image is does not matter."""
+    image = None if found is None else found.texture
+    if found is not None and image is not None:
+        with no_edits():
+            found = structs.replace(found, texture=structs.replace(image, path=None))
+    return stated == found
+
+
+def parse_material(roughness: str, metalness: str, image: str) -> Material | None:
+    """The material that `pbr` states, with a reference to an image; None if it states nothing, or only invalid values.
+
+    The image has no path yet.
+    """
+    rough, metal = parse_fraction(roughness.strip()), parse_fraction(metalness.strip())
+    with no_edits():
+        texture = Texture(image) if image.strip() else None
+    return Material(rough, metal, texture) if (rough, metal, texture) != (None, None, None) else None
 
 
 def parse_fraction(text: str) -> float | None:

@@ -446,6 +446,7 @@ CAPABILITIES = WriterCapabilities(
     rewritten_shapes={"plane": "through the origin of its pose", "cone": "centred at half its height"},
     mesh_extensions=frozenset({".stl", ".dae", ".obj", ".glb"}),
     resolves_model_uris=True,
+    has_textures=True,
     lower_joints=lower_joints,
     collision_rules=_read_collision_rules,
 )
