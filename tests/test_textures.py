@@ -55,9 +55,10 @@ def test_a_program_finds_the_file_from_the_working_folder(folder: Path) -> None:
 def test_values_are_checked(folder: Path) -> None:
     found = exoskel.check(world_with(Texture("other.png")))
     assert [(one.code, one.message) for one in found] == [("SC114", "texture 'other.png' of body 'a' was not found")]
-    with pytest.raises(exoskel.ExoskelError, match="repeat"):
-        Texture("wood.png", repeat=[1, float("nan")])
-    for wrong in (Texture("wood.png", repeat=[0, 1]), Texture("wood.png", repeat=[1, float("inf")]), Texture("")):
+    for number in ("nan", "inf"):
+        with pytest.raises(exoskel.ExoskelError, match="repeat"):
+            Texture("wood.png", repeat=[1, float(number)])
+    for wrong in (Texture("wood.png", repeat=[0, 1]), Texture("")):
         assert any("material.texture" in str(one) for one in exoskel.check(world_with(wrong)))
 
 
@@ -197,3 +198,49 @@ def test_sdf_does_not_repeat_textures_and_dart_has_none(folder: Path) -> None:
     report = exoskel.convert("w.skel", "out/b.sdf", target="dart")
     assert report.certificate.passed and "pbr" not in report.data.decode()
     assert [str(one.fate) for one in report.losses if "SD215" in one.why]
+
+
+# --- URDF -----------------------------------------------------------------------------------------------
+
+URDF = """<robot name="r">
+  <material name="oak"><color rgba="0.2 0.4 0.6 1"/><texture filename="{image}"/></material>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <visual><geometry><box size="1 1 1"/></geometry><material name="oak"/></visual>
+  <visual><geometry><sphere radius="1"/></geometry><material name="pine"><texture filename="wood.jpg"/></material></visual>
+  <visual><geometry><sphere radius="2"/></geometry><material name="none"><texture filename=""/></material></visual>
+  </link></robot>"""
+
+
+@pytest.mark.parametrize("meshes", ["reference", "copy"])
+def test_urdf_is_read_and_written(folder: Path, meshes: str) -> None:
+    (folder / "a.urdf").write_text(URDF.format(image="wood.png"))
+    scene = exoskel.load("a.urdf")
+    shapes = [shape for body in scene.world.bodies() for shape in body.visuals]
+    assert [image.uri if (image := texture_of(one)) else None for one in shapes] == ["wood.png", "wood.jpg", None]
+    assert shapes[0].color == (0.2, 0.4, 0.6, 1.0) and shapes[1].color is None
+    report = exoskel.convert("a.urdf", "out/a.urdf", meshes=meshes)
+    assert report.certificate.passed and not report.losses
+    found = [texture_of(shape) for body in exoskel.load("out/a.urdf").world.bodies() for shape in body.visuals]
+    place = folder if meshes == "reference" else folder / "out" / "textures"
+    assert [one and one.path for one in found] == [str(place / "wood.png"), str(place / "wood.jpg"), None]
+
+
+def test_an_edited_texture_of_urdf_is_written(folder: Path) -> None:
+    (folder / "a.urdf").write_text(URDF.format(image="wood.png"))
+    scene = exoskel.load("a.urdf")
+    shape_of(scene).material = Material(texture=Texture("wood.jpg", (2.0, 1.0)), roughness=0.5)
+    report = exoskel.convert(scene, "out/a.urdf")
+    assert report.certificate.passed and [one.why for one in report.losses if "UR605" in one.why]
+    assert "wood.png" not in report.data.decode() and report.data.decode().count("wood.jpg") == 2
+
+
+def test_textures_go_from_urdf_to_sdf_and_back(folder: Path) -> None:
+    (folder / "sub dir" / "ünd").mkdir(parents=True)
+    (folder / "wood.png").rename(folder / "sub dir" / "ünd" / "höl z.png")
+    (folder / "a.urdf").write_text(URDF.format(image="sub dir/ünd/höl z.png"), encoding="utf-8")
+    report = exoskel.convert("a.urdf", "out/a.sdf")
+    assert report.certificate.passed and not [one for one in report.losses if "texture" in one.path]
+    assert fates_of(report)["@filename"] == ("exact", False)
+    report = exoskel.convert("out/a.sdf", "b.urdf")
+    assert report.certificate.passed and "sub dir/ünd/höl z.png" in report.data.decode()
+    assert image_of(exoskel.load("b.urdf")).path == str(folder / "sub dir" / "ünd" / "höl z.png")

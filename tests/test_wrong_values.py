@@ -99,6 +99,7 @@ def test_lists_and_numpy_values_are_still_accepted() -> None:
     model.bodies = (*model.bodies,)  # type: ignore[assignment]
     assert type(model.bodies) is not tuple
     world.time_step = np.float32(0.5)  # type: ignore[assignment]
+    assert exoskel.SolverParameters(solref=[2, 1]).solref == (2.0, 1.0)  # not an interval
 
 
 def test_a_joint_takes_bodies_by_name() -> None:

@@ -21,7 +21,7 @@ from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import DOF_VALUES, Drive, Joint, Mimic
 from exoskel.scene.pose import Pose
-from exoskel.scene.shape import Ball, Mesh, MultiSphere, Plane, Ray, Shape, TriMesh
+from exoskel.scene.shape import Ball, Material, Mesh, MultiSphere, Plane, Ray, Shape, Sphere, Texture, TriMesh
 from exoskel.scene.world import as_scene
 from exoskel.source.output_context import Target
 from tests.properties.support import load, tried
@@ -56,6 +56,8 @@ def odd_world(format: str) -> World:
     triangles = TriMesh(corners, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
     for geometry in (hull, triangles, Plane((1.0, 0.0, 0.0), 0.0), Ray(1.0), Mesh("missing.obj")):
         base.collisions.append(Shape(geometry=geometry))
+    image = Texture("missing.png", (2.0, 1.0))
+    base.visuals.append(Shape(geometry=Sphere(1.0), material=Material(texture=image)))
     model.joints[0].dofs[0].damping, model.joints[0].dofs[3].stiffness = 1.0, 2.0
     model.joints[0].pose = Pose((1.0, 0.0, 0.0))
     model.add_body("arm", parent="base", joint="revolute", axes=X, joint_name="j", mass=0.0)

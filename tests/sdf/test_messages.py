@@ -30,6 +30,11 @@ def shape(inside: str, tag: str = "collision", beside: str = "") -> str:
     return model(link("a", f'<{tag} name="s"><geometry>{inside}</geometry>{beside}</{tag}>'))
 
 
+def painted(image: str) -> str:
+    return f"<material><pbr><metal><albedo_map>{image}</albedo_map></metal></pbr></material>"
+
+
+BOX = "<box><size>1 1 1</size></box>"
 SKIN = "<geometry><box><size>1 1 1</size><frags>3 3 3</frags></box></geometry>"
 AXIS = "<axis><xyz>0 0 1</xyz></axis>"
 MODEL = "<model name='x'>" + A + "</model>"
@@ -154,6 +159,8 @@ CASES: dict[str, str] = {
     "SD080.normal": shape("<plane><normal>0 0 0</normal></plane>"),
     "SD081.missing": shape("<mesh><uri>none.obj</uri></mesh>"),
     "SD081.unreadable": shape("<mesh><uri>bad.obj</uri></mesh>"),
+    "SD086": shape(BOX, "visual", painted("bad.obj")),
+    "SD086.missing": shape(BOX, "visual", painted("none.png")),
     "SD081.submesh": shape("<mesh><uri>none.obj</uri><submesh><name>x</name></submesh></mesh>"),
     "SD084.mass": model(link("a", f"<soft_shape><total_mass>-1</total_mass>{SKIN}</soft_shape>")),
     "SD084.count": model(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import exoskel
 
@@ -31,6 +32,8 @@ KEPT = (
 def file(tmp_path: Path) -> Path:
     out = tmp_path / "world.sdf"
     out.write_text(WORLD)
+    (tmp_path / "maps").mkdir()
+    Image.new("RGB", (2, 2)).save(tmp_path / "maps" / "albedo.png")
     return out
 
 
@@ -69,7 +72,11 @@ def test_settings_have_a_fate_in_other_formats(file: Path) -> None:
     found = {one.path.rpartition("/")[2]: (str(one.fate), one.why) for one in report.items}
     for name in ("scene", "gui"):
         assert found[name] == ("dropped", "appearance or solver settings: not part of a scene")
-    textures = [one for one in report.losses if one.why == "a scene has no textures and no specular materials"]
+    textures = [
+        one
+        for one in report.losses
+        if one.why == "a scene has no textures but those of colours, and no specular materials"
+    ]
     assert textures and all("pbr" in one.path for one in textures)
 
 

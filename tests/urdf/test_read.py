@@ -206,7 +206,7 @@ FINDINGS: dict[str, tuple[str, int]] = {
         3,
     ),
     "UR110": (robot(PAIR + joint() + "\n" + effort("j", "velocity")), 3),
-    "UR108.texture": (visual(BOX + '<material name="m"><texture filename="x.png"/></material>'), 2),
+    "UR408": (visual(BOX + '<material name="m"><texture filename="x.png"/></material>'), 2),
     "UR201": (visual('<geometry><sphere radius="1,5"/></geometry>'), 2),
     "UR202": (visual('<geometry><sphere radius="nan"/></geometry>'), 2),
     "UR203": (visual('<geometry><box size="1 1"/></geometry>'), 2),

@@ -188,7 +188,7 @@ class FormatFates(NativeFates):
 
     def _material_part(self, shape: Shape, part: str, mine: Material, theirs: Material) -> Verdict:
         value, other = getattr(mine, part), getattr(theirs, part)
-        losses = [loss for loss in self.losses.get(id(shape), ()) if part in loss.fields]
+        losses = [loss for loss in self.losses.get(id(shape), ()) if f"material/{part}" in loss.fields]
         if losses:
             is_dropped = any(loss.is_dropped for loss in losses)
             return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, join_reasons(losses))

@@ -49,6 +49,7 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.tendon import comparable_tendons, known_tendons
 from exoskel.scene.world import Scene, World
 from exoskel.source.meshes import SINGLE_PRECISION
+from exoskel.source.output_context import TEXTURE_FIELD
 from exoskel.spatial import Array
 
 DOUBLE_PRECISION = 1e-9
@@ -193,8 +194,8 @@ class _WorldCertificate:
         capabilities = target.capabilities()
         self.counterparts = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
         self.elements = written.elements
-        self.inexact = {id(loss.item) for loss in written.output.losses if loss.fields != ("texture",)}
-        images = [loss for loss in written.output.losses if "texture" in loss.fields and loss.is_dropped]
+        self.inexact = {id(loss.item) for loss in written.output.losses if loss.fields != (TEXTURE_FIELD,)}
+        images = [loss for loss in written.output.losses if TEXTURE_FIELD in loss.fields and loss.is_dropped]
         self.lost_textures = {id(loss.item) for loss in images} if capabilities.has_textures else None
         self.lost_fields: dict[int, frozenset[str]] = {}
         for loss in written.output.losses:

@@ -336,7 +336,7 @@ def _converter(owner: str, name: str, hint: Any) -> _Convert | None:
         finite = (owner, name) not in _INFINITE
         return lambda value: number(value, finite=finite)
     if get_origin(hint) is tuple:
-        return _tuple_converter(get_args(hint))
+        return _tuple_converter(get_args(hint), is_interval=(owner, name) not in _PAIRS)
     if hint in _ARRAYS:
         is_float = hint == NDArray[np.float64]
         return lambda value: _array(value, "fiu" if is_float else "iu", np.float64 if is_float else np.int64)
@@ -375,12 +375,12 @@ def _list_check(kind: Any) -> _Convert | None:
     return check_all
 
 
-def _tuple_converter(types: tuple[Any, ...]) -> _Convert | None:
+def _tuple_converter(types: tuple[Any, ...], *, is_interval: bool) -> _Convert | None:
     count = len(types)
     if set(types) == {float}:
         if count == 3:
             return vector
-        return interval if count == 2 else lambda value: numbers(value, count)
+        return interval if count == 2 and is_interval else lambda value: numbers(value, count)
     inner = get_args(types[0])
     if set(inner) != {float}:
         return None
@@ -391,6 +391,9 @@ _ARRAYS = (NDArray[np.float64], NDArray[np.int64])
 
 _INFINITE = {("Drive", "low_stop"), ("Drive", "high_stop")}
 """Numbers that may be infinite, besides those of intervals."""
+
+_PAIRS = {("SolverParameters", "solref"), ("Texture", "repeat")}
+"""Two numbers that are not an interval."""
 
 _RANGES: dict[tuple[str, str], _Convert] = {("Inertia", "mass"): _not_negative, ("World", "time_step"): _positive}
 """Numbers that are not negative, or positive."""

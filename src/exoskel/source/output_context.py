@@ -34,6 +34,8 @@ MeshReferences = Literal["reference", "absolute", "copy"]
 
 MESH_FOLDER = "meshes"
 TEXTURE_FOLDER = "textures"
+TEXTURE_FIELD = "material/texture"
+"""The field of a shape that losses of textures name."""
 _COMPILER_SECONDS = 60.0
 """For scenes that were not read from a file with limits of its own."""
 

@@ -33,7 +33,7 @@ from exoskel.scene.shape import (
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
-from exoskel.source.output_context import OutputContext, Target
+from exoskel.source.output_context import TEXTURE_FIELD, OutputContext, Target
 from exoskel.source.surface import Surfaces
 
 DART: Target = "dart"
@@ -88,9 +88,9 @@ def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
 
 def _record_lost_texture(shape: Shape, image: Texture, output: OutputContext) -> None:
     if output.target == DART:
-        output.add_loss(shape, CATALOGUE["SD215.dart"], "texture", is_dropped=True)
+        output.add_loss(shape, CATALOGUE["SD215.dart"], TEXTURE_FIELD, is_dropped=True)
     elif image.repeat != (1.0, 1.0):
-        output.add_loss(shape, CATALOGUE["SD215.repeat"], "texture")
+        output.add_loss(shape, CATALOGUE["SD215.repeat"], TEXTURE_FIELD)
 
 
 def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Markup]:

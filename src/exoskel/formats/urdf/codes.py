@@ -106,7 +106,6 @@ _STRUCTURE = (
         "No effect",
         "The element does not affect the physics. It is ignored.",
         info("UR108", "<{element}> has no effect"),
-        info("UR108.texture", "textures are not read"),
     ),
     Topic(
         "UR109",
@@ -232,6 +231,12 @@ _LINKS = (
         warning("UR406", "unknown material '{name}'", "{suggestion}"),
     ),
     Topic(
+        "UR408",
+        "Texture",
+        "A texture whose image is missing or unreadable stays in the scene as a reference.",
+        warning("UR408", "texture '{uri}' {reason}", "{hint}"),
+    ),
+    Topic(
         "UR407",
         "World link with mass or shapes",
         "A root link named `world` represents the world. If it has mass or shapes, it becomes a body welded to the "
@@ -324,6 +329,12 @@ _APPROXIMATED = (
         "Negative damping or friction",
         "Readers of URDF ignore damping and friction that are negative.",
         warning("UR604", "its {field} is negative: not supported by URDF"),
+    ),
+    Topic(
+        "UR605",
+        "Repeated texture",
+        "URDF does not repeat textures.",
+        warning("UR605", "URDF does not repeat textures: the image is written once"),
     ),
 )
 

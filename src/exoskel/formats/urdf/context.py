@@ -20,6 +20,7 @@ from exoskel.source.file_lookup import FoundFile
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.markup import Markup, format_numbers
 from exoskel.source.meshes import MeshExtents
+from exoskel.source.textures import image_problem
 from exoskel.source.vocabulary import Element
 from exoskel.spatial import Array
 
@@ -117,6 +118,14 @@ class UrdfContext:
 
     def find_mesh(self, uri: str) -> FoundFile:
         return file_lookup.find_file(uri, self.document.location, self.options.paths)
+
+    def find_image(self, uri: str) -> tuple[str | None, str]:
+        """The path of the image of a texture, and what is wrong with it, if anything."""
+        path = self.find_mesh(uri).path
+        if path is None:
+            return None, "was not found"
+        problem = image_problem(path, file_lookup.confinement(self.document.location, self.options.paths))
+        return str(path), f"cannot be used: {problem}" if problem else ""
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""

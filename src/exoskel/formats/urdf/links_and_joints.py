@@ -27,7 +27,7 @@ from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, check_moment
 from exoskel.scene.item import Names
 from exoskel.scene.joint import TRAITS, Dof, Interval, Joint, JointKind, Mimic
 from exoskel.scene.pose import NO_ROTATION, Pose, Vector
-from exoskel.scene.shape import Box, Capsule, Color, Cylinder, Geometry, Mesh, Shape, Sphere
+from exoskel.scene.shape import Box, Capsule, Color, Cylinder, Geometry, Material, Mesh, Shape, Sphere, Texture
 from exoskel.source.flat_tree import Node
 from exoskel.source.vocabulary import Element
 
@@ -47,13 +47,13 @@ _UNUSUAL = {
 
 
 class UrdfShapeReader:
-    """Creates shapes.  Colours of named materials are set at the end, when all materials are known."""
+    """Creates shapes.  Named materials are set at the end, when all of them are known."""
 
     def __init__(self, context: UrdfContext) -> None:
         self.context = context
         self.report = context.report
-        self.colors: dict[str, Color | None] = {}
-        self._inline: dict[str, Color] = {}
+        self.materials: dict[str, _Appearance] = {}
+        self._inline: dict[str, _Appearance] = {}
         """Materials that a visual defines; readers accept them in other visuals too."""
         self._references: list[tuple[Shape, str, int]] = []
 
@@ -73,7 +73,7 @@ class UrdfShapeReader:
         )
         material: Node | None = node.fields.get("material")
         if material is not None:
-            self._color(shape, material)
+            self._paint(shape, material)
         return shape
 
     # --- materials ------------------------------------------------------------------------------------
@@ -81,28 +81,45 @@ class UrdfShapeReader:
     def material(self, node: Node) -> None:
         """Add a material of the robot."""
         name: str | None = node.fields.get("@name")
-        if name is not None and name in self.colors:
+        if name is not None and name in self.materials:
             self.report("UR301.material", node.number, attribute="name", name=name)
         elif name is not None:
-            self.colors[name] = _rgba(node)
+            self.materials[name] = self._appearance(node)
 
-    def _color(self, shape: Shape, material: Node) -> None:
+    def _paint(self, shape: Shape, material: Node) -> None:
         name: str | None = material.fields.get("@name")
-        color = _rgba(material)
-        if color is not None:
-            shape.color = color
+        found = self._appearance(material)
+        if found != _PLAIN:
+            found.give_to(shape)
             if name is not None:
-                self._inline.setdefault(name, color)
+                self._inline.setdefault(name, found)
         elif name is not None and "texture" not in material.fields:
             self._references.append((shape, name, material.number))
 
     def resolve_materials(self) -> None:
         for shape, name, number in self._references:
-            if name in self.colors or name in self._inline:
-                shape.color = self.colors.get(name) or self._inline.get(name)
+            if name in self.materials or name in self._inline:
+                shared = self.materials.get(name, _PLAIN)
+                (self._inline.get(name, _PLAIN) if shared == _PLAIN else shared).give_to(shape)
             else:
-                suggestion = did_you_mean(name, [*self.colors, *self._inline])
+                suggestion = did_you_mean(name, [*self.materials, *self._inline])
                 self.report("UR406", number, attribute="name", name=name, suggestion=suggestion)
+
+    def _appearance(self, material: Node) -> _Appearance:
+        color: Node | None = material.fields.get("color")
+        image: Node | None = material.fields.get("texture")
+        uri: str = image.fields.get("@filename", "") if image is not None else ""
+        return _Appearance(
+            color.fields.get("@rgba") if color is not None else None,
+            self._texture(image, uri) if image is not None and uri.strip() else None,
+        )
+
+    def _texture(self, node: Node, uri: str) -> Texture:
+        path, problem = self.context.find_image(uri)
+        if problem:
+            hint = PACKAGE_HINT if uri.startswith("package:") and path is None else ""
+            self.report("UR408", node.number, attribute="filename", uri=uri, reason=problem, hint=hint)
+        return Texture(uri, path=path)
 
     # --- geometry -------------------------------------------------------------------------------------
 
@@ -176,10 +193,18 @@ class UrdfShapeReader:
         self.report("UR405.lost", node.number, attribute="filename", uri=uri, reason=reason, hint=hint)
 
 
-def _rgba(material: Node) -> Color | None:
-    color: Node | None = material.fields.get("color")
-    found: Color | None = color.fields.get("@rgba") if color is not None else None
-    return found
+class _Appearance(Struct, frozen=True):
+    """What a material states."""
+
+    color: Color | None = None
+    texture: Texture | None = None
+
+    def give_to(self, shape: Shape) -> None:
+        shape.color = self.color
+        shape.material = None if self.texture is None else Material(texture=self.texture)
+
+
+_PLAIN = _Appearance()
 
 
 _GEOMETRY_READERS: dict[str, Callable[[UrdfShapeReader, Node], Geometry | None]] = {

@@ -273,9 +273,9 @@ def _material(card: str, meaning: str, field: SceneField | str) -> Element:
         Element(
             "texture",
             "?",
-            "A texture.",
+            "An image, whose colours are multiplied by the colour.",
             attributes=[Attribute("filename", TEXT, "The file.")],
-            occurrence_code=f"{NO_EFFECT}.texture",
+            field=SceneField("material", ("texture",), owner=field.owner if isinstance(field, SceneField) else ""),
         ),
         attributes=[Attribute("name", NAME, "Name.", demanded=True)],
         field=field,

@@ -51,11 +51,12 @@ from exoskel.scene.shape import (
     Pyramid,
     Shape,
     Sphere,
+    texture_of,
 )
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.markup import Markup, format_number, format_numbers
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import TEXTURE_FIELD, OutputContext
 from exoskel.spatial import Array
 
 Origins = dict[int, Body | Joint]
@@ -160,7 +161,7 @@ class UrdfShapeWriter:
 
     def __init__(self, output: OutputContext) -> None:
         self.output = output
-        self.materials: dict[Color, str] = {}
+        self.materials: dict[tuple[Color | None, str], str] = {}
 
     def shapes(self, tag: str, shapes: Sequence[Shape], items: Sequence[Shape], shift: Array) -> list[Markup]:
         """The elements of a link's shapes; `shift` is the link frame in the body, `items` the shapes of the scene."""
@@ -177,6 +178,8 @@ class UrdfShapeWriter:
             self.output.add_loss(item, CATALOGUE[_UNWRITTEN_SHAPES[shape.kind]])
         elif shape.kind in _OTHER_SHAPES and not _is_exact(shape.geometry):
             self.output.add_loss(item, CATALOGUE[_OTHER_SHAPES[shape.kind]], "geometry", size=PLANE_SIZE)
+        if tag == "visual" and (image := texture_of(shape)) is not None and image.repeat != (1.0, 1.0):
+            self.output.add_loss(item, CATALOGUE["UR605"], TEXTURE_FIELD)
         made = [self._part(tag, shape, part, shift) for part in parts]
         if made:
             made[0].item = item
@@ -190,8 +193,8 @@ class UrdfShapeWriter:
         else:
             add_transform(element, shape.pose.matrix() @ offset, None if shift is UNSHIFTED else shift)
         element.children.append(self._geometry(geometry))
-        if tag == "visual" and shape.color is not None:
-            element.add("material", name=self._material(shape.color))
+        if tag == "visual" and (shape.color is not None or texture_of(shape) is not None):
+            element.add("material", name=self._material(shape))
         return element
 
     def _geometry(self, geometry: Geometry) -> Markup:
@@ -209,15 +212,23 @@ class UrdfShapeWriter:
                     mesh.attributes["scale"] = format_numbers(scale)
         return element
 
-    def _material(self, color: Color) -> str:
-        return self.materials.setdefault(color, f"color_{len(self.materials) + 1}")
+    def _material(self, shape: Shape) -> str:
+        image = texture_of(shape)
+        reference = "" if image is None else self.output.texture_reference(image)
+        kind = "texture" if reference else "color"
+        return self.materials.setdefault((shape.color, reference), f"{kind}_{len(self.materials) + 1}")
 
     def material_elements(self) -> list[Markup]:
-        """The material elements of all colours used."""
-        return [
-            Markup("material", {"name": name}, children=[Markup("color", {"rgba": format_numbers(color)})])
-            for color, name in self.materials.items()
-        ]
+        """The material elements of all colours and textures used."""
+        made = []
+        for (color, reference), name in self.materials.items():
+            element = Markup("material", {"name": name})
+            if color is not None:
+                element.add("color", rgba=format_numbers(color))
+            if reference:
+                element.add("texture", filename=reference)
+            made.append(element)
+        return made
 
 
 def _is_exact(geometry: Geometry) -> bool:
@@ -485,6 +496,7 @@ CAPABILITIES = WriterCapabilities(
     shapes=frozenset({"box", "sphere", "cylinder", "mesh"}),
     rewritten_shapes={"capsule": "as a cylinder and two spheres"},
     mesh_extensions=frozenset({".stl", ".dae", ".obj"}),
+    has_textures=True,
     body_frames_at_joints=True,
     lower_joints=lower_joints,
 )
