@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import copy
 import gc
 import pickle
+import sys
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 
 import exoskel
 from exoskel.samples import samples
-from exoskel.simulate.batch import recorder
+from exoskel.simulate.batch import recorder, released_memory
 from exoskel.simulate.batch.worlds import Worlds
 
 URIS = [sample.uri for sample in samples()]
@@ -28,13 +31,13 @@ def boxes() -> exoskel.Scene:
 def turned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many samples were turned, each time."""
     counted: list[int] = []
-    plain = recorder.StateConverter.convert
+    plain = recorder.StateConverter._convert
 
-    def counting(self: Any, qpos: Any, *others: Any) -> bool:
+    def counting(self: Any, qpos: Any, *others: Any) -> None:
         counted.append(qpos.shape[1])
-        return plain(self, qpos, *others)
+        plain(self, qpos, *others)
 
-    monkeypatch.setattr(recorder.StateConverter, "convert", counting)
+    monkeypatch.setattr(recorder.StateConverter, "_convert", counting)
     return counted
 
 
@@ -65,10 +68,10 @@ def test_single_samples_are_converted_together(turned: list[int], monkeypatch: p
     many = exoskel.rollout(boxes(), 2, 100, stride=5)
     assert many.positions is not None
     assert turned == [21]
-    monkeypatch.setattr(recorder, "_BYTES_AT_ONCE", 1)
-    few = exoskel.rollout(boxes(), 2, 100, stride=5)
-    np.testing.assert_array_equal(few.positions, many.positions)
-    assert turned == [21] + 21 * [1]
+    monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)
+    one_by_one = exoskel.rollout(boxes(), 2, 100, stride=5)
+    np.testing.assert_array_equal(one_by_one.positions, many.positions)
+    assert turned == 3 * [21]
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e10, -1e10, 1e300])
@@ -168,21 +171,64 @@ def test_an_interrupted_conversion_can_be_repeated(
     push[1] = 1e300
     expected = exoskel.rollout(scene, 3, 100, stride=5, forces=push).positions
     many = exoskel.rollout(scene, 3, 100, stride=5, forces=push)
-    monkeypatch.setattr(recorder, "_BYTES_AT_ONCE", 1)
-    plain, turns = recorder.StateConverter.convert, 0
+    monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)  # one world at a time
+    plain, turns = recorder.StateConverter._convert, 0
 
-    def interrupted(self: Any, *states: Any) -> bool:
+    def interrupted(self: Any, *states: Any) -> None:
         nonlocal turns
         turns += 1
-        if turns in (2, 7, 22):
+        if turns in (2, 3, 5):
             raise KeyboardInterrupt
-        return plain(self, *states)
+        plain(self, *states)
 
-    monkeypatch.setattr(recorder.StateConverter, "convert", interrupted)
+    monkeypatch.setattr(recorder.StateConverter, "_convert", interrupted)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             assert many.positions is None
     np.testing.assert_array_equal(many.positions, expected)
+
+
+def test_an_interrupt_while_threads_convert_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads finish the worlds that they have begun, and release their states."""
+    expected = exoskel.rollout(boxes(), 16, 50, stride=1).positions
+    monkeypatch.setattr(released_memory, "_LARGE", 1)
+    monkeypatch.setattr(recorder, "_BLOCK_BYTES", 1)  # one world at a time
+    many = exoskel.rollout(boxes(), 16, 50, stride=1, threads=2)
+    plain, turns = recorder.StateConverter._convert, []
+
+    def interrupted(self: Any, *states: Any) -> None:
+        turns.append(1)
+        if len(turns) == 3:
+            _thread.interrupt_main()
+        time.sleep(0.05)
+        plain(self, *states)
+
+    monkeypatch.setattr(recorder.StateConverter, "_convert", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        assert many.positions is None
+    assert len(turns) < 16
+    np.testing.assert_array_equal(many.positions, expected)
+    assert len(turns) == 16
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems release whole arrays only")
+def test_states_are_released_while_they_are_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = exoskel.rollout(boxes(), 30, 50, stride=1, memory=0).positions
+    monkeypatch.setattr(released_memory, "_LARGE", 1)
+    monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)
+    many = exoskel.rollout(boxes(), 30, 50, stride=1)
+    blocks = [qpos for _, qpos, _ in many.arrays._blocks if qpos.shape[1] > 1]
+    released: list[int] = []
+    plain = recorder.StateConverter._convert
+
+    def watched(self: Any, *states: Any) -> None:
+        released.extend(int((~block.any(axis=(1, 2))).sum()) for block in blocks)
+        plain(self, *states)
+
+    monkeypatch.setattr(recorder.StateConverter, "_convert", watched)
+    np.testing.assert_array_equal(many.positions, expected)
+    assert released[0] == 0
+    assert released[-1] > 20
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 7])

@@ -23,13 +23,13 @@ def rolled_out(name: str = "falling_boxes", **options: Any) -> exoskel.BatchTraj
 def converted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """The shapes of the coordinates that were converted."""
     shapes: list[tuple[int, ...]] = []
-    plain = recorder.StateConverter.convert
+    plain = recorder.StateConverter._convert
 
-    def counting(self: Any, qpos: Any, qvel: Any, slots: Any) -> bool:
+    def counting(self: Any, qpos: Any, qvel: Any, slots: Any) -> None:
         shapes.extend(slot.shape for slot in slots.values())
-        return plain(self, qpos, qvel, slots)
+        plain(self, qpos, qvel, slots)
 
-    monkeypatch.setattr(recorder.StateConverter, "convert", counting)
+    monkeypatch.setattr(recorder.StateConverter, "_convert", counting)
     return shapes
 
 
@@ -69,17 +69,17 @@ def test_a_world_that_diverged_repeats_its_last_valid_sample() -> None:
 
 def test_a_part_of_a_partly_converted_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
     expected, many = (rolled_out() for _ in range(2))
-    plain, calls = recorder.StateConverter.convert, 0
+    plain, calls = recorder.StateConverter._convert, 0
 
-    def interrupted(self: Any, *states: Any) -> bool:
+    def interrupted(self: Any, *states: Any) -> None:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise KeyboardInterrupt
-        return plain(self, *states)
+        plain(self, *states)
 
-    monkeypatch.setattr(recorder, "_BYTES_AT_ONCE", 1)
-    monkeypatch.setattr(recorder.StateConverter, "convert", interrupted)
+    monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)
+    monkeypatch.setattr(recorder.StateConverter, "_convert", interrupted)
     with pytest.raises(KeyboardInterrupt):
         many.positions  # noqa: B018
     monkeypatch.undo()

@@ -10,7 +10,7 @@ import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from decimal import Decimal
 from functools import cached_property
 from math import prod
@@ -22,10 +22,14 @@ from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf.model.layout import Coordinates
+from exoskel.simulate.batch import released_memory
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.spatial import Array, Indices
 
 Slots = Mapping[str, Array]
+Mask = NDArray[np.bool_]
+StateBlock = tuple[int, Array, Array]
+"""The number of the first sample, qpos and qvel."""
 MAX_COORDINATE = 1e10
 """A coordinate (rad, m) or speed beyond which a world has diverged: MuJoCo's own bound."""
 _BLOCK_BYTES = 1 << 18
@@ -33,6 +37,8 @@ _BLOCK_BYTES = 1 << 18
 wait for the interpreter."""
 _PARTS_PER_THREAD = 2
 """Parts of the worlds that a thread converts by compiled functions, one after the other."""
+_RELEASE_BYTES = 1 << 21
+"""Bytes of MuJoCo's positions that a thread converts and releases at a time."""
 _COPY_BYTES = 1 << 22
 """Bytes of coordinates that a thread copies at a time."""
 
@@ -49,12 +55,21 @@ class StateConverter:
         self._threads = threads
         self._checks = checks
         self._is_compiled = coordinates.is_compiled(states)
+        self._jobs: list[Future[bool]] = []
 
     def for_blocks(self, worlds: int, block: int, job: Callable[[slice], bool]) -> bool:
         """Call a job for all worlds, a block at a time; returns whether it is true for all."""
-        parts = [slice(first, first + max(1, block)) for first in range(0, worlds, max(1, block))]
-        is_serial = len(parts) == 1 or self._threads == 1
-        return all(list(map(job, parts) if is_serial else self._pool.map(job, parts)))
+        wait(self._jobs)  # after an interrupt, some are still running
+        parts = _parts(0, worlds, block)
+        if len(parts) == 1 or self._threads == 1:
+            return all(list(map(job, parts)))
+        try:
+            self._jobs = [self._pool.submit(job, part) for part in parts]
+            results = [one.result() for one in self._jobs]
+            return all(results)
+        finally:
+            for one in self._jobs:
+                one.cancel()
 
     def convert(self, qpos: Array, qvel: Array, slots: Slots) -> bool:
         """Write `positions` and `velocities` where there are slots; returns whether all numbers are in bounds.
@@ -67,12 +82,28 @@ class StateConverter:
             self._convert(own, speeds, {name: slot[part] for name, slot in slots.items()})
             return not self._checks or (is_in_bounds(own) and is_in_bounds(speeds))
 
-        block = _BLOCK_BYTES // max(1, 8 * qpos[0].size)
+        return self.for_blocks(len(qpos), self._block(len(qpos), 8 * qpos[0].size), job)
+
+    def convert_and_release(self, blocks: Sequence[StateBlock], slots: Slots, finished: Mask) -> None:
+        """Write all samples of all worlds that are not yet marked in `finished`; mark them and release their states."""
+        size = sum(8 * qpos[0].size for _, qpos, _ in blocks)
+
+        def job(part: slice) -> bool:
+            for one in _parts(part.start, part.stop, _RELEASE_BYTES // max(1, size)):
+                if not finished[one].all():
+                    self._convert(*_joined(blocks, one), {name: slot[one] for name, slot in slots.items()})
+                    finished[one] = True
+                _release(blocks, finished, one)
+            return True
+
+        self.for_blocks(len(finished), self._block(len(finished), size), job)
+
+    def _block(self, worlds: int, size: int) -> int:
+        """How many worlds a thread converts at a time; `size` is that of the positions of a world, in bytes."""
+        block = _BLOCK_BYTES // max(1, size)
         if self._is_compiled:  # threads do not wait for the interpreter
-            block = max(block, -(-len(qpos) // (_PARTS_PER_THREAD * self._threads)))
-        else:
-            block *= max(4, self._threads)
-        return self.for_blocks(len(qpos), block, job)
+            return max(block, -(-worlds // (_PARTS_PER_THREAD * self._threads)))
+        return block * max(4, self._threads)
 
     def _convert(self, qpos: Array, qvel: Array, slots: Slots) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # in worlds that diverged
@@ -86,15 +117,37 @@ class StateConverter:
         return ThreadPoolExecutor(self._threads)
 
 
+def _parts(begin: int, end: int, size: int) -> list[slice]:
+    return [slice(first, min(first + max(1, size), end)) for first in range(begin, end, max(1, size))]
+
+
+def _joined(blocks: Sequence[StateBlock], worlds: slice) -> tuple[Array, Array]:
+    """The states of some worlds in all blocks, `(worlds, samples, ...)` of qpos and qvel."""
+    first, second = [qpos[worlds] for _, qpos, _ in blocks], [qvel[worlds] for _, _, qvel in blocks]
+    if len(blocks) == 1:
+        return first[0], second[0]
+    return np.concatenate(first, axis=1), np.concatenate(second, axis=1)
+
+
+def _release(blocks: Sequence[StateBlock], finished: Mask, worlds: slice) -> None:
+    """Release the states of some worlds, and those of finished ones before and after: pages have states of several."""
+    others = np.flatnonzero(~finished)
+    at = int(np.searchsorted(others, worlds.start))
+    begin, end = (others[at - 1] + 1 if at else 0), (others[at] if at < len(others) else len(finished))
+    for _, *states in blocks:
+        for one in states:
+            released_memory.release(one[begin:end])
+
+
 class Samples(ABC):
     """Two arrays `(worlds, samples, ...)`, and which worlds reached the samples, `moved (worlds, samples)`."""
 
-    def __init__(self, converter: StateConverter, first: Array, second: Array, moved: NDArray[np.bool_]) -> None:
+    def __init__(self, converter: StateConverter, first: Array, second: Array, moved: Mask) -> None:
         self._converter = converter
         self.pair = first, second
         self.moved = moved
 
-    def is_valid(self) -> NDArray[np.bool_]:
+    def is_valid(self) -> Mask:
         """Which samples are valid, `(worlds, samples)`: the world reached them, and all numbers are in bounds."""
         valid = self.moved.copy()
         for one in self.pair:
@@ -190,7 +243,7 @@ class Recorder(ABC):
     def __init__(self, worlds: int, samples: int, first: int = 0) -> None:
         self.first = first
         self.valid_samples: NDArray[np.intp] = np.full(worlds, samples, dtype=np.intp)
-        self.present: NDArray[np.bool_] = np.ones(worlds, dtype=bool)
+        self.present: Mask = np.ones(worlds, dtype=bool)
         self.done = 0
 
     @abstractmethod
@@ -200,7 +253,7 @@ class Recorder(ABC):
         An interrupt may come at any point: `done` is set last, when everything else is recorded.
         """
 
-    def _count_valid(self, valid: NDArray[np.bool_]) -> NDArray[np.intp]:
+    def _count_valid(self, valid: Mask) -> NDArray[np.intp]:
         """The number of valid samples of each world, after new samples with `valid (worlds, samples)`."""
         end = self.done + valid.shape[1]
         reached = np.where(valid.all(axis=1), end, self.done + np.argmin(valid, axis=1))
@@ -243,14 +296,6 @@ def repeat_last_valid(arrays: Mapping[str, Array], valid_samples: NDArray[np.int
 # --- MuJoCo's states, converted to the scene's coordinates on first access ----------------------------
 
 
-_BYTES_AT_ONCE = 1 << 18
-"""Bytes of states that are converted together: single samples are small."""
-_MAX_BLOCKS = 10000
-"""The maximum number of blocks that are converted together."""
-StateBlock = tuple[int, Array, Array]
-"""The number of the first sample, qpos and qvel."""
-
-
 class RawStates(Recorder):
     """Records MuJoCo's states: blocks `(worlds, samples, ...)` of qpos and qvel, without conversion.
 
@@ -267,7 +312,7 @@ class RawStates(Recorder):
 
     def record(self, samples: Samples, others: Mapping[str, Array]) -> None:
         end = self.done + samples.moved.shape[1]
-        first, second = (one if one.flags.owndata else one.copy() for one in samples.pair)
+        first, second = (one if released_memory.owns_memory(one) else one.copy() for one in samples.pair)
         # MuJoCo checks a state before it steps from there, so that only the last ones are unchecked.
         if not (samples.moved.all() and is_in_bounds(first[:, -1]) and is_in_bounds(second[:, -1])):
             self.valid_samples = self._count_valid(samples.is_valid())
@@ -285,9 +330,12 @@ class LazySamples(Mapping[str, Array]):
         self, states: RawStates, arrays: Mapping[str, Array], coordinates: Coordinates, threads: int = 0
     ) -> None:
         self._blocks = [block for block in states.blocks if block[0] < states.done]
-        self._block_count = len(self._blocks)
         self._valid_samples = states.valid_samples
         self._done = states.done
+        self._converter: StateConverter | None = None
+        """That of a conversion that has begun."""
+        self._finished: Mask = np.zeros(len(states.valid_samples), dtype=bool)
+        """The worlds that are converted."""
         self._is_converted = False
         self._arrays = {name: array[:, : states.done] for name, array in arrays.items()}
         self._coordinates = coordinates
@@ -303,19 +351,25 @@ class LazySamples(Mapping[str, Array]):
 
     def select(self, name: str, worlds: Indices, samples: Indices, numbers: Indices | None = None) -> Array:
         """Some worlds, samples and coordinates, `(worlds, samples, count)`; only these are converted."""
-        with self._lock:
-            blocks = list(self._blocks)
-        if len(blocks) < self._block_count:  # at least some are converted
+        states = self._gather(worlds, samples)
+        if states is None:
             found = self[name][worlds[:, None], samples]
             return found if numbers is None else found[..., numbers]
+        qpos, qvel = states
         coordinates, columns = self._coordinates, numbers
         if numbers is not None:
             coordinates, columns = coordinates.limited_to(numbers)
-        qpos, qvel = _gather(blocks, worlds, np.minimum(samples, self._valid_samples[worlds, None] - 1))
         out = np.empty((*qpos.shape[:2], coordinates.count))
         converter = StateConverter(coordinates, self._threads, len(worlds) * len(samples), checks=False)
         converter.convert(qpos, qvel, {name: out})
         return out if columns is None else out[..., columns]
+
+    def _gather(self, worlds: Indices, samples: Indices) -> tuple[Array, Array] | None:
+        """The states of some samples; None after a conversion has begun, which releases them."""
+        with self._lock:
+            if self._is_converted or self._converter is not None:
+                return None
+            return _gather(self._blocks, worlds, np.minimum(samples, self._valid_samples[worlds, None] - 1))
 
     def __contains__(self, name: object) -> bool:
         return name in self._arrays  # without a conversion
@@ -331,21 +385,15 @@ class LazySamples(Mapping[str, Array]):
 
     def _convert(self) -> None:
         """Convert what is not converted yet: everything, unless an earlier conversion was interrupted."""
-        states = self._done * len(self._valid_samples)
-        converter = StateConverter(self._coordinates, self._threads, states, checks=False)
-        while self._blocks:
-            count = self._count_last_blocks()
-            begin, qpos, qvel = _concatenated(self._blocks[-count:])
-            part = slice(begin, begin + qpos.shape[1])
-            converter.convert(qpos, qvel, {name: array[:, part] for name, array in self._arrays.items()})
-            del self._blocks[-count:]  # the memory of converted blocks is freed at once
+        if self._converter is None:
+            states = self._done * len(self._finished)
+            self._converter = StateConverter(self._coordinates, self._threads, states, checks=False)
+        if self._blocks:
+            self._converter.convert_and_release(self._blocks, self._arrays, self._finished)
+        self._blocks.clear()
         repeat_last_valid(self._arrays, self._valid_samples, 0, self._done)
         self._is_converted = True
-
-    def _count_last_blocks(self) -> int:
-        """The number of blocks at the end that are converted together."""
-        sizes = np.cumsum([qpos.nbytes for _, qpos, _ in reversed(self._blocks[-_MAX_BLOCKS:])])
-        return max(1, int(np.searchsorted(sizes, _BYTES_AT_ONCE, side="right")))
+        self._converter = None
 
 
 def _gather(blocks: Sequence[StateBlock], worlds: Indices, wanted: Indices) -> tuple[Array, Array]:
@@ -357,10 +405,3 @@ def _gather(blocks: Sequence[StateBlock], worlds: Indices, wanted: Indices) -> t
         for out, own in zip((qpos, qvel), states, strict=True):
             out[rows, columns] = own[worlds[rows], wanted[rows, columns] - begin]
     return qpos, qvel
-
-
-def _concatenated(blocks: Sequence[StateBlock]) -> StateBlock:
-    if len(blocks) == 1:
-        return blocks[0]
-    begins, firsts, seconds = zip(*blocks, strict=True)
-    return begins[0], np.concatenate(firsts, axis=1), np.concatenate(seconds, axis=1)

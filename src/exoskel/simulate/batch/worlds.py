@@ -21,6 +21,7 @@ from exoskel.engines.mujoco.servo_forces import JointValues
 from exoskel.engines.mujoco.step_model import StepModel
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
+from exoskel.simulate.batch import released_memory
 from exoskel.simulate.batch.recorder import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
 from exoskel.spatial import Array, Mask
@@ -236,7 +237,8 @@ class Worlds(CommandedWorlds):
         running = self.alive.copy()
         before = self._clock[running]
         widths = {"qpos": self.qpos.shape[1], "qvel": self.qvel.shape[1]}
-        recorded = {name: np.empty((int(running.sum()), count, width)) for name, width in widths.items()}
+        alive = int(running.sum())
+        recorded = {name: released_memory.empty((alive, count, width)) for name, width in widths.items()}
         try:
             self.batch.rollout(
                 count,

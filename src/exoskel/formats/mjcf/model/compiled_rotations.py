@@ -2,7 +2,8 @@
 
 States are `(states, nq)` and `(states, nv)`; the scene's coordinates are `(worlds, samples, count)`.  The last
 indices of constants are those of axes, the first ones those of joints.  All run without Python's lock, so that threads
-do not wait for each other.
+do not wait for each other.  Addresses are unsigned: numba would test others for being negative, which takes longer than
+the computation.
 """
 
 # mypy: disable-error-code="untyped-decorator"
@@ -11,59 +12,56 @@ from math import sqrt
 from typing import Any
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
-from exoskel.spatial import SMALL_SINE, Array, Indices
+from exoskel.spatial import SMALL_SINE, Array
 
-_STATES, _SCENE, _INDICES = numba.float64[:, ::1], numba.float64[:, :, :], numba.intp[::1]
+Unsigned = NDArray[np.uintp]
+
+_STATES, _SCENE, _INDICES = numba.float64[:, ::1], numba.float64[:, :, :], numba.uintp[::1]
 _VECTORS, _MATRICES = numba.float64[:, ::1], numba.float64[:, :, ::1]
 _FLAG = numba.boolean
+_1, _2, _3, _4, _5, _6 = map(np.uintp, range(1, 7))
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
-@numba.njit(inline="always", **_OPTIONS)
-def _set_vector(out: Array, first: int, x: float, y: float, z: float) -> None:
-    out[first], out[first + 1], out[first + 2] = x, y, z
-
-
-@numba.njit(inline="always", **_OPTIONS)
-def _set_turned(out: Array, first: int, matrix: Array, x: float, y: float, z: float) -> None:
-    """Set three coordinates to a vector times a matrix, that is, in the axes of its columns."""
-    out[first] = matrix[0, 0] * x + matrix[1, 0] * y + matrix[2, 0] * z
-    out[first + 1] = matrix[0, 1] * x + matrix[1, 1] * y + matrix[2, 1] * z
-    out[first + 2] = matrix[0, 2] * x + matrix[1, 2] * y + matrix[2, 2] * z
-
-
-@numba.njit(inline="always", **_OPTIONS)
-def _relative(q: Array, w: float, x: float, y: float, z: float) -> tuple[float, float, float, float]:
-    """The rotation from the first to the second: the conjugate of the first times the second."""
+@numba.njit(**_OPTIONS)
+def _turned(matrices: Array, joint: int, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """A vector times a joint's matrix, that is, in the axes of its columns."""
     return (
-        q[0] * w + q[1] * x + q[2] * y + q[3] * z,
-        q[0] * x - q[1] * w - q[2] * z + q[3] * y,
-        q[0] * y + q[1] * z - q[2] * w - q[3] * x,
-        q[0] * z - q[1] * y + q[2] * x - q[3] * w,
+        matrices[joint, 0, 0] * x + matrices[joint, 1, 0] * y + matrices[joint, 2, 0] * z,
+        matrices[joint, 0, 1] * x + matrices[joint, 1, 1] * y + matrices[joint, 2, 1] * z,
+        matrices[joint, 0, 2] * x + matrices[joint, 1, 2] * y + matrices[joint, 2, 2] * z,
     )
 
 
-@numba.njit(inline="always", **_OPTIONS)
-def _set_log(
-    out: Array, first: int, matrix: Array, framed: bool, angle: float, w: float, x: float, y: float, z: float
-) -> None:
-    """Set three coordinates to the rotation vector of a unit quaternion, as `rotational_joints.log` computes it.
+@numba.njit(**_OPTIONS)
+def _relative(
+    quaternions: Array, joint: int, w: float, x: float, y: float, z: float
+) -> tuple[float, float, float, float]:
+    """The rotation from a joint's to the other one: the conjugate of the first times the second."""
+    a, b, c, d = quaternions[joint, 0], quaternions[joint, 1], quaternions[joint, 2], quaternions[joint, 3]
+    return (
+        a * w + b * x + c * y + d * z,
+        a * x - b * w - c * z + d * y,
+        a * y + b * z - c * w - d * x,
+        a * z - b * y + c * x - d * w,
+    )
 
-    `angle` is half that of the rotation.
-    """
+
+@numba.njit(**_OPTIONS)
+def _log_scale(half_angle: float, w: float, x: float, y: float, z: float) -> float:
+    """The length of the rotation vector over that of the vector of a unit quaternion: see `rotational_joints.log`."""
     sine = sqrt(x * x + y * y + z * z)
-    scale = (angle + angle) / sine
+    scale = (half_angle + half_angle) / sine
     if sine < SMALL_SINE:
         scale = -2.0 if w < 0.0 else 2.0
-    if framed:
-        _set_turned(out, first, matrix, scale * x, scale * y, scale * z)
-    else:
-        _set_vector(out, first, scale * x, scale * y, scale * z)
+    return scale
 
 
 @numba.njit(numba.void(_STATES, _VECTORS, _INDICES, _FLAG, _VECTORS), **_OPTIONS)
-def half_angle_tangents(qpos: Array, out: Array, at: Indices, turned: bool, zero_rotation: Array) -> None:
+def half_angle_tangents(qpos: Array, out: Array, at: Unsigned, turned: bool, zero_rotation: Array) -> None:
     """The tangents of half the angles of rotations, `(states, joints)`; `at` are the addresses of their quaternions.
 
     They are relative to `zero_rotation`, if there is one (`turned`).  NumPy computes the arctangents, so that angles
@@ -72,38 +70,43 @@ def half_angle_tangents(qpos: Array, out: Array, at: Indices, turned: bool, zero
     for state in range(len(qpos)):
         own = qpos[state]
         for joint in range(len(at)):
-            w, x, y, z = own[at[joint]], own[at[joint] + 1], own[at[joint] + 2], own[at[joint] + 3]
+            w, x, y, z = own[at[joint]], own[at[joint] + _1], own[at[joint] + _2], own[at[joint] + _3]
             if turned:
-                w, x, y, z = _relative(zero_rotation[joint], w, x, y, z)
+                w, x, y, z = _relative(zero_rotation, joint, w, x, y, z)
             sine = sqrt(x * x + y * y + z * z)
             out[state, joint] = sine / (w + 0.0)  # no minus zero, which would turn the vector around
 
 
 @numba.njit(numba.void(_STATES, _VECTORS, _SCENE, _INDICES, _INDICES, _FLAG, _MATRICES), **_OPTIONS)
 def ball_positions(
-    qpos: Array, half_angles: Array, out: Array, first: Indices, at: Indices, framed: bool, rotation: Array
+    qpos: Array, half_angles: Array, out: Array, first: Unsigned, at: Unsigned, framed: bool, rotation: Array
 ) -> None:
     """The scene's positions of ball joints from MuJoCo's."""
     samples = out.shape[1]
     for state in range(len(qpos)):
         own, row = qpos[state], out[state // samples, state % samples]
         for joint in range(len(at)):
-            w, x, y, z = own[at[joint]], own[at[joint] + 1], own[at[joint] + 2], own[at[joint] + 3]
-            _set_log(row, first[joint], rotation[joint], framed, half_angles[state, joint], w, x, y, z)
+            w, x, y, z = own[at[joint]], own[at[joint] + _1], own[at[joint] + _2], own[at[joint] + _3]
+            scale = _log_scale(half_angles[state, joint], w, x, y, z)
+            x, y, z = scale * x, scale * y, scale * z
+            if framed:
+                x, y, z = _turned(rotation, joint, x, y, z)
+            to = first[joint]
+            row[to], row[to + _1], row[to + _2] = x, y, z
 
 
 @numba.njit(numba.void(_STATES, _SCENE, _INDICES, _INDICES, _FLAG, _MATRICES), **_OPTIONS)
-def ball_velocities(qvel: Array, out: Array, first: Indices, at: Indices, framed: bool, rotation: Array) -> None:
+def ball_velocities(qvel: Array, out: Array, first: Unsigned, at: Unsigned, framed: bool, rotation: Array) -> None:
     """The scene's velocities of ball joints from MuJoCo's."""
     samples = out.shape[1]
     for state in range(len(qvel)):
         own, row = qvel[state], out[state // samples, state % samples]
         for joint in range(len(at)):
-            x, y, z = own[at[joint]], own[at[joint] + 1], own[at[joint] + 2]
+            x, y, z = own[at[joint]], own[at[joint] + _1], own[at[joint] + _2]
             if framed:
-                _set_turned(row, first[joint], rotation[joint], x, y, z)
-            else:
-                _set_vector(row, first[joint], x, y, z)
+                x, y, z = _turned(rotation, joint, x, y, z)
+            to = first[joint]
+            row[to], row[to + _1], row[to + _2] = x, y, z
 
 
 @numba.njit(
@@ -116,8 +119,8 @@ def free_positions(
     qpos: Array,
     half_angles: Array,
     out: Array,
-    first: Indices,
-    at: Indices,
+    first: Unsigned,
+    at: Unsigned,
     framed: bool,
     rotation: Array,
     offset: Array,
@@ -137,10 +140,10 @@ def free_positions(
         own, row = qpos[state], out[state // samples, state % samples]
         for joint in range(len(at)):
             begin, to = at[joint], first[joint]
-            w, x, y, z = own[begin + 3], own[begin + 4], own[begin + 5], own[begin + 6]
+            w, x, y, z = own[begin + _3], own[begin + _4], own[begin + _5], own[begin + _6]
             a, b, c = offset[joint, 0], offset[joint, 1], offset[joint, 2]
             i, j, k = zero_position[joint, 0], zero_position[joint, 1], zero_position[joint, 2]
-            px, py, pz = own[begin] - i, own[begin + 1] - j, own[begin + 2] - k
+            px, py, pz = own[begin] - i, own[begin + _1] - j, own[begin + _2] - k
             if framed:  # add the offset, rotated by a quaternion that need not be unit
                 scale = 2.0 / (w * w + x * x + y * y + z * z)
                 e, f, g = y * c - z * b, z * a - x * c, x * b - y * a
@@ -148,18 +151,15 @@ def free_positions(
                 py += b + scale * (w * f + (z * e - x * g))
                 pz += c + scale * (w * g + (x * f - y * e))
             if turned:  # in the axes of the zero pose
-                m, q = zero[joint], zero_rotation[joint]
-                px, py, pz = (
-                    m[0, 0] * px + m[1, 0] * py + m[2, 0] * pz,
-                    m[0, 1] * px + m[1, 1] * py + m[2, 1] * pz,
-                    m[0, 2] * px + m[1, 2] * py + m[2, 2] * pz,
-                )
-                w, x, y, z = _relative(q, w, x, y, z)
-            _set_log(row, to, rotation[joint], framed, half_angles[state, joint], w, x, y, z)
+                px, py, pz = _turned(zero, joint, px, py, pz)
+                w, x, y, z = _relative(zero_rotation, joint, w, x, y, z)
+            scale = _log_scale(half_angles[state, joint], w, x, y, z)
+            x, y, z = scale * x, scale * y, scale * z
             if framed:
-                _set_turned(row, to + 3, rotation[joint], px - a, py - b, pz - c)
-            else:
-                _set_vector(row, to + 3, px, py, pz)
+                x, y, z = _turned(rotation, joint, x, y, z)
+                px, py, pz = _turned(rotation, joint, px - a, py - b, pz - c)
+            row[to], row[to + _1], row[to + _2] = x, y, z
+            row[to + _3], row[to + _4], row[to + _5] = px, py, pz
 
 
 @numba.njit(numba.void(_STATES, _STATES, _SCENE, _INDICES, _INDICES, _INDICES, _FLAG, _MATRICES, _VECTORS), **_OPTIONS)
@@ -167,9 +167,9 @@ def free_velocities(
     qpos: Array,
     qvel: Array,
     out: Array,
-    first: Indices,
-    at: Indices,
-    speeds: Indices,
+    first: Unsigned,
+    at: Unsigned,
+    speeds: Unsigned,
     framed: bool,
     rotation: Array,
     offset: Array,
@@ -180,16 +180,15 @@ def free_velocities(
         own, moving, row = qpos[state], qvel[state], out[state // samples, state % samples]
         for joint in range(len(at)):
             begin, fast, to = at[joint], speeds[joint], first[joint]
-            w, x, y, z = own[begin + 3], own[begin + 4], own[begin + 5], own[begin + 6]
-            a, b, c = moving[fast + 3], moving[fast + 4], moving[fast + 5]
+            w, x, y, z = own[begin + _3], own[begin + _4], own[begin + _5], own[begin + _6]
+            a, b, c = moving[fast + _3], moving[fast + _4], moving[fast + _5]
             e, f, g = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
             sx, sy, sz = a + w * e + (y * g - z * f), b + w * f + (z * e - x * g), c + w * g + (x * f - y * e)
-            vx, vy, vz = moving[fast], moving[fast + 1], moving[fast + 2]
+            vx, vy, vz = moving[fast], moving[fast + _1], moving[fast + _2]
             if framed:
                 i, j, k = offset[joint, 0], offset[joint, 1], offset[joint, 2]
-                _set_turned(row, to, rotation[joint], sx, sy, sz)
                 vx, vy, vz = vx - (j * sz - k * sy), vy - (k * sx - i * sz), vz - (i * sy - j * sx)
-                _set_turned(row, to + 3, rotation[joint], vx, vy, vz)
-            else:
-                _set_vector(row, to, sx, sy, sz)
-                _set_vector(row, to + 3, vx, vy, vz)
+                sx, sy, sz = _turned(rotation, joint, sx, sy, sz)
+                vx, vy, vz = _turned(rotation, joint, vx, vy, vz)
+            row[to], row[to + _1], row[to + _2] = sx, sy, sz
+            row[to + _3], row[to + _4], row[to + _5] = vx, vy, vz

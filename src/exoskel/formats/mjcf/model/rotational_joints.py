@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct, structs
+from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.joint import Joint
@@ -307,7 +308,7 @@ class RotationalJoints:
         own, framed = _rows(qpos), not self._frame_is_identity
         turned = self.kind == "free" and not self._zero_is_upright
         angles = np.empty((len(own), len(self)))
-        quaternions = at if self.kind == "ball" else at + 3
+        quaternions = at if self.kind == "ball" else at + np.uintp(3)
         compiled_rotations.half_angle_tangents(own, angles, quaternions, turned, zero_rotation)
         np.arctan(angles, out=angles)
         if self.kind == "ball":
@@ -329,9 +330,9 @@ class RotationalJoints:
             compiled_rotations.free_velocities(_rows(qpos), own, out, first, at, speeds, framed, rotation, offset)
 
     @cached_property
-    def _compiled_addresses(self) -> list[Indices]:
+    def _compiled_addresses(self) -> list[NDArray[np.uintp]]:
         """The first coordinates of the joints, in the scene and in MuJoCo."""
-        return [np.ascontiguousarray(one[:, 0]) for one in (self.scene, self.qpos, self.qvel)]
+        return [one[:, 0].astype(np.uintp) for one in (self.scene, self.qpos, self.qvel)]
 
     @cached_property
     def _compiled_constants(self) -> list[Array]:
