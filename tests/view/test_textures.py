@@ -1,18 +1,32 @@
-"""Images and colours of meshes in pictures, in the viewer and on exported pages."""
+"""Images and colours of meshes and shapes in pictures, in the viewer and on exported pages."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import exoskel
 from exoskel import World
-from exoskel.scene.shape import TriMesh
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Geometry,
+    Material,
+    Pyramid,
+    Sphere,
+    Texture,
+    TriMesh,
+)
 from exoskel.source.surface import Surface
 from exoskel.view.camera import look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError
+from exoskel.view.html_text import problems
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.software_renderer import SoftwareRenderer
 from exoskel.view.surfaces import surface_parts
@@ -112,6 +126,73 @@ def test_flat_meshes_are_drawn_by_mujoco() -> None:
     shape = exoskel.Shape(TriMesh(flat, np.arange(30, dtype=np.int64).reshape(-1, 3)), color=(0.9, 0.1, 0.1, 1.0))
     made.add_model("sheet").add_body("sheet", joint="free").visuals.append(shape)
     assert "red" in places(picture(made, "mujoco"))
+
+
+def sign(path: Path, geometry: Geometry, **look: Any) -> World:
+    """A shape with the image of the squares as its texture."""
+    write_square(path, "obj")
+    texture = Texture(str(path / "square.png"), repeat=look.pop("repeat", (1.0, 1.0)))
+    made = World()
+    body = made.add_model("sign").add_body("sign", joint="free", pose=exoskel.Pose((0.0, 0.0, 2.0)))
+    body.visuals.append(exoskel.Shape(geometry, material=Material(texture=texture), **look))
+    return made
+
+
+@pytest.mark.parametrize("renderer", ["software", "mujoco"])
+@pytest.mark.parametrize("geometry", [Box((1.0, 1.0, 1.0)), Pyramid(1.0, 1.0, 1.0)], ids=["box", "pyramid"])
+def test_the_texture_of_a_shape_is_drawn(geometry: Geometry, renderer: str, tmp_path: Path) -> None:
+    assert_upright(picture(sign(tmp_path, geometry), renderer))
+
+
+@pytest.mark.parametrize("geometry", [Sphere(0.5), Cylinder(0.5, 1.0), Capsule(0.3, 0.5), Cone(0.5, 1.0)])
+def test_the_texture_of_a_round_shape_surrounds_it(geometry: Geometry, tmp_path: Path) -> None:
+    world = sign(tmp_path, geometry)
+    shown = RenderScene(world)
+    (batch,) = (one for one in shown.batches if one.role == "visual")
+    assert batch.surface.uv is not None
+    corners = batch.surface.uv[batch.surface.triangles]
+    assert np.ptp(corners[:, :, 0], axis=1).max() < 0.51  # no triangle has the whole image: there is no seam
+    assert np.ptp(batch.surface.uv, axis=0).min() > 0.95
+    seen = places(picture(world, "software"))
+    upper, lower = (seen[one][1] for one in (("red", "blue") if "red" in seen else ("green", "yellow")))
+    assert upper < lower
+
+
+def test_the_texture_of_a_shape_replaces_that_of_its_mesh(tmp_path: Path) -> None:
+    path = write_square(tmp_path, "obj")
+    green = tmp_path / "green.png"
+    Image.new("RGB", (4, 4), GREEN).save(green)
+    world = square_world(path)
+    world.models[0].bodies[0].visuals[0].material = Material(texture=Texture(str(green)))
+    assert set(places(picture(world, "software"))) == {"green"}
+    (tmp_path / "square.mtl").unlink()  # the places on the image are in the mesh, whether it has an image or not
+    world.models[0].bodies[0].visuals[0].material = Material(texture=Texture(str(tmp_path / "square.png")))
+    assert_upright(picture(world, "software"))
+
+
+def test_the_colour_of_a_shape_multiplies_its_texture(tmp_path: Path) -> None:
+    world = sign(tmp_path, Box((1.0, 1.0, 1.0)), color=(1.0, 0.0, 0.0, 0.5))
+    (batch,) = (one for one in RenderScene(world).batches if one.role == "visual")
+    assert batch.image is not None and not batch.image[..., 1:].any() and batch.image[..., 0].any()
+    assert batch.is_transparent
+
+
+def test_a_texture_is_repeated(tmp_path: Path) -> None:
+    (batch,) = (
+        one
+        for one in RenderScene(sign(tmp_path, Box((1.0, 1.0, 1.0)), repeat=(2.0, 3.0))).batches
+        if one.role == "visual"
+    )
+    assert batch.surface.uv is not None and batch.surface.uv.max(axis=0).tolist() == [2.0, 3.0]
+
+
+def test_a_missing_texture_is_reported_and_the_shape_is_drawn_without_it(tmp_path: Path) -> None:
+    world = sign(tmp_path, Box((1.0, 1.0, 1.0)), color=(0.9, 0.1, 0.1, 1.0))
+    (tmp_path / "square.png").write_bytes(b"no image")
+    shown = RenderScene(world)
+    assert [one.is_texture for one in shown.missing_meshes] == [True]
+    assert "cannot be decoded" in problems([], shown.missing_meshes)
+    assert set(places(picture(world, "software"))) == {"red"}
 
 
 class TestInTheBrowser:

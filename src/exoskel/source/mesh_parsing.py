@@ -250,14 +250,13 @@ def _part(geometry: Any) -> tuple[Array, Triangles, Array | None, Array, int]:
 
 
 def _image(visual: Any, material: Any, count: int) -> tuple[Array | None, int]:
-    """The places of vertices on the image of a material, and its number; -1 without one."""
+    """The places of vertices on an image, if they are stated, and the number of a material's image; -1 without one."""
     image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
     uv = np.asarray(visual.uv, dtype=np.float64) if getattr(visual, "uv", None) is not None else None
-    if image is None or image.size != (1, 1):  # trimesh has an image of its own for missing materials
-        return None, -1
     if uv is None or uv.ndim != 2 or len(uv) != count or uv.shape[1] < 2:
         return None, -1
-    return np.nan_to_num(uv[:, :2], posinf=0.0, neginf=0.0), image_number(image)
+    has_image = image is not None and image.size == (1, 1)  # trimesh has an image of its own for missing materials
+    return np.nan_to_num(uv[:, :2], posinf=0.0, neginf=0.0), image_number(image) if has_image else -1
 
 
 def _material_color(material: Any, has_image: bool) -> Array | None:

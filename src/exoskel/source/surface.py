@@ -66,7 +66,7 @@ class Surface(Struct, frozen=True, eq=False):
 
     def merge_vertices(self) -> tuple[Array, Triangles]:
         """Merge equal vertices, ignoring normals; the result is closed if the surface is."""
-        first, number = _distinct(self.vertices)
+        first, number = distinct_rows(self.vertices)
         faces = number[self.triangles]
         proper = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
         return self.vertices[first], faces[proper]
@@ -272,9 +272,9 @@ def _smooth(mesh: TexturedTriangles, images: Images) -> Surface:
     vertices, faces, colors = mesh.vertices, mesh.triangles, mesh.colors
     if not len(faces):
         raise MeshError("it has no triangles")
-    uv = mesh.uv if images else None
+    uv = mesh.uv if images or mesh.uv.any() else None
     keys = np.hstack([part for part in (vertices, colors, uv) if part is not None])
-    _, number = _distinct(vertices)
+    _, number = distinct_rows(vertices)
     corners = vertices[faces]
     edges = np.roll(corners, -1, axis=1) - corners
     flat = spatial.unit(np.cross(edges[:, 0], edges[:, 1]))
@@ -286,7 +286,7 @@ def _smooth(mesh: TexturedTriangles, images: Images) -> Surface:
     bends_little = np.sum(smooth * flat[:, None, :], axis=2) >= CREASE - _EQUAL_ANGLES
     normals = np.where(bends_little[:, :, None], smooth, flat[:, None, :]).reshape(-1, 3)
     normals[~normals.any(axis=1)] = _ANY  # triangles without area
-    first, corner = _distinct(np.hstack([keys[faces.ravel()], normals]))
+    first, corner = distinct_rows(np.hstack([keys[faces.ravel()], normals]))
     point = faces.ravel()[first]
     return Surface(
         vertices[point],
@@ -299,7 +299,7 @@ def _smooth(mesh: TexturedTriangles, images: Images) -> Surface:
     )
 
 
-def _distinct(rows: Array) -> tuple[Triangles, Triangles]:
+def distinct_rows(rows: Array) -> tuple[Triangles, Triangles]:
     """The index of the first of each set of equal rows, in order, and for every row the number of its set."""
     plain = np.ascontiguousarray(rows + 0.0)  # no negative zeros, which have other bytes
     keys = plain.view(f"V{plain.shape[1] * 8}").ravel()

@@ -228,7 +228,7 @@ def _bytes(colors: Array) -> NDArray[np.uint8]:
 
 
 def _add_batch(mujoco: Any, spec: Any, job: RenderJob, batch: InstanceBatch, name: str) -> None:
-    primitive = _KINDS.get(batch.name.split("_")[0])
+    primitive = _KINDS.get(batch.name.split("_")[0]) if batch.image is None else None
     material = "plain" if batch.image is None else _add_image(mujoco, spec, f"image_{name}", batch.image)
     mesh_names: dict[tuple[float, ...], str] = {}
     for local, scale, color in zip(batch.local.astype(float), batch.scales, batch.colors, strict=True):

@@ -177,7 +177,8 @@ def problems(diagnostics: Sequence[Diagnostic], missing_meshes: Sequence[Missing
     color, _ = _MARKS[Severity.WARNING]
     seen: set[str] = set()
     for missing in missing_meshes:
-        text = f"{safe(missing.body.name)}: a mesh cannot be shown: {safe(missing.reason)}"
+        text = safe(missing.reason) if missing.is_texture else f"a mesh cannot be shown: {safe(missing.reason)}"
+        text = f"{safe(missing.body.name)}: {text}"
         if text not in seen and len(seen) < MAX_ROWS:
             seen.add(text)
             rows.append(f"<div style='border-left:3px solid {color};padding-left:0.6em;margin:0.4em 0'>{text}</div>")

@@ -20,7 +20,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, pose_matrices
-from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Material, Mesh, Plane, Ray, Shape, kind_of
+from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Material, Mesh, Plane, Ray, Shape, kind_of, texture_of
 from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import World
@@ -31,7 +31,7 @@ from exoskel.source.surface import SEGMENTS, Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of, size_of
-from exoskel.view.surfaces import PoseRows, Skins, SurfacePart, surface_parts
+from exoskel.view.surfaces import PoseRows, ShapeTextures, Skins, SurfacePart, surface_parts
 
 VISUAL, COLLISION = "visual", "collision"
 _WIDE = 4.0
@@ -123,11 +123,15 @@ class InstanceBatch(Struct):
 
 
 class MissingMesh(Struct, frozen=True):
-    """A mesh that cannot be shown, with the reason; a placeholder is drawn for its `shape`."""
+    """A mesh that cannot be shown, with the reason; a placeholder is drawn for its `shape`.
+
+    If only its texture cannot be shown, the shape is drawn without it.
+    """
 
     body: Body
     shape: Shape
     reason: str
+    is_texture: bool = False
 
 
 class RenderScene:
@@ -152,6 +156,7 @@ class RenderScene:
         self.floor_heights: list[float] = []
         self.segments = _segments(sum(len(body.shapes) for body in self.bodies))
         """Segments of circles in surfaces."""
+        self._textures = ShapeTextures()
         self._surfaces = Surfaces(files=TexturedMeshFiles(), segments=self.segments)
         self._builders: dict[tuple[str, int, int, bool, _BatchLook | None], _BatchBuilder] = {}
         with garbage_collection_paused():
@@ -187,9 +192,10 @@ class RenderScene:
     def _add(self, role: str, number: int, body: Body, shape: Shape, color: Color) -> None:
         geometry, pose = shape.geometry, shape.pose
         if isinstance(geometry, Plane):
-            if self._is_floor(number, shape):
+            is_floor = self._is_floor(number, shape)
+            if is_floor and not (role == VISUAL and texture_of(shape) is not None):
                 return
-            color = (*color[:3], lighting.PLANE_ALPHA)
+            color = color if is_floor else (*color[:3], lighting.PLANE_ALPHA)
         if isinstance(geometry, Ray):
             pose = _shift_along_z(pose, geometry.length / 2)
             geometry = _ray_cylinder(geometry)
@@ -206,14 +212,29 @@ class RenderScene:
             surface, color = self._surfaces.of(plain), lighting.PLACEHOLDER
         assert surface is not None
         material = _shown_material(shape) if role == VISUAL else None
-        own_colors = (surface.colors is not None or surface.images) and shape.color is None and role == VISUAL
-        for part, piece in enumerate(surface_parts(surface) if own_colors else [SurfacePart(surface, color)]):
+        for part, piece in enumerate(self._pieces(role, body, shape, surface, plain, color)):
             look = None if material is None else (material, piece.color)
             key = (role, id(surface), part, piece.color[3] < 1.0, look)  # transparent instances are drawn separately
             if key not in self._builders:
                 name = f"{kind_of(plain)}_{len(self._builders)}"
                 self._builders[key] = _BatchBuilder(name, role, piece, isinstance(plain, Plane), material)
             self._builders[key].add(number, pose, scale, piece.color, is_placeholder)
+
+    def _pieces(
+        self, role: str, body: Body, shape: Shape, surface: Surface, geometry: Geometry, color: Color
+    ) -> list[SurfacePart]:
+        """The parts of a surface: with the texture of the shape, the colours and images of its file, or one colour."""
+        texture = texture_of(shape) if role == VISUAL else None
+        if texture is not None:
+            piece = self._textures.part(surface, geometry, texture, shape.color)
+            if piece is not None:
+                return [piece]
+            reason = self._textures.missing[texture.path or texture.uri]
+            self.missing_meshes.append(MissingMesh(body, shape, reason, is_texture=True))
+        has_own_look = surface.colors is not None or surface.images
+        if has_own_look and shape.color is None and role == VISUAL:
+            return surface_parts(surface)
+        return [SurfacePart(surface, color)]
 
     def _is_floor(self, number: int, shape: Shape) -> bool:
         """Whether a plane is level; the ground is then drawn instead of it."""
@@ -431,7 +452,7 @@ def _is_static(model: Model) -> bool:
 def _shown_material(shape: Shape) -> Material | None:
     """The material of a shape, if it differs from that of surfaces without one."""
     stated = shape.material or _PLAIN
-    shown = Material(1.0 if stated.roughness is None else stated.roughness, stated.metalness or 0.0)
+    shown = Material(1.0 if stated.roughness is None else stated.roughness, stated.metalness or 0.0, stated.texture)
     return None if shown == _PLAIN else shown
 
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from exoskel import spatial
+from exoskel.diagnostics import printable
 from exoskel.scene.item import qualified_name
-from exoskel.scene.shape import Color, Material
+from exoskel.scene.shape import Color, Geometry, Material, Texture
 from exoskel.scene.soft_skin import SoftSkin, has_surface, soft_skin
 from exoskel.scene.world import World
+from exoskel.source.mesh_textures import decode_image
 from exoskel.source.surface import CREASE, Surface
+from exoskel.source.texture_coordinates import with_texture_coordinates
+from exoskel.source.textures import ImageError, png_of, read_image
 from exoskel.spatial import Array, Indices
 from exoskel.view import lighting
 from exoskel.view.camera import corners_of
@@ -184,6 +189,47 @@ def _part(surface: Surface, chosen: NDArray[np.bool_]) -> Surface:
 def _color(values: Array | list[float]) -> Color:
     r, g, b, a = np.asarray(values, dtype=np.float64).tolist()
     return (r, g, b, a)
+
+
+class ShapeTextures:
+    """Surfaces with the textures of shapes.  Each image is read once; `missing` has the reasons why some cannot be."""
+
+    def __init__(self) -> None:
+        self.missing: dict[str, str] = {}
+        self._images: dict[str, NDArray[np.uint8] | None] = {}
+        self._parts: dict[tuple[int, Texture, Color | None], tuple[Surface, SurfacePart]] = {}
+
+    def part(self, surface: Surface, geometry: Geometry, texture: Texture, color: Color | None) -> SurfacePart | None:
+        """The surface of a geometry with an image, which is multiplied by a colour; None if it cannot be read."""
+        key = (id(surface), texture, color)
+        if key in self._parts:
+            return self._parts[key][1]
+        image = self._image(texture)
+        if image is None:
+            return None
+        factor = np.ones(4) if color is None else np.clip(color, 0.0, 1.0)
+        tinted = np.round(image * factor[:3]).astype(np.uint8)
+        mean = tinted.reshape(-1, 3).mean(axis=0) / 255.0
+        placed = with_texture_coordinates(surface, geometry)
+        assert placed.uv is not None
+        repeated = structs.replace(placed, uv=placed.uv * np.array(texture.repeat))
+        made = SurfacePart(repeated, _color([*mean, factor[3]]), tinted)
+        self._parts[key] = surface, made
+        return made
+
+    def _image(self, texture: Texture) -> NDArray[np.uint8] | None:
+        place = texture.path or texture.uri
+        if place not in self._images:
+            try:
+                if texture.path is None:
+                    raise ImageError("it was not found")
+                data = read_image(Path(texture.path))
+                found = decode_image(data)
+                self._images[place] = decode_image(png_of(data)) if found is None else found
+            except ImageError as error:
+                self._images[place] = None
+                self.missing[place] = f"the texture '{printable(texture.uri)}' cannot be shown: {error}"
+        return self._images[place]
 
 
 def glb_with_material(
