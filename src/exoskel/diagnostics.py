@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -469,6 +470,14 @@ def is_typo(word: str, meant: str, is_term: bool = False) -> bool:
     return swapped or is_replaced or tail[1:] == other or tail == other[1:]
 
 
+@lru_cache(maxsize=256)
+def _close_matches(word: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The nearest of some names, if it is near.  Files repeat a few unknown names, and each takes about 30 µs."""
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(word, known, n=1, cutoff=0.6))
+
+
 class KnownNames:
     """A set of known names, which finds the one nearest to an unknown name."""
 
@@ -518,12 +527,10 @@ class KnownNames:
         return True
 
     def _nearest(self, folded: str) -> str:
-        from difflib import get_close_matches
-
         if len(folded) > _MAX_NAME_LENGTH or not self._spend_budget():
             return ""
         comparable = [known for known in self._folded if len(known) <= _MAX_NAME_LENGTH]
-        matches = get_close_matches(folded, comparable, n=1, cutoff=0.6)
+        matches = [*_close_matches(folded, tuple(comparable))]
         if not matches and len(folded) < _SHORT:  # half of the letters may be right
             matches = [known for known in comparable if is_typo(folded, known, self._are_terms)]
         return self._folded[matches[0]] if matches else ""

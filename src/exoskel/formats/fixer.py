@@ -347,8 +347,9 @@ class _Suppressions:
             pass
 
     def _read(self) -> None:
-        for at, text in self.document.comments(_MARK):
+        for span, text in self.document.comments(_MARK):
             if match := _COMMENT.match(text):
+                at = self.document.scan.position(span)
                 self._add(at, frozenset(re.findall(r"\w+", match["codes"].upper())) & code_prefixes())
 
     def _add(self, at: Position, codes: frozenset[str]) -> None:

@@ -209,11 +209,10 @@ class Document:
             if len(pieces := self.scan.text_pieces(node)) > 1
         }
 
-    def comments(self, beginning: bytes) -> Iterator[tuple[Position, str]]:
-        """Yield the comments whose text starts with `beginning`, each with its position."""
+    def comments(self, beginning: bytes) -> Iterator[tuple[Span, str]]:
+        """Yield the comments whose text starts with `beginning`, each with its bytes."""
         for span in self._comment_spans(beginning):
-            text = self.text[span.start + 4 : span.end - 3].decode(self.scan.codec, "replace")
-            yield self.scan.position(span), text
+            yield span, self.text[span.start + 4 : span.end - 3].decode(self.scan.codec, "replace")
 
     def has_comment(self, beginning: bytes) -> bool:
         """Whether the text of a comment starts with `beginning`."""

@@ -262,7 +262,7 @@ def _countable(child: Element) -> str:
     """What an identity constraint can count a child by: its text, or an attribute it must have."""
     if child.is_leaf:
         return child.name
-    required = next(iter(child.required_attributes), "")
+    required = next((name for _, name in child.required_attributes), "")
     return f"{child.name}/@{required}" if required else ""
 
 

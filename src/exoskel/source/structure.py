@@ -302,8 +302,8 @@ class StructureReader:
                 value = self._value(kind, name, text, node, node.number, attribute=name)
             if value is not ABSENT:
                 fields[field] = value
-        for name in rule.required_attributes:
-            if "@" + name not in fields and not node.is_invalid("@" + name):
+        for key, name in rule.required_attributes:
+            if key not in fields and not node.is_invalid(key):
                 self.collector.report(self.codes.missing_attribute, node.number, attribute_name=name, element=rule.name)
 
     def _unknown_attribute(self, name: str, shown: str, rule: Element, number: int) -> None:

@@ -308,7 +308,8 @@ class Element:
         self._stated: dict[tuple[str, ...], frozenset[str]] = {}
         self.attributes = {attribute.name: attribute for attribute in attributes}
         self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}
-        self.required_attributes = tuple(a.name for a in self.attributes.values() if a.required)
+        self.required_attributes = tuple(("@" + a.name, a.name) for a in self.attributes.values() if a.required)
+        """Their keys in the fields of a node, and their names."""
         self.children: dict[str, Element] = {}
         self.rows: dict[str, ChildRow] = {}
         self.plain_values: dict[str, dict[str, Any]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from sys import float_info
 
 from msgspec import Struct, field
@@ -86,6 +87,7 @@ def _finite_number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and abs(value) <= float_info.max else None
 
 
+@lru_cache(maxsize=256)
 def _parse_literal(line: str) -> object:
     if len(line) > _LONGEST_LINE:
         return None

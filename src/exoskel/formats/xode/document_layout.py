@@ -6,8 +6,6 @@ all frames are composed at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from msgspec import Struct
 
@@ -93,7 +91,7 @@ class DocumentLayout:
         return len(self.frames) - 1
 
     def _add_extensions(self, node: Node, kind: str) -> None:
-        for extension in node.nodes(EXTENSION.tag):
+        for extension in node.fields.get(EXTENSION.tag, ()):
             self.extensions.append(ExtensionEntry(extension, node, kind))
 
     def _visit(self, node: Node, kind: str, parent: int, ancestors: _Ancestors) -> None:
@@ -110,9 +108,11 @@ class DocumentLayout:
             ancestors = _Ancestors(ancestors.world, ancestors.body, node.get("@name", ""), ancestors.group)
         elif kind == "jointgroup":
             ancestors = _Ancestors(ancestors.world, ancestors.body, ancestors.space, node.get("@name", ""))
-        for child_kind, child in _children(node):
-            self._visit(child, child_kind, frame, ancestors)
-        for joint in node.nodes("joint"):
+        fields = node.fields
+        for child_kind in CONTAINERS:
+            for child in fields.get(child_kind, ()):
+                self._visit(child, child_kind, frame, ancestors)
+        for joint in fields.get("joint", ()):
             self.joints.append(JointEntry(joint, frame, ancestors.world, ancestors.body, ancestors.group))
             self._add_extensions(joint, "joint")
             self._add_inner_extensions(joint)
@@ -151,12 +151,6 @@ class _Ancestors(Struct, frozen=True):
     body: int = -1
     space: str = ""
     group: str = ""
-
-
-def _children(node: Node) -> Iterator[tuple[str, Node]]:
-    for kind in CONTAINERS:
-        for child in node.nodes(kind):
-            yield kind, child
 
 
 def _by_number(entry: BodyEntry | GeomEntry | JointEntry | ExtensionEntry) -> int:
@@ -208,17 +202,20 @@ class Frames:
 
     def _compose(self, frames: list[DocumentFrame]) -> None:
         own = pose_matrices([local.pose for local in self.local])
-        factor = np.array([local.scale for local in self.local])
-        own[:, :3, :3] *= factor[:, None, None]
-        absolute = np.array([local.absolute for local in self.local])
-        body = np.array([frame.body for frame in frames])
+        scales = [local.scale for local in self.local]
+        factor = np.array(scales)
+        if scales.count(1.0) != len(scales):
+            own[:, :3, :3] *= factor[:, None, None]
         is_body = np.array([frame.kind == "body" for frame in frames])
         self.world, self.inner = own + 0.0, own + 0.0  # no minus zero, as in products
         self.scale, self.inner_scale = factor.copy(), factor.copy()
         self.inner[is_body], self.inner_scale[is_body] = np.eye(4), 1.0
-        self.has_absolute_offset = absolute & (body >= 0) & ~is_body
+        self.has_absolute_offset = np.zeros(len(frames), dtype=np.bool_)
         levels = self._nested_levels(frames)
-        if levels:
+        if levels:  # so it is if a frame inside a body is absolute
+            absolute = np.array([local.absolute for local in self.local])
+            body = np.array([frame.body for frame in frames])
+            self.has_absolute_offset |= absolute & (body >= 0) & ~is_body
             parent = np.array([frame.parent for frame in frames])
             start = np.where(absolute, 0, parent)
             depth = np.array([frame.depth for frame in frames])
@@ -304,15 +301,17 @@ class Frames:
 
     def report_nested_transforms(self) -> None:
         """Report nested rotations and translations, which PyODE composes incorrectly."""
-        moved, rotated = (np.zeros(len(self.local), dtype=bool) for _ in range(2))
-        for number, (frame, local) in enumerate(zip(self.layout.frames, self.local, strict=True)):
+        moved: list[bool] = []
+        rotated: list[bool] = []
+        for frame, local in zip(self.layout.frames, self.local, strict=True):
             independent = frame.parent < 0 or local.absolute or self._is_placed_in_body(frame)
             parent_moved = not independent and moved[frame.parent]
             parent_rotated = not independent and rotated[frame.parent]
-            if (local.moves and parent_rotated) or (local.rotates and parent_moved):
+            moves, rotates = (False, False) if local is NO_TRANSFORM else (local.moves, local.rotates)
+            if (moves and parent_rotated) or (rotates and parent_moved):
                 self.context.report("X515", frame.node.number, "transform")
-            moved[number] = parent_moved or local.moves
-            rotated[number] = parent_rotated or local.rotates
+            moved.append(parent_moved or moves)
+            rotated.append(parent_rotated or rotates)
 
     def _is_placed_in_body(self, frame: DocumentFrame) -> bool:
         """Whether a frame is placed directly in a body, so that transforms around the body do not matter."""

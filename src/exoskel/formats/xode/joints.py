@@ -39,6 +39,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "SuspensionERP": (0.0, 1.0, "from 0 to 1"),
     "SuspensionCFM": (0.0, inf, "at least 0"),
 }
+_DRIVE_ROWS = [("@" + attribute, attribute, field) for attribute, (field, _) in DRIVE_ATTRIBUTES.items()]
 _STOPS = ("LowStop", "LoStop", "HiStop")
 _IGNORED_BY_ODE = ("FMax", "FudgeFactor")
 """The parameters that ODE ignores out of range; it uses any value of others."""
@@ -71,9 +72,9 @@ class OdeJointReader:
         self.layout = layout
         self.frames = frames
         self.transforms = TransformReader(context)
-        self.root_rotation = _rotation(frames.world[0])
-        self.root_is_rotated = not np.array_equal(self.root_rotation, np.eye(3))
-        self.root_is_moved = not np.array_equal(frames.world[0], np.eye(4))
+        self.root_rotation = np.eye(3) if frames.is_identity[0] else _rotation(frames.world[0])
+        self.root_is_rotated = not (frames.is_identity[0] or np.array_equal(self.root_rotation, np.eye(3)))
+        self.root_is_moved = not (frames.is_identity[0] or np.array_equal(frames.world[0], np.eye(4)))
         self.bodies: dict[str, list[int]] = {}
         for number, body in enumerate(layout.bodies):
             if "@name" in body.node.fields:
@@ -279,8 +280,8 @@ class OdeJointReader:
 
     def _read_drive(self, kind: str, number: int, node: Node) -> Drive:
         values: dict[str, float] = {}
-        for attribute, (field, _) in DRIVE_ATTRIBUTES.items():
-            value = node.fields.get("@" + attribute)
+        for row, attribute, field in _DRIVE_ROWS:
+            value = node.fields.get(row)
             if value is None:
                 continue
             low, high, shown = _RANGES.get(attribute, (-inf, inf, ""))

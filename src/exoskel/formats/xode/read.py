@@ -112,10 +112,10 @@ def _read_pybrain_comment(context: XodeContext) -> PybrainParameters:
     """The PyBrain parameters from the first comment that has them."""
     if PYBRAIN_MARK not in context.document.text:
         return PybrainParameters()
-    for position, text in context.document.comments(PYBRAIN_MARK):
+    for span, text in context.document.comments(PYBRAIN_MARK):
         parameters = parse_pybrain_comment(text)
         for number, line in parameters.problems:
-            context.report("X905", position=position, number=number, text=line)
+            context.report("X905", position=context.document.scan.position(span), number=number, text=line)
         return parameters
     return PybrainParameters()
 
