@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from zlib import crc32
 
+import mujoco
 import pytest
 from PIL import Image
 
 import exoskel
 from exoskel import Box, Material, Scene, Shape, Texture, World
+from exoskel.formats.write import write
 from exoskel.scene.shape import texture_of
+from exoskel.scene.world import as_scene
 from exoskel.source.textures import ImageError, image_kind, png_of
 
 
@@ -244,3 +248,142 @@ def test_textures_go_from_urdf_to_sdf_and_back(folder: Path) -> None:
     report = exoskel.convert("out/a.sdf", "b.urdf")
     assert report.certificate.passed and "sub dir/ünd/höl z.png" in report.data.decode()
     assert image_of(exoskel.load("b.urdf")).path == str(folder / "sub dir" / "ünd" / "höl z.png")
+
+
+# --- MJCF -----------------------------------------------------------------------------------------------
+
+MJCF = """<mujoco><compiler texturedir="images"/><asset>
+  <texture name="oak" type="2d" file="wood.png"/><texture name="tiles" type="2d" builtin="checker" width="8" height="8"/>
+  <texture name="sky" type="skybox" file="wood.png"/>
+  <material name="plank" texture="oak" texrepeat="2 3" roughness="0.25" shininess="0.1"/>
+  <material name="layers"><layer role="rgb" texture="oak"/><layer role="normal" texture="tiles"/></material>
+  <material name="floor" texture="tiles" texrepeat="5 5"/></asset>
+  <worldbody><geom type="plane" size="1 1 1" material="floor"/>
+  <body name="a"><freejoint/><geom name="box" type="box" size=".5 .5 .5" material="plank"/>
+  <geom name="ball" type="sphere" size=".5" material="layers" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
+
+
+@pytest.fixture
+def mjcf(folder: Path) -> Path:
+    (folder / "images").mkdir()
+    Image.new("RGB", (4, 4), (200, 100, 50)).save("images/wood.png")
+    (folder / "a.xml").write_text(MJCF)
+    return folder
+
+
+def compiled(path: str | Path) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_path(str(path))
+
+
+def textures_of(scene: Scene) -> list[Texture | None]:
+    shapes = [shape for body in scene.world.bodies() for shape in (*body.visuals, *body.collisions)]
+    return [texture_of(shape) for shape in shapes]
+
+
+def test_images_of_mjcf_are_read_and_patterns_are_not(mjcf: Path) -> None:
+    scene = exoskel.load("a.xml")
+    path = str(mjcf / "images" / "wood.png")
+    box = Texture("images/wood.png", (2.0, 3.0), path)
+    assert textures_of(scene) == [None, Texture("images/wood.png", path=path), box]
+    found = shape_of(exoskel.load("a.xml", strict=True)).material
+    assert found is None
+    ignored = [one.message for one in scene.diagnostics if one.code == "MJ201"]
+    assert len(ignored) == 3 and not any("oak" in one for one in ignored)
+
+
+@pytest.mark.parametrize("meshes", ["reference", "copy", "absolute"])
+def test_materials_of_mjcf_are_written_as_they_are(mjcf: Path, meshes: str) -> None:
+    report = exoskel.convert("a.xml", "out/a.xml", meshes=meshes)
+    assert report.certificate.passed and not [one for one in report.losses if "asset" in one.path]
+    text = report.data.decode()
+    assert text.count("<material ") == 3 and text.count("<texture ") == 3 and 'shininess="0.1"' in text
+    assert compiled("out/a.xml").nmat == 3
+    assert len(textures_of(exoskel.load("out/a.xml"))) == 3
+
+
+def test_an_edited_material_of_mjcf_is_written(mjcf: Path) -> None:
+    scene = exoskel.load("a.xml")
+    box = next(
+        shape
+        for body in scene.world.bodies()
+        for shape in body.shapes
+        if shape.collidable and body.name == "a" and shape in body.collisions
+    )
+    box.material = Material(roughness=0.5, texture=Texture("wood.jpg"))
+    report = exoskel.convert(scene, "out/a.xml")
+    assert report.certificate.passed
+    model = compiled("out/a.xml")
+    material = model.geom_matid[model.geom("a_collision0").id]
+    assert model.mat_roughness[material] == 0.5
+    assert sorted(report.companions) == ["textures/wood.png"]
+    again = next(
+        s
+        for body in exoskel.load("out/a.xml").world.bodies()
+        for s in body.shapes
+        if s in body.collisions and body.name == "a"
+    )
+    assert again.material is not None and again.material.texture is not None
+    assert again.material.texture.path == str(mjcf / "out" / "textures" / "wood.png")
+    box.material = None
+    model = (exoskel.convert(scene, "out/b.xml"), compiled("out/b.xml"))[1]
+    assert model.geom_matid[model.geom("a_collision0").id] == -1
+
+
+def test_our_own_mjcf_is_converted_again_with_its_materials(folder: Path) -> None:
+    exoskel.convert(world_with(Texture("wood.png", (2.0, 3.0))), "a.xml")
+    report = exoskel.convert("a.xml", "out/a.xml")
+    assert report.certificate.passed and not report.losses
+    assert image_of(exoskel.load("out/a.xml")) == Texture("../wood.png", (2.0, 3.0), str(folder / "wood.png"))
+    assert compiled("out/a.xml").mat_texrepeat[0].tolist() == [2.0, 3.0]
+
+
+def test_textures_go_from_mjcf_to_sdf_and_back(mjcf: Path) -> None:
+    report = exoskel.convert("a.xml", "out/a.sdf")
+    assert report.certificate.passed
+    fates = {one.path.removeprefix("/mujoco/asset[1]/"): (str(one.fate), one.loss) for one in report.items}
+    assert fates["texture[@name='oak']/@file"][0] == "approximated"  # one of its uses is repeated
+    assert fates["material[@name='floor']/@texture"] == ("dropped", False)
+    assert fates["texture[@name='sky']/@file"] == ("dropped", False)
+    report = exoskel.convert("out/a.sdf", "b.xml")
+    assert report.certificate.passed
+    assert {one.path for one in textures_of(exoskel.load("b.xml")) if one} == {str(mjcf / "images" / "wood.png")}
+    assert compiled("b.xml").ntex >= 1
+
+
+@pytest.mark.parametrize("name", ["wood.jpg", "tall.png", "a.bmp", "named.jpg"])
+def test_mujoco_reads_every_image(folder: Path, name: str) -> None:
+    Image.new("RGB", (2, 8), (1, 2, 3)).save("tall.png")
+    Image.new("RGB", (4, 4), (1, 2, 3)).save("a.bmp")
+    (folder / "named.jpg").write_bytes((folder / "wood.png").read_bytes())  # MuJoCo goes by the extension
+    for number, geometry in enumerate((Box((1.0, 1.0, 1.0)), exoskel.Plane((0.0, 0.0, 1.0)), exoskel.Sphere(1.0))):
+        world = World("w")
+        static = world.add_model("m", static=True)
+        static.add_body("a").visuals.append(Shape(geometry=geometry, material=Material(texture=Texture(name))))
+        report = exoskel.convert(world, f"out/{number}.xml")
+        assert report.certificate.passed and not [one for one in report.losses if "carry" in one.path]
+        assert compiled(f"out/{number}.xml").ntex == 2  # and the sky
+
+
+def test_what_mujoco_cannot_read_is_a_loss(folder: Path) -> None:
+    whole = (folder / "wood.png").read_bytes()
+    (folder / "short.png").write_bytes(whole[:-20])
+    (folder / "text.png").write_text("no image")
+    large = bytearray(whole)
+    large[16:24] = (60000).to_bytes(4, "big") * 2
+    large[29:33] = crc32(large[12:29]).to_bytes(4, "big")
+    (folder / "large.png").write_bytes(large)
+    for number, name in enumerate(("short.png", "text.png", "large.png", "gone.png")):
+        report = exoskel.convert(world_with(Texture(name)), f"out/{number}.xml")
+        assert report.certificate.passed and [one for one in report.losses if "MJ609" in one.why], name
+        assert compiled(f"out/{number}.xml").nmat == 0
+    written = write(as_scene(world_with(Texture("wood.png"))), "mjcf")  # without a folder
+    assert [one.code for one in written.output.losses] == ["MJ609"]
+
+
+def test_missing_images_of_mjcf_are_reported_with_their_line(mjcf: Path) -> None:
+    (mjcf / "images" / "wood.png").unlink()
+    found = [one for one in exoskel.load("a.xml").diagnostics if one.code == "MJ105"]
+    assert [(one.line, one.message) for one in found] == [(2, "cannot use the texture 'wood.png': file not found")]
+    report = exoskel.convert("a.xml", "out/a.xml")
+    assert report.certificate.passed and compiled("out/a.xml").mat_roughness.max() == 0.25
+    assert [one for one in report.losses if "MJ609" in one.why]

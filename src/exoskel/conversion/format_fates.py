@@ -193,9 +193,10 @@ class FormatFates(NativeFates):
             is_dropped = any(loss.is_dropped for loss in losses)
             return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, join_reasons(losses))
         if isinstance(value, Texture) and isinstance(other, Texture):
-            is_same = value.repeat == other.repeat and same_image(value, other)
+            is_same, value, other = same_image(value, other), value.repeat, other.repeat
         else:
-            is_same = relative_difference(value, other) <= self.capabilities.tolerance(Shape, "material")
+            is_same = True
+        is_same = is_same and relative_difference(value, other) <= self.capabilities.tolerance(Shape, "material")
         return EXACT if is_same else Verdict(Fate.DROPPED, self.not_supported)
 
     def _geometry(self, shape: Shape) -> Verdict:

@@ -18,9 +18,8 @@ from exoskel.scene.shape import Mesh, Shape, Texture, texture_of
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
-from exoskel.source.file_access import has_content, read_referenced
+from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
-from exoskel.source.limits import DEFAULT_LIMITS
 from exoskel.source.markup import Markup
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
@@ -215,7 +214,7 @@ class OutputContext:
         is_readable = not kinds or image_kind(path, self.confined_to) in kinds
         if self.meshes == "copy" or not is_readable:
             try:
-                return self._copy_image(path, is_readable=is_readable)
+                return self.copy_image(path, is_readable=is_readable)
             except ImageError:
                 if not is_readable:
                     raise
@@ -225,8 +224,11 @@ class OutputContext:
             return _absolute_uri(path)
         return self._reference_to_source(texture.uri, path)
 
-    def _copy_image(self, path: Path, *, is_readable: bool) -> str:
-        """The reference to a copy of an image beside the document, as PNG if it is not readable otherwise."""
+    def copy_image(self, path: Path, *, is_readable: bool) -> str:
+        """The reference to a copy of an image beside the document, as PNG if it is not readable otherwise.
+
+        Raises ImageError if that is not possible.
+        """
         source = path.resolve()
         if str(source) not in self._copies:
             data = read_image(source, self.confined_to)
@@ -244,10 +246,11 @@ class OutputContext:
             return uri
         if self.folder is None or (self.folder / uri.strip()).resolve() == target.resolve():
             return uri
-        return self._relative_path(target, self.folder)
+        return self.relative_path(target, self.folder)
 
     @staticmethod
-    def _relative_path(target: Path, folder: Path) -> str:
+    def relative_path(target: Path, folder: Path) -> str:
+        """The path of a file from a folder; an absolute URI if it is on another drive."""
         try:
             return Path(os.path.relpath(target.resolve(), folder.resolve())).as_posix()
         except ValueError:  # another drive
@@ -264,7 +267,7 @@ class OutputContext:
         elif self.folder.resolve() == self.origin.resolve():
             return uri
         else:
-            reference = self._relative_path(path, self.folder)
+            reference = self.relative_path(path, self.folder)
         self._rebased[reference] = uri
         return reference
 
@@ -340,20 +343,6 @@ class OutputContext:
                 _note(mesh.uri, self.missing)
                 return self._reference_to_source(mesh.uri, Path(path))
         return self._copies[source]
-
-    def copy_file(self, source: Path) -> str | None:
-        """The reference to a copy of a file beside the document; None if the file cannot be read."""
-        if str(source) not in self._copies:
-            try:
-                data = read_referenced(source, DEFAULT_LIMITS.mesh_bytes, self.confined_to)
-            except OSError:
-                return None
-            if len(data) > DEFAULT_LIMITS.mesh_bytes:
-                return None
-            name = self._unused_name(source.stem, source.suffix, data)
-            self.companions[name] = data
-            self._copies[str(source)] = name
-        return self._copies[str(source)]
 
     def _add(self, source: Path, is_readable: bool | None) -> str:
         extension = source.suffix.lower()

@@ -114,6 +114,23 @@ def same_image(one: Texture, other: Texture) -> bool:
         return False
 
 
+def png_size(data: bytes) -> tuple[int, int]:
+    """The width and height of a PNG image, whose pixels are not decoded.  Raises ImageError if it is damaged."""
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(BytesIO(data), formats=(PNG,)) as image:
+                width, height = image.size
+                image.verify()
+    except Exception as error:  # Pillow raises many kinds
+        raise ImageError(f"it cannot be decoded: {error}") from None
+    if width * height > MOST_PIXELS:
+        raise ImageError(f"it has {width} x {height} pixels")
+    return width, height
+
+
 def locate_from_working_folder(texture: Texture) -> Texture:
     """A texture that a program builds, with the path of its file if there is one."""
     location = Location(os.path.abspath("scene"), is_base=True) if working_folder_exists() else Location()

@@ -47,6 +47,7 @@ _DOCUMENT = (
         "Asset file",
         "A mesh or height field whose file is missing has no shape. It adds nothing to masses that MuJoCo computes.",
         error("MJ105", "cannot read the {what} '{file}': {reason}"),
+        warning("MJ105.texture", "cannot use the texture '{file}': {reason}"),
     ),
     Topic(
         "MJ106",
@@ -393,6 +394,15 @@ _NOT_WRITTEN = (
         "MuJoCo has no constraint that keeps a speed about three axes. Feedback of the speed needs a few time steps.",
         warning("MJ608", "the servo is written as velocity actuators, which reach their speed within a few time steps"),
         warning("MJ608.loop", "MuJoCo has no free joints that close loops: the servo is not written"),
+    ),
+    Topic(
+        "MJ609",
+        "Unsupported textures",
+        "MuJoCo reads textures as PNG files. Other images are converted to PNG. MuJoCo rejects a document whose "
+        "textures it cannot read, so these are not written.",
+        warning("MJ609.missing", "the texture was not found and is not written"),
+        warning("MJ609.unreadable", "the texture is not written: {reason}"),
+        warning("MJ609.folder", "the texture is not written: the document has no folder to refer to it from"),
     ),
 )
 

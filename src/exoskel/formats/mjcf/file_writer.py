@@ -20,7 +20,7 @@ from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.force_comparison import compare_forces
 from exoskel.formats.mjcf.geoms import GeomWriter, is_flat, vertex_values
 from exoskel.formats.mjcf.losses import losses
-from exoskel.formats.mjcf.materials import MjcfMaterialWriter
+from exoskel.formats.mjcf.materials import MjcfMaterialWriter, paint_geoms
 from exoskel.formats.mjcf.model.actuation import add_servo
 from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
@@ -72,7 +72,7 @@ class MeshAssetWriter(GeomWriter):
         """Whether a mesh file is flat at a scale: many shapes may share a large one."""
         self._hollow: dict[Mesh, bool] = {}
         self._colors: dict[str, Color | None] = {}
-        self.materials = MjcfMaterialWriter(self.assets)
+        self.materials = MjcfMaterialWriter(self.assets, output)
 
     def add(self, body: MjcfElement, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> None:
         before = len(body.children)
@@ -419,6 +419,8 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     """The markup of a scene with one world: the writer of the format."""
     document = write_document(scene.world, output)
     add_preserved_elements(document, scene, output)
+    if output.source_format == "mjcf":
+        paint_geoms(document, output)
     shorten_names(document)
     return markup(document)
 
@@ -586,6 +588,7 @@ CAPABILITIES = WriterCapabilities(
     rewritten_shapes={"plane": "with its normal along z", "mesh": "as triangles"},
     color_precision=SINGLE_PRECISION,  # MuJoCo's
     reads_mesh_textures=False,
+    has_textures=True,
     has_initial_state=True,
     resting_actuators=RESTING_ACTUATORS,
     collision_rules=read_collision_rules,

@@ -21,9 +21,10 @@ from exoskel.scene.body import Marker
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Material, Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import OutputContext
+from exoskel.source.textures import ImageError
 from exoskel.spatial import Array
 
 ACTUATOR_TAGS = (
@@ -122,6 +123,8 @@ class PreservedElements(Struct, frozen=True):
 
     sensors: tuple[str | int, ...] = ()
     """The names of the sensors of the scene, and the nodes of others, in the order of the document."""
+    appearances: Mapping[str, Material | None] = {}
+    """What shapes have of materials, by the names of these."""
 
     def __bool__(self) -> bool:
         return bool(self.elements or self.options or self.tendons)
@@ -459,7 +462,10 @@ class _PreservedWriter:
         if path is None or self.output.folder is None:
             return None
         if self.output.meshes == "copy":
-            return self.output.copy_file(Path(path))
+            try:
+                return self.output.copy_image(Path(path), is_readable=True)
+            except ImageError:
+                return None
         if self.output.meshes == "absolute":
             return Path(path).as_posix()
         try:
@@ -505,6 +511,8 @@ class _PreservedWriter:
             if not isinstance(one.item, Shape | Marker) or one.item.document != 0:
                 continue
             material = self.materials.get(one.item.node)
+            if isinstance(one.item, Shape) and self.preserved.appearances.get(material or "") != one.item.material:
+                continue  # it was edited
             written = self.names.get(("material", material)) if material else None
             if written is not None:
                 one.attributes["material"] = written

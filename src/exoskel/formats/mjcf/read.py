@@ -347,6 +347,7 @@ def _find_preserved(
         _keyframe_names(compiled, rows_of_states),
         _tendon_attributes(compiled, tendons),
         tuple(order),
+        compiled.materials,
     )
 
 

@@ -10,10 +10,11 @@ from typing import get_args
 
 from msgspec import structs
 
-from exoskel.fates import Verdict, no_effect
+from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.mjcf.reader.compiled import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.preprocessor import IGNORED_ATTRIBUTES
+from exoskel.formats.mjcf.reader.textures import image_reference, is_color_layer, texture_name
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -123,15 +124,24 @@ _TENDONS: dict[str, SceneField] = {
     },
     **{f"{tag}/**": SceneField("tendons", owner="world") for tag in ("fixed", "spatial")},
 }
+_TEXTURE = SceneField("material", ("texture",), owner="shapes")
 _ASSETS: dict[str, SceneField | str] = {
     "mesh/**": SceneField("geometry", owner="shapes"),
     "mesh/@name": STRUCTURE,
     "texture/**": _SHOWN,
+    "texture": _TEXTURE,
+    "texture/@file": _TEXTURE,
+    "texture/@name": STRUCTURE,
     "material": STRUCTURE,
     "material/@name": STRUCTURE,
     "material/@rgba": SceneField("color", owner="shapes"),
-    "material/@metallic": SceneField("material", owner="shapes"),
-    "material/@roughness": SceneField("material", owner="shapes"),
+    "material/@metallic": SceneField("material", ("metalness",), owner="shapes"),
+    "material/@roughness": SceneField("material", ("roughness",), owner="shapes"),
+    "material/@texture": _TEXTURE,
+    "material/@texrepeat": _TEXTURE,
+    "material/layer": _TEXTURE,
+    "material/layer/@texture": _TEXTURE,
+    "material/layer/@role": STRUCTURE,
     "material/**": _SHOWN,
 }
 _VIEWS: dict[str, SceneField | str] = {
@@ -277,7 +287,42 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             name = document.attribute_text(node, "class")
             if name not in given:
                 found[node, ""] = no_effect("no element uses this class")
-    return found
+    return found | _unread_textures(document)
+
+
+def _unread_textures(document: Document) -> dict[NodeKey, Verdict]:
+    """The textures that are no images on shapes, and what materials state of them."""
+    tags, parents, found = document.outline.tags, document.outline.parents, dict[NodeKey, Verdict]()
+    nodes = [node for node, tag in enumerate(tags) if tag in ("texture", "material", "layer")]
+    given = {
+        node: {name: document.attribute_text(node, name) for name in document.scan.attributes(node)} for node in nodes
+    }
+    images = {texture_name(given[node]) for node in nodes if tags[node] == "texture" and image_reference(given[node])}
+    painted = {document.attribute_text(node, "material") for node, tag in enumerate(tags) if tag == "geom"}
+    layered = {parents[node] for node in nodes if tags[node] == "layer"}
+    used: set[str] = set()
+    for node in nodes:
+        own = given[node]
+        is_layer = tags[node] == "layer"
+        material = given.get(parents[node], {}) if is_layer else own
+        is_read = own.get("texture", "") in images and material.get("name", "") in painted
+        if tags[node] == "texture":
+            continue
+        if is_read and (is_color_layer(own) if is_layer else node not in layered):
+            used.add(own["texture"])
+        elif is_layer:
+            found[node, ""] = _NOT_READ
+        else:
+            names = ("texture",) if node in layered else ("texture", "texrepeat")
+            found |= {(node, name): _NOT_READ for name in names if name in own}
+        if own.get("texuniform") == "true" and "texrepeat" in own:
+            found[node, "texrepeat"] = _PER_LENGTH
+    unused = [node for node in nodes if tags[node] == "texture" and texture_name(given[node]) not in used]
+    return found | {(node, ""): _NOT_READ for node in unused}
+
+
+_NOT_READ = Verdict(Fate.DROPPED, "appearance: not part of a scene", harmless=True)
+_PER_LENGTH = Verdict(Fate.DROPPED, "a texture of a scene does not repeat by length")
 
 
 _DISABLED_BY_FLAG: dict[str, dict[str, tuple[str, ...]]] = {

@@ -25,6 +25,7 @@ from exoskel.formats.mjcf.reader.compiler import (
 )
 from exoskel.formats.mjcf.reader.document_parts import split
 from exoskel.formats.mjcf.reader.preprocessor import Fragment, PreparedDocument
+from exoskel.scene.shape import Material
 from exoskel.spatial import Array
 
 _TYPES = ("free", "ball", "slide", "hinge")
@@ -51,6 +52,8 @@ class Compiled:
         self.equalities = _Parts(output.parts["equalities"], prepared)
         self.excludes = _Parts(output.parts["excludes"], prepared)
         self.meshes = _Parts(output.parts["meshes"], prepared)
+        self.materials: dict[str, Material | None] = {}
+        """What shapes have of the materials of geoms, by the names of these."""
         self.framed_meshes = output.framed_meshes
         """Meshes whose asset changes their frame."""
         self.full_inertias = output.full_inertias

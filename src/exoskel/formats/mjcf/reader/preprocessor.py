@@ -18,13 +18,15 @@ from msgspec import Struct, field
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_equalities, stated_skins
-from exoskel.formats.mjcf.preserved_elements import CollectedElements
+from exoskel.formats.mjcf.preserved_elements import CollectedElements, NumberedElement
 from exoskel.formats.mjcf.reader.compiler import Workload
+from exoskel.formats.mjcf.reader.textures import ImageFile, MaterialImages
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_file
 from exoskel.source.markup import escape_attribute
 from exoskel.source.numbers import parse_decimal
+from exoskel.source.textures import image_problem
 from exoskel.source.well_formedness import MalformedError
 
 
@@ -147,6 +149,8 @@ class PreparedDocument(Struct, dict=True):
     """The constraints of the world that our writer lists, because they look like loops or mimics of joints."""
     collected: CollectedElements | None = None
     """The elements that may have to be preserved."""
+    images: dict[str, ImageFile] = {}
+    """The images of materials, by the names of these."""
 
     @cached_property
     def text(self) -> str:
@@ -179,6 +183,8 @@ class _Preparer:
         self._included: set[str] = set()
         """The references of the included files: a document may repeat one very often."""
         self._ignored: dict[tuple[str, str], list[int]] = {}
+        self._images: set[int] = set()
+        """The ids of the textures and layers whose images are part of the scene."""
 
     def prepare(self, tree: Tree) -> PreparedDocument:
         nodes = {element: number for number, element in enumerate(tree.iter())}
@@ -188,6 +194,8 @@ class _Preparer:
         stated = stated_skins(root), stated_equalities(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
         collected = CollectedElements(root, lambda reference: self._find_texture(reference, compiler))
+        painted = MaterialImages(root, lambda texture: self._find_image(texture, compiler))
+        self._images = painted.elements
         self._prune(root)
         for fragment in root.iter():
             self._files(fragment, compiler)
@@ -199,7 +207,7 @@ class _Preparer:
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(root, *files, flags, work, self.confined_to, name, *stated, collected)
+        return PreparedDocument(root, *files, flags, work, self.confined_to, name, *stated, collected, painted.images)
 
     def _check_expansion(self, root: Fragment) -> Workload:
         """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""
@@ -293,6 +301,8 @@ class _Preparer:
                 self._report_unsupported(child, unsupported)
 
     def _report_unsupported(self, fragment: Fragment, unsupported: Unsupported) -> None:
+        if id(fragment) in self._images:
+            return
         for part in fragment.children if unsupported.is_section else [fragment]:
             if fragment.tag == "sensor" and part.tag != "plugin":
                 continue  # most of them are read later
@@ -342,6 +352,16 @@ class _Preparer:
         path = _asset_path("texture", reference, compiler)
         found = find_file(path, self.document.location, self.options.paths).path
         return None if found is None else str(found.resolve())
+
+    def _find_image(self, texture: NumberedElement, compiler: dict[str, str]) -> ImageFile:
+        """The image of a texture; one that is missing, or is not an image, is reported."""
+        reference = texture.attributes["file"]
+        uri = _asset_path("texture", reference, compiler)
+        found = find_file(uri, self.document.location, self.options.paths).path
+        reason = "file not found" if found is None else image_problem(found, self.confined_to)
+        if reason:
+            self.report("MJ105.texture", texture.node, attribute="file", file=reference, reason=reason)
+        return ImageFile(uri, None if found is None else str(found))
 
     def _read(self, path: Path, most: int) -> bytes:
         data = read_referenced(path, most, self.confined_to)

@@ -27,6 +27,7 @@ from exoskel.scene.shape import (
     Plane,
     Shape,
     Sphere,
+    Texture,
     TriMesh,
 )
 from exoskel.source import meshes
@@ -136,13 +137,34 @@ class MjcfShapeReader:
         return bool(self.model.mat(material).name.startswith(PLAIN_MATERIAL))
 
     def _material(self, number: int) -> Material | None:
-        """The roughness and metalness of a geom's material; -1 means that it states none."""
+        """The material of a geom besides its colour."""
         material = int(self.model.geom_matid[number])
-        if material < 0 or not hasattr(self.model, "mat_roughness"):  # before MuJoCo 3.2
+        if material < 0 or not hasattr(self.model, "mat"):
             return None
+        name: str = self.model.mat(material).name
+        if name not in self.compiled.materials:
+            rough, metal = self._reflection(material)
+            image = self._image(material, name)
+            found = Material(rough, metal, image) if (rough, metal, image) != (None, None, None) else None
+            self.compiled.materials[name] = found
+        return self.compiled.materials[name]
+
+    def _reflection(self, material: int) -> tuple[float | None, float | None]:
+        """The roughness and metalness of a material; -1 means that it states none."""
+        if not hasattr(self.model, "mat_roughness"):  # before MuJoCo 3.2
+            return None, None
         rows = (self.model.mat_roughness[material], self.model.mat_metallic[material])
         rough, metal = (value if 0.0 <= (value := float(str(row))) <= 1.0 else None for row in rows)
-        return Material(rough, metal) if (rough, metal) != (None, None) else None
+        return rough, metal
+
+    def _image(self, material: int, name: str) -> Texture | None:
+        """The texture of a material; one that repeats by length counts as not repeated."""
+        found = self.compiled.prepared.images.get(name)
+        if found is None:
+            return None
+        x, y = (float(str(value)) for value in self.model.mat_texrepeat[material])
+        is_counted = not self.model.mat_texuniform[material] and x > 0.0 and y > 0.0
+        return Texture(found.uri, (x, y) if is_counted else (1.0, 1.0), found.path)
 
     # --- meshes ---------------------------------------------------------------------------------------
 
