@@ -155,3 +155,35 @@ def test_friction_and_loops_have_the_strict_tolerance() -> None:
     for name in ("skel/actuators.skel", "xode/four_bar.xode"):
         engine = MujocoWorld(exoskel.load(f"dart://sample/{name}").world)
         assert engine.model.opt.tolerance == TOLERANCE
+
+
+def _limited_arm() -> exoskel.World:
+    world = exoskel.World()
+    model = world.add_model("arm")
+    model.add_body("upper", joint="revolute", axis=(0.0, 1.0, 0.0), shapes=[exoskel.Box((0.5, 0.1, 0.1))])
+    dof = model.joints[0].dofs[0]
+    dof.position_limits, dof.stiffness, dof.velocity = (-0.05, 0.05), 3.0, 1.0
+    return world
+
+
+@pytest.mark.parametrize("is_list", [False, True], ids=["a value", "a list"])
+def test_edits_after_compiling_do_not_change_the_motion(is_list: bool) -> None:
+    """What takes the steps is created when it is first used, but from the scene as it was compiled."""
+    world, other = _limited_arm(), _limited_arm()
+    edited, expected = MujocoWorld(world), MujocoWorld(other)
+    if is_list:
+        world.models[0].joints[0].dofs[:] = [exoskel.Dof()]
+    else:
+        world.models[0].joints[0].dofs[0].position_limits = (-2.0, 2.0)
+    for engine in (edited, expected):
+        engine.step(200)
+    assert edited.positions.tolist() == expected.positions.tolist()
+    assert edited.energy == expected.energy
+
+
+def test_parts_for_limits_are_created_for_the_first_step() -> None:
+    engine = MujocoWorld(_limited_arm())
+    assert "impulse_step" not in vars(engine)
+    engine.step()
+    assert engine.limit_guard is not None
+    assert {"impulse_step", "limit_guard", "_step_model"} <= vars(engine).keys()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
 
 from msgspec import Struct
 
@@ -13,21 +14,43 @@ from exoskel.scene.field_checks import check_field, check_fields
 T = TypeVar("T")
 
 
+class LateReader(Protocol):
+    """An object that reads a part of a scene only when it needs it."""
+
+    def read_scene(self) -> None:
+        """Read what has not been read yet."""
+
+
 class EditClock:
     """Counts edits in all threads.
 
     `ticks` never takes the same value twice: if it has not changed, no scene was edited.
     """
 
-    __slots__ = ("_numbers", "ticks")
+    __slots__ = ("_has_readers", "_numbers", "_readers", "ticks")
 
     def __init__(self) -> None:
         self.ticks = 0
         self._numbers = count(1)
+        self._readers: WeakSet[LateReader] = WeakSet()
+        self._has_readers = False
 
     def tick(self) -> None:
         if not _SUSPENDED.depth:
+            if self._has_readers:
+                self._notify_readers()
             self.ticks = next(self._numbers)
+
+    def notify_before_edit(self, reader: LateReader) -> None:
+        """Let an object read its scene before the next edit of any scene, if it still exists then."""
+        self._readers.add(reader)
+        self._has_readers = True
+
+    def _notify_readers(self) -> None:
+        self._has_readers = False
+        waiting, self._readers = list(self._readers), WeakSet()
+        for reader in waiting:
+            reader.read_scene()
 
 
 class _Suspension(threading.local):

@@ -29,11 +29,13 @@ class CommandedWorlds(ABC):
     qvel: Array
     _applied: Array
     _wrenches: Array
+    impulse_step: ImpulseStep | None
+    """What takes the steps, if MuJoCo's own differ from DART's: it prescribes velocities by itself."""
 
-    def __init__(self, compiled: CompiledWorld, shape: tuple[int, ...], impulse_step: ImpulseStep | None) -> None:
+    def __init__(self, compiled: CompiledWorld, shape: tuple[int, ...], has_impulse_steps: bool) -> None:
         self.compiled = compiled
-        self.impulse_step = impulse_step
-        """What takes the steps, if MuJoCo's own differ from DART's: it prescribes velocities by itself."""
+        self._has_impulse_steps = has_impulse_steps
+        """Whether `impulse_step` takes the steps."""
         count = compiled.coordinates.count
         self._forces = np.zeros((*shape, count))
         self._commands = np.empty((*shape, count))
@@ -46,7 +48,7 @@ class CommandedWorlds(ABC):
         """Where velocities were set since the last step: those of prescribed joints hold for one step."""
         self._is_commanded: Mask = np.zeros(shape, dtype=bool)
         springs = compiled.skin_springs
-        self._edges = springs if springs is not None and springs.pushes and impulse_step is None else None
+        self._edges = springs if springs is not None and springs.pushes and not has_impulse_steps else None
         """The edges of soft skins, whose forces have to be applied before each step."""
         self._forces_rotate = self._edges is not None
         """Whether forces have to be applied before each step: of edges, or about axes that rotate in MuJoCo."""
@@ -141,7 +143,7 @@ class CommandedWorlds(ABC):
         return self.impulse_step.inputs(self._forces, self.clipped_commands())
 
     def _set_speeds(self, qpos: Array, qvel: Array, commands: Array) -> None:
-        self.compiled.actuation.set_speeds(qpos, qvel, commands, velocities=self.impulse_step is None)
+        self.compiled.actuation.set_speeds(qpos, qvel, commands, velocities=not self._has_impulse_steps)
 
     @abstractmethod
     def _checked(self, values: Any) -> Array:
@@ -149,7 +151,7 @@ class CommandedWorlds(ABC):
 
     def _possible(self, velocities: Array) -> Array:
         """Velocities without those of locked joints, which MuJoCo would keep."""
-        return velocities if self.impulse_step else np.where(self.compiled.actuation.locked, 0.0, velocities)
+        return velocities if self._has_impulse_steps else np.where(self.compiled.actuation.locked, 0.0, velocities)
 
     def _apply(self) -> None:
         if self._forces_rotate or self._accelerates:

@@ -25,8 +25,6 @@ from exoskel.engines.interface import (
     check_step_count,
 )
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
-from exoskel.engines.mujoco.impulse_step import ImpulseStep
-from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.measurements import (
     LoopConstraint,
     body_accelerations,
@@ -35,8 +33,8 @@ from exoskel.engines.mujoco.measurements import (
     joint_reactions,
     loop_reactions,
 )
-from exoskel.engines.mujoco.servo_forces import ControlledActuators, JointValues
-from exoskel.engines.mujoco.step_model import StepModel, has_only_limits, needs_impulse_step
+from exoskel.engines.mujoco.servo_forces import ControlledActuators
+from exoskel.engines.mujoco.stepped_world import SteppedWorld
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld, compile_seconds
@@ -46,7 +44,7 @@ from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 
-class MujocoWorld(CommandedWorlds, ControlledActuators):
+class MujocoWorld(SteppedWorld, ControlledActuators):
     """A world in MuJoCo: see `engines.interface.ControllableWorld`."""
 
     def __init__(
@@ -63,18 +61,13 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         compiled = CompiledWorld(
             world, limits=limits, integrator=integrator, step=step, friction=friction, layout=layout, skins=skins
         )
-        super().__init__(compiled, (), None)
-        self._has_skins, self._limits, self._has_default_integrator = skins, limits, integrator.lower() == "discrete"
+        super().__init__(compiled, limits, integrator)
+        self._has_skins = skins
         self._mujoco = mujoco = mujoco_import.load()
         self.rotations = TruncatedRotations.find(compiled) if self._has_default_integrator else None
         """Corrects the rotations of ball and free joints after each step, if they have to be those of DART."""
         self._mj_step: Any = self.rotations.step if self.rotations else mujoco.mj_step
-        self.world, self.model = world, compiled.model
-        self._step_model: StepModel | None = None
-        self._joint_values: JointValues | None = None
-        """Springs, dampers and friction, if they are not those of the scene."""
-        self.limit_guard: LimitGuard | None = None
-        """Lets MuJoCo take the steps in which no limit is reached, if `impulse_step` is needed for limits alone."""
+        self.world = world
         if not compiled.layout.is_plain or compiled.skins or not skins:  # otherwise none are needed
             self.use_impulse_steps(world)
         try:
@@ -90,30 +83,15 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         self._numbers = dict(zip(map(id, compiled.layout.bodies), range(len(self.bodies)), strict=True))
         self.reset()
 
-    def use_impulse_steps(self, world: World) -> None:
-        """Step as in DART if MuJoCo's own steps differ for `world`: this one, or one with other values of joints."""
-        if not (self._has_default_integrator and needs_impulse_step(world, self._limits)):
-            return
-        if self.impulse_step is None:
-            self.impulse_step = ImpulseStep(self.compiled, self._limits)
-            self._step_model = self.impulse_step.prepare(self.model, self.compiled.stated_friction)
-        self._edges = None  # they are part of its steps
-        springs = self.compiled.skin_springs
-        can_guard = has_only_limits(world, self._limits) and not (springs is not None and springs.pushes)
-        self.limit_guard = LimitGuard(self.impulse_step) if can_guard else None
-
     def copy(self) -> MujocoWorld:
         """Another world in the same state, whose state and parameters change on their own."""
+        self.read_scene()
         out = copy.copy(self)
         out._use(copy.copy(self.data))
         for name in ("_forces", "_commands", "_is_first", "_is_coasting", "_is_commanded"):
             setattr(out, name, getattr(self, name).copy())
         out.wrenches = AppliedWrenches(len(self.bodies))
         return out
-
-    def use_model(self, model: Any, step_model: StepModel | None, values: JointValues | None) -> None:
-        """Continue with another model of the same world, with other parameters."""
-        self.model, self._step_model, self._joint_values = model, step_model, values
 
     def copy_inputs(self, worlds: CommandedWorlds, number: int) -> None:
         super().copy_inputs(worlds, number)
@@ -140,7 +118,8 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         self.wrenches.clear()
         self.coordinates.set_positions(self._checked(positions), self.qpos)
         if velocities is not None:
-            self.velocities = velocities
+            if velocities.any():
+                self.velocities = velocities
             self.actuation.set_speeds(self.qpos, self.qvel, self.clipped_commands(), velocities=False)
 
     @property
@@ -217,7 +196,7 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
         try:
             if type(count) is not int or count < 1 or self._takes_first_step or self._forces_rotate:
                 self._step(count)
-            elif self.impulse_step is None:
+            elif not self._has_impulse_steps:
                 self._mj_step(self.model, self.data, count)  # calls of methods matter: a step of a pendulum takes 5 µs
             else:
                 self._advance(count)
@@ -239,7 +218,7 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
             self._take_first_step()
             self._takes_first_step = False
             count -= 1
-        if self._forces_rotate and self.impulse_step is None:
+        if self._forces_rotate and not self._has_impulse_steps:
             for _ in range(count):
                 self._apply()
                 self._simulate(1)
@@ -400,7 +379,7 @@ class MujocoWorld(CommandedWorlds, ControlledActuators):
             if self._is_first or self._is_coasting:
                 self._take_first_step()
             else:
-                if self._forces_rotate and self.impulse_step is None:
+                if self._forces_rotate and not self._has_impulse_steps:
                     self._apply()
                 self._advance(1)
 

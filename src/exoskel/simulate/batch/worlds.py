@@ -60,7 +60,8 @@ class Worlds(CommandedWorlds):
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
         self._mujoco = mujoco = mujoco_import.load()
         batch = mujoco_import.load_batch()
-        super().__init__(engine.compiled, (count,), engine.impulse_step if self.takes_impulse_steps else None)
+        self.impulse_step = engine.impulse_step if self.takes_impulse_steps else None
+        super().__init__(engine.compiled, (count,), self.impulse_step is not None)
         self._records_energy = energy
         self.engine = engine
         self._guard = engine.limit_guard if self.takes_impulse_steps else None
