@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -12,6 +13,7 @@ import numpy as np
 from mujoco import rollout
 
 import exoskel
+from benchmarks.hand_built import HAND_BUILT, boxes
 from benchmarks.harness import Run, compare, processor_timed, timed
 from benchmarks.other import Other, other
 from benchmarks.read_skel import CORPUS
@@ -22,6 +24,8 @@ from exoskel.formats.mjcf.write import write
 
 SAMPLES = ("pendulum", "robot_arm", "walker", "hexapod", "chain")
 STEPS = 1000
+MOST_BY_HAND = 1000
+"""The most bodies of a chain: MuJoCo's compiler needs more memory on its stack for each."""
 
 
 def measure(table: Table, quick: bool = False) -> None:
@@ -30,7 +34,10 @@ def measure(table: Table, quick: bool = False) -> None:
         _step(table, name, pairs)
     _against_dart(table, 3 if quick else 9)
     for count in (30, 100, 1_000) if quick else (30, 100, 200, 300, 1_000, 3_000):
-        _compile(table, count, min(60, max(5, (1_000 if quick else 6_000) // count)))
+        repetitions = min(60, max(5, (1_000 if quick else 6_000) // count))
+        _compile(table, count, repetitions)
+        if count <= MOST_BY_HAND:
+            _against_hand(table, count, repetitions)
     if not quick:
         _large(table, 10_000)
 
@@ -119,14 +126,6 @@ def _one_against_dart(table: Table, name: str, scene: exoskel.Scene, stepper: Ot
     table.add(Row.of(f"{name}: {STEPS} steps, speed over DART's own loop", measured, bar=None))
 
 
-def boxes(count: int) -> exoskel.World:
-    world = exoskel.World()
-    for i in range(count):
-        place = exoskel.Pose((float(i % 100), float(i // 100), 0.2))
-        world.add_model(f"m{i}").add_body("b", pose=place, shapes=[exoskel.Box((0.2, 0.2, 0.2))])
-    return world
-
-
 def _compile(table: Table, count: int, pairs: int) -> None:
     world = boxes(count)
     document = write(world)
@@ -137,22 +136,19 @@ def _compile(table: Table, count: int, pairs: int) -> None:
     name = f"{count:,} free boxes from MJCF document to model, over MuJoCo parsing and compiling the same as text"
     table.add(Row.of(name, compiling, bar=1.1, lower_is_better=True))
     ours = processor_timed(lambda: exoskel.Simulation(world))
-    manual = compare(processor_timed(lambda: _by_hand(count)), ours, pairs)
-    name = f"{count:,} free boxes from scene to simulation, over adding and compiling them by hand"
-    table.add(Row.of(name, manual, bar=1.3, lower_is_better=True))
     parsed = compare(parsing, ours, pairs)
     name = f"{count:,} free boxes from scene to simulation, over MuJoCo parsing and compiling its own file"
     table.add(Row.of(name, parsed, bar=1.1, lower_is_better=True))
 
 
-def _by_hand(count: int) -> object:
-    """The same boxes, with MuJoCo's own interface."""
-    spec = mujoco.MjSpec()
-    for i in range(count):
-        body = spec.worldbody.add_body(name=f"m{i}/b", pos=(float(i % 100), float(i // 100), 0.2))
-        body.add_freejoint(name=f"m{i}/b_joint")
-        body.add_geom(name=f"m{i}/b/collision0", type=mujoco.mjtGeom.mjGEOM_BOX, size=(0.1, 0.1, 0.1))
-    return mujoco.MjData(spec.compile())
+def _against_hand(table: Table, count: int, pairs: int) -> None:
+    """From scene to simulation, beside adding the same to MuJoCo's own interface and compiling it."""
+    for what, (build, by_hand) in HAND_BUILT.items():
+        world = build(count)
+        table.progress(f"compiling {count:,} {what}")
+        ours, hand = processor_timed(partial(exoskel.Simulation, world)), processor_timed(partial(by_hand, count))
+        name = f"{count:,} {what} from scene to simulation, over adding and compiling them by hand"
+        table.add(Row.of(name, compare(hand, ours, pairs), bar=1.3, lower_is_better=True))
 
 
 def _large(table: Table, count: int) -> None:
