@@ -105,8 +105,9 @@ def without_noise(vectors: ArrayLike, scales: ArrayLike = 0.0) -> Array:
     `scales` are sizes of the numbers that the vectors were computed from, where these are larger than the results.
     """
     v = array(vectors)
-    sizes = np.maximum(np.abs(v).max(axis=-1, initial=0.0), scales)[..., None]
-    return np.where((np.abs(v) < NOISE * sizes) & np.isfinite(sizes), 0.0, v)
+    magnitudes = np.abs(v)
+    sizes = np.maximum(magnitudes.max(axis=-1, initial=0.0), scales)[..., None]
+    return np.where((magnitudes < NOISE * sizes) & np.isfinite(sizes), 0.0, v)
 
 
 def decimal_exponent(size: float) -> int:

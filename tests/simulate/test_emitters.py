@@ -11,7 +11,9 @@ import pytest
 
 import exoskel
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.tree import FreeBody, to_spec, to_text
+from exoskel.formats.mjcf.model.layout import simulation_layout
+from exoskel.formats.mjcf.model.soft_bodies import body_skins
+from exoskel.formats.mjcf.tree import CompactBody, to_spec, to_text
 from exoskel.formats.mjcf.write import write
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
@@ -85,11 +87,22 @@ def _free_bodies(count: int) -> exoskel.World:
 
 
 @pytest.mark.parametrize("count", [12, 402], ids=["at once", "in batches"])
-def test_free_bodies_without_elements_compile_to_the_same_model(count: int) -> None:
+def test_bodies_without_elements_for_their_parts_compile_to_the_same_model(count: int) -> None:
     world = _free_bodies(count)
     compact = write(world, compact=True)
-    assert sum(type(one) is FreeBody for one in compact.child("worldbody").children) == count - 2
+    assert {type(one) for one in compact.child("worldbody").iter()} == {type(compact), CompactBody}
     model, expected = to_spec(compact).compile(), to_spec(write(world)).compile()
+    assert different_fields(expected, model) == []
+    assert different_options(expected, model) == []
+
+
+@pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=name_of)
+def test_samples_without_elements_for_parts_compile_to_the_same_model(file: Path) -> None:
+    world = exoskel.load(file).world
+    layout, skins = simulation_layout(world), body_skins(world)
+    model, expected = (
+        to_spec(write(world, layout=layout, skins=skins, compact=compact)).compile() for compact in (True, False)
+    )
     assert different_fields(expected, model) == []
     assert different_options(expected, model) == []
 

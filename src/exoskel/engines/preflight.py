@@ -21,7 +21,7 @@ from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
 from exoskel.formats.mjcf.reader.compiler import allowed_seconds
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Drive, Joint
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Drive, Interval, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.lowering.joint_passes import mimicked_joint
@@ -259,19 +259,28 @@ class _Preflight:
             return
         if joint.axes and not (self.capabilities.zero_axes or model.static):
             self._check_axes(joint)
-        if joint.is_plain:
+        if joint.is_plain or self._is_exact(joint):
             return
-        self._check_mimic(model, joint)
+        if joint.mimic is not None:
+            self._check_mimic(model, joint)
         if not model.static:
             self._check_limits(model, joint)
             if joint.drives:
                 self._check_motors(model, joint)
         if joint.dof_count:
-            self._check_actuator(model, joint)
+            if joint.actuator != "force":
+                self._check_actuator(model, joint)
             self._check_armature(model, joint)
         yields = joint._dofs is not None and joint.actuator not in PRESCRIBED_ACTUATORS and not model.static
         if yields and joint.kind in ("ball", "free") and self.capabilities.isotropic_balls:
             self._check_rotations(model, joint)
+
+    def _is_exact(self, joint: Joint) -> bool:
+        """Whether the engine does all that a joint with springs, friction or limits does."""
+        has_more = (
+            joint.actuator != "force" or joint.kind in ("ball", "free") or joint.drives or joint.mimic is not None
+        )
+        return self.takes_impulse_steps and self.capabilities.armature and not has_more
 
     def _check_axes(self, joint: Joint) -> None:
         if joint.collapses:
@@ -293,18 +302,20 @@ class _Preflight:
             self._report("EN015.lost", joint, joint=joint.name, other=joint.mimic.joint)
 
     def _check_limits(self, model: Model, joint: Joint) -> None:
+        if joint._dofs is None:
+            return
         enforced = joint.limits_enforced if self.limits is None else self.limits
         is_soft = self.capabilities.joint_forces_in_one_stage and not (self.takes_impulse_steps or joint.drives)
         # The limits of rotations of ball and free joints are cones, with messages of their own.
-        single = (joint._dofs or [])[{"ball": 3, "free": 3}.get(joint.kind, 0) :]
+        single = joint._dofs[3 if joint.kind in ("ball", "free") else 0 :]
         if is_soft and any(isfinite(v) for dof in single for v in dof.position_limits):
             if enforced:
                 self._report("EN009.soft", joint, joint=joint.name)
             elif joint.actuator == "servo" and joint.kind != "free":
                 self._report("EN009.servo", joint, joint=joint.name)
-        if not enforced or joint._dofs is None:
-            return
-        if any(isfinite(v) for dof in joint._dofs for v in dof.velocity_limits):
+        if enforced and any(
+            dof.velocity_limits != UNLIMITED and _is_finite(dof.velocity_limits) for dof in joint._dofs
+        ):
             if self.takes_impulse_steps and joint.kind in ("ball", "free") and self._is_solved_together(model):
                 self._report("EN009.contacts", joint, joint=joint.name, kind=joint.kind)
             elif not (self.capabilities.velocity_limits or self.takes_impulse_steps):
@@ -345,7 +356,7 @@ class _Preflight:
         return is_soft and any(_has_impacts(*both) for both in zip(joint._dofs or (), joint.drives, strict=False))
 
     def _check_armature(self, model: Model, joint: Joint) -> None:
-        values = {dof.armature for dof in joint._dofs or ()} - {0.0}
+        values = {dof.armature for dof in joint._dofs or () if dof.armature}
         if not values or model.static or joint.actuator in PRESCRIBED_ACTUATORS:
             return
         if not self.capabilities.armature:
@@ -461,6 +472,11 @@ def _differences_from_ode(joint: Joint) -> set[str]:
         if drive.max_force and (drive.stop_cfm or drive.fudge_factor not in (None, 1.0)):
             found.add("EN018.stop")
     return found
+
+
+def _is_finite(limits: Interval) -> bool:
+    """Whether one of two limits is finite."""
+    return isfinite(limits[0]) or isfinite(limits[1])
 
 
 def _has_dynamics(joint: Joint) -> bool:

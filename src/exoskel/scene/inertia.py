@@ -18,6 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
+from exoskel.scene.array_cache import kept_for_content
 from exoskel.scene.edit_tracking import Tracked
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Euler, Rotation, Vector, pose_matrices
@@ -89,7 +90,7 @@ def solid(geometry: Geometry) -> UniformSolid:
             moment = (d * d / 20 + 3 / 80 * h * h, w * w / 20 + 3 / 80 * h * h, (w * w + d * d) / 20)
             return UniformSolid(w * d * h / 3, (0.0, 0.0, -h / 4), moment)
         case TriMesh():
-            found = _mesh_integrals(geometry)
+            found = _mesh_integrals(geometry.vertices, geometry.triangles)
             return _bounding_box(geometry) if found is None else found[0]
         case Mesh() | MultiSphere():
             return _bounding_box(geometry)
@@ -106,13 +107,14 @@ def _bounding_box(geometry: Mesh | MultiSphere | TriMesh) -> UniformSolid:
     return UniformSolid(x * y * z, ((x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2), box_moment(x, y, z))
 
 
-def _mesh_integrals(mesh: TriMesh) -> tuple[UniformSolid, Array] | None:
+@kept_for_content
+def _mesh_integrals(vertices: Array, triangles: NDArray[np.int64]) -> tuple[UniformSolid, Array] | None:
     """The solid in a closed mesh and its tensor per kg: sums over the tetrahedra between triangles and the origin."""
-    edges = np.sort(mesh.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     _, counts = np.unique(edges, axis=0, return_counts=True)
     if not len(counts) or (counts % 2).any():
         return None
-    corners = mesh.vertices[mesh.triangles]
+    corners = vertices[triangles]
     volumes = np.linalg.det(corners) / 6.0
     volume = float(volumes.sum())
     if not (isfinite(volume) and abs(volume) > 0.0):
@@ -166,7 +168,8 @@ def solid_tensors(masses: Array, bodies: Sequence[Sequence[Shape]], about: Array
     share = volume * (masses / np.bincount(owner, volume, len(bodies)))[owner]
     own = np.array([one.moment for _, _, one in rows])[:, :, None] * np.eye(3)
     for index, (_, shape, _) in enumerate(rows):
-        if type(shape.geometry) is TriMesh and (found := _mesh_integrals(shape.geometry)) is not None:
+        mesh = shape.geometry
+        if type(mesh) is TriMesh and (found := _mesh_integrals(mesh.vertices, mesh.triangles)) is not None:
             own[index] = found[1]
     poses = pose_matrices([shape.pose for _, shape, _ in rows])
     centres = (poses @ np.array([(*one.centre, 1.0) for _, _, one in rows])[:, :, None])[:, :3, 0]
@@ -255,11 +258,19 @@ def _centred_moment(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule)
     shape, com = shapes[0], inertia.com
     if not ((com is None or com == ZERO) and (shape.pose is IDENTITY or shape.pose.is_identity)):
         return None
-    one = solid(shape.geometry) if type(shape.geometry) in _CENTRED else _EMPTY
-    if not 0.0 < one.volume < inf:
+    geometry = shape.geometry
+    if type(geometry) is Box:  # the most frequent one
+        x, y, z = geometry.size
+        volume, moment = x * y * z, box_moment(x, y, z)
+    elif type(geometry) in _CENTRED:
+        one = solid(geometry) if type(geometry) is not Capsule else capsule_solid(geometry.radius, geometry.height)
+        volume, moment = one.volume, one.moment
+    else:
         return None
-    mass = one.volume * (inertia.mass / one.volume)  # rounded as the share of one of several shapes
-    x, y, z = one.moment
+    if not 0.0 < volume < inf:
+        return None
+    mass = volume * (inertia.mass / volume)  # rounded as the share of one of several shapes
+    x, y, z = moment
     return (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0)
 
 
@@ -268,7 +279,7 @@ def solid_moment(inertia: Inertia, shapes: Sequence[Shape]) -> Moment | None:
     row = _centred_moment(inertia, shapes, inertia.rule)
     if row is None:
         return None
-    x, y, z = row[:3]
+    x, y, z, *_ = row
     largest = max(x, y, z)
     return row if spatial.NOISE * largest <= min(x, y, z) and 0.0 < largest < inf else None
 

@@ -20,6 +20,8 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, Pose, Vector, pose_matrices
 from exoskel.spatial import Array, Indices
 
+_NO_ROTATION_MATRIX = np.eye(3)
+
 
 def _overflow_allowed() -> np.errstate:
     """Silence overflow: huge numbers give poses that are not finite, and the caller decides what to do."""
@@ -43,6 +45,23 @@ class ZeroPoses:
             self._apply_model_poses(models)
         self.child = np.array([number[id(joint.child)] for joint in joints], dtype=np.intp)
         self.parent = np.array([number[id(joint.parent)] for joint in joints], dtype=np.intp)
+
+    def relative_poses(self) -> Array:
+        """The zero pose of each joint's child in its parent."""
+        own = self.zero_poses[self.child]
+        inner = np.flatnonzero(self.parent >= 0)
+        if not len(inner):
+            return own
+        places = self.zero_poses[:, :3, 3]
+        children, parents = places[self.child[inner]], places[self.parent[inner]]
+        sizes = np.maximum(np.abs(children), np.abs(parents)).max(axis=1)
+        is_upright = (self.zero_poses[:, :3, :3] == _NO_ROTATION_MATRIX).all()
+        if not (is_upright and np.isfinite(sizes).all()):
+            return self.in_parent(own)
+        moved = children - parents + 0.0  # the same as with matrices
+        moved[np.abs(moved) < (spatial.NOISE * sizes)[:, None]] = 0.0
+        own[inner, :3, 3] = moved
+        return own
 
     def _apply_model_poses(self, models: Sequence[Model]) -> None:
         counts = [len(model.bodies) for model in models]

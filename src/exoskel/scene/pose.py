@@ -148,6 +148,7 @@ class Pose(CheckedValue, frozen=True, gc=False):
 
 
 IDENTITY = Pose()
+_IDENTITY_MATRIX = np.eye(4)
 
 
 def vector_from_array(values: ArrayLike) -> Vector:
@@ -173,6 +174,8 @@ def pose_matrices(poses: Sequence[Pose]) -> Array:
     count = len(poses)
     if count == 0:
         return np.empty((0, 4, 4))
+    if all(pose is IDENTITY for pose in poses):
+        return np.broadcast_to(_IDENTITY_MATRIX, (count, 4, 4)).copy()
     positions = spatial.rows([pose.position for pose in poses], 3)
     if all(pose.rotation is NO_ROTATION for pose in poses):  # as for most joints and shapes
         return spatial.transform(_NO_ROTATION_MATRIX, positions)

@@ -8,12 +8,13 @@ from typing import Any
 
 from exoskel import diagnostics, spatial
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import NO_MOMENT, Moment, derive_moments, solid_moment
+from exoskel.scene.inertia import NO_MOMENT, UNIT_MOMENT, Moment, derive_moments, solid_moment
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO, Vector
+from exoskel.scene.shape import Plane
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
 from exoskel.spatial import Array
@@ -65,8 +66,11 @@ def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
         inertia = body.inertia
         moment, com = inertia.moment, inertia.com
         if moment is None:
-            moment = solid_moment(inertia, body.mass_shapes)
-            if moment is None:
+            shapes = body.mass_shapes
+            moment = solid_moment(inertia, shapes)
+            if moment is None and inertia.rule == "solid" and all(type(one.geometry) is Plane for one in shapes):
+                moment, com = UNIT_MOMENT, inertia.com_of(shapes)  # they have no volume
+            elif moment is None:
                 others.append(number)
         elif com is None:
             com = body.com

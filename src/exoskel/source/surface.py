@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.scene.array_cache import kept_for_content
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import (
     Box,
@@ -338,6 +339,7 @@ def is_convex(vertices: Array, triangles: Triangles, tolerance: float = EXACTLY)
     return True
 
 
+@kept_for_content
 def has_hollows(vertices: Array, triangles: Triangles) -> bool:
     """Whether a mesh differs from its convex hull, however its faces are wound."""
     return not (is_convex(vertices, triangles, NEARLY) or is_convex(vertices, triangles[:, ::-1], NEARLY))

@@ -27,9 +27,11 @@ MIN_IMPEDANCE = 1e-4
 
 
 SMALL_WORLD = 200
-"""The number of free bodies up to which MuJoCo needs little memory for a world without meshes and soft skins.
+"""The number of free bodies up to which MuJoCo needs little memory for a world without large meshes and soft skins.
 
 Its data of 200 free bodies have 134 MB, and its compiler needs a few more."""
+SMALL_MESHES = 10_000
+"""Coordinates of vertices up to which MuJoCo needs little memory for the hulls of meshes."""
 CONTACT_TOLERANCE = 1e-12
 """Tolerance of the solver if all constraints are contacts and limits: the last iteration reaches rounding errors."""
 
@@ -234,8 +236,10 @@ def _compile(
 
 
 def _is_small(layout: WorldLayout, document: MjcfElement) -> bool:
-    """Whether MuJoCo needs little memory to compile a document: few bodies and shapes, and no meshes."""
-    if len(layout.dof_names) > 6 * SMALL_WORLD or any(section.tag == "asset" for section in document.children):
+    """Whether MuJoCo needs little memory to compile a document: few bodies and shapes, and small meshes."""
+    meshes = [mesh for section in document.children if section.tag == "asset" for mesh in section.children]
+    vertices: list[Any] = [mesh.attributes["vertex"] for mesh in meshes]
+    if len(layout.dof_names) > 6 * SMALL_WORLD or sum(map(len, vertices)) > SMALL_MESHES:
         return False
     return sum(len(body.collisions) + 1 for body in layout.bodies) <= 10 * SMALL_WORLD
 

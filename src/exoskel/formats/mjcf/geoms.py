@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.mjcf.tree import MjcfElement, Value
-from exoskel.scene.pose import pose_matrices
+from exoskel.scene.array_cache import kept_for_content
+from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -39,6 +41,7 @@ _FLAT = 1e-9
 """The thickness from which a mesh is flat, relative to its size."""
 
 
+@kept_for_content
 def is_flat(vertices: Array) -> bool:
     """Whether all points lie in a plane: MuJoCo does not accept such meshes."""
     extents = np.linalg.svd(_centred(vertices), compute_uv=False)
@@ -135,7 +138,7 @@ class GeomWriter:
                 given.setdefault("quat", quaternion)
             if bits != _COMMON_BITS:
                 given["contype"], given["conaffinity"] = bits
-            if self.friction is None and shape.friction is not None:
+            if shape.friction is not None and self.friction is None:
                 given["friction"] = (shape.friction, TORSION, ROLLING)
             if self._ranks and (rank := self._ranks.get(shape.friction)):
                 given["priority"] = rank
@@ -255,16 +258,21 @@ def _plane(plane: Plane, pose: Array, *, keeps_axes: bool) -> dict[str, Value]:
 
     With `keeps_axes`, one whose normal is the z axis has the x axis of its pose, which matters only for its appearance.
     """
-    normal = np.array(plane.normal)
     is_kept = keeps_axes and plane.normal == (0.0, 0.0, 1.0)
-    rotation = np.eye(3) if is_kept else spatial.rotation_from_z(normal)
-    frame = pose @ spatial.transform(rotation, normal * plane.offset)
-    return {
-        "type": "plane",
-        "size": (0.0, 0.0, 1.0),
-        "pos": spatial.without_noise(frame[:3, 3]).tolist(),
-        "quat": spatial.quaternion(frame[:3, :3]).tolist(),
-    }
+    position, quaternion = _plane_frame(plane.normal, plane.offset, is_kept, pose.tobytes())
+    return {"type": "plane", "size": (0.0, 0.0, 1.0), "pos": list(position), "quat": list(quaternion)}
+
+
+@lru_cache(maxsize=256)
+def _plane_frame(
+    normal: Vector, offset: float, is_kept: bool, pose: bytes
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Position and quaternion of a plane.  Most worlds have the same ground."""
+    direction = np.array(normal)
+    rotation = np.eye(3) if is_kept else spatial.rotation_from_z(direction)
+    frame = np.frombuffer(pose).reshape(4, 4) @ spatial.transform(rotation, direction * offset)
+    position, quaternion = spatial.without_noise(frame[:3, 3]), spatial.quaternion(frame[:3, :3])
+    return tuple(position.tolist()), tuple(quaternion.tolist())
 
 
 def _circle(radius: float, z: float) -> Array:

@@ -23,13 +23,13 @@ from exoskel.formats.mjcf.model.driven_joints import (
     force_range_attributes,
 )
 from exoskel.formats.mjcf.model.equalities import EqualityWriter, joint_solver
+from exoskel.formats.mjcf.model.inertials import MassProperties
 from exoskel.formats.mjcf.model.joints import (
     PRESCRIBED_ARMATURE,
     STIFF,
     STIFF_STEPS,
     UNLIMITED_RANGE,
     MujocoJoint,
-    mean_armature,
     stop_spring,
     suspension,
 )
@@ -37,12 +37,13 @@ from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.sensors import SensorWriter
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.model.tendons import TendonWriter
-from exoskel.formats.mjcf.tree import NO_ROTATION, FreeBody, MjcfElement, Value
+from exoskel.formats.mjcf.tree import NO_ROTATION, CompactBody, MjcfElement, Value, joint_attributes
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, spring_from_erp_cfm
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.model import Model
+from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import World
 from exoskel.spatial import Array
@@ -90,10 +91,10 @@ def write(
 
     `friction` is the coefficient of all contacts (default: that of each shape, else 1 as in DART), `time_step` in s
     replaces the world's own.  `layout` is that of the world, if already known.  `skins` are the soft skins to write.
-    With `compact`, single free bodies are `FreeBody`, for `to_spec`.
+    With `compact`, bodies are `CompactBody`, for `to_spec`.
     """
     writer = WorldWriter(world, limits, integrator, friction, time_step, layout, skins)
-    writer.is_compact = compact and writer.layout.is_plain and not (skins or writer.sites or writer.tendons.tendons)
+    writer.is_compact = compact
     return writer.document()
 
 
@@ -142,7 +143,7 @@ class WorldWriter:
         self.equalities = EqualityWriter(world, self.tendons.tendons)
         self.sites = self.tendons.sites | self.sensors.sites | self.equalities.sites
         self.is_compact = False
-        """Whether single free bodies are `FreeBody`."""
+        """Whether bodies are `CompactBody`."""
         self._model_bits: Bits | None = None
         """The contact bits of the present model, if all its shapes have the same."""
         self.speeds: dict[str, float] = {}
@@ -150,6 +151,8 @@ class WorldWriter:
         self._has_tendons = integrator != EXPLICIT_EDGES
         """Whether the edges of skins are tendons, and not forces that are computed before each step."""
         self.stiff = (STIFF_STEPS * self.step, 1.0)
+        self._hard_stop = (STIFF_STEPS * self.step, NO_BOUNCE_DAMPING)
+        """Time constant and damping ratio of stops that do not bounce."""
         self.joint_friction = joints.friction_parameters(integrator, self.step)
 
     @cached_property
@@ -204,8 +207,7 @@ class WorldWriter:
         """
         if not any("frictionloss" in tendon.attributes for tendon in self.root.child("tendon").children):
             return {}
-        joints = [one for one in self.root.child("worldbody").iter() if one.tag == "joint"]
-        count = sum(SIZES[str(one.attributes["type"])][1] for one in joints)
+        count = sum(SIZES[str(joint["type"])][1] for joint in joint_attributes(self.worldbody))
         if count < SPARSE:
             return {}
         return {"jacobian": "dense"} if count <= MAX_DENSE else {"solver": "CG"}
@@ -214,8 +216,6 @@ class WorldWriter:
 
     def _model(self, model: Model) -> None:
         self._model_bits = self.filter.model_bits(model)
-        if self.is_compact and len(model.joints) == 1 and self._add_free_body(model, model.joints[0]):
-            return
         elements: dict[int, MjcfElement] = {}
         worldbody, fixed = self.worldbody, model.static
         others: list[Joint] = []
@@ -264,20 +264,18 @@ class WorldWriter:
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         body = joint.child
         key = id(body)
-        position, quaternion = self.frames[key]
         path = self.layout.body_names[key]
-        given: dict[str, Value] = {"name": path, "pos": position, "quat": quaternion}
-        if not body.gravity:
-            given["gravcomp"] = 1.0
-        element = MjcfElement("body", given, item=body)
+        element = self._new_body(body, path, fixed)
         parent_element.children.append(element)
-        if not fixed:
-            self._inertial(element, body)
         for number, shape in enumerate(body.collisions):
-            if type(shape.geometry) is Plane and self._is_moving_plane(body, shape):
+            if type(shape.geometry) is Plane and not fixed and self._is_moving_plane(body, shape):
                 continue
             bits = (self._model_bits if shape.collidable else None) or self.filter.bits(model, body, shape)
-            self.geoms.add(element, shape, f"{path}/collision{number}", bits, fixed)
+            name = f"{path}/collision{number}"
+            if type(element) is CompactBody:
+                element.geoms += self.geoms.geoms(shape, name, bits, fixed)
+            else:
+                self.geoms.add(element, shape, name, bits, fixed)
         if self.sites or self.tendons.shapes:
             self._add_tendon_parts(model, body, element, fixed)
         skin = self.skins.get(key) if self.skins else None
@@ -287,20 +285,20 @@ class WorldWriter:
                 skin.add_edges(self.root.child("tendon"))
         return element
 
-    def _add_free_body(self, model: Model, joint: Joint) -> bool:
-        """Add the only body of a model, if its joint is free; returns whether it is."""
-        body, (chain, names) = joint.child, self.layout.chain(model, joint)
-        if model.static or len(chain) != 1 or chain[0].type != "free" or not body.gravity:
-            return False
-        key = id(body)
-        path, (position, quaternion) = self.layout.body_names[key], self.frames[key]
-        added = FreeBody("body", {}, [], body, path, names[0], position, quaternion, self.inertials.of(body))
-        for number, shape in enumerate(body.collisions):
-            if type(shape.geometry) is not Plane:
-                bits = (self._model_bits if shape.collidable else None) or self.filter.bits(model, body, shape)
-                added.geoms += self.geoms.geoms(shape, f"{path}/collision{number}", bits, False)
-        self.worldbody.children.append(added)
-        return True
+    def _new_body(self, body: Body, path: str, fixed: bool) -> MjcfElement:
+        """A body with its pose and its mass properties."""
+        position, quaternion = self.frames[id(body)]
+        if self.is_compact:
+            given: dict[str, Value] = {} if body.gravity else {"gravcomp": 1.0}
+            inertial = None if fixed else self._mass_properties(body)
+            return CompactBody("body", given, [], body, path, position, quaternion, inertial)
+        given = {"name": path, "pos": position, "quat": quaternion}
+        if not body.gravity:
+            given["gravcomp"] = 1.0
+        element = MjcfElement("body", given, item=body)
+        if not fixed:
+            self._inertial(element, body)
+        return element
 
     def _add_tendon_parts(self, model: Model, body: Body, element: MjcfElement, fixed: bool) -> None:
         """Add the visual shapes that tendons wrap around, and the sites of tendons and sensors."""
@@ -316,11 +314,15 @@ class WorldWriter:
         """Whether a shape is a plane on a moving body, which MuJoCo does not support."""
         return type(shape.geometry) is Plane and id(body) in self.moving
 
+    def _mass_properties(self, body: Body) -> MassProperties:
+        mass, centre, moment = found = self.inertials.of(body)
+        if not self.shares:
+            return found
+        share = self.shares.get(id(body), 1.0)
+        return share * mass, centre, share * moment
+
     def _inertial(self, element: MjcfElement, body: Body) -> None:
-        mass, centre, moment = self.inertials.of(body)
-        if self.shares:
-            share = self.shares.get(id(body), 1.0)
-            mass, moment = share * mass, share * moment
+        mass, centre, moment = self._mass_properties(body)
         element.children.append(MjcfElement("inertial", {"pos": centre, "mass": mass, "fullinertia": moment}))
 
     # --- joints ---------------------------------------------------------------------------------------
@@ -328,10 +330,15 @@ class WorldWriter:
     def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         chain, names = self.layout.chain(model, joint)
         if joint.is_plain and len(chain) == 1 and chain[0].type == "free":
-            element.children.append(MjcfElement("joint", {"name": names[0], "type": "free"}, item=joint))
+            if type(element) is CompactBody:
+                element.free_joint = names[0]
+            else:
+                self._add_joint(element, joint, {"name": names[0], "type": "free"})
             return
-        for name, link, motor in zip(names, chain, joints.motors_of_chain(joint, chain), strict=True):
-            self._link(name, joint, link, element)
+        has_motors = joint.drives or joint.actuator == "servo"
+        motors = joints.motors_of_chain(joint, chain) if has_motors else [None] * len(chain)
+        for name, link, motor in zip(names, chain, motors, strict=True):
+            self._add_joint(element, joint, self._link(name, joint, link))
             if motor is not None:
                 joints.add_motor(motor, name, self.root, self.joint_friction)
                 self.speeds[joints.flywheel_name(name)] = motor.velocity
@@ -352,66 +359,76 @@ class WorldWriter:
         made = self.root.child("equality").add("joint", joint1=follower, joint2=leader, polycoef=polynomial)
         made.attributes |= joint_solver(joint, self.stiff)
 
-    def _link(self, name: str, joint: Joint, link: MujocoJoint, element: MjcfElement) -> None:
-        created = element.add("joint", name=name, type=link.type)
-        created.item = joint
-        if joint.actuator in PRESCRIBED_ACTUATORS:
-            created.attributes["armature"] = PRESCRIBED_ARMATURE
-        elif armature := mean_armature(joint, link):
-            created.attributes["armature"] = armature
-        if link.type == "free":
-            return
-        created.attributes["pos"] = (0.0, 0.0, 0.0) if link.at_origin else joint.pose.position
-        if link.type != "ball":
-            created.attributes["axis"] = link.axis
-        if len(link.coordinates) == 1 and (id(joint), link.coordinates[0]) in self.driven:
-            created.attributes |= force_range_attributes(joint.dofs[link.coordinates[0]])
+    @staticmethod
+    def _add_joint(element: MjcfElement, joint: Joint, given: dict[str, Value]) -> None:
+        if type(element) is CompactBody:
+            element.joints.append(given)
+        else:
+            element.children.append(MjcfElement("joint", given, item=joint))
+
+    def _link(self, name: str, joint: Joint, link: MujocoJoint) -> dict[str, Value]:
+        """The attributes of a MuJoCo joint."""
+        given: dict[str, Value] = {"name": name, "type": link.type}
         rows = [joint._dofs[c] for c in link.coordinates] if joint._dofs is not None else []
+        is_prescribed = joint.actuator in PRESCRIBED_ACTUATORS
+        if is_prescribed:
+            given["armature"] = PRESCRIBED_ARMATURE
+        elif rows and (armature := _mean([dof.armature for dof in rows])):
+            given["armature"] = armature
+        if link.type == "free":
+            return given
+        given["pos"] = ZERO if link.at_origin else joint.pose.position
+        if link.type != "ball":
+            given["axis"] = link.axis
+        if self.driven and len(rows) == 1 and (id(joint), link.coordinates[0]) in self.driven:
+            given |= force_range_attributes(rows[0])
         if rows:
-            self._dynamics(created, joint, rows)
+            self._dynamics(given, joint, rows, is_prescribed)
         elif joint.kind == "hinge2" and not link.coordinates:
             stiffness, damping = spring_from_erp_cfm(*(suspension(joint) or (0.2, 1.0)), self.step)
-            created.attributes |= {"stiffness": stiffness, "damping": damping}
+            given |= {"stiffness": stiffness, "damping": damping}
+        return given
 
-    def _dynamics(self, element: MjcfElement, joint: Joint, rows: Sequence[Dof]) -> None:
+    def _dynamics(self, given: dict[str, Value], joint: Joint, rows: Sequence[Dof], is_prescribed: bool) -> None:
         """Springs, damping, friction and limits; a ball has one value of each for its three axes, the mean."""
-        attributes = element.attributes
-        damping, stiffness, friction = (
-            sum(getattr(dof, name) for dof in rows) / len(rows) for name in ("damping", "stiffness", "friction")
-        )
+        first = rows[0]
+        damping, stiffness, friction = first.damping, first.stiffness, first.friction
+        if len(rows) > 1:
+            damping, stiffness = _mean([dof.damping for dof in rows]), _mean([dof.stiffness for dof in rows])
+            friction = _mean([dof.friction for dof in rows])
         if damping:
-            attributes["damping"] = damping
+            given["damping"] = damping
         if stiffness:
-            attributes["stiffness"] = stiffness
-            if element.attributes["type"] != "ball":
-                attributes["springref"] = rows[0].rest
-        if joint.actuator in PRESCRIBED_ACTUATORS:
+            given["stiffness"] = stiffness
+            if given["type"] != "ball":
+                given["springref"] = first.rest
+        if is_prescribed:
             return  # limits and friction do not apply to prescribed motion
         if friction:
-            attributes["frictionloss"] = friction
-            attributes |= self.joint_friction
+            given["frictionloss"] = friction
+            given |= self.joint_friction
         if joint.limits_enforced if self.limits is None else self.limits:
-            self._limit(attributes, joint, rows)
+            self._limit(given, joint, rows)
 
-    def _limit(self, attributes: dict[str, Value], joint: Joint, rows: Sequence[Dof]) -> None:
-        low, high = rows[0].position_limits
-        if attributes["type"] == "ball":
+    def _limit(self, given: dict[str, Value], joint: Joint, rows: Sequence[Dof]) -> None:
+        low, high = limits = rows[0].position_limits
+        if given["type"] == "ball":
             widest = max(max(-dof.position_limits[0], dof.position_limits[1]) for dof in rows)
             if 0.0 < widest < pi:
-                attributes |= {"limited": True, "range": (0.0, widest)}
+                given |= {"limited": True, "range": (0.0, widest)}
             return
-        if rows[0].position_limits == UNLIMITED or low > high or rows[0].has_limits_at_infinity:
+        if limits == UNLIMITED or low > high or rows[0].has_limits_at_infinity:
             return
         if low < high:
-            attributes |= {"limited": True, "range": (_bound(low), _bound(high))}
-            attributes["solreflimit"] = self._stop(joint, rows[0])
-            attributes["solimplimit"] = STIFF
+            given["limited"], given["range"] = True, (_bound(low), _bound(high))
+            given["solreflimit"] = self._stop(joint, rows[0]) if joint.drives else self._hard_stop
+            given["solimplimit"] = STIFF
         elif (soft := stop_spring(joint, self._dof_index(joint, rows[0]))) and not rows[0].stiffness:
             stiffness, damping = spring_from_erp_cfm(*soft, self.step)  # two stops at one point are a spring and damper
-            attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
+            given |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
         else:  # a range of one point fixes the joint
             fixed = (low, 0.0, 0.0, 0.0, 0.0)
-            made = self.root.child("equality").add("joint", joint1=str(attributes["name"]), polycoef=fixed)
+            made = self.root.child("equality").add("joint", joint1=str(given["name"]), polycoef=fixed)
             made.attributes |= joint_solver(joint, self.stiff)
 
     @staticmethod
@@ -424,7 +441,7 @@ class WorldWriter:
         bounce = (joint.drives[index].bounce or 0.0) if index < len(joint.drives) else 0.0
         bounce = min(bounce, MAX_BOUNCE)
         if not bounce > 0.0:
-            return (STIFF_STEPS * self.step, NO_BOUNCE_DAMPING)
+            return self._hard_stop
         ratio = _damping_ratio(bounce)
         return (BOUNCE_STEPS * self.step / ratio, ratio)
 
@@ -495,6 +512,10 @@ def _damping_ratio(bounce: float) -> float:
         swing = pi - atan2(2.0 * middle * across, 1.0 - 2.0 * middle**2)  # until the force is zero again, rad
         low, high = (middle, high) if exp(-middle / across * swing) > bounce else (low, middle)
     return 0.5 * (low + high)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _bound(value: float) -> float:

@@ -76,11 +76,15 @@ class Actuation:
         stated = list(_stated_dofs(layout.world))
         lowered = lower_actuators(layout.world)  # motors limit commands, too
         for number, dof in stated if lowered.world is layout.world else _stated_dofs(lowered.world):
-            low[number], high[number] = _command_limits(actuators[number], dof)
+            limits = _command_limits(actuators[number], dof)
+            if limits is UNLIMITED or limits == UNLIMITED:
+                continue
+            low[number], high[number] = limits
             if id(dof) in lowered.originals:  # without a command, only the actuators act
                 low[number], high[number] = min(low[number], 0.0), max(high[number], 0.0)
         for number, dof in stated:
-            self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
+            if dof.force or dof.acceleration:
+                self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
         self.first_forces *= self.force
         self.first_accelerations *= self.acceleration
 
@@ -95,7 +99,8 @@ class Actuation:
         first = 0
         for one in layout.world.models:
             for joint in one.joints if not one.static else ():
-                for name, motor in joints_with_motors(layout, one, joint) if not joint.is_plain else ():
+                has_motors = joint.drives or joint.actuator == "servo"
+                for name, motor in joints_with_motors(layout, one, joint) if has_motors else ():
                     address = int(model.joint(flywheel_name(name)).dofadr[0])
                     if joint.loop:  # no coordinate of the scene, so no command changes its speed
                         self.constant_speeds.append((address, motor.velocity))

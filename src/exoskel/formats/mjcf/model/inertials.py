@@ -87,11 +87,11 @@ class Inertials:
 
 def _are_valid(rows: Array) -> bool:
     """Whether moments without products of inertia need no repair: those of most bodies."""
-    for xx, yy, zz, xy, xz, yz in rows.tolist():
-        smallest, middle, largest = sorted((xx, yy, zz))
-        if not (smallest >= MIN_MOMENT and largest - smallest - middle <= -_SLACK * largest) or xy or xz or yz:
-            return False
-    return True
+    if rows[:, 3:].any():
+        return False
+    smallest, middle, largest = np.sort(rows[:, :3], axis=1).T
+    is_solid = largest - smallest - middle <= -_SLACK * largest
+    return bool((is_solid & (smallest >= MIN_MOMENT)).all())
 
 
 def _tensors(rows: Array) -> Array:

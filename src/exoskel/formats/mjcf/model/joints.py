@@ -245,15 +245,13 @@ def joint_chain(joint: Joint) -> list[MujocoJoint]:
     if joint.kind in ("ball", "weld"):
         return [_BALL] if joint.kind == "ball" else []
     rotation = joint.pose.rotation
+    if joint.kind in ("revolute", "prismatic"):
+        return [_single_joint("hinge" if joint.kind == "revolute" else "slide", rotation, joint.axes[0])]
 
     def along(kind: str, axes: list[Vector], first: int = 0) -> list[MujocoJoint]:
         return [MujocoJoint(kind, _rotated_axis(rotation, axis), (first + i,)) for i, axis in enumerate(axes)]
 
     match joint.kind:
-        case "revolute":
-            return along("hinge", [joint.axes[0]])
-        case "prismatic":
-            return along("slide", [joint.axes[0]])
         case "screw":
             return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _rotated_axis(rotation, joint.axes[0]))]
         case "universal" | "hinge2":
@@ -308,12 +306,6 @@ def _has_dynamics(joint: Joint) -> bool:
     )
 
 
-def mean_armature(joint: Joint, link: MujocoJoint) -> float:
-    """The armature of a MuJoCo joint, which has one value for all its axes: the mean."""
-    rows = [joint._dofs[c].armature for c in link.coordinates] if joint._dofs is not None else []
-    return sum(rows) / len(rows) if any(rows) else 0.0
-
-
 def suspension(joint: Joint) -> tuple[float, float] | None:
     """ODE's ERP and CFM of a hinge2's travel along its first axis; None if it is rigid."""
     if joint.kind != "hinge2" or not joint.drives:
@@ -339,6 +331,12 @@ def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
     second = unit(joint.axes[1])
     across = unit(second - first * float(first @ second))
     return vector_from_array(first), vector_from_array(across)
+
+
+@lru_cache(maxsize=1024)
+def _single_joint(kind: str, rotation: Rotation, axis: Vector) -> MujocoJoint:
+    """A hinge or slide with the first coordinate of a joint."""
+    return MujocoJoint(kind, _rotated_axis(rotation, axis), (0,))
 
 
 @lru_cache(maxsize=1024)

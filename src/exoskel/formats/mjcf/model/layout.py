@@ -82,16 +82,28 @@ class WorldLayout:
         """The names of the scene's coordinates, in state order."""
         names: list[str] = []
         for _, joint in self.joints:
-            names += joint.dof_names
+            if joint.kind in ("revolute", "prismatic"):  # their only coordinate has no suffix
+                names.append((joint._dofs[0].name if joint._dofs is not None else "") or joint.name)
+            else:
+                names += joint.dof_names
         return names
 
     def initial_state(self) -> tuple[Array, Array | None]:
         """The scene's initial positions and velocities; None for the velocities if nothing moves, also no motors."""
         if self.is_plain or all(joint.is_plain for joint in self.world.joints()):
             return np.zeros(len(self.dof_names)), None
-        tree = [joint for _, joint in self.joints]
-        positions = np.array([position for joint in tree for position in joint.positions], dtype=np.float64)
-        return positions, np.array([speed for joint in tree for speed in joint.velocities], dtype=np.float64)
+        positions: list[float] = []
+        velocities: list[float] = []
+        for _, joint in self.joints:
+            rows = joint._dofs
+            if rows is None:
+                zeros = [0.0] * len(TRAITS[joint.kind].motion)
+                positions += zeros
+                velocities += zeros
+            else:
+                positions += [dof.position for dof in rows]
+                velocities += [dof.velocity for dof in rows]
+        return np.array(positions, dtype=np.float64), np.array(velocities, dtype=np.float64)
 
     @cached_property
     def inertials(self) -> Inertials:
@@ -114,7 +126,7 @@ class WorldLayout:
     @cached_property
     def tree_joints(self) -> tuple[list[tuple[Model, Joint]], Array]:
         """The joints that do not close loops, and the zero pose of each one's child in its parent."""
-        return self.joints, self._zero.in_parent(self._zero.zero_poses[self._zero.child])
+        return self.joints, self._zero.relative_poses()
 
     @cached_property
     def zero_poses_in_parent(self) -> dict[int, Array]:
@@ -250,10 +262,15 @@ class Coordinates:
             if model.static:
                 both = zip(joint.positions, joint.velocities, strict=True)
                 self.static += [(first + i, *values) for i, values in enumerate(both)]
-            else:
-                chain, names = layout.chain(model, joint)
-                self._add(joint, first, chain, [by_name[name] for name in names])
-                numbers[id(joint)] = number
+                first += len(TRAITS[joint.kind].motion)
+                continue
+            chain, names = layout.chain(model, joint)
+            if len(chain) == 1 and joint.kind in ("revolute", "prismatic") and not joint.drives:
+                self._single.append((first, *by_name[names[0]]))
+                first += 1
+                continue
+            self._add(joint, first, chain, [by_name[name] for name in names])
+            numbers[id(joint)] = number
             first += len(TRAITS[joint.kind].motion)
         single = np.array(self._single, dtype=np.intp).reshape(-1, 3)
         self.scene, self.qpos, self.qvel = single[:, 0], single[:, 1], single[:, 2]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.joint import Joint
-from exoskel.scene.pose import Vector, pose_matrices
+from exoskel.scene.pose import IDENTITY, Vector, pose_matrices
 from exoskel.spatial import Array, Indices
 
 Components = tuple[Array, ...]
@@ -177,14 +177,16 @@ class RotationalJoints:
         self.kind = kind
         self.members = members
         self.zero = zero.reshape(-1, 4, 4)
-        self.frame = pose_matrices([member.joint.pose for member in members])
+        poses = [member.joint.pose for member in members]
+        self.frame = pose_matrices(poses)
         self.rotation = self.frame[:, :3, :3]
         self.scene = _ranges([member.first for member in members], 3 if kind == "ball" else 6)
         self.qpos = _ranges([member.qpos for member in members], 7 if kind == "free" else 4)
         self.qvel = _ranges([member.qvel for member in members], 6 if kind == "free" else 3)
         if kind == "inner":
             self.qvel = np.hstack([_ranges([member.slide[1] for member in members], 3), self.qvel])
-        self._frame_is_identity = bool((self.frame == _IDENTITY).all())
+        are_identities = all(pose is IDENTITY for pose in poses)
+        self._frame_is_identity = are_identities or bool((self.frame == _IDENTITY).all())
 
     def subset(self, chosen: Indices, kept: Indices) -> RotationalJoints:
         """The chosen joints, for arrays that have only the `kept` coordinates of the scene, in ascending order."""

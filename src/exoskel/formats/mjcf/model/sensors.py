@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from exoskel.formats.mjcf.model.tendons import TendonWriter, tendon_name
-from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.formats.mjcf.tree import MjcfElement, Value, joint_attributes
 from exoskel.scene.item import qualified_name
 from exoskel.scene.sensor import SceneSensor, SensorTargets
 from exoskel.scene.tendon import TendonJoint, TendonParts
@@ -56,8 +56,8 @@ class SensorWriter:
 
 def _limited_names(root: MjcfElement) -> set[Value]:
     """The names of joints and tendons with limits, which differ."""
-    elements = [*root.child("worldbody").iter(), *root.child("tendon").children]
-    return {one.attributes["name"] for one in elements if one.attributes.get("limited") is True}
+    tendons = (one.attributes for one in root.child("tendon").children)
+    return {given["name"] for given in (*joint_attributes(root.child("worldbody")), *tendons) if given.get("limited")}
 
 
 def _ends(sensor: SceneSensor) -> list[tuple[str, str]]:

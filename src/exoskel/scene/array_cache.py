@@ -1,0 +1,31 @@
+"""Results that are kept for small arrays with the same content, such as the meshes of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+_MOST_BYTES = 1 << 16
+"""Larger arrays take less time to compute with than to keep."""
+_MOST_RESULTS = 256
+_ArrayContent = tuple[bytes, str, tuple[int, ...]]
+
+
+def kept_for_content(function: Callable[..., T]) -> Callable[..., T]:
+    """A function of arrays that computes its result once for each content.  The result must not be changed."""
+
+    @lru_cache(maxsize=_MOST_RESULTS)
+    def compute(*contents: _ArrayContent) -> T:
+        return function(*(np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in contents))
+
+    @wraps(function)
+    def call(*arrays: Any) -> T:
+        if sum(array.nbytes for array in arrays) > _MOST_BYTES:
+            return function(*arrays)
+        return compute(*((array.tobytes(), array.dtype.str, array.shape) for array in arrays))
+
+    return call
