@@ -602,6 +602,15 @@ GLTF_PARTS: tuple[tuple[str, GltfMapping], ...] = (
         ),
     ),
     (
+        "texture of a shape",
+        GltfMapping(
+            "baseColorTexture with an image in the file; KHR_texture_transform if it is repeated",
+            Fate.EXACT,
+            "images other than PNG and JPEG are converted to PNG; primitives have texture coordinates as in the viewer",
+            ("GL308",),
+        ),
+    ),
+    (
         "name, kind and parent of a joint",
         GltfMapping("extras of the child's node", Fate.KEPT, "of the model's node if the joint closes a loop"),
     ),

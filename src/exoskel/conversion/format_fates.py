@@ -408,8 +408,10 @@ class NonXmlFates(FormatFates):
             return known
         if field and not self._is_supported(shape, field):
             return Verdict(Fate.DROPPED, self.not_supported, getattr(shape, field) == getattr(_DEFAULT_SHAPE, field))
-        if field == "geometry" and id(shape) in self.reasons:
-            return Verdict(self.capabilities.shape_fates[shape.kind].fate, self.reasons[id(shape)])
+        if field == "geometry":
+            losses = [loss for loss in self.losses.get(id(shape), ()) if not loss.fields or field in loss.fields]
+            if losses:
+                return Verdict(self.capabilities.shape_fates[shape.kind].fate, join_reasons(losses))
         other = self._shapes_read_back.get(id(shape))
         return EXACT if other is None else self._compared_shape(shape, other, field)
 

@@ -77,8 +77,8 @@ def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) ->
     header = _json(data[_HEAD + _CHUNK : _HEAD + _CHUNK + size])
     rest = data[_HEAD + _CHUNK + size :]
     binary = rest[_CHUNK : _CHUNK + int.from_bytes(rest[:4], "little")] if rest[4:8] == b"BIN\0" else b""
-    if stated is not None:  # with the textures, which are not read
-        header |= {name: stated[name] for name in ("textures", "images") if name in stated}
+    if stated is not None:  # with the textures, which are not in the joined file
+        header |= {name: stated[name] for name in ("materials", "textures", "images") if name in stated}
     if any("uri" in one for one in GltfFile(header, b"").rows("buffers")):
         raise MalformedGltfError("a binary file refers to other files")
     return GltfFile(header, binary)
@@ -101,7 +101,7 @@ _JSON, _BIN = 0x4E4F534A, 0x004E4942
 _MAX_SIZE = 2**32 - 1
 _COMPONENTS = {"f4": 5126, "u4": 5125, "u2": 5123}
 """glTF's numbers for single precision and for unsigned integers of four and two bytes."""
-_KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
+_KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
 VERTICES, INDICES = 34962, 34963
 """Targets of buffer views; views of animations have none."""
 
@@ -140,10 +140,14 @@ class Buffer:
 
     def _view(self, values: AccessorArray, target: int) -> int:
         data = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
-        view = {"buffer": 0, "byteOffset": self._size, "byteLength": len(data)}
+        number = self.add_bytes(data)
         if target:
-            view["target"] = target
-        self.views.append(view)
+            self.views[number]["target"] = target
+        return number
+
+    def add_bytes(self, data: bytes) -> int:
+        """Add a view of bytes, such as an image."""
+        self.views.append({"buffer": 0, "byteOffset": self._size, "byteLength": len(data)})
         self._parts += [data, bytes(-len(data) % 4)]
         self._size += len(data) + -len(data) % 4
         return len(self.views) - 1

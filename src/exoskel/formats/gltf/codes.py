@@ -1,4 +1,4 @@
-"""GL101 to GL307: the diagnostics of the glTF reader and writer.
+"""GL101 to GL308: the diagnostics of the glTF reader and writer.
 
 GL1nn are errors, GL2nn parts that are written approximately, GL3nn parts that are not written.
 """
@@ -48,8 +48,11 @@ _READ = (
     Topic(
         "GL105",
         "Skins, animations and textures",
-        "A scene has rigid shapes with one colour, and no animation.",
+        "A scene has rigid shapes, and no animation. A texture whose image is a file is that of the shape; images "
+        "inside the glTF file, and the places of images on meshes, are not read.",
         warning("GL105", "{kind} are not read"),
+        warning("GL105.image", "image {number} is not read: {reason}"),
+        warning("GL105.places", "the places of the image on mesh {mesh} are not read; it is projected onto the mesh"),
     ),
     Topic(
         "GL106",
@@ -144,6 +147,12 @@ _DROPPED = (
         "Mass properties out of range",
         "JSON cannot represent infinity.",
         warning("GL307", "the mass properties of the body are not finite and are not written"),
+    ),
+    Topic(
+        "GL308",
+        "Texture that cannot be read",
+        "The images of textures are written into the file. An image whose file is missing or damaged is not.",
+        warning("GL308", "texture '{uri}' is not written: {reason}"),
     ),
 )
 

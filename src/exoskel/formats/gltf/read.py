@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity
 from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, open_file
 from exoskel.formats.gltf.codes import CATALOGUE
+from exoskel.formats.gltf.textures import referenced_image
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
@@ -24,12 +26,13 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, poses_from_matrices
-from exoskel.scene.shape import Color, Material, Shape, TriMesh
+from exoskel.scene.shape import Color, Material, Shape, Texture, TriMesh
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.mesh_parsing import MeshError, linear_to_srgb
+from exoskel.source.meshes import MeshFinder
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.spatial import Array
 
@@ -49,7 +52,7 @@ _LISTS = {
     "images": "image",
 }
 """The lists of a document whose rows are objects, and what these are called."""
-_UNREAD = ("skins", "animations", "textures")
+_UNREAD = ("skins", "animations")
 ReportGltf = Callable[..., None]
 
 
@@ -67,7 +70,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
         numbers, objects = _objects(file)
         collector.source = source = ObjectDocument(document, objects, "/")
         scene.documents = [source]
-        scene.worlds += _GltfReader(file, numbers, collector.report).worlds()
+        files = MeshFinder(document.location, options.paths, options.limits)
+        scene.worlds += _GltfReader(file, numbers, collector.report, files.locate_texture).worlds()
     except (MalformedGltfError, MeshError) as problem:
         collector.report("GL104", reason=str(problem))
     problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
@@ -95,8 +99,13 @@ def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject]]:
 class _GltfReader:
     """The scenes of one file."""
 
-    def __init__(self, file: GltfFile, numbers: ObjectNumbers, report: ReportGltf) -> None:
+    def __init__(
+        self, file: GltfFile, numbers: ObjectNumbers, report: ReportGltf, find: Callable[[Texture], Texture]
+    ) -> None:
         self.file = file
+        self._find_texture = find
+        self._images: set[int] = set()
+        """The images that are the textures of shapes."""
         self.numbers = numbers
         self.report = report
         self.nodes = file.rows("nodes")
@@ -114,6 +123,18 @@ class _GltfReader:
         scenes = self.file.rows("scenes") or [{"nodes": self._roots()}]
         for number, scene in enumerate(scenes):
             yield self._world(scene, number)
+        self._report_images()
+
+    def _report_images(self) -> None:
+        """Report the textures and images that are not read."""
+        for number, texture in enumerate(self.file.rows("textures")):
+            if type(texture.get("source")) is not int:
+                self.report("GL105", self.numbers["textures", number], kind="textures of extensions")
+        for number, image in enumerate(self.file.rows("images")):
+            if number not in self._images:
+                is_inside = "bufferView" in image or str(image.get("uri", "")).startswith("data:")
+                reason = "it is inside the file" if is_inside else "only images of base colours are read"
+                self.report("GL105.image", self.numbers["images", number], number=number, reason=reason)
 
     def _roots(self) -> list[int]:
         inner = {child for node in self.nodes for child in _numbers(node, "children")}
@@ -240,7 +261,10 @@ class _GltfReader:
         vertices = points.astype(np.float64) * sizes if is_plain else points.astype(np.float64) @ stretch.T
         if not np.isfinite(vertices).all():
             raise MalformedGltfError(f"mesh {mesh} has vertices that are not finite")
-        return TriMesh(np.ascontiguousarray(vertices), triangles), self._color(primitive), self._material(primitive)
+        material = self._material(primitive)
+        if material is not None and material.texture is not None and "TEXCOORD_0" in primitive.get("attributes", {}):
+            self.report("GL105.places", self.numbers["meshes", mesh], mesh=mesh)
+        return TriMesh(np.ascontiguousarray(vertices), triangles), self._color(primitive), material
 
     def _count_size(self, rows: int) -> None:
         """Count rows of three numbers before they are created.  Raises MalformedGltfError."""
@@ -259,7 +283,15 @@ class _GltfReader:
             stated = [*str(materials[number].get("name", "")).split()[4:], "-", "-"]
             values = [None if text == "-" else value for text, value in zip(stated, values, strict=False)]
         rough, metal = (float(value) if _are_numbers([value], 1) and 0.0 <= value <= 1.0 else None for value in values)
-        return Material(rough, metal) if (rough, metal) != (None, None) else None
+        made = Material(rough, metal, self._texture(surface))
+        return made if made != Material() else None
+
+    def _texture(self, surface: dict[str, Any]) -> Texture | None:
+        found = referenced_image(self.file, surface)
+        if found is None:
+            return None
+        self._images.add(found.number)
+        return self._find_texture(Texture(unquote(found.uri), found.repeat))
 
     def _color(self, primitive: dict[str, Any]) -> Color | None:
         number = primitive.get("material")
@@ -351,8 +383,10 @@ _FILE: dict[str, SceneField | str] = {
     "material/@pbrMetallicRoughness": SceneField("color", owner="shapes"),
     "material/**": _SHOWN,
     "camera/**": _SHOWN,
+    "image": SceneField("material", owner="shapes"),
+    "image/@uri": SceneField("material", owner="shapes"),
     "image/**": _SHOWN,
-    "texture/**": unused("textures are not read", affects_motion=True),
+    "texture/**": STRUCTURE,
     "skin/**": unused("skins are not read", affects_motion=True),
     "animation/**": unused("animations are not read", affects_motion=True),
 }
@@ -366,5 +400,5 @@ SOURCE_MAPPING = SourceMapping(
             Shape: {**_NODE, "@mesh": "geometry"},
         }
     ),
-    DiagnosticEffects(ignored=("GL105",), used=("GL106",)),
+    DiagnosticEffects(ignored=("GL105",), used=("GL106", "GL105.places")),
 )

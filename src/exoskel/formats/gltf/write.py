@@ -22,22 +22,26 @@ from exoskel import spatial
 from exoskel.fates import Fate
 from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, single
 from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
+from exoskel.formats.gltf.textures import TRANSFORM, GltfTextureWriter
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, pose_matrices
-from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Material, Mesh, Shape, TriMesh, kind_of
+from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Material, Mesh, Shape, TriMesh, kind_of, texture_of
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
 from exoskel.source.mesh_parsing import srgb_to_linear
+from exoskel.source.mesh_textures import TexturedMeshFiles
 from exoskel.source.numbers import round_computed, round_vector
 from exoskel.source.output_context import Loss, OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE, Surface, Surfaces, unit_geometry
+from exoskel.source.texture_coordinates import with_texture_coordinates
+from exoskel.source.textures import ImageError
 from exoskel.version import __version__
 
 
@@ -69,7 +73,7 @@ SHAPES: dict[str, GltfMapping] = {
     "mesh": GltfMapping(
         "mesh",
         Fate.EXACT,
-        "triangles in single precision; colours of vertices, faces and materials; no textures",
+        "triangles in single precision; colours of vertices, faces and materials; no textures of its file",
         ("GL305",),
     ),
     "trimesh": GltfMapping("mesh", Fate.EXACT, "triangles in single precision"),
@@ -88,14 +92,15 @@ _WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 class MeshWriter:
     """Creates meshes and materials, each once."""
 
-    def __init__(self, surfaces: Surfaces, buffer: Buffer) -> None:
+    def __init__(self, surfaces: Surfaces, textured: Surfaces, buffer: Buffer, textures: GltfTextureWriter) -> None:
         self.surfaces = surfaces
+        self._textured, self._textures = textured, textures
         self.meshes: list[dict[str, Any]] = []
         self.materials: list[dict[str, Any]] = []
         self._buffer = buffer
         self._made: dict[tuple[Geometry, Color | None, Material | None], int] = {}
         self._painted: dict[tuple[Color, bool, bool, Material | None], int] = {}
-        self._numbers: dict[Geometry, dict[str, Any]] = {}
+        self._numbers: dict[tuple[Geometry, bool], dict[str, Any]] = {}
 
     def of(self, geometry: Geometry, color: Color | None, material: Material | None = None) -> int | None:
         """The index of the mesh of a geometry in a colour (None: that of its file); None if it has no surface."""
@@ -104,15 +109,21 @@ class MeshWriter:
             surface = self.surfaces.of(geometry)
             if surface is None:
                 return None
+            if material is not None and material.texture is not None:
+                surface = with_texture_coordinates(self._textured.of(geometry) or surface, geometry)
             self._made[key] = self._make(geometry, surface, color, material)
         return self._made[key]
 
     def _make(self, geometry: Geometry, surface: Surface, color: Color | None, stated: Material | None) -> int:
-        numbers = self._numbers.get(geometry)
+        has_texture = stated is not None and stated.texture is not None
+        numbers = self._numbers.get((geometry, has_texture))
         if numbers is None:
-            numbers = self._numbers[geometry] = self._stored(geometry, surface)
+            numbers = self._numbers[geometry, has_texture] = self._stored(geometry, surface)
         attributes = {name: numbers[name] for name in ("POSITION", "NORMAL")}
         opaque = True
+        if has_texture:
+            attributes["TEXCOORD_0"] = numbers["TEXCOORD_0"]
+            color = color or _WHITE
         if color is None and surface.colors is not None:
             attributes["COLOR_0"] = numbers["COLOR_0"]
             opaque = bool((surface.colors[:, 3] >= 1.0).all())
@@ -132,6 +143,9 @@ class MeshWriter:
             "NORMAL": self._buffer.add(single(surface.normals, what), target=VERTICES),
             "indices": self._buffer.add(surface.triangles.ravel().astype(small), target=INDICES),
         }
+        if surface.uv is not None:  # from the top
+            places = np.column_stack([surface.uv[:, 0], 1.0 - surface.uv[:, 1]])
+            stored["TEXCOORD_0"] = self._buffer.add(single(places, what), target=VERTICES)
         if surface.colors is not None:
             light = np.rint(np.clip(srgb_to_linear(surface.colors), 0.0, 1.0) * _MOST_SHORT).astype(np.uint16)
             stored["COLOR_0"] = self._buffer.add(light, target=VERTICES, normalized=True)
@@ -140,14 +154,17 @@ class MeshWriter:
     def _material(self, color: Color, opaque: bool, both_sides: bool, stated: Material | None) -> int:
         key = (color, opaque, both_sides, stated)
         if key not in self._painted:
-            self.materials.append(_material(color, opaque, both_sides, stated or Material()))
+            made = _material(color, opaque, both_sides, stated or Material())
+            if stated is not None and stated.texture is not None:
+                made["pbrMetallicRoughness"]["baseColorTexture"] = self._textures.reference(stated.texture)
+            self.materials.append(made)
             self._painted[key] = len(self.materials) - 1
         return self._painted[key]
 
 
 def _material_name(color: Sequence[float], stated: Material) -> str:
     """The colour, and the roughness and metalness if one of them is stated; `-` if it is not."""
-    values = [] if stated == Material() else [stated.roughness, stated.metalness]
+    values = [] if (stated.roughness, stated.metalness) == (None, None) else [stated.roughness, stated.metalness]
     return " ".join([*(f"{part:g}" for part in color), *("-" if value is None else f"{value:g}" for value in values)])
 
 
@@ -360,6 +377,9 @@ def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
         document |= {"scene": 0, "scenes": scenes, "nodes": writer.nodes}
     made = writer.meshes
     parts = {"meshes": made.meshes, "materials": made.materials, "animations": writer.animations}
+    parts |= {"textures": writer.textures.textures, "images": writer.textures.images}
+    if writer.textures.is_repeated:
+        document["extensionsUsed"] = [TRANSFORM]
     return writer.buffer.file(document | {name: part for name, part in parts.items() if part})
 
 
@@ -369,7 +389,8 @@ class _GltfWriter:
         self.shown = shown
         self.reach = reach
         self.buffer = Buffer()
-        self.meshes = MeshWriter(Surfaces(reach), self.buffer)
+        self.textures = GltfTextureWriter(self.buffer, output.confined_to)
+        self.meshes = MeshWriter(Surfaces(reach), Surfaces(reach, TexturedMeshFiles()), self.buffer, self.textures)
         self.nodes: list[GltfNode] = []
         self.animations: list[dict[str, Any]] = []
         self.finite = True
@@ -395,7 +416,7 @@ class _GltfWriter:
         made = []
         for shape, place in zip(shapes, places, strict=True):
             plain, scale = unit_geometry(shape.geometry)
-            mesh = self.meshes.of(plain, shape.color, shape.material)
+            mesh = self.meshes.of(plain, shape.color, self._material(shape))
             if mesh is None:
                 reason = self.meshes.surfaces.missing[plain]
                 self.output.add_loss(
@@ -409,12 +430,26 @@ class _GltfWriter:
             self._record_shape_losses(shape)
         return made
 
+    def _material(self, shape: Shape) -> Material | None:
+        """The material of a shape; a texture that cannot be read is recorded as a loss."""
+        texture = texture_of(shape)
+        if shape.material is None or texture is None:
+            return shape.material
+        try:
+            self.textures.check(texture)
+        except ImageError as error:
+            self.output.add_loss(
+                shape, CATALOGUE["GL308"], "material", changes_effect=True, uri=texture.uri, reason=error
+            )
+            return structs.replace(shape.material, texture=None)
+        return shape.material
+
     def _record_shape_losses(self, shape: Shape) -> None:
         if SHAPES[shape.kind].always:
             message = CATALOGUE[SHAPES[shape.kind].always]
             self.output.add_loss(shape, message, "geometry", kind=shape.kind, edge=2.0 * self.reach)
         if shape.color is not None and not all(0.0 <= part <= 1.0 for part in shape.color):
-            self.output.add_loss(shape, CATALOGUE["GL205"], "color")
+            self.output.add_loss(shape, CATALOGUE["GL205"], "color", changes_effect=True)
 
     def _animate(self, world: World, motion: Motion, nodes: list[int], still: list[list[float]]) -> None:
         keys = Keyframes(motion, len(nodes))

@@ -1,0 +1,92 @@
+"""Textures of shapes in glTF: images in the buffer of a binary file, and references to images of other files."""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from exoskel.formats.gltf.accessors import Buffer, GltfFile
+from exoskel.scene.shape import Texture
+from exoskel.source.textures import PNG, ImageError, image_kind, png_of, read_image
+
+TRANSFORM = "KHR_texture_transform"
+"""The extension that repeats a texture."""
+_MIME_TYPES = {PNG: "image/png", "JPEG": "image/jpeg"}
+"""The kinds of images that glTF supports; others are written as PNG."""
+
+
+class GltfTextureWriter:
+    """Adds images to a buffer, each once; `within` is the folder that they must be in, if any."""
+
+    def __init__(self, buffer: Buffer, within: Path | None) -> None:
+        self.images: list[dict[str, Any]] = []
+        self.textures: list[dict[str, Any]] = []
+        self.is_repeated = False
+        self._buffer, self._within = buffer, within
+        self._numbers: dict[str, int] = {}
+
+    def check(self, texture: Texture) -> None:
+        """Add the image of a texture.  Raises ImageError if it cannot be read."""
+        self._number(texture)
+
+    def reference(self, texture: Texture) -> dict[str, Any]:
+        """What a material states about a texture.  Raises ImageError if its image cannot be read."""
+        made: dict[str, Any] = {"index": self._number(texture)}
+        if texture.repeat != (1.0, 1.0):
+            self.is_repeated = True
+            across, up = texture.repeat
+            # The image starts at the bottom left, as everywhere in a scene; in glTF, places are counted from the top.
+            made["extensions"] = {TRANSFORM: {"scale": [across, up], "offset": [0.0, 1.0 - up]}}
+        return made
+
+    def _number(self, texture: Texture) -> int:
+        if texture.path is None:
+            raise ImageError("it was not found")
+        if texture.path not in self._numbers:
+            kind, data = image_kind(texture.path, self._within), read_image(Path(texture.path), self._within)
+            if kind not in _MIME_TYPES:
+                kind, data = PNG, png_of(data)
+            view = self._buffer.add_bytes(data)
+            self.images.append({"name": texture.uri, "bufferView": view, "mimeType": _MIME_TYPES[kind]})
+            self.textures.append({"source": len(self.images) - 1})
+            self._numbers[texture.path] = len(self.textures) - 1
+        return self._numbers[texture.path]
+
+
+class ReferencedImage(Struct, frozen=True):
+    """An image in a file of its own: its number, its reference, and how often it is repeated."""
+
+    number: int
+    uri: str
+    repeat: tuple[float, float]
+
+
+def referenced_image(file: GltfFile, surface: dict[str, Any]) -> ReferencedImage | None:
+    """The image of a base colour; None if there is none, or if it is inside the file."""
+    stated = surface.get("baseColorTexture")
+    texture = _row(file, "textures", stated.get("index")) if isinstance(stated, dict) else None
+    number = texture.get("source") if texture is not None else None
+    image = _row(file, "images", number)
+    uri = image.get("uri") if image is not None else None
+    if not isinstance(stated, dict) or type(number) is not int or not isinstance(uri, str):
+        return None
+    return ReferencedImage(number, uri, _repeat(stated)) if uri and not uri.startswith("data:") else None
+
+
+def _repeat(stated: dict[str, Any]) -> tuple[float, float]:
+    extensions = stated.get("extensions")
+    moved = extensions.get(TRANSFORM) if isinstance(extensions, dict) else None
+    scale = moved.get("scale") if isinstance(moved, dict) else None
+    if not isinstance(scale, list) or len(scale) != 2:
+        return (1.0, 1.0)
+    if not all(isinstance(one, int | float) and isfinite(one) and one > 0.0 for one in scale):
+        return (1.0, 1.0)
+    return (float(scale[0]), float(scale[1]))
+
+
+def _row(file: GltfFile, name: str, number: Any) -> dict[str, Any] | None:
+    rows = file.rows(name)
+    return rows[number] if type(number) is int and 0 <= number < len(rows) else None
