@@ -24,10 +24,9 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.simulate.batch import released_memory
 from exoskel.source.atomic_write import TemporaryFolder
-from exoskel.spatial import Array, Indices
+from exoskel.spatial import Array, Indices, Mask
 
 Slots = Mapping[str, Array]
-Mask = NDArray[np.bool_]
 StateBlock = tuple[int, Array, Array]
 """The number of the first sample, qpos and qvel."""
 MAX_COORDINATE = 1e10
@@ -37,8 +36,11 @@ _BLOCK_BYTES = 1 << 18
 wait for the interpreter."""
 _PARTS_PER_THREAD = 2
 """Parts of the worlds that a thread converts by compiled functions, one after the other."""
-_RELEASE_BYTES = 1 << 21
-"""Bytes of MuJoCo's positions that a thread converts and releases at a time."""
+_RELEASE_BYTES = 1 << 23
+"""Bytes of MuJoCo's positions that a thread converts and releases at a time: with fewer, many threads wait for the
+system."""
+_JOINED_SAMPLES = 8
+"""The number of samples up to which blocks of states are joined before they are converted."""
 _COPY_BYTES = 1 << 22
 """Bytes of coordinates that a thread copies at a time."""
 
@@ -87,11 +89,15 @@ class StateConverter:
     def convert_and_release(self, blocks: Sequence[StateBlock], slots: Slots, finished: Mask) -> None:
         """Write all samples of all worlds that are not yet marked in `finished`; mark them and release their states."""
         size = sum(8 * qpos[0].size for _, qpos, _ in blocks)
+        groups = _grouped(blocks)
 
         def job(part: slice) -> bool:
             for one in _parts(part.start, part.stop, _RELEASE_BYTES // max(1, size)):
                 if not finished[one].all():
-                    self._convert(*_joined(blocks, one), {name: slot[one] for name, slot in slots.items()})
+                    for group in groups:
+                        qpos, qvel = _joined(group, one)
+                        samples = slice(group[0][0], group[0][0] + qpos.shape[1])
+                        self._convert(qpos, qvel, {name: slot[one, samples] for name, slot in slots.items()})
                     finished[one] = True
                 _release(blocks, finished, one)
             return True
@@ -121,11 +127,22 @@ def _parts(begin: int, end: int, size: int) -> list[slice]:
     return [slice(first, min(first + max(1, size), end)) for first in range(begin, end, max(1, size))]
 
 
+def _grouped(blocks: Sequence[StateBlock]) -> list[list[StateBlock]]:
+    """The blocks, small ones that follow each other together."""
+    out: list[list[StateBlock]] = []
+    for block in blocks:
+        if out and max(out[-1][-1][1].shape[1], block[1].shape[1]) <= _JOINED_SAMPLES:
+            out[-1].append(block)
+        else:
+            out.append([block])
+    return out
+
+
 def _joined(blocks: Sequence[StateBlock], worlds: slice) -> tuple[Array, Array]:
-    """The states of some worlds in all blocks, `(worlds, samples, ...)` of qpos and qvel."""
+    """The states of some worlds in successive blocks, `(worlds, samples, ...)` of qpos and qvel."""
     first, second = [qpos[worlds] for _, qpos, _ in blocks], [qvel[worlds] for _, _, qvel in blocks]
     if len(blocks) == 1:
-        return first[0], second[0]
+        return np.ascontiguousarray(first[0]), np.ascontiguousarray(second[0])
     return np.concatenate(first, axis=1), np.concatenate(second, axis=1)
 
 
