@@ -70,16 +70,9 @@ class FormatFates(NativeFates):
             return EXACT
         if kept := self.kept.get((id(item), field)):
             return Verdict(Fate.KEPT, kept)
-        if isinstance(item, World) and field == "actuators" and (lowered := self._actuators(item, parts)) is not None:
-            return lowered
-        if isinstance(item, World) and field == "actuators" and "@name" in parts and (World, field) in self.rewritten:
-            return Verdict(Fate.DROPPED, "named like its joint in the output", harmless=True)
-        if isinstance(item, World) and field in LISTED:
-            lost = self.listed(field, parts or [one.name for one in getattr(item, field)])
-            if lost is None and field in _APPEARANCE and self._has_same_views(item, field):
-                return EXACT
-            return lost or self._default_verdict(item, field)
         match item:
+            case World():
+                return self._world(item, field, parts)
             case Joint():
                 return self._joint(item, field, parts)
             case Shape():
@@ -91,6 +84,18 @@ class FormatFates(NativeFates):
             case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed(item):
                 return BODIES_FIXED
         return self._default_verdict(item, field)
+
+    def _world(self, world: World, field: str, parts: Sequence[str]) -> Verdict:
+        if field == "actuators" and (lowered := self._actuators(world, parts)) is not None:
+            return lowered
+        if field == "actuators" and "@name" in parts and (World, field) in self.rewritten:
+            return Verdict(Fate.DROPPED, "named like its joint in the output", harmless=True)
+        if field in LISTED:
+            lost = self.listed(field, parts or [one.name for one in getattr(world, field)])
+            if lost is None and field in _APPEARANCE and self._has_same_views(world, field):
+                return EXACT
+            return lost or self._default_verdict(world, field)
+        return self._default_verdict(world, field)
 
     def _has_same_views(self, world: World, field: str) -> bool:
         """Whether the output has the same cameras or lights, in another order or in single precision."""
@@ -113,17 +118,18 @@ class FormatFates(NativeFates):
         return join_reasons(named or [loss for loss in losses if not part or not loss.fields])
 
     def _default_verdict(self, item: Item, field: str) -> Verdict:
-        unwritten = [loss for loss in self.losses.get(id(item), ()) if loss.is_dropped and field in loss.fields]
-        if unwritten:
+        losses = self.losses.get(id(item))
+        if losses and (unwritten := [loss for loss in losses if loss.is_dropped and field in loss.fields]):
             return Verdict(Fate.DROPPED, join_reasons(unwritten))
-        if self._differs(item, field) and field in _NAMES:
+        differs = self._differs(item, field)
+        if differs and field in _NAMES:
             return self._name(item, field)
         if not self._is_supported(item, field):
-            harmless = field in _APPEARANCE or not self._differs(item, field)
+            harmless = field in _APPEARANCE or not differs
             if isinstance(item, World) and field in _LISTS:  # documents of single models have no world to compare
                 harmless = not getattr(item, field)
             return Verdict(Fate.DROPPED, self.not_supported, harmless)
-        if not self._differs(item, field):
+        if not differs:
             changed = self._changed_effect(item, field)
             return Verdict(Fate.APPROXIMATED, changed) if changed else EXACT
         if (type(item), field) in self.rewritten:

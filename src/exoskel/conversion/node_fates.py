@@ -185,7 +185,7 @@ class FateRecorder:
         self, line: int, path: str, found: Verdict, node: int, attribute: str, affects_motion: bool
     ) -> NodeFate:
         fate, why, harmless, unselected = found
-        loss, end = not harmless and fate in LOSSES, self.outline.ends[node]
+        loss, end = found is not EXACT and not harmless and fate in LOSSES, self.outline.ends[node]
         return NodeFate(line, path, fate, why, node, attribute, loss, self.file, affects_motion, end, unselected)
 
     def _affects_motion(self, owner: Item | None, path: str, found: Verdict) -> bool:

@@ -118,6 +118,8 @@ def _text(value: Any) -> str:
         return format_number(value)
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if float in map(type, value):  # most are
+        return format_numbers(value)
     return " ".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else format_numbers(value)
 
 
