@@ -87,6 +87,7 @@ _SIDES = 32
 """The number of sides of a round surface."""
 
 
+@kept_for_content
 def vertex_values(vertices: Array) -> list[float]:
     """The coordinates of all vertices without rounding errors, for the attribute `vertex`."""
     values: list[float] = spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)).ravel().tolist()

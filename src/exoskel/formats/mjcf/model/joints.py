@@ -241,7 +241,7 @@ FREE_CHAIN = [_FREE]
 def joint_chain(joint: Joint) -> list[MujocoJoint]:
     """The MuJoCo joints of a joint; none for a weld."""
     if joint.kind in ("free", "amotor") and joint.parent is None and not _has_dynamics(joint):
-        return [_FREE]
+        return FREE_CHAIN
     if joint.kind in ("ball", "weld"):
         return [_BALL] if joint.kind == "ball" else []
     rotation = joint.pose.rotation
@@ -288,7 +288,7 @@ def motors_of_chain(joint: Joint, chain: Sequence[MujocoJoint]) -> list[Motor | 
 def free_joint_chain(joint: Joint, *, whole: bool, at_origin: bool = False) -> list[MujocoJoint]:
     """A free joint as MuJoCo's own if `whole`, else as three slides and a ball."""
     if whole:
-        return [_FREE]
+        return FREE_CHAIN
     rotation = joint.pose.rotation
     slides = [
         MujocoJoint("slide", _rotated_axis(rotation, axis), (3 + i,), at_origin) for i, axis in enumerate((X, Y, Z))

@@ -265,6 +265,13 @@ class Coordinates:
                 first += len(TRAITS[joint.kind].motion)
                 continue
             chain, names = layout.chain(model, joint)
+            if chain is FREE_CHAIN:  # as in most worlds with many bodies
+                address = by_name[names[0]]
+                anchor = ZERO if chain[0].at_origin else joint.pose.position
+                self._members["free"].append(RotationalJoint(joint, first, *address, address, anchor))
+                numbers[id(joint)] = number
+                first += 6
+                continue
             if len(chain) == 1 and joint.kind in ("revolute", "prismatic") and not joint.drives:
                 self._single.append((first, *by_name[names[0]]))
                 first += 1
@@ -305,10 +312,6 @@ class Coordinates:
         return rotational_joints.as_slice(self.qvel)
 
     def _add(self, joint: Joint, first: int, chain: list[MujocoJoint], addresses: list[tuple[int, int]]) -> None:
-        if len(chain) == 1 and chain[0].type == "free":  # as in most worlds with many bodies
-            anchor = ZERO if chain[0].at_origin else joint.pose.position
-            self._members["free"].append(RotationalJoint(joint, first, *addresses[0], addresses[0], anchor))
-            return
         for link, (qpos, qvel) in zip(chain, addresses, strict=True):
             if link.type in ("ball", "free"):
                 kind: RotationKind = "inner" if len(chain) == 4 else "free" if link.type == "free" else "ball"
