@@ -454,6 +454,14 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
     ("colours", PrimMapping("UsdPreviewSurface, primvars:displayColor", "exact")),
     ("roughness and metalness", PrimMapping("UsdPreviewSurface", "exact")),
     (
+        "texture",
+        PrimMapping(
+            "UsdUVTexture",
+            "the image is a file; with texture coordinates only on meshes, not in USDZ",
+            ("US215", "US314"),
+        ),
+    ),
+    (
         "visual shapes; collision shapes",
         PrimMapping("default purpose; PhysicsCollisionAPI, with purpose guide if the body has visual shapes", "exact"),
     ),

@@ -33,6 +33,7 @@ from exoskel.scene.shape import (
     Cylinder,
     Ellipsoid,
     Geometry,
+    Material,
     Mesh,
     MultiSphere,
     Plane,
@@ -40,6 +41,7 @@ from exoskel.scene.shape import (
     Ray,
     Shape,
     Sphere,
+    Texture,
     TriMesh,
 )
 from tests.support.places import PROJECT
@@ -426,6 +428,10 @@ def bodied(**fields: Any) -> World:
     return world
 
 
+def textured(file: str) -> Shape:
+    return Shape(geometry=Box((1.0, 1.0, 1.0)), material=Material(texture=Texture(file)))
+
+
 LOST = {
     "US201": changed("universal"),
     "US203": changed(joint={"actuator": "servo"}),
@@ -435,6 +441,8 @@ LOST = {
     "US212": World("w", time_step=0.003),
     "US213": bodied(inertia=Inertia(mass=1e60)),
     "US214": bodied(soft=SoftBody(total_mass=1.0, geometry=Box((1.0, 1.0, 1.0)))),
+    "US215": bodied(visuals=[textured("missing.png")]),
+    "US314": bodied(visuals=[textured(__file__)]),
     "US301": bodied(soft=SoftBody(total_mass=1.0)),
     "US303": changed("ball", stiffness=1.0),
     "US304": changed(joint={"limits_enforced": False}, position_limits=(0.0, 1.0)),

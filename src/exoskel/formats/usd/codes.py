@@ -131,9 +131,11 @@ _READ = (
     Topic(
         "US113",
         "Unsupported prims",
-        "Curves, points, skins, soft bodies, and prims of other schemas have no counterpart in a scene.",
+        "Curves, points, skins, soft bodies, texture coordinates, and prims of other schemas have no counterpart in a "
+        "scene.",
         warning("US113", "prims of type {kind} are not supported; not read"),
         warning("US113.skin", "the mesh shows the soft skin of body '{name}' at rest; it is not read"),
+        warning("US113.places", "the texture coordinates of '{name}' are not read; the image is projected"),
         info("US113.hidden", "a shape that neither collides nor is visible is not read{repeats}"),
     ),
 )
@@ -227,6 +229,13 @@ _APPROXIMATED = (
         "UsdPhysics describes rigid bodies only. The skin of a soft body is written as a mesh at rest, without mass.",
         warning("US214", "UsdPhysics has no soft skins; the skin is written as a rigid mesh without mass"),
     ),
+    Topic(
+        "US215",
+        "Texture on a primitive",
+        "Primitives of USD, such as cubes, and colliders have no texture coordinates. The texture is written, but most "
+        "programs show one colour of the image.",
+        warning("US215", "the {kind} has no texture coordinates; most programs show one colour of the image"),
+    ),
 )
 
 _DROPPED = (
@@ -308,6 +317,12 @@ _DROPPED = (
         "Unsupported joints",
         "A joint that closes a loop, or that another joint mimics, is not lowered to a chain.",
         warning("US313", "UsdPhysics has no {kind} joint, and it cannot be lowered to a chain here; not written"),
+    ),
+    Topic(
+        "US314",
+        "Texture",
+        "Images of textures are files of their own, as PNG or JPEG. Other images are converted to PNG if possible.",
+        warning("US314", "texture '{uri}' is not written: {reason}"),
     ),
 )
 

@@ -30,7 +30,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Shape, Texture
 from exoskel.scene.world import Scene, SourceInfo, World
 from exoskel.source.output_context import ComposedFile, OutputContext
 
@@ -48,13 +48,13 @@ class ReadBack(Scene, eq=False):
     rules: list[CollisionRules] = field(default_factory=list)
 
 
-def read_back(data: bytes) -> ReadBack:
-    """The scene in a file that Exoskel wrote.  Raises UsdError."""
+def read_back(data: bytes, textures: Mapping[str, Texture] | None = None) -> ReadBack:
+    """The scene in a file that Exoskel wrote.  `textures` are known by their references.  Raises UsdError."""
     layer = _layer(next(iter(unpack(data).values())) if data.startswith(SIGNATURE) else data)
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
         raise catalogue_error("US002.other_program", reason="the creator is missing")
     made = ReadBack(source_info=SourceInfo("usd"))
-    shapes = UsdShapeReader(layer)
+    shapes = UsdShapeReader(layer, textures or {})
     try:
         for prim in layer.rootPrims:
             if prim.kind == "assembly":
@@ -119,7 +119,7 @@ def compose(scene: Scene, output: OutputContext) -> ComposedFile:
     """Compose the file in the form for its extension."""
     layer = write(scene, output)
     data = to_bytes(layer, output.extension or TEXT, output.given_numbers)
-    native = read_back(data)
+    native = read_back(data, layer.textures)
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
     native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
     elements = frozenset(id(item) for _, item in prims)

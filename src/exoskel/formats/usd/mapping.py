@@ -149,6 +149,7 @@ _ANYWHERE: dict[str, SceneField | str] = {
     "Material/Shader/@inputs:opacity": _SHAPES["color"],
     **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in MATERIAL_INPUTS},
     "Material/Shader/@inputs:opacity_constant": _SHAPES["color"],
+    **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in ("inputs:file", "inputs:scale")},
     **{f"{kind}/**": _SHOWN for kind in ("Camera", "Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
     **{f"{kind}Light/**": _SHOWN for kind in ("Distant", "Dome", "Sphere", "Rect", "Disk", "Cylinder")},
 }
@@ -287,7 +288,17 @@ SOURCE_MAPPING = SourceMapping(
     PrimFieldTable(_ROWS),
     DiagnosticEffects(
         ignored=("US101", "US102", "US105.mesh", "US106.disabled", "US113"),
-        used=("US104", "US105.approximation", "US106.reversed", "US106.axes", "US106.apart", "US107", "US109", "US111"),
+        used=(
+            "US104",
+            "US113.places",
+            "US105.approximation",
+            "US106.reversed",
+            "US106.axes",
+            "US106.apart",
+            "US107",
+            "US109",
+            "US111",
+        ),
     ),
     transparent=frozenset({GROUP}),
 )

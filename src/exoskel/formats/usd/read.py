@@ -54,6 +54,7 @@ from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.file_access import read_referenced
+from exoskel.source.meshes import MeshFinder
 
 _GRAVITY = 9.81
 _LAYERS = (b"#usda", b"PXR-USDC")
@@ -82,7 +83,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
     for problem in stage.problems:
         collector.report("US102", 0, problem=problem)
     _remove_invalid_numbers(index, collector)
-    _StageReader(index, collector).read(scene)
+    files = MeshFinder(document.location, options.paths, options.limits)
+    _StageReader(index, collector, files).read(scene)
     _check_values(scene, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
@@ -199,14 +201,15 @@ def _objects(index: PrimIndex, data: bytes) -> Iterator[SourceObject]:
 class _StageReader:
     """The worlds of a stage."""
 
-    def __init__(self, index: PrimIndex, collector: Collector) -> None:
+    def __init__(self, index: PrimIndex, collector: Collector, files: MeshFinder) -> None:
         self.index = index
+        self.files = files
         self.report = collector.report
         self.is_own = is_own_file(index)
 
     def read(self, scene: Scene) -> None:
         worlds = own_layout(self.index) if self.is_own else [layout(self.index)]
-        shapes = ShapePrimReader(self.index, self.report, is_own=self.is_own)
+        shapes = ShapePrimReader(self.index, self.report, self.files.locate_texture, is_own=self.is_own)
         scene.worlds += [self._world(source, shapes) for source in worlds]
         shapes.report_hidden()
         self._report_unread()

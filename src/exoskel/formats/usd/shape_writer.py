@@ -11,7 +11,8 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.mapping import MATERIAL_INPUTS, SHAPES, SKIN
-from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, Properties, Varying
+from exoskel.formats.usd.textures import IMAGE, KINDS, PLACES, texture_shaders
+from exoskel.formats.usd.tree import EXTENSION, Identifiers, Prim, PrimPath, Properties, Varying
 from exoskel.scene.body import SoftBody
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
@@ -29,11 +30,16 @@ from exoskel.scene.shape import (
     Pyramid,
     Shape,
     Sphere,
+    Texture,
     TriMesh,
+    texture_of,
 )
 from exoskel.scene.soft_skin import soft_skin
+from exoskel.source.mesh_textures import TexturedMeshFiles
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import Surface, Surfaces
+from exoskel.source.texture_coordinates import with_texture_coordinates
+from exoskel.source.textures import ImageError
 from exoskel.spatial import Array
 
 FRICTION = 1.0
@@ -49,6 +55,8 @@ class _Look(Struct, frozen=True):
     color: Color | None
     material: Material
     has_displayed_opacity: bool = False
+    reference: str = ""
+    """The reference to the image of the texture."""
 
 
 class MaterialWriter:
@@ -73,9 +81,19 @@ class MaterialWriter:
             path = self.contacts[key] = PrimPath(f"{self.path}/{self.names.unique('contact', 'contact')}")
         return path
 
-    def of(self, color: Color | None, material: Material | None = None, *, with_opacity: bool = False) -> PrimPath:
-        """The material of an appearance, created on first use; `with_opacity` if the shape displays opacities."""
-        key = _Look(color, material or Material(), with_opacity)
+    def of(
+        self,
+        color: Color | None,
+        material: Material | None = None,
+        *,
+        with_opacity: bool = False,
+        reference: str = "",
+    ) -> PrimPath:
+        """The material of an appearance, created on first use.
+
+        `with_opacity` if the shape displays opacities; `reference` is that to the image of the texture.
+        """
+        key = _Look(color, material or Material(), with_opacity, reference)
         path = self.found.get(key)
         if path is None:
             name = "surface" if color is None else "color"
@@ -104,12 +122,14 @@ def _material(look: _Look, path: PrimPath) -> Prim:
         if value is not None:
             shader.properties[f"float {name}"] = value
     shader.properties["uniform token info:id"] = "UsdPreviewSurface"
+    if look.reference and look.material.texture is not None:
+        made.children += texture_shaders(path, look.material.texture, look.reference, look.color)
+        shader.properties["color3f inputs:diffuseColor.connect"] = PrimPath(f"{path}/{IMAGE}.outputs:rgb")
+    elif look.color is not None:
+        shader.properties["color3f inputs:diffuseColor"] = look.color[:3]
     if look.color is not None:
-        shader.properties |= {
-            "color3f inputs:diffuseColor": look.color[:3],
-            "float inputs:opacity": look.color[3],
-        }
-    else:
+        shader.properties["float inputs:opacity"] = look.color[3]
+    elif not look.reference:
         made.children.append(_displayed("displayColor", "float3", _NO_COLOR))
         shader.properties["color3f inputs:diffuseColor.connect"] = PrimPath(f"{path}/displayColor.outputs:result")
     if look.has_displayed_opacity:
@@ -151,11 +171,15 @@ Use = tuple[Geometry, bool]
 
 
 class UsdShapeWriter:
-    """The shapes of a scene; their poses are computed all at once."""
+    """The shapes of a scene; their poses are computed all at once.  `files` copies the images of textures."""
 
-    def __init__(self, visual: Iterable[Shape], collider: Iterable[Shape], output: OutputContext) -> None:
-        self.output = output
-        self.surfaces = Surfaces()
+    def __init__(
+        self, visual: Iterable[Shape], collider: Iterable[Shape], output: OutputContext, files: OutputContext
+    ) -> None:
+        self.output, self._files = output, files
+        self.surfaces, self._textured = Surfaces(), Surfaces(files=TexturedMeshFiles())
+        self.textures: dict[str, Texture] = {}
+        """The textures that are written, by the references to their images."""
         visual, collider = list(visual), list(collider)
         self.places = _places([*visual, *collider])
         uses: list[Use] = [(s.geometry, True) for s in visual if _is_mesh(s.geometry, True)]
@@ -174,10 +198,29 @@ class UsdShapeWriter:
 
     def _add_look(self, made: Prim, shape: Shape, looks: MaterialWriter) -> None:
         """Add the colour and the material of a shape."""
+        reference = self._reference(made, shape)
         if shape.color is not None:
-            _add_color(made, shape.color, looks, shape.material)
+            _add_color(made, shape.color, looks, shape.material, reference)
         elif shape.material not in (None, Material()):
-            _bind(made, "", looks.of(None, shape.material, with_opacity=self._has_opacity(shape.geometry)))
+            is_clear = not reference and self._has_opacity(shape.geometry)
+            _bind(made, "", looks.of(None, shape.material, with_opacity=is_clear, reference=reference))
+
+    def _reference(self, made: Prim, shape: Shape) -> str:
+        """The reference to the image of a shape's texture; empty without one, or if it cannot be written."""
+        texture = texture_of(shape)
+        if texture is None:
+            return ""
+        try:
+            if self._files.extension.lower() == EXTENSION:
+                raise ImageError("USDZ packages of Exoskel contain no images")
+            reference = self._files.texture_reference(texture, KINDS if texture.path is not None else frozenset())
+        except ImageError as error:
+            self.output.add_loss(shape, CATALOGUE["US314"], "material", uri=texture.uri, reason=error)
+            return ""
+        self.textures[reference] = texture
+        if PLACES not in made.properties:
+            self.output.add_loss(shape, CATALOGUE["US215"], "material", changes_effect=True, kind=made.type)
+        return reference
 
     def _has_opacity(self, geometry: Geometry) -> bool:
         """Whether a mesh file has transparent colours."""
@@ -247,6 +290,9 @@ class UsdShapeWriter:
         if surface is None:
             self.output.add_loss(shape, CATALOGUE["US308.mesh"], "geometry", reason=self.surfaces.missing[geometry])
             return None
+        if is_visual and texture_of(shape) is not None:
+            placed = with_texture_coordinates(self._textured.of(geometry) or surface, geometry)
+            return Prim("Mesh", name, properties=_triangles(placed, is_visual), item=shape)
         use = (geometry, is_visual)
         if use not in self.reused:
             return Prim("Mesh", name, properties=_triangles(surface, is_visual), item=shape)
@@ -334,8 +380,10 @@ def _bind(made: Prim, purpose: str, material: PrimPath) -> None:
     made.properties[f"rel material:binding{purpose}"] = material
 
 
-def _add_color(made: Prim, color: Color, looks: MaterialWriter, material: Material | None = None) -> None:
-    _bind(made, "", looks.of(color, material))
+def _add_color(
+    made: Prim, color: Color, looks: MaterialWriter, material: Material | None = None, reference: str = ""
+) -> None:
+    _bind(made, "", looks.of(color, material, reference=reference))
     made.properties["color3f[] primvars:displayColor"] = [color[:3]]
     if color[3] != 1.0:
         made.properties["float[] primvars:displayOpacity"] = [color[3]]
@@ -353,6 +401,8 @@ def _triangles(surface: Surface, is_visual: bool) -> Properties:
     }
     if is_visual:
         properties["normal3f[] normals"] = spatial.without_noise(surface.normals, _NORMAL_ERRORS)
+        if surface.uv is not None:
+            properties[PLACES] = Varying(surface.uv)
         if surface.colors is not None:
             properties["color3f[] primvars:displayColor"] = Varying(surface.colors[:, :3])
             properties["float[] primvars:displayOpacity"] = Varying(surface.colors[:, 3])

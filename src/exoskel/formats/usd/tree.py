@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import Struct, field, structs
 
 from exoskel.formats.usd.codes import catalogue_error
+from exoskel.scene.shape import Texture
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.markup import UnwritableError
 from exoskel.source.numbers import GivenNumbers, round_computed, round_vector
@@ -63,6 +64,12 @@ def display_name(name: str, identifier: str) -> dict[str, str]:
 
 class PrimPath(str):
     """The path of a prim, for relationships."""
+
+    __slots__ = ()
+
+
+class AssetPath(str):
+    """A reference to another file."""
 
     __slots__ = ()
 
@@ -111,6 +118,8 @@ class Layer(Struct, eq=False):
 
     metadata: dict[str, Any]
     prims: list[Prim] = field(default_factory=list)
+    textures: dict[str, Texture] = field(default_factory=dict)
+    """The textures of shapes, by the references to their images."""
 
     def iter(self) -> Iterator[Prim]:
         """All prims, in document order."""
@@ -259,6 +268,8 @@ def _value(value: Any, margin: str = "", number: Callable[[float], str] | None =
         return quote(value)
     if kind is PrimPath:
         return f"<{value}>"
+    if kind is AssetPath:
+        return f"@@@{value}@@@" if "@" in value else f"@{value}@"
     if kind is bool:
         return "true" if value else "false"
     if kind is list:

@@ -205,7 +205,8 @@ def write(scene: Scene, output: OutputContext) -> Layer:
     simple = [lower_with_origins(world, LOWERED_KINDS, lambda joint: not fits(joint)) for world in scene.worlds]
     bodies = [body for world, *_ in simple for body in world.bodies()]
     own = OutputContext(output.folder, output.target)
-    shapes = UsdShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)
+    visuals, colliders = (s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions)
+    shapes = UsdShapeWriter(visuals, colliders, own, output)
     for world, original, owner in simple:
         name = names.unique(world.name, "world")
         prim = _UsdWorldWriter(world, name, shapes, own, is_one_of_several=len(simple) > 1).prim()
@@ -218,6 +219,7 @@ def write(scene: Scene, output: OutputContext) -> Layer:
         ]
         own.losses.clear()
         layer.prims.append(prim)
+    layer.textures = shapes.textures
     meshes = shapes.meshes()
     layer.prims += [meshes] if meshes is not None else []
     layer.metadata |= _metadata(scene, layer)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
 from exoskel.formats.usd.mapping import MATERIAL_INPUTS, SKIN
 from exoskel.formats.usd.reader.prims import Values, apis, custom_data, name_of, read_material, target, targets, values
+from exoskel.formats.usd.textures import FILE, SCALE, read_texture
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
@@ -27,6 +29,7 @@ from exoskel.scene.shape import (
     Plane,
     Shape,
     Sphere,
+    Texture,
     TriMesh,
 )
 from exoskel.spatial import Array
@@ -50,8 +53,9 @@ _MESH_ATTRIBUTES = (*_SHAPE_ATTRIBUTES, "points", "faceVertexIndices")
 class UsdShapeReader:
     """The shapes of one layer; their poses are computed all at once."""
 
-    def __init__(self, layer: Any) -> None:
+    def __init__(self, layer: Any, textures: Mapping[str, Texture]) -> None:
         self.layer = layer
+        self._textures = textures
         self.found: dict[str, Shape] = {}
         """By the path of the prim."""
         self._meshes: dict[str, TriMesh] = {}
@@ -115,14 +119,27 @@ class UsdShapeReader:
         path = target(prim, "material:binding")
         if path and path not in self._reflections:
             found = values(self.layer.GetPrimAtPath(f"{path}/shader"), MATERIAL_INPUTS)
-            self._reflections[path] = read_material(found)
+            texture = read_texture(f"{path}/shader", self._inputs, self._source)
+            if texture is not None and texture.uri in self._textures:
+                texture = structs.replace(texture, path=self._textures[texture.uri].path)
+            self._reflections[path] = read_material(found, texture)
         return self._reflections[path] if path else None
+
+    def _inputs(self, path: str) -> Values:
+        found = values(self.layer.GetPrimAtPath(path), (FILE, SCALE))
+        return {name: getattr(value, "path", value) for name, value in found.items()}
+
+    def _source(self, path: str, name: str) -> str:
+        """The path of the shader that an input is connected to, or an empty string."""
+        spec = self.layer.GetAttributeAtPath(f"{path}.{name}")
+        found = spec.connectionPathList.GetAddedOrExplicitItems() if spec is not None else ()
+        return str(found[0].GetPrimPath()) if found else ""
 
     def _color(self, prim: Any, found: Values) -> Color | None:
         """The colour of a shape, which is stated twice; None if the two differ."""
         shown = _single_color(found, _DISPLAYED)
         material = target(prim, "material:binding")
-        if not material:
+        if not material or self._source(f"{material}/shader", _SHADED[0]):
             return shown
         if material not in self._materials:
             shader = values(self.layer.GetPrimAtPath(f"{material}/shader"), _SHADED)

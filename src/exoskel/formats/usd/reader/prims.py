@@ -16,7 +16,7 @@ from exoskel import spatial
 from exoskel.formats.usd.mapping import MATERIAL_INPUTS
 from exoskel.formats.usd.reader.stage import Stage, StagePrim
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.shape import Material
+from exoskel.scene.shape import Material, Texture
 from exoskel.spatial import Array
 
 Values = dict[str, Any]
@@ -48,6 +48,7 @@ def _quaternion(value: Any) -> tuple[float, ...]:
 
 
 _CONVERTERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
+    "Vec2f": lambda value: (value[0], value[1]),
     "Vec3d": _vector,
     "Vec3f": _vector,
     "Quatd": _quaternion,
@@ -391,8 +392,9 @@ def _name_bodies(model: ModelSource) -> None:
         taken.add(body.name)
 
 
-def read_material(found: Mapping[str, Any]) -> Material | None:
-    """The roughness and metalness that a shader states, with the shortest digits of single precision."""
+def read_material(found: Mapping[str, Any], texture: Texture | None = None) -> Material | None:
+    """A texture, and the roughness and metalness that a shader states, with the shortest digits of single precision."""
     stated = [found.get(name) for name in MATERIAL_INPUTS]
     rough, metal = (None if n is None or not 0.0 <= n <= 1.0 else float(str(np.float32(n))) for n in stated)
-    return Material(rough, metal) if (rough, metal) != (None, None) else None
+    made = Material(rough, metal, texture)
+    return made if made != Material() else None

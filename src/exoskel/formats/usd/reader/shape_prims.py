@@ -14,6 +14,7 @@ from exoskel.diagnostics import repeats
 from exoskel.formats.usd.mapping import SKIN
 from exoskel.formats.usd.reader.prims import COLLIDER, BodySource, PrimIndex, PrimPlacement, placement, read_material
 from exoskel.formats.usd.reader.stage import StagePrim
+from exoskel.formats.usd.textures import FILE, SCALE, read_texture
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, solid
 from exoskel.scene.pose import Pose, Vector, poses_from_matrices
@@ -29,7 +30,9 @@ from exoskel.scene.shape import (
     Plane,
     Shape,
     Sphere,
+    Texture,
     TriMesh,
+    texture_of,
 )
 from exoskel.source.mesh_parsing import Triangles
 from exoskel.source.surface import has_hollows
@@ -62,8 +65,11 @@ class PlacedGeometry(Struct):
 class ShapePrimReader:
     """The shapes of one stage."""
 
-    def __init__(self, index: PrimIndex, report: ReportProblem, *, is_own: bool) -> None:
+    def __init__(
+        self, index: PrimIndex, report: ReportProblem, find_texture: Callable[[Texture], Texture], *, is_own: bool
+    ) -> None:
         self.index = index
+        self.find_texture = find_texture
         self.report = report
         self.is_own = is_own
         self.by_path: dict[str, Shape] = {}
@@ -126,6 +132,8 @@ class ShapePrimReader:
             document=0,
             node=self.index.node(prim),
         )
+        if texture_of(shape) is not None and "primvars:st" in prim.properties and isinstance(geometry, TriMesh):
+            self.report("US113.places", self.index.node(prim), name=prim.title)
         if isinstance(geometry, Box | Sphere) and geometry is not found.geometry:
             shape.pose = _moved(pose, found.geometry)
         if is_solid:
@@ -201,8 +209,18 @@ class ShapePrimReader:
 
     def _material(self, prim: StagePrim) -> Material | None:
         path = prim.materials.get("", "")
-        found = (read_material(shader.values) for shader in (self.index.children.get(path, ()) if path else ()))
+        shaders = self.index.children.get(path, ()) if path else ()
+        found = (read_material(shader.values, self._texture(shader)) for shader in shaders)
         return next((one for one in found if one is not None), None)
+
+    def _texture(self, surface: StagePrim) -> Texture | None:
+        by_path = self.index.by_path
+        texture = read_texture(
+            surface.path,
+            lambda path: by_path[path].values if path in by_path else {},
+            lambda path, name: by_path[path].target(name) if path in by_path else "",
+        )
+        return None if texture is None else self.find_texture(texture)
 
     def _color(self, prim: StagePrim) -> Color | None:
         """The colour of a material's surface, or the displayed colour."""
@@ -214,7 +232,16 @@ class ShapePrimReader:
             if found is not None and len(found) >= 3:
                 opacity = next((shader.values[name] for name in _OPACITY if name in shader.values), 1.0)
                 return (float(found[0]), float(found[1]), float(found[2]), float(opacity))
-        return _displayed(prim)
+        return _displayed(prim) or next((one for one in map(self._tint, shaders) if one is not None), None)
+
+    def _tint(self, surface: StagePrim) -> Color | None:
+        """The colour that multiplies the texture of a surface."""
+        image = self.index.by_path.get(surface.target("inputs:diffuseColor"))
+        scale = image.values.get(SCALE) if image is not None and FILE in image.values else None
+        if not isinstance(scale, list | tuple) or len(scale) != 4 or all(one == 1.0 for one in scale):
+            return None
+        opacity = next((surface.values[name] for name in _OPACITY if name in surface.values), 1.0)
+        return (float(scale[0]), float(scale[1]), float(scale[2]), float(opacity))
 
     def _set_contact(self, shape: Shape, prim: StagePrim) -> None:
         material = self.index.by_path.get(prim.materials.get("physics", ""))

@@ -300,6 +300,11 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
             arrays[name] = value_read
         elif value_read is not None:
             values[name] = value_read
+    connections = {
+        one.GetName(): [str(path.GetPrimPath()) for path in one.GetConnections()]
+        for one in prim.GetAuthoredAttributes()
+        if one.HasAuthoredConnections()
+    }
     relationships = {one.GetName(): [str(path) for path in one.GetTargets()] for one in prim.GetAuthoredRelationships()}
     imageable = UsdGeom.Imageable(prim)
     is_imageable = bool(imageable)
@@ -313,7 +318,7 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
         properties=[*properties, *relationships],
         values=values,
         arrays=arrays,
-        targets=relationships,
+        targets=relationships | connections,
         place=[number for row in cache.GetLocalToWorldTransform(prim) for number in row],
         is_visible=not is_imageable or imageable.ComputeVisibility(first) != UsdGeom.Tokens.invisible,
         purpose=str(imageable.ComputePurpose()) if is_imageable else "default",
@@ -354,6 +359,8 @@ def _builtin_value(name: str, value: Any, *, is_single: bool) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     kind = type(value).__name__
+    if kind == "AssetPath":
+        return str(value.path)
     number = _shortest if is_single else float
     if kind.startswith("Quat") and not kind.endswith("Array"):
         return (number(value.real), *map(number, value.imaginary))
