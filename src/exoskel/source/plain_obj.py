@@ -11,9 +11,9 @@ from exoskel.scene.shape import Bounds
 from exoskel.spatial import Array
 
 Letters = NDArray[np.uint8]
-Indices = NDArray[np.int32]
+Places = NDArray[np.int32]
 """Half the size of usual indices, so that arrays stay in the cache; larger files are not plain."""
-Integers = NDArray[np.int32 | np.int64]
+Digits = NDArray[np.int32 | np.int64]
 
 _FACES = {
     b"\nf" + corner * count: (slice(2, None, len(corner)), slice(1 + len(corner), None, len(corner)), len(corner) == 3)
@@ -175,11 +175,11 @@ def _points(lines: bytes) -> tuple[Array, float] | None:
     return numbers.reshape(-1, 3).T, 1.0
 
 
-def _where(chosen: NDArray[np.bool_]) -> Indices:
+def _where(chosen: NDArray[np.bool_]) -> Places:
     return np.flatnonzero(chosen).astype(np.int32)
 
 
-def _following(indices: Indices, end: int) -> Indices:
+def _following(indices: Places, end: int) -> Places:
     """The next of some indices for each of them; `end` for the last."""
     following = np.empty_like(indices)
     following[:-1] = indices[1:]
@@ -187,15 +187,15 @@ def _following(indices: Indices, end: int) -> Indices:
     return following
 
 
-def _columns(indices: Indices, count: int) -> Indices:
+def _columns(indices: Places, count: int) -> Places:
     """Indices in `count` lines of a file, in a row for each of their columns."""
     return np.ascontiguousarray(indices.reshape(count, -1).T)
 
 
-def _integers(digits: Letters, ends: Indices, widths: Indices) -> Integers:
+def _integers(digits: Letters, ends: Places, widths: Places) -> Digits:
     """The integers with `widths` digits each that end before `ends`."""
     widest, narrowest = int(widths.max()), int(widths.min())
-    numbers: Integers = np.zeros(ends.shape, dtype=np.int32 if widest <= _MOST_DIGITS // 2 else np.int64)
+    numbers: Digits = np.zeros(ends.shape, dtype=np.int32 if widest <= _MOST_DIGITS // 2 else np.int64)
     at = ends - np.int32(widest)
     for place in range(widest, 0, -1):
         found = digits.take(at)
