@@ -15,7 +15,7 @@ from exoskel import Box, Material, Scene, Shape, Texture, World
 from exoskel.formats.write import write
 from exoskel.scene.shape import texture_of
 from exoskel.scene.world import as_scene
-from exoskel.source.textures import ImageError, image_kind, png_of
+from exoskel.source.textures import ImageError, image_kind, png_of, same_image
 
 
 @pytest.fixture
@@ -387,3 +387,14 @@ def test_missing_images_of_mjcf_are_reported_with_their_line(mjcf: Path) -> None
     report = exoskel.convert("a.xml", "out/a.xml")
     assert report.certificate.passed and compiled("out/a.xml").mat_roughness.max() == 0.25
     assert [one for one in report.losses if "MJ609" in one.why]
+
+
+@pytest.mark.parametrize("name", ["a.xml", "a.sdf", "a.urdf", "a.skel", "a.xode"])
+def test_an_edited_texture_is_saved(folder: Path, name: str) -> None:
+    exoskel.convert(world_with(Texture("wood.png")), name)
+    scene = exoskel.load(name)
+    shape_of(scene).material = Material(texture=Texture("wood.jpg"))
+    exoskel.save(scene)
+    found = image_of(exoskel.load(name))
+    assert found.path == str(folder / ("textures/wood.png" if name == "a.xml" else "wood.jpg"))
+    assert same_image(found, Texture("wood.jpg"))

@@ -24,7 +24,7 @@ from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.merge import without_unknown_references
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
-from exoskel.source.atomic_write import write_atomically
+from exoskel.source.atomic_write import make_folder, write_atomically
 from exoskel.source.document import Document, garbage_collection_paused
 from exoskel.source.output_context import OutputContext
 
@@ -126,8 +126,11 @@ def save(
         expected = source.stored if isinstance(source, Document) and not force else None
         sources = [Path(own)] if own else []
         other_names = write_atomically(target, data, expected, sources=sources)
-        for name, content in output.companions.items() if chosen.has_state_file else ():
-            write_atomically(target.parent / name, content, sources=sources)
+        for name, content in output.companions.items():
+            companion = target.parent / name
+            if companion.parent != target.parent:
+                make_folder(companion.parent)
+            write_atomically(companion, content, sources=sources)
         if patched is not None and is_own:
             rebase(scene, patched)
         del patched
