@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import mujoco
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 import exoskel
@@ -398,3 +401,39 @@ def test_an_edited_texture_is_saved(folder: Path, name: str) -> None:
     found = image_of(exoskel.load(name))
     assert found.path == str(folder / ("textures/wood.png" if name == "a.xml" else "wood.jpg"))
     assert same_image(found, Texture("wood.jpg"))
+
+
+_IMAGES = st.sampled_from(["wood.png", "wood.jpg", "ä b/wood.png", "gone.png", "text.png", "link.png"])
+_REPEATS = st.sampled_from([(1.0, 1.0), (2.0, 0.25), (1.0 / 3.0, 7.0)])
+_TEXTURED = st.tuples(_IMAGES, _REPEATS, st.sampled_from([None, 0.5]), st.sampled_from([None, (0.2, 0.4, 0.6, 1.0)]))
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(shapes=st.lists(_TEXTURED, min_size=1, max_size=4), meshes=st.sampled_from(["reference", "copy", "absolute"]))
+@pytest.mark.parametrize("to", ["skel", "xode", "sdf", "urdf", "xml"])
+def test_textures_of_any_shapes_come_back_or_are_lost(
+    folder: Path, to: str, shapes: list[tuple[Any, ...]], meshes: Any
+) -> None:
+    (folder / "ä b").mkdir(exist_ok=True)
+    Image.new("RGB", (4, 4), (1, 2, 3)).save("ä b/wood.png")
+    (folder / "text.png").write_text("no image")
+    if not (folder / "link.png").exists():
+        os.symlink("ä b/wood.png", "link.png")
+    world = World("w")
+    body = world.add_model("m").add_body("a", mass=1.0)
+    for name, repeat, roughness, color in shapes:
+        material = Material(roughness, texture=Texture(name, repeat))
+        body.visuals.append(Shape(geometry=Box((1.0, 1.0, 1.0)), color=color, material=material))
+    report = exoskel.convert(world, f"out/w.{to}", meshes=meshes, overwrite=True)
+    assert report.certificate.passed
+    lost = 0
+    for mine, theirs in zip(body.visuals, next(iter(exoskel.load(f"out/w.{to}").world.bodies())).visuals, strict=True):
+        one, other = texture_of(mine), texture_of(theirs)
+        assert one is not None and theirs.color == mine.color
+        is_same = other is not None and (same_image(one, other) if one.path else other.path is None)
+        lost += not is_same or other is None or other.repeat != pytest.approx(one.repeat)
+    if to in ("skel", "xode"):
+        assert not lost
+    assert bool(lost) <= bool([one for one in report.losses if "carry" in one.path])
+    if to == "xml":
+        compiled("out/w.xml")

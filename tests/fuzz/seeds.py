@@ -160,6 +160,14 @@ MJCF = (
     _mujoco(_HINGE, "<option timestep='nan' gravity='0 0 nan'/>"),
     _mujoco(_BALLS.replace("type='ball'", "type='ball' range='0 1' limited='true'")),
     _mujoco(_GEOM.replace("/>", " material='m'/>"), "<asset><material name='m' rgba='1 0 0 1' texture='t'/></asset>"),
+    _mujoco(
+        "<geom size='1' material='m'/><geom size='2' material='n'/><geom size='3' material='o'/>",
+        "<compiler texturedir='.'/><default><material texture='s'/><default class='c'><material/></default></default><asset>"
+        "<texture name='t' type='2d' file='gone.png'/><texture type='cube' file='s.png'/>"
+        "<texture name='u' builtin='checker' width='8' height='8'/><material name='m' texture='t' texrepeat='2 -3'/>"
+        "<material name='n'><layer role='rgb' texture='t'/><layer role='normal' texture='u'/></material>"
+        "<material name='o' class='c' texuniform='true'/></asset>",
+    ),
     _mujoco("<body name='b' gravcomp='0.3'><freejoint/><geom size='1'/></body>"),
     _mujoco("<body name='b'><joint name='j' type='hinge' axis='0 0 1'/><joint name='k' type='slide' axis='0 0 1'/>"
             "<geom size='1'/></body>", "<equality><joint joint1='k' joint2='j' polycoef='0 2 0 0 0'/></equality>"),
