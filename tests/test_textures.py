@@ -437,3 +437,12 @@ def test_textures_of_any_shapes_come_back_or_are_lost(
     assert bool(lost) <= bool([one for one in report.losses if "carry" in one.path])
     if to == "xml":
         compiled("out/w.xml")
+
+
+@pytest.mark.parametrize("to", ["sdf", "urdf", "skel"])
+def test_files_that_are_no_images_are_not_copied(folder: Path, to: str) -> None:
+    (folder / "secret").write_text("no image")
+    report = exoskel.convert(world_with(Texture("secret")), f"out/w.{to}", meshes="copy")
+    assert not report.companions
+    (found,) = [one.message for one in report.diagnostics if one.code == "FM301"]
+    assert found.startswith("texture 'file://") and found.endswith(" cannot be read and is not copied")

@@ -61,6 +61,7 @@ class FormatFates(NativeFates):
         self.rewritten = self.capabilities.rewritten_fields
         self.kept = {(id(one.item), field): one.reason for one in written.output.kept for field in one.fields}
         self.solid = {id(shape) for model in self.models for body in model.bodies for shape in body.collisions}
+        self._same_images: dict[tuple[Texture, Texture], bool] = {}
         self.parent_joints = {id(j.child): j for model in self.models for j in model.joints if not j.loop}
 
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
@@ -199,11 +200,17 @@ class FormatFates(NativeFates):
             is_dropped = any(loss.is_dropped for loss in losses)
             return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, join_reasons(losses))
         if isinstance(value, Texture) and isinstance(other, Texture):
-            is_same, value, other = same_image(value, other), value.repeat, other.repeat
+            is_same, value, other = self._is_same_image(value, other), value.repeat, other.repeat
         else:
             is_same = True
         is_same = is_same and relative_difference(value, other) <= self.capabilities.tolerance(Shape, "material")
         return EXACT if is_same else Verdict(Fate.DROPPED, self.not_supported)
+
+    def _is_same_image(self, one: Texture, other: Texture) -> bool:
+        """Whether two textures have the same image, which many shapes may have."""
+        if (one, other) not in self._same_images:
+            self._same_images[one, other] = same_image(one, other)
+        return self._same_images[one, other]
 
     def _geometry(self, shape: Shape) -> Verdict:
         other = self.written.counterparts[id(shape)]

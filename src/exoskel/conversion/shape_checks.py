@@ -105,11 +105,11 @@ class ShapeCheck:
         """Whether the images of shapes that are seen are those of their counterparts, if there are any."""
         if self.lost_textures is None:
             return []
-        images = [
+        images = {
             (image, texture_of(other))
             for one, other in shapes
             if (image := texture_of(one)) is not None and id(one) not in self.lost_textures
-        ]
+        }
         are_same = all(other is not None and same_image(image, other) for image, other in images)
         return [(TEXTURES, 0.0 if are_same else np.inf)] if images else []
 

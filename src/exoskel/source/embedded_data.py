@@ -235,7 +235,7 @@ class EmbeddedReader:
         """A material with the path of its image, if it has one."""
         if material.texture is None:
             return material
-        return structs.replace(material, texture=self.finder.locate_texture(material.texture))
+        return structs.replace(material, texture=self.finder.textures.locate(material.texture))
 
     def _add(self, item: Item | None, element: EmbeddedElement, data: Any) -> None:
         name = element.list_name

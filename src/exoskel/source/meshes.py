@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import printable
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Bounds, Geometry, Mesh, Texture, TriMesh, kind_of
+from exoskel.scene.shape import Bounds, Geometry, Mesh, TriMesh, kind_of
 from exoskel.source import file_lookup, mesh_parsing
 from exoskel.source.child_process import ChildFailedError, ChildProcess
 from exoskel.source.document import Document
@@ -41,6 +41,7 @@ from exoskel.source.mesh_parsing import (
     parse_extent,
     parse_triangles,
 )
+from exoskel.source.textures import TextureFinder
 from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
@@ -269,6 +270,7 @@ class MeshFinder:
         self._location = location
         self._paths = paths
         self._extents = MeshExtents(limits, file_lookup.confinement(location, paths))
+        self.textures = TextureFinder(location, paths)
 
     def locate(self, mesh: Mesh) -> Mesh:
         """The mesh with the path and extent of its file, or with None for both if the file is not found."""
@@ -277,11 +279,6 @@ class MeshFinder:
             return structs.replace(mesh, path=None, extent=None)
         extent = self._extents.find(str(path))
         return structs.replace(mesh, path=str(path), extent=None if isinstance(extent, str) else extent)
-
-    def locate_texture(self, texture: Texture) -> Texture:
-        """The texture with the path of its file, or with None if the file is not found."""
-        path = file_lookup.find_file(texture.uri, self._location, self._paths).path
-        return structs.replace(texture, path=None if path is None else str(path))
 
 
 def locate_from_working_folder(mesh: Mesh) -> Mesh:

@@ -171,6 +171,8 @@ class OutputContext:
         self.resolves_model_uris = True
         self.generated: set[str] = set()
         self._copies: dict[str, str] = {}
+        self._images: dict[tuple[str, str | None, frozenset[str]], str] = {}
+        """The references to images: many shapes may have the same one."""
         self._paths: dict[str, Path] = {}
         self._rebased: dict[str, str] = {}
         self._temporary: TemporaryFolder | None = None
@@ -208,12 +210,19 @@ class OutputContext:
         With `kinds`, readers support only these kinds of images: others are written as PNG beside the document.
         Raises ImageError if that is not possible.
         """
+        key = (texture.uri, texture.path, kinds)
+        if key not in self._images:
+            self._images[key] = self._image_reference(texture, kinds)
+        return self._images[key]
+
+    def _image_reference(self, texture: Texture, kinds: frozenset[str]) -> str:
         if texture.path is None:
             return self._reference_to_missing(texture.uri, self.missing_textures)
         path = Path(texture.path)
         is_readable = not kinds or image_kind(path, self.confined_to) in kinds
         if self.meshes == "copy" or not is_readable:
             try:
+                image_kind(path, self.confined_to)  # other files that a document names are not copied
                 return self.copy_image(path, is_readable=is_readable)
             except ImageError:
                 if not is_readable:

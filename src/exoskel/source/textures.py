@@ -131,9 +131,24 @@ def png_size(data: bytes) -> tuple[int, int]:
     return width, height
 
 
+class TextureFinder:
+    """Resolves references to images as the reader of the document does."""
+
+    def __init__(self, location: Location, paths: SearchPaths) -> None:
+        self._location = location
+        self._paths = paths
+        self._found: dict[str, str | None] = {}
+
+    def locate(self, texture: Texture) -> Texture:
+        """The texture with the path of its file, or with None if the file is not found."""
+        if texture.uri not in self._found:
+            path = find_file(texture.uri, self._location, self._paths).path
+            self._found[texture.uri] = None if path is None else str(path)
+        return structs.replace(texture, path=self._found[texture.uri])
+
+
 def locate_from_working_folder(texture: Texture) -> Texture:
     """A texture that a program builds, with the path of its file if there is one."""
     location = Location(os.path.abspath("scene"), is_base=True) if working_folder_exists() else Location()
     with no_edits():
-        path = find_file(texture.uri, location, SearchPaths()).path
-        return structs.replace(texture, path=None if path is None else str(path))
+        return TextureFinder(location, SearchPaths()).locate(texture)

@@ -26,6 +26,7 @@ class MjcfMaterialWriter:
         self._output = output
         self._names: dict[tuple[Material, str, object], str] = {}
         self._textures: dict[tuple[str, str], str] = {}
+        self._references: dict[str, tuple[str, bool]] = {}
         self._unpainted: set[int] = set()
 
     def paint(self, shape: Shape, geom: MjcfElement) -> None:
@@ -56,7 +57,9 @@ class MjcfMaterialWriter:
                 return self._lose(shape, "missing")
             if self._output.folder is None and self._output.meshes == "reference":
                 return self._lose(shape, "folder")
-            reference, is_square = self._reference(Path(image.path))
+            if image.path not in self._references:
+                self._references[image.path] = self._reference(Path(image.path))
+            reference, is_square = self._references[image.path]
         except ImageError as error:
             return self._lose(shape, "unreadable", str(error))
         kind = "cube" if is_square and not isinstance(shape.geometry, Mesh | TriMesh | Plane) else "2d"

@@ -81,6 +81,7 @@ class SdfContext:
         self.report = self.collector.report
         self.elements: list[Tree] = []
         self.version = (1, 6)
+        self._images: dict[str, tuple[str | None, str]] = {}
         self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
     def value(self, kind: ValueType, name: str, node: Node) -> object:
@@ -130,10 +131,11 @@ class SdfContext:
 
     def find_image(self, uri: str) -> tuple[str | None, str]:
         """The path of the image of a texture, and why it cannot be used, if so."""
-        path = self.find(uri).path
-        if path is None:
-            return None, "it was not found"
-        return str(path), image_problem(path, file_lookup.confinement(self.document.location, self.options.paths))
+        if uri not in self._images:
+            path = self.find(uri).path
+            within = file_lookup.confinement(self.document.location, self.options.paths)
+            self._images[uri] = (None, "it was not found") if path is None else (str(path), image_problem(path, within))
+        return self._images[uri]
 
     def extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""

@@ -94,6 +94,7 @@ class UrdfContext:
         self.options = options
         self.report = collector.report
         self.suggestions = collector.suggestions
+        self._images: dict[str, tuple[str | None, str]] = {}
         self._extents = MeshExtents(options.limits, file_lookup.confinement(document.location, options.paths))
 
     def origin(self, node: Node, rule: Element) -> dict[str, Any]:
@@ -121,11 +122,13 @@ class UrdfContext:
 
     def find_image(self, uri: str) -> tuple[str | None, str]:
         """The path of the image of a texture, and what is wrong with it, if anything."""
-        path = self.find_mesh(uri).path
-        if path is None:
-            return None, "was not found"
-        problem = image_problem(path, file_lookup.confinement(self.document.location, self.options.paths))
-        return str(path), f"cannot be used: {problem}" if problem else ""
+        if uri not in self._images:
+            path = self.find_mesh(uri).path
+            within = file_lookup.confinement(self.document.location, self.options.paths)
+            problem = "" if path is None else image_problem(path, within)
+            reason = "was not found" if path is None else f"cannot be used: {problem}" if problem else ""
+            self._images[uri] = (None if path is None else str(path), reason)
+        return self._images[uri]
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
