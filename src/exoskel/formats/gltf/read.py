@@ -71,7 +71,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         collector.source = source = ObjectDocument(document, objects, "/")
         scene.documents = [source]
         files = MeshFinder(document.location, options.paths, options.limits)
-        scene.worlds += _GltfReader(file, numbers, collector.report, files.locate_texture).worlds()
+        scene.worlds += _GltfReader(file, numbers, collector.report, files.textures.locate).worlds()
     except (MalformedGltfError, MeshError) as problem:
         collector.report("GL104", reason=str(problem))
     problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]

@@ -209,7 +209,7 @@ class _StageReader:
 
     def read(self, scene: Scene) -> None:
         worlds = own_layout(self.index) if self.is_own else [layout(self.index)]
-        shapes = ShapePrimReader(self.index, self.report, self.files.locate_texture, is_own=self.is_own)
+        shapes = ShapePrimReader(self.index, self.report, self.files.textures.locate, is_own=self.is_own)
         scene.worlds += [self._world(source, shapes) for source in worlds]
         shapes.report_hidden()
         self._report_unread()
