@@ -235,3 +235,25 @@ def test_a_folder_as_output_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     with pytest.raises(ExoskelError, match="it is a folder"):
         render(load_text(world(falling("a", "0 0 5", RED))), tmp_path / name, size=(32, 32))
+
+
+CAMERAS = """<mujoco><worldbody><camera name="plan" pos="0 0 3"/>
+  <body name="ball" pos="0 0 1"><freejoint/><geom size=".1" rgba="1 0 0 1"/><camera name="eye" pos="0 0 1"/></body>
+</worldbody></mujoco>"""
+
+
+def test_a_camera_of_the_file_is_used(tmp_path: Path) -> None:
+    scene = exoskel.load(CAMERAS)
+    exoskel.render(scene, tmp_path / "a.png", camera="plan", size=(64, 64), renderer="software")
+    seen = np.asarray(Image.open(tmp_path / "a.png"), dtype=int)
+    red = np.argwhere(seen[..., 0] - seen[..., 1] > 80)
+    assert len(red) and red.mean(axis=0) == pytest.approx([31.5, 31.5], abs=1.5)  # it looks straight down
+    exoskel.render(scene, tmp_path / "b.png", camera="eye", time=0.2, size=(64, 64), renderer="software")
+
+
+def test_unknown_and_moving_cameras_are_refused(tmp_path: Path) -> None:
+    scene = exoskel.load(CAMERAS)
+    with pytest.raises(ExoskelError, match=r"unknown camera 'side'; choose one of default, .*, plan, eye"):
+        exoskel.render(scene, tmp_path / "a.png", camera="side", size=(64, 64))
+    with pytest.raises(ExoskelError, match="camera 'eye' moves with a body"):
+        exoskel.render(scene, tmp_path / "a.gif", camera="eye", time=0.1, size=(64, 64))

@@ -140,7 +140,7 @@ def render(
     ] = None,
     size: Size = None,
     camera: Annotated[
-        Literal["default", "front", "back", "left", "right", "top", "bottom"], Argument(help="Viewpoint.")
+        str, Argument(help="default, front, back, left, right, top, bottom, or the name of a camera of the file.")
     ] = "default",
     rate: Annotated[float, Argument(help="Video frames per second.", validator=between(*RATES))] = 30.0,
     motion: Annotated[str | None, Argument(help="Render this .npz motion instead of simulating.")] = None,

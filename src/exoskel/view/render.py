@@ -19,7 +19,7 @@ from typing import BinaryIO, Literal, Protocol
 import numpy as np
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, printable
 from exoskel.formats.gltf.codes import catalogue_error
 from exoskel.formats.gltf.write import Motion, Shown
 from exoskel.formats.gltf.write import write as write_gltf
@@ -42,7 +42,7 @@ from exoskel.view.camera import PRESETS, Camera, look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.lighting import DARK, LIGHT
 from exoskel.view.render_scene import RenderScene, compact_poses
-from exoskel.view.scene_placement import placement_for
+from exoskel.view.scene_placement import camera_names, placed_camera, placement_for
 from exoskel.view.software_renderer import Image, SoftwareRenderer
 from exoskel.view.surfaces import PoseRows
 
@@ -90,8 +90,9 @@ def render(
 
     An image shows the initial state, or the state after `time` s.  A video shows `motion`, or `time` s (default 5) of
     a simulation with `engine`, at `rate` frames per second.  `size` is width and height in pixels; `camera` is one of
-    `exoskel.view.camera.PRESETS` or a Camera.  `renderer` is `mujoco`, which needs EGL or OSMesa, `software`, or
-    `auto`: the first of them that works.  `progress` is called with the number of rendered frames and the total.
+    `exoskel.view.camera.PRESETS`, the name of a camera of the file that does not move in a video, or a Camera.
+    `renderer` is `mujoco`, which needs EGL or OSMesa, `software`, or `auto`: the first of them that works.  `progress`
+    is called with the number of rendered frames and the total.
     """
     check_image_file(path)
     rate, note = _limit_rate(path, rate)
@@ -111,9 +112,9 @@ def render(
             width + width % 2,
             height + height % 2,
         )  # video codecs store colours for blocks of two by two pixels
-    render_scene, poses, fitted_camera = _move_to_origin(
-        render_scene, poses, _choose_camera(render_scene, camera, width / height)
-    )
+    shown = poses if is_video(path) else poses[-1:]
+    fitted_camera = _choose_camera(render_scene, camera, width / height, shown)
+    render_scene, poses, fitted_camera = _move_to_origin(render_scene, poses, fitted_camera)
     lighting = DARK if dark else LIGHT
 
     def draw(frame_source: Renderer) -> None:
@@ -219,12 +220,29 @@ def poses_to_draw(
     return list(compact_poses(render_scene.skins.frames(chosen.body_poses, chosen.soft_points)))
 
 
-def _choose_camera(render_scene: RenderScene, camera: str | Camera, aspect: float) -> Camera:
+def _choose_camera(
+    render_scene: RenderScene, camera: str | Camera, aspect: float, poses: Sequence[PoseRows] = ()
+) -> Camera:
+    """A camera by its name, for the `poses` of all frames."""
     if isinstance(camera, Camera):
         return camera
     if camera not in PRESETS:
-        raise ExoskelError(f"unknown camera {camera!r}; choose one of {', '.join(PRESETS)}")
+        return _scene_camera(render_scene, camera, poses)
     return look_at(render_scene.corners(), render_scene.up, preset=camera, aspect=aspect, both_sides=True)
+
+
+def _scene_camera(render_scene: RenderScene, name: str, poses: Sequence[PoseRows]) -> Camera:
+    """The camera of the file with this name."""
+    cameras = list(render_scene.world.cameras)
+    names = camera_names(cameras)
+    if name not in names:
+        known = ", ".join(map(printable, (*PRESETS, *names)))
+        raise ExoskelError(f"unknown camera {printable(name)!r}; choose one of {known}")
+    camera = cameras[names.index(name)]
+    placed = [placed_camera(camera, render_scene, one) for one in poses]
+    if any(one != placed[0] for one in placed):
+        raise ExoskelError(f"camera {printable(name)!r} moves with a body; a video needs a camera that stays")
+    return placed[0]
 
 
 def _move_to_origin(
