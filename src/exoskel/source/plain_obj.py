@@ -11,7 +11,7 @@ from exoskel.scene.shape import Bounds
 from exoskel.spatial import Array
 
 Letters = NDArray[np.uint8]
-Places = NDArray[np.int32]
+ByteOffsets = NDArray[np.int32]
 """Half the size of usual indices, so that arrays stay in the cache; larger files are not plain."""
 Digits = NDArray[np.int32 | np.int64]
 
@@ -175,11 +175,11 @@ def _points(lines: bytes) -> tuple[Array, float] | None:
     return numbers.reshape(-1, 3).T, 1.0
 
 
-def _where(chosen: NDArray[np.bool_]) -> Places:
+def _where(chosen: NDArray[np.bool_]) -> ByteOffsets:
     return np.flatnonzero(chosen).astype(np.int32)
 
 
-def _following(indices: Places, end: int) -> Places:
+def _following(indices: ByteOffsets, end: int) -> ByteOffsets:
     """The next of some indices for each of them; `end` for the last."""
     following = np.empty_like(indices)
     following[:-1] = indices[1:]
@@ -187,12 +187,12 @@ def _following(indices: Places, end: int) -> Places:
     return following
 
 
-def _columns(indices: Places, count: int) -> Places:
+def _columns(indices: ByteOffsets, count: int) -> ByteOffsets:
     """Indices in `count` lines of a file, in a row for each of their columns."""
     return np.ascontiguousarray(indices.reshape(count, -1).T)
 
 
-def _integers(digits: Letters, ends: Places, widths: Places) -> Digits:
+def _integers(digits: Letters, ends: ByteOffsets, widths: ByteOffsets) -> Digits:
     """The integers with `widths` digits each that end before `ends`."""
     widest, narrowest = int(widths.max()), int(widths.min())
     numbers: Digits = np.zeros(ends.shape, dtype=np.int32 if widest <= _MOST_DIGITS // 2 else np.int64)
