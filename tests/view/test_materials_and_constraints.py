@@ -129,6 +129,7 @@ def test_the_tree_lists_tendons_and_constraints() -> None:
     world.add_equality("off", "joint", second, active=False)
     world.add_tendon("cable", joints={first: 1.0, second: -0.5})
     chosen = ItemSelection(exoskel.Scene([world]), world, RenderScene(world))
+    assert "aria-selected='true'" not in chosen.tree.html()
     rows = {row.name: row.note for row in chosen.tree.rows}
     assert rows["gear"] == " <i>joint equality</i>" and rows["off"] == " <i>joint equality, inactive</i>"
     assert rows["cable"] == " <i>tendon</i>"
@@ -138,6 +139,7 @@ def test_the_tree_lists_tendons_and_constraints() -> None:
         chosen.select(item)
         assert chosen.item == item is not None and chosen.body == -1 and chosen.joint is None
         assert text in chosen.about(poses, np.zeros(2))
+        assert chosen.tree.html().count("aria-selected='true'") == 1
     chosen.select(TreeItem(ItemKind.EQUALITY, 99))
     assert chosen.item is None
 

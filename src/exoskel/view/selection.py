@@ -96,7 +96,7 @@ class SceneTree:
     def html(self) -> str:
         """The visible rows; at most `MAX_ROWS` around the selected one."""
         shown = self._matching() if self.search else [row for row in self.rows if not self.folded & set(row.parents)]
-        place = next((i for i, row in enumerate(shown) if self.selected in (row.item, row.joint)), 0)
+        place = next((i for i, row in enumerate(shown) if self._is_selected(row)), 0)
         first = min(max(0, place - MAX_ROWS // 2), max(0, len(shown) - MAX_ROWS))
         part = shown[first : first + MAX_ROWS]
         rows = [_more(first, "above"), *(self._row(row) for row in part), _more(len(shown) - first - len(part), "more")]
@@ -107,6 +107,9 @@ class SceneTree:
     def _matching(self) -> list[_TreeRow]:
         text = printable(self.search).casefold()
         return [row for row in self.rows if text in f"{row.name} {row.joint_text}".casefold()]
+
+    def _is_selected(self, row: _TreeRow) -> bool:
+        return self.selected is not None and self.selected in (row.item, row.joint)
 
     def _row(self, row: _TreeRow) -> str:
         is_folded = row.item.key in self.folded
@@ -120,7 +123,7 @@ class SceneTree:
             )
         return (
             f"<div role='treeitem' tabindex='0' data-exoskel='select' data-value='{row.item.key}'"
-            f" aria-selected='{str(self.selected in (row.item, row.joint)).lower()}'"
+            f" aria-selected='{str(self._is_selected(row)).lower()}'"
             f" style='padding-left:{0.2 + 0.8 * depth:.1f}em'>"
             f"<span class='exoskel-fold' data-exoskel='fold' data-value='{row.item.key}'>{mark}</span>"
             f"<span class='exoskel-name {row.item.kind.value}'>{safe(row.name)}{row.note}</span>{joint}</div>"
