@@ -181,6 +181,21 @@ def test_edits_after_compiling_do_not_change_the_motion(is_list: bool) -> None:
     assert edited.energy == expected.energy
 
 
+def test_forces_of_the_first_step_are_those_of_the_compiled_scene() -> None:
+    positions = []
+    for is_edited in (False, True):
+        world = exoskel.World()
+        body = world.add_model("ball").add_body("ball", shapes=[exoskel.Sphere(0.1)])
+        body.state = exoskel.BodyState(force=(5.0, 0.0, 0.0))
+        engine = MujocoWorld(world)
+        if is_edited:
+            body.state = None
+        engine.step(10)
+        positions.append(engine.positions.tolist())
+    assert positions[1] == positions[0]
+    assert positions[0][3] > 0.0
+
+
 def test_parts_for_limits_are_created_for_the_first_step() -> None:
     engine = MujocoWorld(_limited_arm())
     assert "impulse_step" not in vars(engine)

@@ -83,6 +83,10 @@ class CompiledWorld:
             for skin in self.skins
         ]
         """MuJoCo's numbers of the points of each skin; none if they do not move."""
+        self._duplicates = {} if self.layout.is_plain else self._find_duplicates()
+        """MuJoCo's duplicates of bodies in loops, by the id of the body: see `loop_constraints`."""
+        self.first_wrenches = self._find_first_wrenches()
+        """Forces (N, at the centre of mass) and torques (N·m) of the first step, `(nbody, 6)`; empty if all are 0."""
 
     # --- values that depend on the whole model --------------------------------------------------------
 
@@ -136,9 +140,7 @@ class CompiledWorld:
 
     # --- bodies ---------------------------------------------------------------------------------------
 
-    @cached_property
-    def _duplicates(self) -> dict[int, list[int]]:
-        """MuJoCo's duplicates of bodies in loops, by the id of the body: see `loop_constraints`."""
+    def _find_duplicates(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
         for model in self.world.models:
             for joint in model.joints if not model.static else ():
@@ -161,13 +163,14 @@ class CompiledWorld:
             factors[duplicates] = 0.0
         return factors
 
-    @cached_property
-    def first_wrenches(self) -> Array:
-        """Forces (N, at the centre of mass) and torques (N·m) of the first step, `(nbody, 6)`; empty if all are 0."""
+    def _find_first_wrenches(self) -> Array:
+        states = [body.state for body in self.layout.bodies]
+        if not any(states):
+            return np.empty((0, 6))
         out = np.zeros((self.model.nbody, 6))
-        for body, number in zip(self.layout.bodies, self.body_ids.tolist(), strict=True):
-            if body.state is not None:
-                out[number] = (*body.state.force, *body.state.torque)
+        for state, number in zip(states, self.body_ids.tolist(), strict=True):
+            if state is not None:
+                out[number] = (*state.force, *state.torque)
         return out if out.any() else np.empty((0, 6))
 
     @cached_property
