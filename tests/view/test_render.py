@@ -242,6 +242,17 @@ CAMERAS = """<mujoco><worldbody><camera name="plan" pos="0 0 3"/>
 </worldbody></mujoco>"""
 
 
+def test_a_camera_of_the_file_comes_before_a_view_of_the_same_name(tmp_path: Path) -> None:
+    files = []
+    for name in ("top", "plan"):
+        scene = exoskel.load(CAMERAS.replace('"plan"', f'"{name}"'))
+        exoskel.render(scene, tmp_path / f"{name}.png", camera=name, size=(64, 64), renderer="software")
+        files.append((tmp_path / f"{name}.png").read_bytes())
+    assert files[0] == files[1]
+    with pytest.raises(ExoskelError, match=r"right, top, bottom, plan, eye$"):
+        exoskel.render(scene, tmp_path / "none.png", camera="none")
+
+
 def test_a_camera_of_the_file_is_used(tmp_path: Path) -> None:
     scene = exoskel.load(CAMERAS)
     exoskel.render(scene, tmp_path / "a.png", camera="plan", size=(64, 64), renderer="software")

@@ -223,22 +223,21 @@ def poses_to_draw(
 def _choose_camera(
     render_scene: RenderScene, camera: str | Camera, aspect: float, poses: Sequence[PoseRows] = ()
 ) -> Camera:
-    """A camera by its name, for the `poses` of all frames."""
+    """A camera by its name, for the `poses` of all frames; those of the file come first, except for the default."""
     if isinstance(camera, Camera):
         return camera
+    names = camera_names(list(render_scene.world.cameras))
+    if camera != "default" and camera in names:
+        return _scene_camera(render_scene, camera, names.index(camera), poses)
     if camera not in PRESETS:
-        return _scene_camera(render_scene, camera, poses)
+        known = ", ".join(map(printable, dict.fromkeys((*PRESETS, *names))))
+        raise ExoskelError(f"unknown camera {printable(camera)!r}; choose one of {known}")
     return look_at(render_scene.corners(), render_scene.up, preset=camera, aspect=aspect, both_sides=True)
 
 
-def _scene_camera(render_scene: RenderScene, name: str, poses: Sequence[PoseRows]) -> Camera:
-    """The camera of the file with this name."""
-    cameras = list(render_scene.world.cameras)
-    names = camera_names(cameras)
-    if name not in names:
-        known = ", ".join(map(printable, (*PRESETS, *names)))
-        raise ExoskelError(f"unknown camera {printable(name)!r}; choose one of {known}")
-    camera = cameras[names.index(name)]
+def _scene_camera(render_scene: RenderScene, name: str, number: int, poses: Sequence[PoseRows]) -> Camera:
+    """A camera of the file."""
+    camera = render_scene.world.cameras[number]
     placed = [placed_camera(camera, render_scene, one) for one in poses]
     if any(one != placed[0] for one in placed):
         raise ExoskelError(f"camera {printable(name)!r} moves with a body; a video needs a camera that stays")
