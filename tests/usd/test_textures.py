@@ -118,6 +118,22 @@ def test_other_kinds_of_images_are_written_as_png(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(Image.open(path).convert("RGB")), quarters())
 
 
+def test_references_to_packages_of_robots_become_paths(tmp_path: Path) -> None:
+    package = tmp_path / "robot"
+    package.mkdir()
+    (package / "package.xml").write_text("<package><name>robot</name></package>")
+    Image.new("RGB", (4, 4), (200, 10, 10)).save(package / "a.png")
+    (package / "robot.urdf").write_text(
+        '<robot name="r"><link name="l"><visual><geometry><box size="1 1 1"/></geometry>'
+        '<material name="m"><texture filename="package://robot/a.png"/></material></visual></link></robot>'
+    )
+    exoskel.convert(exoskel.load(package / "robot.urdf"), tmp_path / "out.usda")
+    assert "@robot/a.png@" in (tmp_path / "out.usda").read_text()
+    found = shape_of(exoskel.load(tmp_path / "out.usda")).material
+    assert found is not None and found.texture is not None
+    assert found.texture.path == str(package / "a.png")
+
+
 def test_a_package_contains_no_images(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png())
     report = exoskel.convert(world_with(tmp_path / "a.png", Box((1.0, 1.0, 1.0))), tmp_path / "a.usdz")

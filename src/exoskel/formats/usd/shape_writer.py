@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
@@ -35,6 +36,7 @@ from exoskel.scene.shape import (
     texture_of,
 )
 from exoskel.scene.soft_skin import soft_skin
+from exoskel.source.file_lookup import uri_scheme
 from exoskel.source.mesh_textures import TexturedMeshFiles
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import Surface, Surfaces
@@ -213,6 +215,10 @@ class UsdShapeWriter:
         try:
             if self._files.extension.lower() == EXTENSION:
                 raise ImageError("USDZ packages of Exoskel contain no images")
+            if texture.path is not None and uri_scheme(texture.uri):  # programs for USD know no packages of robots
+                path, folder = Path(texture.path), self._files.folder
+                uri = texture.path if folder is None else self._files.relative_path(path, folder)
+                texture = structs.replace(texture, uri=uri)
             reference = self._files.texture_reference(texture, KINDS if texture.path is not None else frozenset())
         except ImageError as error:
             self.output.add_loss(shape, CATALOGUE["US314"], "material", uri=texture.uri, reason=error)
