@@ -92,7 +92,7 @@ class ShapeCheck:
         exact = [row for row in found if id(row[2]) not in self.inexact and _is_valid(row[2].geometry)]
         same = [row for row in exact if _is_same(row[2], row[3])]
         meshes = [(shape, other) for _, _, shape, other in same if other.kind in _TRIANGLES]
-        visible = {id(shape) for body, _ in self.bodies for shape in body.visuals} if self.has_colors else ()
+        visible = {id(shape) for body, _ in self.bodies for shape in body.shown_shapes} if self.has_colors else ()
         colors = [(shape, other) for _, _, shape, other in found if id(shape) in visible and shape.color is not None]
         rows: list[Row] = [(SHAPES, max(self._shape_errors(found, same, here, there), default=0.0))]
         if meshes:

@@ -349,7 +349,7 @@ def _record_lost_textures(scene: Scene, output: OutputContext, *, reads_files: b
     """Record the loss of the textures of mesh files that are seen."""
     known: dict[str | None, bool] = {}
     for body in (body for world in scene.worlds for body in world.bodies()):
-        for shape in body.visuals or body.collisions:
+        for shape in body.shown_shapes:
             mesh = shape.geometry
             if not isinstance(mesh, Mesh):
                 continue

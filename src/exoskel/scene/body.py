@@ -139,6 +139,11 @@ class Body(Item):
         return self.visuals + self.collisions
 
     @property
+    def shown_shapes(self) -> list[Shape]:
+        """The shapes that viewers show: the visual ones, or the collision shapes if there are none."""
+        return self.visuals or self.collisions
+
+    @property
     def mass_shapes(self) -> list[Shape]:
         """The shapes that mass properties are derived from: DART uses all; otherwise collision shapes, if any."""
         if self.inertia.rule != "solid":

@@ -185,6 +185,15 @@ def items_by_document(scene: Scene) -> dict[int, dict[int, Item]]:
     return found
 
 
+def stated_items(scene: Scene) -> dict[int, dict[int, Item]]:
+    """The same as `items_by_document`, and shapes also by the elements that state only their appearance."""
+    found = items_by_document(scene)
+    for item, _, _ in iter_items(scene):
+        if isinstance(item, Shape) and item.appearance_node >= 0:
+            found.setdefault(item.document, {}).setdefault(item.appearance_node, item)
+    return found
+
+
 class Difference(Struct, frozen=True):
     """A field in which two items differ; `error` is the relative difference, infinite for values without numbers."""
 

@@ -37,9 +37,13 @@ class Item(Tracked, eq=False, kw_only=True):
         shown = [
             f"{one.name}={getattr(self, one.name)!r}"
             for one in structs.fields(self)
-            if one.name not in Item.__struct_fields__ and getattr(self, one.name) != one.default
+            if one.name not in _ORIGIN and getattr(self, one.name) != one.default
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+_ORIGIN = frozenset({*Item.__struct_fields__, "appearance_node"})
+"""The fields that state where an item comes from."""
 
 
 def item_name(item: Item) -> str:

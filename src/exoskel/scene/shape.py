@@ -270,6 +270,8 @@ class Shape(Item):
     """How much of the approach speed a contact gives back, 0 to 1; None: not specified."""
     material: Material | None = None
     """The appearance besides the colour; None: not specified."""
+    appearance_node: int = -1
+    """The element of the source that states the appearance, if that is not the element of the shape."""
 
     @property
     def kind(self) -> str:

@@ -180,7 +180,7 @@ class RenderScene:
         for place, model in enumerate(self.world.models):
             default = lighting.STATIC if _is_static(model) else lighting.MODELS[place % len(lighting.MODELS)]
             for body in model.bodies:
-                for shape in body.visuals or body.collisions:
+                for shape in body.shown_shapes:
                     self._add(VISUAL, number, body, shape, shape.color or default)
                 for shape in body.collisions:
                     self._add(COLLISION, number, body, shape, lighting.COLLISION)

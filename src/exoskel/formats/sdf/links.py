@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from exoskel import spatial
+from exoskel.formats import collision_visuals
 from exoskel.formats.sdf.context import SdfContext, StatedPose
 from exoskel.formats.sdf.geometry_elements import (
     GEOMETRIES,
@@ -344,6 +345,7 @@ def read_link(source: SdfContext, node: Node, name: str, *, static: bool) -> tup
                     displaced.append((made[0], made[1], one))
                 if is_auto and inertial is not None and element == "collision":
                     solids.append((made[0], density_of(one, inertial)))
+    _merge_shown(source, body, displaced)
     if is_auto and inertial is not None:
         # The poses of displaced shapes are not known yet.
         found = derive_inertia(solids, inertial.fields.get("mass")) if not displaced else None
@@ -351,6 +353,31 @@ def read_link(source: SdfContext, node: Node, name: str, *, static: bool) -> tup
             source.report("SD070.auto", inertial.number, attribute="auto", name=name)
         body.inertia = found or body.inertia
     return body, displaced
+
+
+_SHOWN = frozenset({"pose", "geometry", "material"})
+_SHOWN_MATERIAL = frozenset(
+    {"material", "ambient", "diffuse", "pbr", "metal", "roughness", "metalness", TEXTURE_ELEMENT}
+)
+
+
+def _merge_shown(source: SdfContext, body: Body, displaced: list[DisplacedShape]) -> None:
+    """Remove visuals that only show the collision shapes, which get their appearance."""
+    pairs = collision_visuals.shown_pairs(body) if body.visuals and not displaced else []
+    if pairs and all(_states_appearance(source.elements[visual.node]) for visual, _ in pairs):
+        for visual, solid in pairs:
+            collision_visuals.give_appearance(visual, solid)
+        body.visuals.clear()
+
+
+def _states_appearance(visual: Tree) -> bool:
+    """Whether a visual states only what is written for a collision shape."""
+    material = visual.find("material")
+    if material is None:
+        return {one.tag for one in visual} <= _SHOWN
+    colors = [_text_of(material.find(tag)) for tag in ("ambient", "diffuse")]
+    tags = {one.tag for one in material.iter()}
+    return {one.tag for one in visual} <= _SHOWN and tags <= _SHOWN_MATERIAL and colors[0] == colors[1]
 
 
 def _report_unsupported_motion(source: SdfContext, node: Node) -> None:

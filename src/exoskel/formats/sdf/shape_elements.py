@@ -7,6 +7,7 @@ from copy import copy
 from msgspec import structs
 
 from exoskel import spatial
+from exoskel.formats import collision_visuals
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.edit_tracking import no_edits
@@ -74,19 +75,31 @@ _DRAWN_SIZE = (100.0, 100.0)
 
 def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
     """Add the shapes of a body, each with a unique name."""
+    shows_collisions = collision_visuals.shows_collisions(body, output.source_format)
     for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         taken = Names(shape.name for shape in shapes if shape.name)
         used = Names()
+        made: list[tuple[Markup, Shape]] = []
         for count, shape in enumerate(shapes, 1):
             wanted = shape.name.strip() or unique_name(f"{tag}_{count}", taken)
             name = unique_name(wanted.replace("::", "__"), used)
             used.add(name)
-            element.children += _shape(tag, shape, name, output)
-            if tag == "visual" and (image := texture_of(shape)) is not None:
-                _record_lost_texture(shape, image, output)
+            own = _shape(tag, shape, name, output)
+            made += [(one, shape) for one in own]
+            if tag == "visual" or (shows_collisions and own):
+                _record_lost_texture(shape, output)
+        if tag == "collision" and shows_collisions:
+            for count, (one, shape) in enumerate(made, 1):
+                visual = collision_visuals.visual_of(one, count)
+                _add_material(visual, shape, output)
+                element.children.append(visual)
+        element.children += [one for one, _ in made]
 
 
-def _record_lost_texture(shape: Shape, image: Texture, output: OutputContext) -> None:
+def _record_lost_texture(shape: Shape, output: OutputContext) -> None:
+    image = texture_of(shape)
+    if image is None:
+        return
     if output.target == DART:
         output.add_loss(shape, CATALOGUE["SD215.dart"], TEXTURE_FIELD, is_dropped=True)
     elif image.repeat != (1.0, 1.0):
@@ -214,6 +227,21 @@ def record_material_sources(scene: Scene, root: Markup, output: OutputContext) -
             output.source_copies[node] = [part for one in own for part in one.children if part.tag == "pbr"]
             if not output.source_copies[node]:
                 del output.source_copies[node]
+
+
+def record_shown_colors(scene: Scene, output: OutputContext) -> None:
+    """Record the ambient colours of the source that are written again to show collision shapes."""
+    source = scene.documents[0] if scene.documents else None
+    if scene.source_info.format != "sdf" or not isinstance(source, Document):
+        return
+    outline = source.outline
+    bodies = (body for world in scene.worlds for body in world.bodies() if not body.visuals)
+    for shape in (shape for body in bodies for shape in body.collisions):
+        node = shape.appearance_node
+        if node >= 0 and shape.document == 0 and shape.color is not None:
+            inside = (one for one in range(node + 1, outline.ends[node]) if outline.tags[one] == "ambient")
+            text = format_numbers(shape.color)
+            output.preserved_nodes |= {one for one in inside if source.value_text(one).strip() == text}
 
 
 def _is_same_material(stated: Material | None, found: Material | None) -> bool:

@@ -20,7 +20,14 @@ from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors
-from exoskel.formats.sdf.shape_elements import DART, add_pose, add_shapes, record_material_sources, soft_shape
+from exoskel.formats.sdf.shape_elements import (
+    DART,
+    add_pose,
+    add_shapes,
+    record_material_sources,
+    record_shown_colors,
+    soft_shape,
+)
 from exoskel.formats.sdf.values import JOINT_KINDS, UNBOUNDED
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body, Marker
@@ -66,6 +73,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
             losses[first:] = with_owners(losses[first:], owner)
         root.children += [one for one in element.children if one.tag == "model"] if output.is_bare else [element]
     record_material_sources(scene, root, output)
+    record_shown_colors(scene, output)
     if output.target != DART:  # DART ignores elements of newer versions, but refuses the versions
         root.attributes["version"] = version_text(
             max((REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import PACKAGE_HINT, did_you_mean
+from exoskel.formats import collision_visuals
 from exoskel.formats.urdf.context import UNBOUNDED, UrdfContext, pose_of
 from exoskel.formats.urdf.vocabulary import (
     COLLISION_ELEMENT,
@@ -227,16 +228,28 @@ class LinkReader:
         self.report = context.report
         self.shapes = UrdfShapeReader(context)
         self.names = Names()
+        self._shown: list[tuple[Shape, Shape]] = []
+        """Visuals that were removed because they only show collision shapes, with these."""
 
     def body(self, node: Node) -> Body:
         name = self.context.name(node, "link", self.names)
-        return Body(
+        body = Body(
             name=name,
             inertia=self._inertia(node.fields.get("inertial"), name),
             visuals=self.shapes.shapes(node.nodes("visual"), VISUAL_ELEMENT),
             collisions=self.shapes.shapes(node.nodes("collision"), COLLISION_ELEMENT),
             **self.context.origin(node, LINK_ELEMENT),
         )
+        if body.visuals and (pairs := collision_visuals.shown_pairs(body)):
+            self._shown += pairs
+            body.visuals.clear()
+        return body
+
+    def resolve_materials(self) -> None:
+        """Set the named materials of shapes, when all of them are known."""
+        self.shapes.resolve_materials()
+        for visual, solid in self._shown:
+            collision_visuals.give_appearance(visual, solid)
 
     def _inertia(self, node: Node | None, link: str) -> Inertia:
         """The mass properties, with the tensor rotated to the link frame."""

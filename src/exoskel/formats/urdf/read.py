@@ -181,7 +181,7 @@ class _UrdfReader:
         node = self.structure.read(root, self._add_node)
         for material in node.nodes("material"):
             self.links.shapes.material(material)
-        self.links.shapes.resolve_materials()
+        self.links.resolve_materials()
         name = node.fields.get("@name")
         if name is None and not node.is_invalid("@name"):
             self.report("UR106.name", node.number, element="robot", name="robot")

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.formats import collision_visuals
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
@@ -163,14 +164,26 @@ class UrdfShapeWriter:
         self.output = output
         self.materials: dict[tuple[Color | None, str], str] = {}
 
-    def shapes(self, tag: str, shapes: Sequence[Shape], items: Sequence[Shape], shift: Array) -> list[Markup]:
-        """The elements of a link's shapes; `shift` is the link frame in the body, `items` the shapes of the scene."""
-        made: list[Markup] = []
-        for shape, item in zip(shapes, items, strict=True):
-            if tag == "collision" and not shape.collidable:
-                continue  # it has no effect
-            made += self._shape(tag, shape, item, shift)
-        return made
+    def link_shapes(self, body: Body, items: Body, shift: Array) -> list[Markup]:
+        """The elements of a link's shapes; `shift` is the link frame in the body, `items` is the body of the scene."""
+        visuals = [
+            one
+            for shape, item in zip(body.visuals, items.visuals, strict=True)
+            for one in self._shape("visual", shape, item, shift)
+        ]
+        collisions = [
+            (one, item)
+            for shape, item in zip(body.collisions, items.collisions, strict=True)
+            if shape.collidable  # others have no effect
+            for one in self._shape("collision", shape, item, shift)
+        ]
+        if collision_visuals.shows_collisions(items, self.output.source_format):
+            for count, (one, item) in enumerate(collisions, 1):
+                visuals.append(collision_visuals.visual_of(one, count))
+                self._add_appearance(visuals[-1], item)
+                if one.item is item:  # the first of several parts
+                    self._record_lost_texture(item)
+        return [*visuals, *(one for one, _ in collisions)]
 
     def _shape(self, tag: str, shape: Shape, item: Shape, shift: Array) -> list[Markup]:
         parts = _parts(shape.geometry)
@@ -178,12 +191,16 @@ class UrdfShapeWriter:
             self.output.add_loss(item, CATALOGUE[_UNWRITTEN_SHAPES[shape.kind]])
         elif shape.kind in _OTHER_SHAPES and not _is_exact(shape.geometry):
             self.output.add_loss(item, CATALOGUE[_OTHER_SHAPES[shape.kind]], "geometry", size=PLANE_SIZE)
-        if tag == "visual" and (image := texture_of(shape)) is not None and image.repeat != (1.0, 1.0):
-            self.output.add_loss(item, CATALOGUE["UR605"], TEXTURE_FIELD)
+        if tag == "visual":
+            self._record_lost_texture(item)
         made = [self._part(tag, shape, part, shift) for part in parts]
         if made:
             made[0].item = item
         return made
+
+    def _record_lost_texture(self, item: Shape) -> None:
+        if (image := texture_of(item)) is not None and image.repeat != (1.0, 1.0):
+            self.output.add_loss(item, CATALOGUE["UR605"], TEXTURE_FIELD)
 
     def _part(self, tag: str, shape: Shape, part: ShapePart, shift: Array) -> Markup:
         geometry, offset = part
@@ -193,9 +210,13 @@ class UrdfShapeWriter:
         else:
             add_transform(element, shape.pose.matrix() @ offset, None if shift is UNSHIFTED else shift)
         element.children.append(self._geometry(geometry))
-        if tag == "visual" and (shape.color is not None or texture_of(shape) is not None):
-            element.add("material", name=self._material(shape))
+        if tag == "visual":
+            self._add_appearance(element, shape)
         return element
+
+    def _add_appearance(self, visual: Markup, shape: Shape) -> None:
+        if shape.color is not None or texture_of(shape) is not None:
+            visual.add("material", name=self._material(shape))
 
     def _geometry(self, geometry: Geometry) -> Markup:
         element = Markup("geometry")
@@ -338,9 +359,7 @@ class _UrdfWriter:
         element = Markup("link", {"name": self.names[id(body)]}, item=link.item)
         # Write a mass of zero too: without one, DART assumes 1 kg and MuJoCo computes it from the shapes.
         element.children.append(_inertial(link, tensor))
-        items = link.item or body
-        element.children += self.shapes.shapes("visual", body.visuals, items.visuals, link.shift)
-        element.children += self.shapes.shapes("collision", body.collisions, items.collisions, link.shift)
+        element.children += self.shapes.link_shapes(body, link.item or body, link.shift)
         return element
 
     # --- joints ---------------------------------------------------------------------------------------
