@@ -170,6 +170,9 @@ def cases() -> Iterator[Any]:
 def _comparable(field: str, wanted: Any) -> Any:
     if field == "axes":  # compared by direction: axes in XODE are unit vectors
         return tuple(tuple(unit(axis).tolist()) for axis in wanted)
+    if isinstance(wanted, exoskel.Material):
+        image = wanted.texture
+        return (wanted.roughness, wanted.metalness, None if image is None else (image.uri, image.repeat))
     return wanted if not isinstance(wanted, exoskel.SoftBody) else tuple(getattr(wanted, name) for name in SOFT_FIELDS)
 
 
