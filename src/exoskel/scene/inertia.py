@@ -10,6 +10,7 @@ boxes, triangle meshes that are not closed too.  Planes and rays have no volume.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import inf, isfinite, pi
 from typing import Any, Literal
 
@@ -367,33 +368,36 @@ def all_shapes_moment(body: MassAndShapes) -> tuple[Moment, Vector, bool] | None
     if not density:
         return None
     shares = [volume * density for volume in volumes]
-    places = [shape.pose.position for shape in shapes]
-    x, y, z = (sum([share * place[i] for share, place in zip(shares, places, strict=True)]) / mass for i in range(3))
+    x = y = z = 0.0
+    for shape, share in zip(shapes, shares, strict=True):
+        a, b, c = shape.pose.position
+        x, y, z = x + share * a, y + share * b, z + share * c
+    x, y, z = x / mass, y / mass, z / mass
     total, is_lost = _moment_of_point(mass, x - stated[0], y - stated[1], z - stated[2]), False
-    for shape, share, (_, diagonal, fixed), (a, b, c) in zip(shapes, shares, solids, places, strict=True):
-        own = [moment * share + fixed for moment in diagonal]
+    for shape, share, (_, (i, j, k), fixed) in zip(shapes, shares, solids, strict=True):
+        own = (i * share + fixed, j * share + fixed, k * share + fixed)
         if not all(map(isfinite, own)):
-            own, is_lost = [1.0, 1.0, 1.0], True
+            own, is_lost = (1.0, 1.0, 1.0), True
         rotated = _rotated_moment(own, shape.pose.rotation)
         if rotated is None:
             return None
-        moved = _moment_of_point(share, a - x, b - y, c - z)
-        total = [sum(entries) for entries in zip(total, rotated, moved, strict=True)]
+        a, b, c = shape.pose.position
+        total = tuple(map(sum, zip(total, rotated, _moment_of_point(share, a - x, b - y, c - z), strict=True)))
+    xx, yy, zz, xy, xz, yz = total
     if not all(map(isfinite, total)):
         return UNIT_MOMENT, (x, y, z), True
-    xx, yy, zz, xy, xz, yz = total
     return (xx, yy, zz, xy, xz, yz), (x, y, z), is_lost
 
 
-def _moment_of_point(mass: float, x: float, y: float, z: float) -> list[float]:
+def _moment_of_point(mass: float, x: float, y: float, z: float) -> tuple[float, ...]:
     xx, yy, zz = x * x, y * y, z * z
-    return [mass * one for one in (yy + zz, xx + zz, xx + yy, -x * y, -x * z, -y * z)]
+    return (mass * (yy + zz), mass * (xx + zz), mass * (xx + yy), mass * (-x * y), mass * (-x * z), mass * (-y * z))
 
 
-def _rotated_moment(diagonal: Sequence[float], rotation: Rotation) -> list[float] | None:
+def _rotated_moment(diagonal: Vector, rotation: Rotation) -> Sequence[float] | None:
     """A diagonal moment in other axes; None for rotations other than Euler angles in the order xyz."""
     if rotation is NO_ROTATION:
-        return [*diagonal, 0.0, 0.0, 0.0]
+        return (*diagonal, 0.0, 0.0, 0.0)
     if type(rotation) is not Euler or rotation.order != "xyz" or not all(map(isfinite, rotation.angles)):
         return None
     rows = spatial.euler_xyz_rows(*rotation.in_radians)
@@ -517,9 +521,10 @@ _ROUNDING = 1e-14
 """The rounding error of a principal moment of zero, relative to the largest."""
 
 
+@lru_cache(maxsize=1024)  # bodies often share a moment
 def check_moment(moment: Moment) -> MomentCheck:
     """Check whether a moment is physical: no principal moment is negative or exceeds the sum of the others."""
-    if not all(isfinite(v) for v in moment):
+    if not all(map(isfinite, moment)):
         return MomentCheck(False, False, False, (0.0, 0.0, 0.0))
     is_diagonal = not any(moment[3:])  # most are, and NumPy takes long for a single matrix
     found = sorted(moment[:3]) if is_diagonal else np.linalg.eigvalsh(spatial.moment_matrix(moment)).tolist()

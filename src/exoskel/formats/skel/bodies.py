@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
 
 from exoskel import spatial
 from exoskel.formats.skel.context import DOCUMENT, EXTREME, SkelContext
@@ -148,13 +147,15 @@ class SkelBodyReader:
         if xy == xz == yz == 0.0 and _is_clearly_valid(xx, yy, zz):
             return moment
         validity = check_moment(moment)
-        details: dict[str, Any] = {"eigenvalues": ", ".join(f"{value:.4g}" for value in validity.eigenvalues)}
         if not validity.definite:
-            self.report("SK052.indefinite", node.number, **details)
+            key = "SK052.indefinite"
         elif validity.singular:
-            self.report("SK052.singular", node.number, **details)
+            key = "SK052.singular"
         elif not validity.triangle:
-            self.report("SK052.triangle", node.number, **details)
+            key = "SK052.triangle"
+        else:
+            return moment
+        self.report(key, node.number, eigenvalues=", ".join([f"{value:.4g}" for value in validity.eigenvalues]))
         return moment
 
     # --- markers --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from exoskel.diagnostics import did_you_mean
 from exoskel.scene.joint import PLANES, TRAITS, JointActuator
-from exoskel.scene.pose import Euler, Pose
+from exoskel.scene.pose import NO_ROTATION, Euler, Pose
 from exoskel.scene.world import COLLISION_DETECTORS
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Outcome, Text, ValueType
@@ -175,7 +175,7 @@ class Transformation(SkelReals):
         x, y, z, a, b, c = values
         if not _all_finite(values):  # `place_like_dart` does what DART does
             return NOT_FINITE
-        return Pose((x, y, z), Euler((a, b, c)))
+        return Pose((x, y, z), Euler((a, b, c)) if a or b or c else NO_ROTATION)
 
     def dart_value_with_commas(self, values: tuple[float, ...]) -> Pose:
         return self.build_value(values + (0.0,) * (6 - len(values)))
