@@ -372,6 +372,72 @@ def test_includes_and_meshes_come_from_the_document_folder(tmp_path: Path) -> No
     agree(found)
 
 
+@pytest.mark.parametrize(
+    "compilers",
+    [
+        '<compiler meshdir="parts"/>',
+        '<compiler assetdir="parts"/>',
+        '<compiler assetdir="other" meshdir="parts"/>',
+        '<compiler meshdir="other"/><compiler assetdir="parts"/>',
+        '<compiler assetdir="other"/><compiler meshdir="parts"/>',
+        '<compiler meshdir="other"/><compiler meshdir="parts" texturedir="other"/>',
+        '<compiler meshdir="other/../parts" strippath="true"/>',
+    ],
+)
+def test_meshes_and_height_fields_are_searched_where_mujoco_searches_them(compilers: str, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "tetra.obj").write_text(OBJ)
+    (tmp_path / "parts" / "hill.bin").write_bytes(np.array([2, 2], "i4").tobytes() + np.arange(4, dtype="f4").tobytes())
+    file = tmp_path / "main.xml"
+    assets = '<asset><mesh file="tetra.obj"/><hfield name="hill" file="hill.bin" size="1 1 1 1"/></asset>'
+    file.write_text(mjcf('<geom type="mesh" mesh="tetra"/><geom type="hfield" hfield="hill"/>', compilers + assets))
+    mujoco.MjModel.from_xml_path(str(file))
+    assert codes(imported(file)) == [("MJ307", 4)]
+
+
+def test_the_last_folder_of_assets_counts_as_in_mujoco(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "tetra.obj").write_text(OBJ)
+    file = tmp_path / "main.xml"
+    compilers = '<compiler meshdir="parts"/><compiler assetdir="other"/>'
+    file.write_text(mjcf('<geom type="mesh" mesh="tetra"/>', f'{compilers}<asset><mesh file="tetra.obj"/></asset>'))
+    with pytest.raises(ValueError, match="Error opening file"):
+        mujoco.MjModel.from_xml_path(str(file))
+    assert codes(imported(file)) == [("MJ105", 2)]
+
+
+@pytest.mark.parametrize(
+    ("rest", "body", "key"),
+    [
+        ('<asset><mesh file="lost.obj"/></asset>', '<joint/><geom type="mesh" mesh="lost" density="1e-3"/>', "MJ105"),
+        ('<include file="lost.xml"/>', '<joint/><geom size="1" class="soft"/>', "MJ104"),
+        (
+            '<default><default class="sft"/></default><include file="lost.xml"/>',
+            '<geom size="1" class="soft"/>',
+            "MJ104",
+        ),
+    ],
+)
+@pytest.mark.parametrize("within", [False, True])
+def test_consequences_of_missing_files_are_no_errors(
+    rest: str, body: str, key: str, within: bool, tmp_path: Path
+) -> None:
+    text = mjcf(f"<body>{body}</body>", rest)
+    (tmp_path / "inner.xml").write_text(text)
+    (tmp_path / "main.xml").write_text('<mujoco><include file="inner.xml"/></mujoco>' if within else text)
+    found = imported(tmp_path / "main.xml").scene
+    assert [one.key for one in found.diagnostics if one.severity == "error"] == [key]
+    assert [one.key for one in found.diagnostics if one.severity == "info"] == ["MJ106.missing"]
+    assert found.worlds == []
+
+
+@pytest.mark.parametrize(("geom", "key"), [("siz='1'", "MJ106.attribute"), ("type='bxo'", "MJ106.word")])
+def test_other_errors_are_reported_besides_missing_files(geom: str, key: str) -> None:
+    found = imported(mjcf(f"<geom {geom}/>", '<include file="lost.xml"/>')).scene
+    assert [one.key for one in found.diagnostics if one.severity == "error"] == ["MJ104", key]
+
+
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     (tmp_path / "secret.xml").write_text("<mujocoinclude><worldbody><geom size='1'/></worldbody></mujocoinclude>")
     (tmp_path / "secret.obj").write_text(OBJ)

@@ -54,6 +54,11 @@ _DOCUMENT = (
         "MuJoCo rejects the document",
         "Exoskel reads MJCF with MuJoCo's compiler. A document that MuJoCo cannot compile cannot be read.",
         error("MJ106", "MuJoCo cannot compile the document: {reason}"),
+        info(
+            "MJ106.missing",
+            "MuJoCo cannot compile the document without the missing files: {reason}",
+            "provide the missing files first",
+        ),
         error(
             "MJ106.element",
             "MuJoCo cannot compile the document: unknown element <{element}> in <{parent}>",

@@ -214,7 +214,10 @@ _CLASSES = ("class", "childclass")
 
 
 def report_rejection(problem: str, prepared: PreparedDocument, collector: Collector) -> None:
-    """Report an error of MuJoCo's compiler at the element that it names."""
+    """Report an error of MuJoCo's compiler at the element that it names.
+
+    If files are missing, which has been reported as an error, this one may be a consequence: it is a note.
+    """
     if _report_long_keyframe_list(problem, prepared, collector):
         return
     lines = _LINE.findall(problem)
@@ -223,13 +226,14 @@ def report_rejection(problem: str, prepared: PreparedDocument, collector: Collec
     reason = problem.partition("\n")[0].removeprefix("XML Error: ").removeprefix("Error: ")
     named = _ELEMENT.search(problem)
     element = _element_at(prepared.text, line) if node >= 0 else None
-    if element is None:
-        is_reported = False
-    else:
-        is_reported = _report_number(reason, element, node, collector) or _report_name(reason, element, node, collector)
+    is_reported = element is not None and (
+        _report_number(reason, element, node, collector)
+        or _report_name(reason, element, node, collector)
+        or ((_UNKNOWN_WORD in reason or not prepared.lacks_files) and _report_words(reason, element, node, collector))
+    )
     if not is_reported:
         reason += f", <{named[1]}>" if named else ""
-        collector.report("MJ106", node, reason=reason)
+        collector.report("MJ106.missing" if prepared.lacks_files else "MJ106", node, reason=reason)
 
 
 def _element_at(text: str, line: int) -> Any:
@@ -270,7 +274,7 @@ def _magnitude(word: str) -> float:
 
 
 def _report_name(reason: str, element: Any, node: int, collector: Collector) -> bool:
-    """Report an unknown name, if the error is about one."""
+    """Report an unknown element or attribute, if the error is about one."""
     quoted = _QUOTED.findall(reason)
     if _UNKNOWN_ELEMENT in reason:
         parent = element.getparent()
@@ -286,7 +290,12 @@ def _report_name(reason: str, element: Any, node: int, collector: Collector) -> 
             "MJ106.attribute", node, attribute=quoted[0], name=quoted[0], element=element.tag, suggestion=suggestion
         )
         return True
-    return any(_report_word(reason, word, element, node, collector) for word in quoted)
+    return False
+
+
+def _report_words(reason: str, element: Any, node: int, collector: Collector) -> bool:
+    """Report a value that is not a known word or name, if the error quotes it."""
+    return any(_report_word(reason, word, element, node, collector) for word in _QUOTED.findall(reason))
 
 
 def _report_word(reason: str, word: str, element: Any, node: int, collector: Collector) -> bool:

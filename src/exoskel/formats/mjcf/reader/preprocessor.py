@@ -151,6 +151,8 @@ class PreparedDocument(Struct, dict=True):
     """The elements that may have to be preserved."""
     images: dict[str, ImageFile] = {}
     """The images of materials, by the names of these."""
+    lacks_files: bool = False
+    """Whether an included file, a mesh or a height field cannot be read, so that MuJoCo gets less than it needs."""
 
     @cached_property
     def text(self) -> str:
@@ -185,6 +187,7 @@ class _Preparer:
         self._ignored: dict[tuple[str, str], list[int]] = {}
         self._images: set[int] = set()
         """The ids of the textures and layers whose images are part of the scene."""
+        self._lacks_files = False
 
     def prepare(self, tree: Tree) -> PreparedDocument:
         nodes = {element: number for number, element in enumerate(tree.iter())}
@@ -192,7 +195,7 @@ class _Preparer:
         work = self._check_expansion(root)
         restore_names(root)
         stated = stated_skins(root), stated_equalities(root)
-        compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
+        compiler = _compiler_settings(root)
         collected = CollectedElements(root, lambda reference: self._find_texture(reference, compiler))
         painted = MaterialImages(root, lambda texture: self._find_image(texture, compiler))
         self._images = painted.elements
@@ -207,7 +210,9 @@ class _Preparer:
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(root, *files, flags, work, self.confined_to, name, *stated, collected, painted.images)
+        return PreparedDocument(
+            *(root, *files, flags, work, self.confined_to, name, *stated, collected, painted.images, self._lacks_files)
+        )
 
     def _check_expansion(self, root: Fragment) -> Workload:
         """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""
@@ -261,7 +266,7 @@ class _Preparer:
         # MuJoCo resolves all paths relative to the main document.
         found = find_file(reference, self.document.location, self.options.paths).path
         if found is None:
-            self.report("MJ104", node, attribute="file", file=reference, reason="file not found")
+            self._report_file("MJ104", node, file=reference, reason="file not found")
             return None
         path = str(found.resolve())
         if path in self._seen:
@@ -276,7 +281,7 @@ class _Preparer:
         except (OSError, MalformedError) as problem:
             located = problem.located_reason if isinstance(problem, MalformedError) else ""
             reason = located or getattr(problem, "strerror", "") or str(problem)
-            self.report("MJ104", node, attribute="file", file=reference, reason=reason)
+            self._report_file("MJ104", node, file=reference, reason=reason)
             return None
 
     # --- unsupported elements -------------------------------------------------------------------------
@@ -369,6 +374,11 @@ class _Preparer:
             raise OSError(0, f"the file has more than {most} bytes, the limit")
         return data
 
+    def _report_file(self, key: str, node: int, *, file: str, reason: str, what: str = "") -> None:
+        """Report a file that MuJoCo needs and that cannot be read."""
+        self._lacks_files = True
+        self.report(key, node, attribute="file", what=what, file=file, reason=reason)
+
     def _load_asset(self, fragment: Fragment, reference: str, path: str) -> Path | None:
         """Add a file to the assets; returns its path, or None if it cannot be read."""
         found = find_file(path, self.document.location, self.options.paths)
@@ -386,16 +396,26 @@ class _Preparer:
                 return found.path
             except OSError as problem:
                 reason = problem.strerror or str(problem)
-        self.report("MJ105", fragment.node, attribute="file", what=fragment.tag, file=reference, reason=reason)
+        self._report_file("MJ105", fragment.node, what=fragment.tag, file=reference, reason=reason)
         return None
+
+
+def _compiler_settings(root: Fragment) -> dict[str, str]:
+    """The attributes of all <compiler> elements; later ones win, and `assetdir` sets both other folders."""
+    found: dict[str, str] = {}
+    for fragment in root.iter():
+        if fragment.tag == "compiler":
+            stated = fragment.attributes
+            if "assetdir" in stated:
+                found |= dict.fromkeys(("meshdir", "texturedir"), stated["assetdir"])
+            found |= stated
+    return found
 
 
 def _asset_path(tag: str, reference: str, compiler: dict[str, str]) -> str:
     """The path at which MuJoCo searches a file, relative to the document's folder."""
     written = posixpath.basename(reference) if compiler.get("strippath") == "true" else reference
-    own = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "assetdir")
-    folder = compiler.get(own, compiler.get("assetdir", ""))
-    return posixpath.join(folder, written)
+    return posixpath.join(compiler.get("texturedir" if tag == "texture" else "meshdir", ""), written)
 
 
 def _pixel_count(data: bytes) -> int:
