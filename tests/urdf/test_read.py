@@ -55,6 +55,25 @@ def test_a_root_floats_unless_it_is_the_world() -> None:
     assert [b.name for b in other.bodies] == ["b"]
 
 
+def test_joints_to_an_undeclared_world_attach_to_the_world_as_in_drake(tmp_path: Path) -> None:
+    fixed = joint(ends='<parent link="world"/><child link="a"/>', type="fixed", name="base")
+    text = robot(LINK + LINK.replace('"a"', '"b"') + fixed + joint())
+    scene = read_text(text)
+    assert [(d.key, d.severity) for d in scene.diagnostics] == [("UR302.world", "warning")]
+    found = scene.world.models[0].joints
+    assert [(j.name, j.kind, j.parent and j.parent.name) for j in found] == [
+        ("base", "weld", None),
+        ("j", "revolute", "a"),
+    ]
+    declared = read_text(text.replace("<link", '<link name="world"/><link', 1))
+    assert exoskel.diff(scene, declared) == []
+    file = tmp_path / "robot.urdf"
+    file.write_text(text)
+    exoskel.save(exoskel.load(file), file)
+    assert file.read_text() == text
+    assert keys(read_text(text.replace(joint(), ""))) == ["UR305", "UR302.world"]
+
+
 def test_rpy_rotates_about_fixed_axes() -> None:
     made = model(robot(PAIR + joint('<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0 1"/>')))
     pose = Kinematics([made]).poses()[1]
@@ -216,6 +235,7 @@ FINDINGS: dict[str, tuple[str, int]] = {
     "UR301.material": (robot(LINK + '<material name="m"/>\n<material name="m"/>'), 3),
     "UR302": (robot(PAIR + "\n" + joint(ends='<parent link="a"/><child link="c"/>')), 3),
     "UR302.ends": (robot(PAIR + "\n" + joint(ends='<parent link="a"/>')), 3),
+    "UR302.world": (robot('<link name="b"/>\n' + joint(ends='<parent link="world"/><child link="b"/>')), 3),
     "UR303": (robot(PAIR + '<link name="c"/>' + joint() + "\n" + joint(name="k", ends='<parent link="c"/><child link="b"/>')), 3),
     "UR304": (robot(PAIR + joint() + "\n" + joint(name="k", ends='<parent link="b"/><child link="a"/>')), 3),
     "UR305": (robot('<link name="a"/>\n<link name="b"/>'), 3),

@@ -163,8 +163,14 @@ _TREE = (
     Topic(
         "UR302",
         "Unknown link",
-        "A joint refers to a link that does not exist. The joint is ignored.",
+        "A joint refers to a link that does not exist. The joint is ignored, unless its parent is `world`: that is the "
+        "world, as in Drake. Most other programs reject such a file.",
         error("UR302", "unknown {end} link '{link}'; joint '{joint}' is ignored", "{suggestion}"),
+        warning(
+            "UR302.world",
+            "unknown parent link 'world'; joint '{joint}' attaches link '{link}' to the world",
+            'add <link name="world"/>',
+        ),
         error("UR302.ends", "joint '{joint}' lacks a parent or child; it is ignored"),
     ),
     Topic(

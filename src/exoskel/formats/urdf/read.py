@@ -1,7 +1,7 @@
 """Read a URDF document into a scene.
 
 A body has the frame of its link, and a joint the frame of its child, as in URDF.  A root link named `world` represents
-the world.  Any other root gets a free joint, because URDF does not define how it is connected.
+the world, declared or not.  Any other root gets a free joint, because URDF does not define how it is connected.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
+
+import numpy as np
 
 from exoskel.diagnostics import Collector, did_you_mean, printable
 from exoskel.fates import Verdict, no_effect
@@ -39,13 +41,14 @@ def find_parent_joints(context: UrdfContext, links: Mapping[str, int], specs: li
     """Find the parent joint of each link, by the link's name; `links` are node numbers by name.
 
     A joint is reported and ignored if a link is unknown, if its child has a parent joint already, or if it closes a
-    cycle.
+    cycle.  An unknown parent named `world` is the world, as in Drake.
     """
     parent_joints: dict[str, JointSpec] = {}
     for spec in specs:
         ends = (("parent", spec.parent), ("child", spec.child))
         missing = next(((end, name) for end, name in ends if name not in links), None)
-        if missing is not None:
+        on_world = missing == ("parent", WORLD) and spec.child in links
+        if missing is not None and not on_world:
             end, name = missing
             context.report(
                 "UR302",
@@ -61,6 +64,8 @@ def find_parent_joints(context: UrdfContext, links: Mapping[str, int], specs: li
             context.report("UR303", spec.number, link=spec.child, first=parent_joints[spec.child].name, joint=spec.name)
         else:
             parent_joints[spec.child] = spec
+            if on_world:
+                context.report("UR302.world", spec.number, "parent", attribute="link", joint=spec.name, link=spec.child)
     _cut_cycles(context, parent_joints, links)
     return parent_joints
 
@@ -207,15 +212,16 @@ class _UrdfReader:
     def _assemble(self, model: Model) -> None:
         numbers = {name: body.node for name, body in self.bodies.items()}
         parent_joints = find_parent_joints(self.context, numbers, self.specs)
-        is_world = WORLD in self.bodies and WORLD not in parent_joints and self._is_empty_world()
+        is_world = WORLD not in parent_joints and (WORLD not in self.bodies or self._is_empty_world())
         self._check_roots(parent_joints)
         places: dict[str, Array] = {}
         for name in topological_order(numbers, parent_joints):
+            if name == WORLD and is_world:
+                places[name] = np.eye(4)
+                continue
             body, spec = self.bodies[name], parent_joints.get(name)
             if spec is None:
                 places[name] = body.pose.matrix()
-                if name == WORLD and is_world:
-                    continue
                 joint = self._root_joint(body)
             else:
                 places[name] = places[spec.parent] @ spec.frame.matrix()
@@ -236,6 +242,8 @@ class _UrdfReader:
 
     def _check_roots(self, parent_joints: dict[str, JointSpec]) -> None:
         roots = [name for name in self.bodies if name not in parent_joints]
+        if any(spec.parent not in self.bodies for spec in parent_joints.values()):
+            roots.insert(0, WORLD)  # not declared
         for name in roots[1:]:
             self.report("UR305", self.bodies[name].node, link=name, first=roots[0])
 
@@ -309,7 +317,7 @@ SOURCE_MAPPING = SourceMapping(
     _scene_fields(),
     DiagnosticEffects(
         ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR110", "UR301.material", "UR503"),
-        used=("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR408", "UR502"),
+        used=("UR301", "UR302.world", "UR305", "UR402", "UR405", "UR406", "UR407", "UR408", "UR502"),
         lossless=("UR106", "UR402", "UR405", "UR408"),
         preserved=("UR107", "UR108", "UR109"),
     ),
