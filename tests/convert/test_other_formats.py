@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -317,6 +318,57 @@ def test_loops_convert_to_every_format_that_supports_them(text: str, to: str) ->
         joints = [[(j.name, j.kind, j.child.name, j.loop) for j in world.joints()] for world in (before, after)]
         assert joints[0] == joints[1]
         assert [m.dof_names for m in before.models] == [m.dof_names for m in after.models]
+
+
+FIVE_BAR = """<mujoco><worldbody><body name="a"><geom size=".1" pos="0 0 .2"/>
+  <body name="b" pos="0 0 .5"><joint name="jb" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
+    <body name="c" pos=".5 0 0"><joint name="jc" axis="0 1 0" range="-10 20"/><geom size=".1" pos="0 0 -.2"/>
+      <body name="d" pos=".5 0 0"><joint name="jd" axis="0 1 0" range="-30 40"/><geom size=".1" pos="0 0 -.2"/></body>
+</body></body></body></worldbody></mujoco>"""
+"""A chain whose loops give readers of XODE other trees to choose from."""
+
+
+@pytest.mark.parametrize("kinds", [("ball", "weld"), ("weld", "ball"), ("revolute", "weld")])
+@pytest.mark.parametrize(
+    "ends",
+    [(("c", "b"), ("c", "a")), (("c", "a"), ("c", None)), (("c", "b"), ("d", None)), (("d", None), ("d", "b"))],
+)
+def test_several_loops_keep_their_order_and_the_tree(kinds: tuple[Any, Any], ends: tuple[tuple[str, Any], ...]) -> None:
+    scene = exoskel.load(FIVE_BAR)
+    (model,) = scene.world.models
+    for number, (kind, (child, parent)) in enumerate(zip(kinds, ends, strict=True)):
+        above = None if parent is None else model.body(parent)
+        axes = ((0.0, 1.0, 0.0),) if kind == "revolute" else ()
+        loop = exoskel.Joint(
+            name=f"loop{number}", kind=kind, child=model.body(child), parent=above, axes=axes, loop=True
+        )
+        model.joints.append(loop)
+    report = exoskel.convert(scene, to="xode")
+    assert failed(report) == []
+    (back,) = exoskel.load(report.data).world.models
+    assert [(j.name, j.child.name, j.loop) for j in back.joints] == [
+        (j.name, j.child.name, j.loop) for j in model.joints
+    ]
+
+
+@pytest.mark.parametrize("part", ["anchor", "axis"])
+def test_a_moved_joint_with_exchanged_ends_fails_the_certificate(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from exoskel.formats.xode.joint_elements import XodeJointWriter
+    from exoskel.source.markup import Markup
+
+    right = XodeJointWriter.joint
+
+    def wrong(writer: XodeJointWriter, joint: exoskel.Joint, model: exoskel.Model) -> Markup | None:
+        element = right(writer, joint, model)
+        for one in element.iter() if element is not None and joint.name == "jd" else ():
+            if one.tag == part:
+                one.attributes["x"] = "0.3"
+        return element
+
+    monkeypatch.setattr(XodeJointWriter, "joint", wrong)
+    text = FIVE_BAR.replace("</mujoco>", '<equality><weld name="tie" body1="d"/></equality></mujoco>')
+    report = exoskel.convert(text, to="xode")
+    assert "without embedded data: joints" in failed(report)
 
 
 def test_a_moved_loop_fails_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:

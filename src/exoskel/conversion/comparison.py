@@ -194,6 +194,14 @@ class PlacedWorlds:
         return {id(body): number for number, body in enumerate(self.bodies)}
 
     @cached_property
+    def _initial_poses(self) -> Array:
+        return self.kinematics.poses()
+
+    def initial_pose(self, body: Body) -> Array:
+        pose: Array = self._initial_poses[self.numbers[id(body)]]
+        return pose
+
+    @cached_property
     def zero(self) -> dict[int, Array]:
         """The poses of bodies at zero joint positions, by id; bodies of static models are where they stay."""
         initial, zero = self.kinematics.poses(), self.kinematics.zero_poses

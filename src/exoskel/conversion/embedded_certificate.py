@@ -302,7 +302,7 @@ class _NativeCertificate:
         if joint.kind != other.kind or ends != {_own_node(other.child), _own_node(other.parent)}:
             return np.inf
         if self._node(joint.child) != _own_node(other.child):
-            return 0.0  # the same joint with parent and child exchanged
+            return self._exchanged_difference(joint, other)
         if _stated_placement(joint) == _stated_placement(other) and joint.swapped == other.swapped:
             return 0.0
         mine, theirs = joint.axes, other.axes
@@ -313,6 +313,26 @@ class _NativeCertificate:
             side = 0 if joint.swapped else 1
             mine, theirs = mine[side : side + 1], theirs[side : side + 1]
         return _placement_difference(_with_axes(joint, mine), _with_axes(other, theirs))
+
+    def _exchanged_difference(self, joint: Joint, other: Joint) -> float:
+        """Compare a joint with the same joint whose parent and child are exchanged, in the initial state.
+
+        Axes of joints with several of them move with different bodies and are not compared.
+        """
+        sides = ((self.wanted, joint), (self.native, other))
+        mine, theirs = (
+            anchor_and_axes(side.initial_pose(one.child) @ one.pose.matrix(), one.axes) for side, one in sides
+        )
+        if len(joint.axes) != len(other.axes):
+            return np.inf
+        anchor = relative_difference(mine[0], theirs[0]) if joint.kind in _ANCHORED else 0.0
+        if len(joint.axes) != 1:
+            return anchor
+        return max(anchor, min(relative_difference(mine[1], sign * theirs[1]) for sign in (1.0, -1.0)))
+
+
+_ANCHORED = ("revolute", "ball", "universal")
+"""Joints that keep a point of both bodies together."""
 
 
 def _planes_in_root(side: PlacedWorlds, shapes: Callable[[Body], Sequence[Shape]]) -> list[list[float]]:
@@ -361,6 +381,10 @@ def needless_fields(scene: Scene, embedded: Sequence[EmbeddedField], target: For
     return _EmbeddedFields(scene, target).needless(embedded)
 
 
+_CHILD_FIELDS = ("child", "parent", "pose", "axes")
+"""What depends on which body of a joint is the child."""
+
+
 class _EmbeddedFields:
     def __init__(self, scene: Scene, target: Format) -> None:
         capabilities = target.capabilities()
@@ -369,6 +393,8 @@ class _EmbeddedFields:
         self.kinds = capabilities.native_joints
         self.orders = capabilities.euler_orders
         self.renamed: set[int] = set()
+        self.exchanged: set[int] = set()
+        """Joints whose parent and child are exchanged in the tree that other readers find."""
         self.has_loops = capabilities.loops
         models = [model for world in scene.worlds for model in world.models]
         self.static = {id(item) for m in models if m.static for item in (*m.bodies, *m.joints)}
@@ -381,6 +407,8 @@ class _EmbeddedFields:
 
     def needless(self, embedded: Sequence[EmbeddedField]) -> list[str]:
         self.renamed = {id(one.item) for one in embedded if one.field == "name"}
+        ends = {(id(one.item), one.field) for one in embedded if one.field in ("child", "parent")}
+        self.exchanged = {item for item, field in ends if field == "child" and (item, "parent") in ends}
         # Other readers find what is within the tolerance, such as poses whose rotation has been rounded twice.
         different = [one for one in embedded if one.error > TOLERANCE]
         return [f"{one.item!r}.{one.field}" for one in different if self._is_supported(one.item, one.field)]
@@ -405,6 +433,8 @@ class _EmbeddedFields:
             return False  # the body has another name
         if joint.loop and field in ("child", "parent"):
             return False  # parent and child of a loop joint may be exchanged
+        if self.has_loops and id(joint) in self.exchanged and field in _CHILD_FIELDS:
+            return False  # closed chains contain several trees
         if field in ("order", "pose") and joint.kind == "euler" and joint.order not in self.orders:
             return False  # the same joint in another frame
         if field == "dofs" and id(joint) in self.driven:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET, Struct, structs
@@ -283,7 +284,9 @@ class EmbeddedReader:
     def _group(self, world: World, rows: list[GroupingRow], members: list[list[Body]]) -> None:
         """Restore the models that were split into assemblies."""
         joints = {id(joint.child): joint for model in world.models for joint in model.joints if not joint.loop}
-        loops = [joint for model in world.models for joint in model.joints if joint.loop]
+        loops = sorted(
+            (joint for model in world.models for joint in model.joints if joint.loop), key=attrgetter("node")
+        )
         grouped = [self._model(row, own, joints, loops) for row, own in zip(rows, members, strict=True)]
         listed = {id(body) for own in members for body in own}
         models = [model for model in world.models if not all(id(body) in listed for body in model.bodies)]
@@ -314,10 +317,15 @@ class EmbeddedReader:
     # --- joints ---------------------------------------------------------------------------------------
 
     def _sort_joints(self) -> None:
-        """Put each joint at the index of its child body, which is the order of coordinates; loops come last."""
+        """Put each joint at the index of its child body, which is the order of coordinates.
+
+        Loops come last, in the order of the document: some may have been joints of the tree that the file itself has.
+        """
         for model in (m for world in self.scene.worlds for m in world.models if id(m) in self.reconnected):
             index = {id(body): number for number, body in enumerate(model.bodies)}
-            model.joints.sort(key=lambda joint: (joint.loop, 0 if joint.loop else index.get(id(joint.child), -1)))
+            model.joints.sort(
+                key=lambda joint: (joint.loop, joint.node if joint.loop else index.get(id(joint.child), -1))
+            )
 
     def _remove_joints_of_placeholders(self) -> None:
         """Remove joints whose child or parent was a placeholder."""
