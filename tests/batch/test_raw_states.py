@@ -216,6 +216,7 @@ def test_states_are_released_while_they_are_converted(monkeypatch: pytest.Monkey
     expected = exoskel.rollout(boxes(), 30, 50, stride=1, memory=0).positions
     monkeypatch.setattr(released_memory, "_LARGE", 1)
     monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)
+    monkeypatch.setattr(Worlds, "max_thread_steps", 375)  # two chunks
     many = exoskel.rollout(boxes(), 30, 50, stride=1, threads=2)
     blocks = [qpos for _, qpos, _ in many.arrays._blocks if qpos.shape[1] > 1]
     released: list[int] = []

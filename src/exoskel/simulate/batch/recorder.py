@@ -36,13 +36,13 @@ _BLOCK_BYTES = 1 << 18
 wait for the interpreter."""
 _PARTS_PER_THREAD = 2
 """Parts of the worlds that a thread converts by compiled functions, one after the other."""
+_GROUP_BYTES = 1 << 21
+"""Bytes of MuJoCo's positions that a thread copies and converts at a time."""
 _RELEASE_BYTES = 1 << 23
 """Bytes of MuJoCo's positions that a thread converts and releases at a time."""
 _MAX_RELEASING_THREADS = 4
 """The number of threads up to which states are released while others are converted.  It interrupts all threads: the
 conversion becomes faster on two cores, and slower on 16."""
-_JOINED_SAMPLES = 8
-"""The number of samples up to which blocks of states are joined before they are converted."""
 _COPY_BYTES = 1 << 22
 """Bytes of coordinates that a thread copies at a time."""
 
@@ -61,11 +61,14 @@ class StateConverter:
         self._is_compiled = coordinates.is_compiled(states)
         self._jobs: list[Future[bool]] = []
 
-    def for_blocks(self, worlds: int, block: int, job: Callable[[slice], bool]) -> bool:
-        """Call a job for all worlds, a block at a time; returns whether it is true for all."""
+    def for_blocks(self, worlds: int, block: int, job: Callable[[slice], bool], uninterrupted: bool = False) -> bool:
+        """Call a job for all worlds, a block at a time; returns whether it is true for all.
+
+        If they must be `uninterrupted`, all are done by other threads, in which no KeyboardInterrupt is raised.
+        """
         wait(self._jobs)  # after an interrupt, some are still running
         parts = _parts(0, worlds, block)
-        if len(parts) == 1 or self._threads == 1:
+        if not uninterrupted and (len(parts) == 1 or self._threads == 1):
             return all(list(map(job, parts)))
         try:
             self._jobs = [self._pool.submit(job, part) for part in parts]
@@ -89,23 +92,36 @@ class StateConverter:
         return self.for_blocks(len(qpos), self._block(len(qpos), 8 * qpos[0].size), job)
 
     def convert_and_release(self, blocks: Sequence[StateBlock], slots: Slots, finished: Mask) -> None:
-        """Write all samples of all worlds that are not yet marked in `finished`; mark them.  Their states are lost."""
+        """Write all samples of all worlds that are not yet marked in `finished`; mark them.  Their states are lost.
+
+        Slots may be in the memory of the states, as by `released_memory.reused`.
+        """
+        memory = [released_memory.whole(one) for _, *states in blocks for one in states]
+        rest = [one for one in memory if not any(np.may_share_memory(one, slot) for slot in slots.values())]
         size = sum(8 * qpos[0].size for _, qpos, _ in blocks)
-        groups = _grouped(blocks)
 
         def job(part: slice) -> bool:
-            for one in _parts(part.start, part.stop, _RELEASE_BYTES // max(1, size)):
-                if not finished[one].all():
-                    for group in groups:
-                        qpos, qvel = _joined(group, one)
-                        samples = slice(group[0][0], group[0][0] + qpos.shape[1])
-                        self._convert(qpos, qvel, {name: slot[one, samples] for name, slot in slots.items()})
-                    finished[one] = True
+            for large in _parts(part.start, part.stop, _RELEASE_BYTES // max(1, size)):
+                for worlds in _parts(large.start, large.stop, _GROUP_BYTES // max(1, size)):
+                    if not finished[worlds].all():
+                        self._replace(blocks, slots, finished, worlds)
                 if self._threads <= _MAX_RELEASING_THREADS:
-                    _release(blocks, finished, one)
+                    _release(rest, finished, large)
             return True
 
-        self.for_blocks(len(finished), self._block(len(finished), size), job)
+        self.for_blocks(len(finished), self._block(len(finished), size), job, len(rest) < len(memory))
+
+    def _replace(self, blocks: Sequence[StateBlock], slots: Slots, finished: Mask, worlds: slice) -> None:
+        """Convert a copy of the states of some worlds; if that fails, the states are as before."""
+        qpos, qvel = _joined(blocks, worlds)
+        try:
+            self._convert(qpos, qvel, {name: slot[worlds] for name, slot in slots.items()})
+            finished[worlds] = True
+        except BaseException:
+            for first, *states in blocks:
+                for one, copied in zip(states, (qpos, qvel), strict=True):
+                    one[worlds] = copied[:, first : first + one.shape[1]]
+            raise
 
     def _block(self, worlds: int, size: int) -> int:
         """How many worlds a thread converts at a time; `size` is that of the positions of a world, in bytes."""
@@ -130,42 +146,34 @@ def _parts(begin: int, end: int, size: int) -> list[slice]:
     return [slice(first, min(first + max(1, size), end)) for first in range(begin, end, max(1, size))]
 
 
-def _grouped(blocks: Sequence[StateBlock]) -> list[list[StateBlock]]:
-    """The blocks, small ones that follow each other together."""
-    out: list[list[StateBlock]] = []
-    for block in blocks:
-        if out and max(out[-1][-1][1].shape[1], block[1].shape[1]) <= _JOINED_SAMPLES:
-            out[-1].append(block)
-        else:
-            out.append([block])
-    return out
-
-
 def _joined(blocks: Sequence[StateBlock], worlds: slice) -> tuple[Array, Array]:
-    """The states of some worlds in successive blocks, `(worlds, samples, ...)` of qpos and qvel."""
+    """A copy of all states of some worlds, `(worlds, samples, ...)` of qpos and qvel."""
     first, second = [qpos[worlds] for _, qpos, _ in blocks], [qvel[worlds] for _, _, qvel in blocks]
-    if len(blocks) == 1:
-        return np.ascontiguousarray(first[0]), np.ascontiguousarray(second[0])
     return np.concatenate(first, axis=1), np.concatenate(second, axis=1)
 
 
-def _release(blocks: Sequence[StateBlock], finished: Mask, worlds: slice) -> None:
+def _release(memory: Sequence[Array], finished: Mask, worlds: slice) -> None:
     """Release the states of some worlds, and those of finished ones before and after: pages have states of several."""
     others = np.flatnonzero(~finished)
     at = int(np.searchsorted(others, worlds.start))
     begin, end = (others[at - 1] + 1 if at else 0), (others[at] if at < len(others) else len(finished))
-    for _, *states in blocks:
-        for one in states:
-            released_memory.release(one[begin:end])
+    for one in memory:
+        released_memory.release(one[begin:end])
 
 
 class Samples(ABC):
-    """Two arrays `(worlds, samples, ...)`, and which worlds reached the samples, `moved (worlds, samples)`."""
+    """Two arrays `(worlds, samples, ...)`, and which worlds reached the samples, `moved (worlds, samples)`.
 
-    def __init__(self, converter: StateConverter, first: Array, second: Array, moved: Mask) -> None:
+    If they are `owned`, nothing else uses their memory, so that a recorder may keep them.
+    """
+
+    def __init__(
+        self, converter: StateConverter, first: Array, second: Array, moved: Mask, owned: bool = False
+    ) -> None:
         self._converter = converter
         self.pair = first, second
         self.moved = moved
+        self.owned = owned
 
     def is_valid(self) -> Mask:
         """Which samples are valid, `(worlds, samples)`: the world reached them, and all numbers are in bounds."""
@@ -332,7 +340,7 @@ class RawStates(Recorder):
 
     def record(self, samples: Samples, others: Mapping[str, Array]) -> None:
         end = self.done + samples.moved.shape[1]
-        first, second = (one if released_memory.owns_memory(one) else one.copy() for one in samples.pair)
+        first, second = (one if samples.owned else one.copy() for one in samples.pair)
         # MuJoCo checks a state before it steps from there, so that only the last ones are unchecked.
         if not (samples.moved.all() and is_in_bounds(first[:, -1]) and is_in_bounds(second[:, -1])):
             self.valid_samples = self._count_valid(samples.is_valid())
@@ -344,6 +352,7 @@ class LazySamples(Mapping[str, Array]):
     """The scene's `positions` and `velocities` from recorded states, by name; the first access converts them all.
 
     `arrays` receive them, `(worlds, samples, count)` by name; there may be fewer samples than they have space for.
+    Where all fit into the memory of the last block of states, they replace these instead.
     """
 
     def __init__(
@@ -357,10 +366,16 @@ class LazySamples(Mapping[str, Array]):
         self._finished: Mask = np.zeros(len(states.valid_samples), dtype=bool)
         """The worlds that are converted."""
         self._is_converted = False
-        self._arrays = {name: array[:, : states.done] for name, array in arrays.items()}
+        self._arrays = {name: self._slot(name, array[:, : states.done]) for name, array in arrays.items()}
         self._coordinates = coordinates
         self._threads = threads or os.cpu_count() or 1
         self._lock = Lock()
+
+    def _slot(self, name: str, array: Array) -> Array:
+        """Where coordinates are written."""
+        _, qpos, qvel = self._blocks[-1]
+        found = released_memory.reused(qpos if name == "positions" else qvel, array.shape)
+        return array if found is None else found
 
     def __getitem__(self, name: str) -> Array:
         found = self._arrays[name]

@@ -1,7 +1,8 @@
-"""Large arrays whose memory the system gets back part by part, while the rest is still read.
+"""Large arrays whose memory gets another use part by part, while the rest is still read.
 
-What is computed from a part then takes the place of the part: both together need little more memory than one of them.
-Memory that was just released is also cheaper to get than other memory.
+What is computed from a part takes the place of the part: in the same memory if it has space there, or else in memory
+that the system got back.  Both together then need little more memory than one of them.  New memory takes time, because
+the system clears it, and threads that get some at the same time wait for each other.
 """
 
 import mmap
@@ -15,6 +16,10 @@ from exoskel.spatial import Array
 
 _LARGE = 1 << 22
 """Bytes from which an array is mapped by itself; smaller ones share pages with others."""
+_MIN_PADDED = 16
+"""The least number of columns to which another one is added."""
+_MAX_EXCESS = 1.5
+"""How much larger than its content memory may be."""
 
 
 def empty(shape: tuple[int, ...]) -> Array:
@@ -31,10 +36,25 @@ def empty(shape: tuple[int, ...]) -> Array:
     return np.frombuffer(memory).reshape(shape)
 
 
-def owns_memory(array: Array) -> bool:
-    """Whether an array is no view of another one."""
-    memory = _mapping(array)
-    return array.flags.owndata if memory is None else array.nbytes == len(memory)
+def is_padded(columns: int, rows: int, wanted: int) -> bool:
+    """Whether `rows` of that many columns need another column, so that they have space for `wanted` numbers."""
+    return columns >= _MIN_PADDED and rows * columns < wanted <= rows * (columns + 1)
+
+
+def whole(array: Array) -> Array:
+    """All the memory of an array or of a view of some of its columns, `(len(array), …)`."""
+    memory = np.asarray(array if array.base is None else array.base)
+    if array.strides[0] * len(array) != memory.nbytes:
+        raise ValueError("the array is a view of other rows")
+    return memory.reshape(len(array), -1)
+
+
+def reused(array: Array, shape: tuple[int, ...]) -> Array | None:
+    """The memory of a large array as one of another shape, `(len(array), …)`, row by row; None if it has no space."""
+    memory, wanted = whole(array), prod(shape[1:])
+    if memory.nbytes < _LARGE or not wanted <= memory.shape[1] <= _MAX_EXCESS * wanted:
+        return None
+    return memory[:, :wanted].reshape(shape)
 
 
 def release(rows: Array) -> None:

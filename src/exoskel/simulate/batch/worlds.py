@@ -237,9 +237,12 @@ class Worlds(CommandedWorlds):
         count = cuts[-1]
         running = self.alive.copy()
         before = self._clock[running]
-        widths = {"qpos": self.qpos.shape[1], "qvel": self.qvel.shape[1]}
-        alive = int(running.sum())
-        recorded = {name: released_memory.empty((alive, count, width)) for name, width in widths.items()}
+        alive, states = int(running.sum()), (("qpos", self.qpos), ("qvel", self.qvel))
+        items = [self._recorded_item(name, now.shape[1], count) for name, now in states]
+        recorded = {
+            item: released_memory.empty((alive, count, first + now.shape[1]))
+            for (item, first), (_, now) in zip(items, states, strict=True)
+        }
         try:
             self.batch.rollout(
                 count,
@@ -256,13 +259,25 @@ class Worlds(CommandedWorlds):
         moved = np.zeros((self.count, count), dtype=bool)
         moved[running] = (np.arange(count) < steps[:, None]) & self.alive[running, None]
         qpos, qvel = (
-            _all_worlds(recorded[name], now, running) for name, now in (("qpos", self.qpos), ("qvel", self.qvel))
+            _all_worlds(recorded[item][..., first:], now, running)
+            for (item, first), (_, now) in zip(items, states, strict=True)
         )
         self._update_alive()
         if len(cuts) < count:
             chosen = np.array(cuts) - 1
-            qpos, qvel, moved = qpos[:, chosen], qvel[:, chosen], moved[:, chosen]
-        return MujocoStates(self.converter, qpos, qvel, moved)
+            qpos, qvel, moved = (one.take(chosen, axis=1) for one in (qpos, qvel, moved))
+        return MujocoStates(self.converter, qpos, qvel, moved, owned=True)
+
+    def _recorded_item(self, name: str, width: int, count: int) -> tuple[str | int, int]:
+        """What MuJoCo records of a number of steps, and the column where `qpos` or `qvel` begins.
+
+        The time precedes it if the coordinates of all samples then have space in the memory of the states.
+        """
+        if not released_memory.is_padded(width, count, self.samples * self.engine.coordinates.count):
+            return name, 0
+        kinds = self._mujoco.mjtState
+        own = kinds.mjSTATE_QPOS if name == "qpos" else kinds.mjSTATE_QVEL
+        return int(kinds.mjSTATE_TIME) | int(own), 1
 
     def _ids(self) -> Mask | None:
         return None if self.alive.all() else self.alive
