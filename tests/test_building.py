@@ -15,6 +15,7 @@ import pytest
 import exoskel
 from exoskel import Body, Box, ExoskelError, Model, Pose, Scene, Shape, Sphere, World, spatial
 from exoskel.scene.cameras_and_keyframes import SceneLight
+from exoskel.scene.inertia import Inertia, derive_moments
 from tests.support.places import PROJECT
 
 WALKER = "dart://sample/skel/walker.skel"
@@ -678,3 +679,19 @@ def test_every_public_name_is_documented() -> None:
             for method, inner in vars(value).items():
                 if not method.startswith("_") and callable(inner):
                     assert (getattr(inner, "__doc__", "") or "").strip(), f"{name}.{method}"
+
+
+@pytest.mark.parametrize("shift", [(0.0, 0.0, 0.0), (0.3, -0.2, 0.1), (1e3, 0.7, -0.1)])
+def test_a_single_mesh_has_the_inertia_that_sums_of_shapes_have(shift: tuple[float, float, float]) -> None:
+    """A body of one mesh is computed without arrays: to the same digits as bodies of many shapes."""
+    points = np.random.default_rng(7).uniform(0.1, 0.5, (10, 4, 3)) + shift
+    for corners in points:
+        faces = np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+        if np.linalg.det(corners[1:] - corners[0]) > 0.0:
+            faces = faces[:, ::-1]
+        own = Shape(exoskel.TriMesh(corners, faces))
+        inertia = Inertia(mass=1.7, com=None, moment=None, rule="solid")
+        single = derive_moments([(inertia, [own])])
+        both = derive_moments([(inertia, [own, Shape(exoskel.Ray(1.0))])])  # a ray has no volume
+        assert single.moments.tobytes() == both.moments.tobytes()
+        assert single.centres.tobytes() == both.centres.tobytes()

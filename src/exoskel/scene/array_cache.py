@@ -12,7 +12,7 @@ T = TypeVar("T")
 _MOST_BYTES = 1 << 16
 """Larger arrays take less time to compute with than to keep."""
 _MOST_RESULTS = 256
-_ArrayContent = tuple[bytes, str, tuple[int, ...]]
+_ArrayContent = tuple[bytes, np.dtype[Any], tuple[int, ...]]
 
 
 def kept_for_content(function: Callable[..., T]) -> Callable[..., T]:
@@ -24,8 +24,8 @@ def kept_for_content(function: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(function)
     def call(*arrays: Any) -> T:
-        if sum(array.nbytes for array in arrays) > _MOST_BYTES:
+        if sum([array.nbytes for array in arrays]) > _MOST_BYTES:
             return function(*arrays)
-        return compute(*((array.tobytes(), array.dtype.str, array.shape) for array in arrays))
+        return compute(*[(array.tobytes(), array.dtype, array.shape) for array in arrays])
 
     return call

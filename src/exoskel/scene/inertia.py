@@ -91,12 +91,17 @@ def solid(geometry: Geometry) -> UniformSolid:
             moment = (d * d / 20 + 3 / 80 * h * h, w * w / 20 + 3 / 80 * h * h, (w * w + d * d) / 20)
             return UniformSolid(w * d * h / 3, (0.0, 0.0, -h / 4), moment)
         case TriMesh():
-            found = _mesh_integrals(geometry.vertices, geometry.triangles)
-            return _bounding_box(geometry) if found is None else found[0]
+            return _mesh_solid(geometry)[0]
         case Mesh() | MultiSphere():
             return _bounding_box(geometry)
         case Plane() | Ray():
             return _EMPTY
+
+
+def _mesh_solid(mesh: TriMesh) -> tuple[UniformSolid, Array | None]:
+    """The solid of a triangle mesh, and its tensor per kg; None if the mesh is not closed, and counts as a box."""
+    found = _mesh_integrals(mesh.vertices, mesh.triangles)
+    return (_bounding_box(mesh), None) if found is None else found
 
 
 def _bounding_box(geometry: Mesh | MultiSphere | TriMesh) -> UniformSolid:
@@ -170,8 +175,8 @@ def solid_tensors(masses: Array, bodies: Sequence[Sequence[Shape]], about: Array
     own = np.array([one.moment for _, _, one in rows])[:, :, None] * np.eye(3)
     for index, (_, shape, _) in enumerate(rows):
         mesh = shape.geometry
-        if type(mesh) is TriMesh and (found := _mesh_integrals(mesh.vertices, mesh.triangles)) is not None:
-            own[index] = found[1]
+        if type(mesh) is TriMesh and (tensor := _mesh_solid(mesh)[1]) is not None:
+            own[index] = tensor
     poses = pose_matrices([shape.pose for _, shape, _ in rows])
     centres = (poses @ np.array([(*one.centre, 1.0) for _, _, one in rows])[:, :, None])[:, :3, 0]
     moved = spatial.rotate_moment(poses[:, :3, :3], own) + spatial.point_moment(centres - about[owner])
@@ -237,10 +242,11 @@ def derive_moments(bodies: Sequence[MassAndShapes], rule: MomentRule | None = No
     A body without shapes, or with a mass that is not positive, gets the identity.  Meshes that could not be
     loaded are ignored.
     """
-    simple = [_centred_moment(inertia, shapes, rule or inertia.rule) for inertia, shapes in bodies]
-    moments = np.array([row or UNIT_MOMENT for row in simple]).reshape(-1, 6)
-    centres, overflown = np.zeros((len(bodies), 3)), np.zeros(len(bodies), dtype=np.bool_)
-    other = [i for i, row in enumerate(simple) if row is None]
+    simple = [_single_solid(inertia, shapes, rule or inertia.rule) for inertia, shapes in bodies]
+    moments = np.array([found[0] if found else UNIT_MOMENT for found in simple]).reshape(-1, 6)
+    centres = np.array([found[1] if found else ZERO for found in simple]).reshape(-1, 3)
+    overflown = np.zeros(len(bodies), dtype=np.bool_)
+    other = [i for i, found in enumerate(simple) if found is None]
     if other:
         moments[other], centres[other], overflown[other] = _sum_shapes([bodies[i] for i in other], rule)
     lost = np.logical_not(np.isfinite(moments).all(axis=1))
@@ -252,14 +258,21 @@ _CENTRED = frozenset({Box, Sphere, Ellipsoid, Cylinder, Capsule})
 """Geometries with their centre at their origin."""
 
 
-def _centred_moment(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule) -> Moment | None:
-    """The moment of a solid that is one shape around the origin of its body; None for all others."""
+def _single_solid(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule) -> tuple[Moment, Vector] | None:
+    """The moment of a solid that is one shape without an offset, about its centre, and the centre; else None.
+
+    The numbers are those of `_sum_shapes`, in a tenth of the time.
+    """
     if rule != "solid" or len(shapes) != 1 or not inertia.mass > 0.0:
         return None
     shape, com = shapes[0], inertia.com
-    if not ((com is None or com == ZERO) and (shape.pose is IDENTITY or shape.pose.is_identity)):
+    if not (shape.pose is IDENTITY or shape.pose.is_identity):
         return None
     geometry = shape.geometry
+    if type(geometry) is TriMesh:
+        return _mesh_moment(inertia.mass, geometry) if com is None else None
+    if not (com is None or com == ZERO):
+        return None
     if type(geometry) is Box:  # the most frequent one
         x, y, z = geometry.size
         volume, moment = x * y * z, box_moment(x, y, z)
@@ -272,17 +285,38 @@ def _centred_moment(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule)
         return None
     mass = volume * (inertia.mass / volume)  # rounded as the share of one of several shapes
     x, y, z = moment
-    return (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0)
+    return (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0), ZERO
 
 
-def solid_moment(inertia: Inertia, shapes: Sequence[Shape]) -> Moment | None:
-    """The moment that `derive_moments` finds for a solid around the origin of its body; None for all others."""
-    row = _centred_moment(inertia, shapes, inertia.rule)
-    if row is None:
+def _mesh_moment(mass: float, mesh: TriMesh) -> tuple[Moment, Vector] | None:
+    """The moment of a closed mesh and its centre, rounded as for one of several shapes; None for other meshes."""
+    one, tensor = _mesh_solid(mesh)
+    volume = one.volume
+    if tensor is None or not 0.0 < volume < inf:
         return None
-    x, y, z, *_ = row
+    x, y, z = one.centre
+    a, b, c = volume * x / volume + 0.0, volume * y / volume + 0.0, volume * z / volume + 0.0
+    x, y, z = x - a, y - b, z - c  # rounding errors
+    square, share = x * x + y * y + z * z, volume * (mass / volume)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor.tolist()
+    diagonal = (xx + (square - x * x), yy + (square - y * y), zz + (square - z * z))
+    products = (xy - x * y, xz - x * z, yz - y * z)
+    row = [share * value for value in (*diagonal, *products)]
+    largest = max(map(abs, row))
+    if not largest < inf:
+        return None
+    xx, yy, zz, xy, xz, yz = (0.0 if abs(value) < spatial.NOISE * largest else value for value in row)
+    return (xx, yy, zz, xy, xz, yz), (a, b, c)
+
+
+def solid_moment(inertia: Inertia, shapes: Sequence[Shape]) -> tuple[Moment, Vector] | None:
+    """The moment and centre that `derive_moments` finds for one shape without an offset; None for all others."""
+    found = _single_solid(inertia, shapes, inertia.rule)
+    if found is None:
+        return None
+    x, y, z, *_ = found[0]
     largest = max(x, y, z)
-    return row if spatial.NOISE * largest <= min(x, y, z) and 0.0 < largest < inf else None
+    return found if spatial.NOISE * largest <= min(x, y, z) and 0.0 < largest < inf else None
 
 
 def _sum_shapes(bodies: Sequence[MassAndShapes], rule: MomentRule | None) -> tuple[Array, Array, NDArray[np.bool_]]:

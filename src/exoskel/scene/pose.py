@@ -175,7 +175,9 @@ def pose_matrices(poses: Sequence[Pose]) -> Array:
     if count == 0:
         return np.empty((0, 4, 4))
     if all(pose is IDENTITY for pose in poses):
-        return np.broadcast_to(_IDENTITY_MATRIX, (count, 4, 4)).copy()
+        identities = np.empty((count, 4, 4))
+        identities[:] = _IDENTITY_MATRIX
+        return identities
     positions = spatial.rows([pose.position for pose in poses], 3)
     if all(pose.rotation is NO_ROTATION for pose in poses):  # as for most joints and shapes
         return spatial.transform(_NO_ROTATION_MATRIX, positions)

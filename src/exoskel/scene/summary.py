@@ -67,10 +67,12 @@ def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
         moment, com = inertia.moment, inertia.com
         if moment is None:
             shapes = body.mass_shapes
-            moment = solid_moment(inertia, shapes)
-            if moment is None and inertia.rule == "solid" and all(type(one.geometry) is Plane for one in shapes):
+            single = solid_moment(inertia, shapes)
+            if single is not None:
+                moment, com = single[0], com or single[1]
+            elif inertia.rule == "solid" and all(type(one.geometry) is Plane for one in shapes):
                 moment, com = UNIT_MOMENT, inertia.com_of(shapes)  # they have no volume
-            elif moment is None:
+            else:
                 others.append(number)
         elif com is None:
             com = body.com
