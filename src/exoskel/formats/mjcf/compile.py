@@ -222,9 +222,12 @@ def _compile(
     mujoco.set_mju_user_warning(_ignore)
     options: dict[str, Any] = {"limits": limits, "integrator": integrator, "friction": friction, "time_step": step}
     tree = write(layout.world, **options, layout=layout, skins=skins, compact=True)
-    run = mujoco_import.run_with_memory if _is_small(layout, tree) and not skins else mujoco_import.run_in_thread
+    is_small = _is_small(layout, tree)
+    run = mujoco_import.run_with_memory if is_small and not skins else mujoco_import.run_in_thread
+    spec = to_spec(tree)
+    spec.compiler.usethread = not is_small  # for small meshes, starting threads takes longer than their hulls
     try:
-        model = run(to_spec(tree).compile)
+        model = run(spec.compile)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
     bits = mujoco.mjtDisableBit
