@@ -227,3 +227,48 @@ def test_limits_of_a_free_joint_are_enforced() -> None:
 
 def test_an_empty_world_runs() -> None:
     assert len(exoskel.run(exoskel.World(), 0.05)) > 1
+
+
+# --- coordinates are created for their first use ------------------------------------------------------
+
+
+def jointed_world(place: exoskel.Pose) -> exoskel.World:
+    world = exoskel.World()
+    model = world.add_model("robot")
+    trunk = model.add_body("trunk", pose=place, shapes=[exoskel.Box((1.0, 0.4, 0.2))])
+    leg = exoskel.Pose((0.3, 0.1, -0.4)) if place.has_no_rotation else place
+    model.add_body("leg", parent=trunk, pose=leg, joint="revolute", axis=(1, 0, 0), shapes=[exoskel.Sphere(0.1)])
+    model.add_body("foot", parent=trunk, pose=leg, joint="ball", shapes=[exoskel.Sphere(0.1)])
+    return world
+
+
+def test_edits_after_creation_do_not_change_the_coordinates() -> None:
+    world = jointed_world(exoskel.Pose((0.0, 0.0, 1.0)))
+    early, late = Simulation(world), Simulation(world)
+    names, positions = early.dof_names, early.positions
+    free, hinge, _ = world.models[0].joints
+    hinge.name = "renamed"
+    free.pose = exoskel.Pose((1.0, 2.0, 3.0))
+    free.child.pose = exoskel.Pose((4.0, 5.0, 6.0))
+    assert late.dof_names == names
+    assert np.array_equal(late.positions, positions)
+    for one in (early, late):
+        one.positions = np.linspace(0.1, 1.0, len(names))
+    assert np.array_equal(late.engine.qpos, early.engine.qpos)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        exoskel.Pose((0.1, 0.2, 0.3)),
+        exoskel.Pose((1e-20, 0.0, 1.0)),
+        exoskel.Pose((-0.0, -0.0, -0.0)),
+        exoskel.Pose((0.1, 0.2, 0.3), exoskel.Euler((0.4, 0.5, 0.6))),
+    ],
+    ids=["plain", "noise", "minus-zero", "rotated"],
+)
+def test_a_simulation_starts_where_its_coordinates_are_zero(place: exoskel.Pose) -> None:
+    simulation = Simulation(jointed_world(place))
+    started = simulation.engine.qpos.copy()
+    simulation.engine.coordinates.set_positions(np.zeros(len(simulation.dof_names)), simulation.engine.qpos)
+    assert started.tobytes() == simulation.engine.qpos.tobytes()

@@ -33,7 +33,8 @@ class Wrench(Struct, frozen=True, eq=False):
 class HandleOwner(Protocol):
     """The part of a simulation that handles use; positions, velocities, forces and commands can be set."""
 
-    dof_names: list[str]
+    @property
+    def dof_names(self) -> list[str]: ...
 
     @property
     def positions(self) -> Array: ...

@@ -151,7 +151,11 @@ class MeasuredWorld:
         self.step: Callable[..., None] = self.engine.step
         """Advance by `count` time steps (default one).  The engine's own method: a call in between costs time."""
         self.bodies: list[tuple[str, str]] = self.engine.bodies
-        self.dof_names = list(self.engine.dof_names)
+
+    @cached_property
+    def dof_names(self) -> list[str]:
+        """The names of all degrees of freedom, in the order of their coordinates."""
+        return list(self.engine.dof_names)
 
     @cached_property
     def body_masses(self) -> Array:

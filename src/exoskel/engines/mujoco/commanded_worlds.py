@@ -36,7 +36,7 @@ class CommandedWorlds(ABC):
         self.compiled = compiled
         self._has_impulse_steps = has_impulse_steps
         """Whether `impulse_step` takes the steps."""
-        count = compiled.coordinates.count
+        count = compiled.layout.dof_count
         self._forces = np.zeros((*shape, count))
         self._commands = np.empty((*shape, count))
         self._commands[:] = compiled.actuation.initial

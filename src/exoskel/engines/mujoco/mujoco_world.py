@@ -38,7 +38,7 @@ from exoskel.engines.mujoco.stepped_world import SteppedWorld
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld, compile_seconds
-from exoskel.formats.mjcf.model.layout import WorldLayout
+from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
 from exoskel.scene.body import Body
 from exoskel.scene.world import World
 from exoskel.spatial import Array
@@ -75,8 +75,8 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
         self._use(self.data)
-        self.coordinates, self.actuation = compiled.coordinates, compiled.actuation
-        self.bodies, self.body_ids, self.dof_names = compiled.bodies, compiled.body_ids, self.coordinates.names
+        self.actuation = compiled.actuation
+        self.bodies, self.body_ids = compiled.bodies, compiled.body_ids
         self._takes_first_step = True
         """Whether the next step needs attention: it is the first one, or forces on bodies act."""
         self.wrenches = AppliedWrenches(len(self.bodies))
@@ -98,6 +98,15 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
         self._update_takes_first_step()
         self._is_stale = True
 
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        return self.compiled.coordinates
+
+    @cached_property
+    def dof_names(self) -> list[str]:
+        """The names of the scene's coordinates, in state order."""
+        return self.coordinates.names
+
     @property
     def controls(self) -> MujocoWorld:
         return self
@@ -116,7 +125,9 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
         self._is_commanded[...], self._forces_rotate = False, self._edges is not None
         self._is_first[...] = self._is_coasting[...] = self._takes_first_step = self._is_stale = True
         self.wrenches.clear()
-        self.coordinates.set_positions(self._checked(positions), self.qpos)
+        checked = self._checked(positions)
+        if checked.any() or not self.compiled.layout.is_zero_at_reset:
+            self.coordinates.set_positions(checked, self.qpos)
         if velocities is not None:
             if velocities.any():
                 self.velocities = velocities
@@ -157,8 +168,9 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
 
     def _checked(self, values: Any) -> Array:
         array = spatial.array(values)
-        if array.shape != (self.coordinates.count,):
-            raise ExoskelError(f"expected {self.coordinates.count} values, not an array of shape {array.shape}")
+        count = self.compiled.layout.dof_count
+        if array.shape != (count,):
+            raise ExoskelError(f"expected {count} values, not an array of shape {array.shape}")
         if not np.isfinite(array).all():
             raise ExoskelError("coordinates, velocities, forces and commands must be finite")
         return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.model.actuation import Actuation, ModelFields, is_prescribed
 from exoskel.formats.mjcf.model.joints import needs_duplicate
-from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, duplicate_name, simulation_layout
+from exoskel.formats.mjcf.model.layout import (
+    Addresses,
+    Coordinates,
+    LateCoordinates,
+    WorldLayout,
+    duplicate_name,
+    simulation_layout,
+)
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin, SkinSprings, body_skins
 from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.formats.mjcf.tree import MjcfElement, to_spec
@@ -60,15 +67,14 @@ class CompiledWorld:
         """The soft skins that it contains."""
         chosen = _integrator(integrator)
         self.model: Any = _compile(self.layout, limits, chosen, step, friction, self.skins)
-        places = addresses(self.model)
-        self.coordinates = Coordinates(self.layout, places)
         has_tendons = chosen != EXPLICIT_EDGES
-        self.skin_springs = SkinSprings(self.skins, places.by_name, has_tendons) if self.skins else None
+        self.skin_springs = SkinSprings(self.skins, addresses(self.model).by_name, has_tendons) if self.skins else None
         """The springs of soft skins; None without soft skins."""
-        if not self.layout.is_plain:
+        self._late = LateCoordinates(self.layout, partial(addresses, self.model))
+        if self.layout.has_axis_values:
             self._set_axis_values()
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
-        self.actuation = Actuation(self.layout, self.model, self.coordinates)
+        self.actuation = Actuation(self.layout, self.model, self._late)
         self.set_derived_values(lambda name: getattr(self.model, name), self.stated_friction)
         has_forces = not self.layout.is_plain and (self.stated_friction.any() or self.prescribed_dofs.any())
         if not (has_forces or self.model.neq or self.model.ntendon):
@@ -87,6 +93,10 @@ class CompiledWorld:
         """MuJoCo's duplicates of bodies in loops, by the id of the body: see `loop_constraints`."""
         self.first_wrenches = self._find_first_wrenches()
         """Forces (N, at the centre of mass) and torques (N·m) of the first step, `(nbody, 6)`; empty if all are 0."""
+
+    @property
+    def coordinates(self) -> Coordinates:
+        return self._late.coordinates
 
     # --- values that depend on the whole model --------------------------------------------------------
 
@@ -108,7 +118,7 @@ class CompiledWorld:
         """
         if friction.any():
             self._scale_friction(fields, friction)
-        if self.coordinates.soft_stops:
+        if self.layout.has_drives and self.coordinates.soft_stops:
             self._soften_stops(fields)
         self.actuation.set_motor_gains(self.model, fields)
 
@@ -245,7 +255,7 @@ def _is_small(layout: WorldLayout, document: MjcfElement) -> bool:
     """Whether MuJoCo needs little memory to compile a document: few bodies and shapes, and small meshes."""
     meshes = [mesh for section in document.children if section.tag == "asset" for mesh in section.children]
     vertices: list[Any] = [mesh.attributes["vertex"] for mesh in meshes]
-    if len(layout.dof_names) > 6 * SMALL_WORLD or sum(map(len, vertices)) > SMALL_MESHES:
+    if layout.dof_count > 6 * SMALL_WORLD or sum(map(len, vertices)) > SMALL_MESHES:
         return False
     return sum(len(body.collisions) + 1 for body in layout.bodies) <= 10 * SMALL_WORLD
 

@@ -371,7 +371,8 @@ class _Emitter:
             made.stiffness = self.linear
             left -= 1
         if "springref" in given:
-            made.springref = given["springref"]
+            if given["springref"]:
+                made.springref = given["springref"]
             left -= 1
         if "range" in given:
             self.two[0], self.two[1] = given["range"]

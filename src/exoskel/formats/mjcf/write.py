@@ -5,9 +5,8 @@ Bodies are at zero joint positions, as in the scene; the engine sets the initial
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import repeat
 from math import atan2, exp, pi, sqrt
 
 import numpy as np
@@ -37,7 +36,7 @@ from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.sensors import SensorWriter
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.model.tendons import TendonWriter
-from exoskel.formats.mjcf.tree import NO_ROTATION, CompactBody, MjcfElement, Value, joint_attributes
+from exoskel.formats.mjcf.tree import CompactBody, MjcfElement, Value, joint_attributes
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, spring_from_erp_cfm
@@ -46,7 +45,6 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import World
-from exoskel.spatial import Array
 
 CONTACT_STEPS = 8.0
 """Time constant of contacts in time steps: stiff enough that penetration is below a millimetre, and soft enough that
@@ -64,8 +62,6 @@ MAX_DENSE = 500
 IMPEDANCE_RATIO = 10.0
 """Ratio of the impedances of friction and normal force: with MuJoCo's default, sticking bodies creep."""
 
-
-_NO_ROTATION_MATRIX = np.eye(3)
 TOLERANCE = 1e-20
 """Tolerance of the solver.  MuJoCo's default leaves stiff friction unsolved; this one needs no more iterations."""
 
@@ -127,7 +123,7 @@ class WorldWriter:
         self.limits = limits
         self.integrator = integrator
         self.step = time_step or world.time_step
-        self.frames = self._frames()
+        self.frames = self.layout.frames
         self.inertials = self.layout.inertials
         duplicates = joints.duplicate_counts(world) if not self.layout.is_plain else {}
         self.shares = {body: 1.0 / (count + 1) for body, count in duplicates.items()}
@@ -176,8 +172,7 @@ class WorldWriter:
             impratio=IMPEDANCE_RATIO,
             tolerance=TOLERANCE,
         )
-        dof_count = len(self.layout.dof_names)
-        memory = _memory(self.world) if dof_count >= LARGE_WORLD else None
+        memory = _memory(self.world) if self.layout.dof_count >= LARGE_WORLD else None
         if memory is not None:
             root.add("size", memory=memory)
         root.add("default").add("geom", **self.geoms.common)
@@ -242,24 +237,6 @@ class WorldWriter:
         name = qualified_name(model.name, joint.name, "amotor")
         feedback = self.inertials.min_moment(joint.child) / self.step
         joints.add_angular_motor(joint, name, (elements[id(joint.child)], parent_element), frames, feedback, self.root)
-
-    def _frames(self) -> dict[int, tuple[Array, Array]]:
-        """Position and quaternion of each body in the frame of its parent, by id."""
-        joints, poses = self.layout.tree_joints
-        if not joints:
-            return {}
-        fixed = [i for i, (model, _) in enumerate(joints) if model.static]
-        if fixed:  # bodies of static models are at their initial poses, without joints
-            poses = poses.copy()
-            poses[fixed] = self.layout.static_poses(fixed)
-        positions = spatial.without_noise(poses[:, :3, 3])
-        rotations: Iterable[Array] = repeat(NO_ROTATION, len(joints))
-        if not (poses[:, :3, :3] == _NO_ROTATION_MATRIX).all():
-            quaternions = spatial.quaternion(poses[:, :3, :3])
-            are_upright = (quaternions == NO_ROTATION).all(axis=1).tolist()
-            rotations = [NO_ROTATION if it else row for it, row in zip(are_upright, quaternions, strict=True)]
-        children = [id(joint.child) for _, joint in joints]
-        return dict(zip(children, zip(positions, rotations, strict=True), strict=True))
 
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
         body = joint.child

@@ -30,7 +30,7 @@ from exoskel.formats.mjcf.model.joints import (
     motors_of_chain,
     needs_duplicate,
 )
-from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
+from exoskel.formats.mjcf.model.layout import Coordinates, LateCoordinates, WorldLayout
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.lowering.actuators import lower_actuators
@@ -51,12 +51,13 @@ class Actuation:
     of `velocity` actuators.  Arrays may have any leading shape, for many worlds at once.
     """
 
-    def __init__(self, layout: WorldLayout, model: Any, coordinates: Coordinates) -> None:
-        self.coordinates = coordinates
-        count = coordinates.count
+    def __init__(self, layout: WorldLayout, model: Any, coordinates: LateCoordinates) -> None:
+        self._late = coordinates
+        count = layout.dof_count
         is_plain = layout.is_plain or all(joint.is_plain for joint in layout.world.joints())
         is_plain = is_plain and not layout.world.actuators
-        actuators = _actuators(layout) if not is_plain or coordinates.static else ["force"] * count
+        has_static = any(model.static for model in layout.world.models)
+        actuators = _actuators(layout) if not is_plain or has_static else ["force"] * count
         self.force, self.velocity, self.acceleration, self.locked = _masks(actuators)
         self.command_limits = np.full(count, -np.inf), np.full(count, np.inf)
         self.first_forces, self.first_accelerations = np.zeros(count), np.zeros(count)
@@ -70,6 +71,10 @@ class Actuation:
             self._find_flywheels(model, layout)
         self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
         self._bias: Array = model.actuator_biasprm.copy()
+
+    @property
+    def coordinates(self) -> Coordinates:
+        return self._late.coordinates
 
     def _set_stated_values(self, layout: WorldLayout, actuators: list[str]) -> None:
         low, high = self.command_limits
@@ -168,7 +173,7 @@ def _command_limits(actuator: str, dof: Dof) -> Interval:
 def _actuators(layout: WorldLayout) -> list[str]:
     """The actuator of each coordinate; static models have none."""
     names: list[str] = []
-    for model, joint in layout.tree_joints[0]:
+    for model, joint in layout.joints:
         names += ["" if model.static else joint.actuator] * joint.dof_count
     return names
 

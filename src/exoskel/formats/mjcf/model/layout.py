@@ -17,12 +17,14 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
+from exoskel import spatial
 from exoskel.formats.mjcf.model import rotational_joints
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.joints import FREE_CHAIN, MujocoJoint, free_joint_chain, joint_chain, stop_spring
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoint, RotationalJoints, RotationKind
-from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.formats.mjcf.tree import NO_ROTATION, MjcfElement
 from exoskel.scene.body import Body
+from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.kinematics import Kinematics, ZeroPoses
@@ -31,6 +33,9 @@ from exoskel.scene.pose import ZERO
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Indices
 
+_NO_ROTATION_MATRIX = np.eye(3)
+_SINGLE_KINDS = frozenset({"weld", "revolute", "prismatic"})
+"""Joints with at most one coordinate, which is that of MuJoCo."""
 _EQUAL_MOMENTS = 1e-9
 """Relative difference up to which principal moments count as equal."""
 
@@ -78,6 +83,24 @@ class WorldLayout:
         return all(joint.is_plain and not joint.loop for model in self.world.models for joint in model.joints)
 
     @cached_property
+    def has_drives(self) -> bool:
+        """Whether a joint has ODE's parameters."""
+        return not self.is_plain and any(joint.drives for joint in self.world.joints())
+
+    @cached_property
+    def has_axis_values(self) -> bool:
+        """Whether values are stated for the axes of a joint that is, or contains, a ball of MuJoCo."""
+        if self.is_plain:
+            return False
+        own = [(model, joint) for model, joint in self.joints if joint._dofs is not None and not model.static]
+        return any(link.type == "ball" for model, joint in own for link in self.chain(model, joint)[0])
+
+    @cached_property
+    def dof_count(self) -> int:
+        """The number of the scene's coordinates."""
+        return sum([len(TRAITS[joint.kind].motion) for _, joint in self.joints])
+
+    @cached_property
     def dof_names(self) -> list[str]:
         """The names of the scene's coordinates, in state order."""
         names: list[str] = []
@@ -91,7 +114,7 @@ class WorldLayout:
     def initial_state(self) -> tuple[Array, Array | None]:
         """The scene's initial positions and velocities; None for the velocities if nothing moves, also no motors."""
         if self.is_plain or all(joint.is_plain for joint in self.world.joints()):
-            return np.zeros(len(self.dof_names)), None
+            return np.zeros(self.dof_count), None
         positions: list[float] = []
         velocities: list[float] = []
         for _, joint in self.joints:
@@ -146,6 +169,39 @@ class WorldLayout:
             return self._zero.zero_poses[self._zero.child[numbers]] + 0.0  # no minus zero, as in a product
         kinematics = Kinematics([model for model in self.world.models if model.static])
         return np.asarray(kinematics.poses()[kinematics.child])
+
+    @cached_property
+    def frames(self) -> dict[int, tuple[Array, Array]]:
+        """Position and quaternion of each body in the frame of its parent, by id."""
+        positions, rotations, _ = self._placement
+        children = [id(joint.child) for _, joint in self.joints]
+        return dict(zip(children, zip(positions, rotations, strict=True), strict=True))
+
+    @cached_property
+    def _placement(self) -> tuple[Array, list[Array], bool]:
+        """Position and quaternion of the child of each of `joints` in the frame of its parent.
+
+        Last, whether MuJoCo keeps these to the last digit: it normalizes quaternions.
+        """
+        joints, poses = self.tree_joints
+        fixed = [i for i, (model, _) in enumerate(joints) if model.static]
+        if fixed:  # bodies of static models are at their initial poses, without joints
+            poses = poses.copy()
+            poses[fixed] = self.static_poses(fixed)
+        positions = spatial.without_noise(poses[:, :3, 3])
+        if (poses[:, :3, :3] == _NO_ROTATION_MATRIX).all():
+            is_kept = positions.tobytes() == (poses[:, :3, 3] + 0.0).tobytes()  # no minus zero
+            return positions, [NO_ROTATION] * len(joints), is_kept
+        quaternions = spatial.quaternion(poses[:, :3, :3])
+        are_upright = (quaternions == NO_ROTATION).all(axis=1).tolist()
+        rotations = [NO_ROTATION if it else row for it, row in zip(are_upright, quaternions, strict=True)]
+        return positions, rotations, False
+
+    @cached_property
+    def is_zero_at_reset(self) -> bool:
+        """Whether it is known that all coordinates are zero, to the last digit, where MuJoCo resets a world to."""
+        others = [joint for _, joint in self.joints if joint.kind not in _SINGLE_KINDS]
+        return not others or (self._placement[2] and all(joint.pose.is_identity for joint in others))
 
 
 def _is_at_zero_pose(joint: Joint) -> bool:
@@ -418,3 +474,20 @@ class Coordinates:
         for group in self.rotational:
             group.forces(qpos, forces, out)
         return out
+
+
+class LateCoordinates:
+    """The coordinates of a compiled world.  They are created for their first use, or before a scene is edited."""
+
+    def __init__(self, layout: WorldLayout, addresses: Callable[[], Addresses]) -> None:
+        self._layout = layout
+        self._addresses = addresses
+        CLOCK.notify_before_edit(self)
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        return Coordinates(self._layout, self._addresses())
+
+    def read_scene(self) -> None:
+        """Read the scene, which may change afterwards."""
+        self.coordinates  # noqa: B018 - they are created once
