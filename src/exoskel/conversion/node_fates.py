@@ -271,7 +271,8 @@ class FateRecorder:
         lost = above or self.unused.get((node, name))
         if lost is not None:
             return lost
-        if name == "name" and getattr(self.items.get(node), "appearance_node", -1) == node:
+        shown = self.items.get(node)
+        if name == "name" and isinstance(shown, Shape) and shown.appearance_node == node:
             return _SHOWN_NAME
         if name == "xmlns" or name.startswith(("xmlns:", "xsi:")):
             return Verdict(Fate.DROPPED, "a declaration for XML tools", harmless=True)

@@ -16,16 +16,24 @@ _ArrayContent = tuple[bytes, np.dtype[Any], tuple[int, ...]]
 
 
 def kept_for_content(function: Callable[..., T]) -> Callable[..., T]:
-    """A function of arrays that computes its result once for each content.  The result must not be changed."""
+    """A function of arrays that computes its result once for each content.  Arrays in the result are read-only."""
 
     @lru_cache(maxsize=_MOST_RESULTS)
     def compute(*contents: _ArrayContent) -> T:
-        return function(*(np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in contents))
+        return _read_only(function(*(np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in contents)))
 
     @wraps(function)
     def call(*arrays: Any) -> T:
         if sum([array.nbytes for array in arrays]) > _MOST_BYTES:
-            return function(*arrays)
+            return _read_only(function(*arrays))
         return compute(*[(array.tobytes(), array.dtype, array.shape) for array in arrays])
 
     return call
+
+
+def _read_only(result: T) -> T:
+    """The result, in which arrays cannot be changed."""
+    for part in result if isinstance(result, tuple) else (result,):
+        if isinstance(part, np.ndarray):
+            part.flags.writeable = False
+    return result

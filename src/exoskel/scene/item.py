@@ -42,7 +42,13 @@ class Item(Tracked, eq=False, kw_only=True):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-_ORIGIN = frozenset({*Item.__struct_fields__, "appearance_node"})
+class AppearanceItem(Item, eq=False, kw_only=True):
+    """An item whose appearance may be stated by another element of the source: `appearance_node` (-1: by its own)."""
+
+    appearance_node: int = -1
+
+
+_ORIGIN = frozenset(AppearanceItem.__struct_fields__)
 """The fields that state where an item comes from."""
 
 

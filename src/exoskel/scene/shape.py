@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from exoskel import display_hooks
 from exoskel.scene.edit_tracking import CheckedValue, checks_values
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
-from exoskel.scene.item import Item
+from exoskel.scene.item import AppearanceItem
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 
 Color = tuple[float, float, float, float]
@@ -254,7 +254,7 @@ class Material(CheckedValue, frozen=True, gc=False):
     texture: Texture | None = None
 
 
-class Shape(Item):
+class Shape(AppearanceItem):
     """A geometry at a pose in its body's frame.  `color` is None if the source states no colour."""
 
     geometry: Geometry
@@ -270,8 +270,6 @@ class Shape(Item):
     """How much of the approach speed a contact gives back, 0 to 1; None: not specified."""
     material: Material | None = None
     """The appearance besides the colour; None: not specified."""
-    appearance_node: int = -1
-    """The element of the source that states the appearance, if that is not the element of the shape."""
 
     @property
     def kind(self) -> str:

@@ -88,10 +88,9 @@ _SIDES = 32
 
 
 @kept_for_content
-def vertex_values(vertices: Array) -> list[float]:
+def vertex_values(vertices: Array) -> tuple[float, ...]:
     """The coordinates of all vertices without rounding errors, for the attribute `vertex`."""
-    values: list[float] = spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)).ravel().tolist()
-    return values
+    return tuple(spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)).ravel().tolist())
 
 
 class GeomWriter:
