@@ -51,43 +51,43 @@ def _relative(
 
 
 @numba.njit(**_OPTIONS)
-def _log_scale(half_angle: float, w: float, x: float, y: float, z: float) -> float:
+def _log_scale(half_angle: float, sine: float, w: float) -> float:
     """The length of the rotation vector over that of the vector of a unit quaternion: see `rotational_joints.log`."""
-    sine = sqrt(x * x + y * y + z * z)
     scale = (half_angle + half_angle) / sine
     if sine < SMALL_SINE:
         scale = -2.0 if w < 0.0 else 2.0
     return scale
 
 
-@numba.njit(numba.void(_STATES, _VECTORS, _INDICES, _FLAG, _VECTORS), **_OPTIONS)
-def half_angle_tangents(qpos: Array, out: Array, at: Unsigned, turned: bool, zero_rotation: Array) -> None:
-    """The tangents of half the angles of rotations, `(states, joints)`; `at` are the addresses of their quaternions.
+@numba.njit(numba.void(_STATES, _MATRICES, _INDICES, _FLAG, _VECTORS), **_OPTIONS)
+def half_angles(qpos: Array, out: Array, at: Unsigned, turned: bool, zero_rotation: Array) -> None:
+    """The tangents and sines of half the angles of rotations, `(2, states, joints)`.
 
-    They are relative to `zero_rotation`, if there is one (`turned`).  NumPy computes the arctangents, so that angles
-    are its own to the last bit.
+    `at` are the addresses of their quaternions.  They are relative to `zero_rotation`, if there is one (`turned`).
+    NumPy computes the arctangents, so that angles are its own to the last bit.
     """
     for state in range(len(qpos)):
-        own = qpos[state]
+        own, tangents, sines = qpos[state], out[0, state], out[1, state]
         for joint in range(len(at)):
             w, x, y, z = own[at[joint]], own[at[joint] + _1], own[at[joint] + _2], own[at[joint] + _3]
             if turned:
                 w, x, y, z = _relative(zero_rotation, joint, w, x, y, z)
             sine = sqrt(x * x + y * y + z * z)
-            out[state, joint] = sine / (w + 0.0)  # no minus zero, which would turn the vector around
+            tangents[joint] = sine / (w + 0.0)  # no minus zero, which would turn the vector around
+            sines[joint] = sine
 
 
-@numba.njit(numba.void(_STATES, _VECTORS, _SCENE, _INDICES, _INDICES, _FLAG, _MATRICES), **_OPTIONS)
+@numba.njit(numba.void(_STATES, _MATRICES, _SCENE, _INDICES, _INDICES, _FLAG, _MATRICES), **_OPTIONS)
 def ball_positions(
-    qpos: Array, half_angles: Array, out: Array, first: Unsigned, at: Unsigned, framed: bool, rotation: Array
+    qpos: Array, angles: Array, out: Array, first: Unsigned, at: Unsigned, framed: bool, rotation: Array
 ) -> None:
-    """The scene's positions of ball joints from MuJoCo's."""
+    """The scene's positions of ball joints from MuJoCo's; `angles` are those of `half_angles`, and their sines."""
     samples = out.shape[1]
     for state in range(len(qpos)):
         own, row = qpos[state], out[state // samples, state % samples]
         for joint in range(len(at)):
             w, x, y, z = own[at[joint]], own[at[joint] + _1], own[at[joint] + _2], own[at[joint] + _3]
-            scale = _log_scale(half_angles[state, joint], w, x, y, z)
+            scale = _log_scale(angles[0, state, joint], angles[1, state, joint], w)
             x, y, z = scale * x, scale * y, scale * z
             if framed:
                 x, y, z = _turned(rotation, joint, x, y, z)
@@ -111,13 +111,13 @@ def ball_velocities(qvel: Array, out: Array, first: Unsigned, at: Unsigned, fram
 
 @numba.njit(
     numba.void(
-        _STATES, _VECTORS, _SCENE, _INDICES, _INDICES, _FLAG, _MATRICES, _VECTORS, _FLAG, _MATRICES, _VECTORS, _VECTORS
+        _STATES, _MATRICES, _SCENE, _INDICES, _INDICES, _FLAG, _MATRICES, _VECTORS, _FLAG, _MATRICES, _VECTORS, _VECTORS
     ),
     **_OPTIONS,
 )
 def free_positions(
     qpos: Array,
-    half_angles: Array,
+    angles: Array,
     out: Array,
     first: Unsigned,
     at: Unsigned,
@@ -153,7 +153,7 @@ def free_positions(
             if turned:  # in the axes of the zero pose
                 px, py, pz = _turned(zero, joint, px, py, pz)
                 w, x, y, z = _relative(zero_rotation, joint, w, x, y, z)
-            scale = _log_scale(half_angles[state, joint], w, x, y, z)
+            scale = _log_scale(angles[0, state, joint], angles[1, state, joint], w)
             x, y, z = scale * x, scale * y, scale * z
             if framed:
                 x, y, z = _turned(rotation, joint, x, y, z)

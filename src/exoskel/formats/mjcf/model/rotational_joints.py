@@ -309,10 +309,10 @@ class RotationalJoints:
         rotation, offset, zero, zero_position, zero_rotation = self._compiled_constants
         own, framed = _rows(qpos), not self._frame_is_identity
         turned = self.kind == "free" and not self._zero_is_upright
-        angles = np.empty((len(own), len(self)))
+        angles = np.empty((2, len(own), len(self)))
         quaternions = at if self.kind == "ball" else at + np.uintp(3)
-        compiled_rotations.half_angle_tangents(own, angles, quaternions, turned, zero_rotation)
-        np.arctan(angles, out=angles)
+        compiled_rotations.half_angles(own, angles, quaternions, turned, zero_rotation)
+        np.arctan(angles[0], out=angles[0])
         if self.kind == "ball":
             compiled_rotations.ball_positions(own, angles, out, first, at, framed, rotation)
         else:
