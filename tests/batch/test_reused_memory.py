@@ -7,7 +7,7 @@ import copy
 import pickle
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -44,9 +44,9 @@ def random_scene(seed: int) -> Scene:
             kind = str(random.choice(KINDS if parent else KINDS[:4]))
             angles = exoskel.Euler(tuple(random.normal(size=3)))
             pose = Pose(tuple(random.normal(size=3)), angles)
-            axes = {"axes": AXES[: TRAITS[kind].axes]} if TRAITS[kind].axes else {}
+            axes: dict[str, Any] = {"axes": AXES[: TRAITS[kind].axes]} if TRAITS[kind].axes else {}
             mass = float(random.uniform(1, 2))
-            parent = model.add_body(f"b{body}", joint=kind, parent=parent, mass=mass, pose=pose, **axes)
+            parent = model.add_body(f"b{body}", joint=cast("Any", kind), parent=parent, mass=mass, pose=pose, **axes)
             joint = model.joints[-1]
             joint.actuator = "locked" if kind == "revolute" and seed % 4 == 2 else "force"
             joint.positions = tuple(0.3 * random.normal(size=joint.dof_count))
@@ -215,3 +215,17 @@ def test_coordinates_can_be_edited() -> None:
     many["positions"][:] = 7.0
     np.testing.assert_array_equal(many["velocities"], velocities)
     assert (many.get("positions", samples=3) == 7.0).all()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_single_block_of_states_is_copied_before_it_is_replaced(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if compiled:
+        pytest.importorskip("numba")
+        monkeypatch.setattr(rotational_joints, "_MIN_COMPILED", 1)
+    random = np.random.default_rng(0)
+    initial = {name: random.normal(size=(5, BOXES.world.dof_count)) for name in RECORDS}
+    many = rolled_out(BOXES, steps=0, initial=initial)
+    assert reused(many) == list(RECORDS)
+    assert_same(many, in_new_memory(BOXES, tmp_path, steps=0, initial=initial))

@@ -43,6 +43,8 @@ _RELEASE_BYTES = 1 << 23
 _MAX_RELEASING_THREADS = 4
 """The number of threads up to which states are released while others are converted.  It interrupts all threads: the
 conversion becomes faster on two cores, and slower on 16."""
+_JOINED_SAMPLES = 8
+"""The number of samples up to which blocks of states are joined before they are converted."""
 _COPY_BYTES = 1 << 22
 """Bytes of coordinates that a thread copies at a time."""
 
@@ -98,29 +100,38 @@ class StateConverter:
         """
         memory = [released_memory.whole(one) for _, *states in blocks for one in states]
         rest = [one for one in memory if not any(np.may_share_memory(one, slot) for slot in slots.values())]
+        is_replaced = len(rest) < len(memory)
         size = sum(8 * qpos[0].size for _, qpos, _ in blocks)
+        groups = [blocks] if is_replaced else _grouped(blocks)
 
         def job(part: slice) -> bool:
             for large in _parts(part.start, part.stop, _RELEASE_BYTES // max(1, size)):
-                for worlds in _parts(large.start, large.stop, _GROUP_BYTES // max(1, size)):
+                step = _GROUP_BYTES if is_replaced else _RELEASE_BYTES
+                for worlds in _parts(large.start, large.stop, step // max(1, size)):
                     if not finished[worlds].all():
-                        self._replace(blocks, slots, finished, worlds)
+                        for group in groups:
+                            self._convert_group(group, slots, worlds, is_replaced)
+                        finished[worlds] = True
                 if self._threads <= _MAX_RELEASING_THREADS:
                     _release(rest, finished, large)
             return True
 
-        self.for_blocks(len(finished), self._block(len(finished), size), job, len(rest) < len(memory))
+        self.for_blocks(len(finished), self._block(len(finished), size), job, is_replaced)
 
-    def _replace(self, blocks: Sequence[StateBlock], slots: Slots, finished: Mask, worlds: slice) -> None:
-        """Convert a copy of the states of some worlds; if that fails, the states are as before."""
-        qpos, qvel = _joined(blocks, worlds)
+    def _convert_group(self, blocks: Sequence[StateBlock], slots: Slots, worlds: slice, copies: bool) -> None:
+        """Convert the states of some worlds in successive blocks; if that fails, the states are as before.
+
+        It `copies` the states first, if coordinates are written over them.
+        """
+        qpos, qvel = _joined(blocks, worlds, copies)
+        begin = blocks[0][0]
+        samples = slice(begin, begin + qpos.shape[1])
         try:
-            self._convert(qpos, qvel, {name: slot[worlds] for name, slot in slots.items()})
-            finished[worlds] = True
+            self._convert(qpos, qvel, {name: slot[worlds, samples] for name, slot in slots.items()})
         except BaseException:
             for first, *states in blocks:
                 for one, copied in zip(states, (qpos, qvel), strict=True):
-                    one[worlds] = copied[:, first : first + one.shape[1]]
+                    one[worlds] = copied[:, first - begin : first - begin + one.shape[1]]
             raise
 
     def _block(self, worlds: int, size: int) -> int:
@@ -146,9 +157,22 @@ def _parts(begin: int, end: int, size: int) -> list[slice]:
     return [slice(first, min(first + max(1, size), end)) for first in range(begin, end, max(1, size))]
 
 
-def _joined(blocks: Sequence[StateBlock], worlds: slice) -> tuple[Array, Array]:
-    """A copy of all states of some worlds, `(worlds, samples, ...)` of qpos and qvel."""
+def _grouped(blocks: Sequence[StateBlock]) -> list[Sequence[StateBlock]]:
+    """The blocks, small ones that follow each other together."""
+    out: list[list[StateBlock]] = []
+    for block in blocks:
+        if out and max(out[-1][-1][1].shape[1], block[1].shape[1]) <= _JOINED_SAMPLES:
+            out[-1].append(block)
+        else:
+            out.append([block])
+    return list(out)
+
+
+def _joined(blocks: Sequence[StateBlock], worlds: slice, copies: bool) -> tuple[Array, Array]:
+    """The states of some worlds in successive blocks, `(worlds, samples, ...)` of qpos and qvel."""
     first, second = [qpos[worlds] for _, qpos, _ in blocks], [qvel[worlds] for _, _, qvel in blocks]
+    if len(blocks) == 1 and not copies:
+        return np.ascontiguousarray(first[0]), np.ascontiguousarray(second[0])
     return np.concatenate(first, axis=1), np.concatenate(second, axis=1)
 
 
