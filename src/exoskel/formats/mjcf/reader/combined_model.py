@@ -206,10 +206,10 @@ class CombinedModel:
         self._set_keys(document)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(_OF_WHOLE) or name in _ALSO_OF_WHOLE:
-            return getattr(self._whole, name)
         prefix, _, _ = name.partition("_")
-        if prefix in _KINDS:
+        if name.startswith(_OF_WHOLE) or name in _ALSO_OF_WHOLE:
+            found = getattr(self._whole, name)
+        elif prefix in _KINDS:
             found = self._gather(name, lambda part: part.numbers[_KINDS[prefix]])
         elif prefix == "dof":
             found = self._gather(name, lambda part: part.dofs)
