@@ -36,7 +36,7 @@ from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.json_codec import encode_json
 from exoskel.scene.model import Model
-from exoskel.scene.pose import Vector
+from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.scene.shape import Color, Geometry, Mesh, Plane, Ray, Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.file_access import open_referenced
@@ -289,12 +289,10 @@ def _axes(gravity: Array) -> tuple[Array, Array, Array]:
 
 def _bounding_sphere(layout: WorldLayout, moving: set[int]) -> tuple[Array, float]:
     """The centre and radius of the moving bodies in the initial state; of all bodies if none moves."""
-    joints, _ = layout.tree_joints
-    poses = layout.initial_poses if joints else np.empty((0, 4, 4))
-    placed = [(joint.child, pose) for (_, joint), pose in zip(joints, poses, strict=True)]
-    seen = [(body, pose) for body, pose in placed if id(body) in moving] or placed
-    corners = [_corners(body, pose) for body, pose in seen]
-    points = np.concatenate(corners) if corners else np.zeros((1, 3))
+    bodies = [joint.child for _, joint in layout.joints]
+    seen = [number for number, body in enumerate(bodies) if id(body) in moving] or list(range(len(bodies)))
+    poses = layout.initial_poses[seen] if bodies else np.empty((0, 4, 4))
+    points = _corners([bodies[number] for number in seen], poses) if seen else np.zeros((1, 3))
     points = points[(np.abs(points) < _FARTHEST).all(axis=1)]
     if not len(points):
         return np.zeros(3), 1.0
@@ -302,16 +300,22 @@ def _bounding_sphere(layout: WorldLayout, moving: set[int]) -> tuple[Array, floa
     return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), _MIN_RADIUS)
 
 
-def _corners(body: Body, pose: Array) -> Array:
-    """The origin of a body and the corners of the boxes around its shapes, in the world."""
-    found = [pose[:3, 3][None]]
-    for shape in body.shapes:
-        bounds = None if isinstance(shape.geometry, Plane | Ray) else shape.geometry.bounds()  # a ray is not written
-        if bounds is not None:
-            box = np.array(list(product(*zip(*bounds, strict=True))))
-            place = pose @ shape.pose.matrix()
-            found.append(box @ place[:3, :3].T + place[:3, 3])
-    return np.concatenate(found)
+def _corners(bodies: Sequence[Body], poses: Array) -> Array:
+    """The origins of bodies and the corners of the boxes around their shapes, in the world, `(n, 3)`."""
+    found = [
+        (number, shape.pose, bounds)
+        for number, body in enumerate(bodies)
+        for shape in body.shapes
+        if not isinstance(shape.geometry, Plane | Ray)  # a ray is not written
+        if (bounds := shape.geometry.bounds()) is not None
+    ]
+    places = poses[np.array([number for number, _, _ in found], dtype=np.intp)] @ pose_matrices(
+        [pose for _, pose, _ in found]
+    )
+    ends = np.array([bounds for _, _, bounds in found]).reshape(-1, 2, 3)
+    boxes = ends[:, list(product((0, 1), repeat=3)), range(3)]
+    corners = boxes @ np.swapaxes(places[:, :3, :3], 1, 2) + places[:, None, :3, 3]
+    return np.concatenate([poses[:, :3, 3], corners.reshape(-1, 3)])
 
 
 def _rounded(values: Array) -> tuple[float, ...]:
