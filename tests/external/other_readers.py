@@ -2,7 +2,8 @@
 
 `python -m tests.external.other_readers --python GROUP=PYTHON ...` (`make test-external`) runs the groups of readers
 whose environments are given.  A file that a reader refuses, or reads differently, is recorded as that: there are no
-limits.  Each reader has its version in the record, and readers that are not run keep what was recorded.
+limits.  Each reader has its version in the record.  Readers that are not run, or are older than those recorded, keep
+what was recorded.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import queue
+import re
 import sys
 import tempfile
 import threading
@@ -18,7 +20,7 @@ from typing import Any
 
 from tests.external.comparison import BOUNDS, QUANTITIES, compare, worst
 from tests.external.reader_process import OTHER_GROUPS, ReaderProcess
-from tests.external.runner import ComparisonJob, create_jobs
+from tests.external.runner import ComparisonJob, create_jobs, start_processes
 from tests.support.places import GOLDEN
 
 FILE = GOLDEN / "other_readers.json"
@@ -41,9 +43,9 @@ def main() -> int:
     for given in options.python:
         name, _, python = given.partition("=")
         group = next(group for group in OTHER_GROUPS if group.name == name)
-        processes |= {reader.name: ReaderProcess(reader, python) for reader in group.readers}
+        processes |= start_processes(group.readers, python, print)
     verdicts = _judge(processes, options.only)
-    save(_updated(load(), verdicts, processes))
+    save(updated(load(), verdicts, {name: process.version for name, process in processes.items()}))
     for name, process in processes.items():
         for format in process.reader.formats:
             own = [row[name] for (_, kind, _), row in verdicts.items() if kind == format]
@@ -101,14 +103,23 @@ def verdict(process: ReaderProcess, job: ComparisonJob) -> list[float | None] | 
     return [float(f"{errors[name]:.0e}") if name in errors else None for name in QUANTITIES]
 
 
-def _updated(before: dict[str, Any], verdicts: Verdicts, processes: dict[str, ReaderProcess]) -> dict[str, Any]:
+def updated(before: dict[str, Any], verdicts: Verdicts, versions: dict[str, str]) -> dict[str, Any]:
+    """The record with the verdicts of all readers that are not older than the recorded ones."""
+    recorded: dict[str, str] = before["readers"]
+    newer = {n: found for n, found in versions.items() if _numbers(found) >= _numbers(recorded.get(n, ""))}
+    for name in versions.keys() - newer:
+        print(f"Not recorded: {READERS[name].title} {versions[name]} is older than {recorded[name]}.")
     scenes: dict[str, Any] = {name: dict(formats) for name, formats in before["scenes"].items()}
     for (case, format, sha256), row in verdicts.items():
         was = scenes.setdefault(case, {}).get(format, {})
         kept = was.get("readers", {}) if was.get("sha256") == sha256 else {}
-        scenes[case][format] = {"sha256": sha256, "readers": dict(sorted({**kept, **row}.items()))}
-    versions = {**before["readers"], **{name: process.version for name, process in processes.items()}}
-    return {"readers": dict(sorted(versions.items())), "scenes": dict(sorted(scenes.items()))}
+        own = {name: verdict for name, verdict in row.items() if name in newer}
+        scenes[case][format] = {"sha256": sha256, "readers": dict(sorted({**kept, **own}.items()))}
+    return {"readers": dict(sorted({**recorded, **newer}.items())), "scenes": dict(sorted(scenes.items()))}
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def save(record: dict[str, Any], file: Path = FILE) -> None:

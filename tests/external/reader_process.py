@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 FOLDER = Path(__file__).with_name("readers")
-TIMEOUT = 30.0
-"""Seconds for one file."""
+TIMEOUT = 300.0
+"""Seconds for one file, also on a busy machine."""
 STARTUP_TIMEOUT = 120.0
 """Seconds until a reader is ready."""
 

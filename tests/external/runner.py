@@ -6,7 +6,7 @@ import os
 import queue
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.external.comparison import BOUNDS, Comparison, Errors, compare, worst
 from tests.external.documents import FORMATS
 from tests.external.expectation import Expectation, expect
 from tests.external.limits import Limit
-from tests.external.reader_process import READERS, ReaderProcess
+from tests.external.reader_process import READERS, ExternalReader, ReaderProcess
 
 
 class ComparisonJob(Struct, frozen=True):
@@ -52,7 +52,7 @@ def compare_all(
     python: str, only: str, tell: Callable[[str], None]
 ) -> tuple[list[ComparisonJob], Outcomes, dict[str, str]]:
     """The jobs, their outcomes, and the versions of the readers that could be run."""
-    processes = _start_processes(python, tell)
+    processes = start_processes(READERS, python, tell)
     outcomes: Outcomes = {}
     jobs: list[ComparisonJob] = []
     queues: dict[str, queue.Queue[ComparisonJob | None]] = {name: queue.Queue() for name in processes}
@@ -74,9 +74,12 @@ def compare_all(
     return jobs, outcomes, {name: process.version for name, process in processes.items()}
 
 
-def _start_processes(python: str, tell: Callable[[str], None]) -> dict[str, ReaderProcess]:
+def start_processes(
+    readers: Iterable[ExternalReader], python: str, tell: Callable[[str], None]
+) -> dict[str, ReaderProcess]:
+    """The readers that can be run, by name."""
     made: dict[str, ReaderProcess] = {}
-    for reader in READERS:
+    for reader in readers:
         try:
             made[reader.name] = ReaderProcess(reader, python)
         except ChildProcessError as error:

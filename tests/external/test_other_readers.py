@@ -66,3 +66,13 @@ def test_a_refused_file_is_a_verdict() -> None:
     job = ComparisonJob("missing", "mjcf", "", ("mujoco",), [(Missing(), frozenset())])  # type: ignore[list-item]
     assert str(other_readers.verdict(process, job)).startswith("refused: ValueError")
     process.close()
+
+
+def test_a_reader_that_is_older_than_the_recorded_one_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = {("scene", "sdf", "1"): {"dart_files": "refused", "urchin": [0.0]}}
+    row = {"sha256": "1", "readers": {"dart_files": [0.0], "urchin": "refused"}}
+    before = {"readers": {"dart_files": "6.20.3", "urchin": "0.0.9"}, "scenes": {"scene": {"sdf": row}}}
+    after = other_readers.updated(before, verdicts, {"dart_files": "6.20.0", "urchin": "0.0.30"})
+    assert after["readers"] == {"dart_files": "6.20.3", "urchin": "0.0.30"}
+    assert after["scenes"]["scene"]["sdf"]["readers"] == {"dart_files": [0.0], "urchin": [0.0]}
+    assert capsys.readouterr().out == "Not recorded: DART, unchanged files 6.20.0 is older than 6.20.3.\n"
