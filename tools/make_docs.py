@@ -255,37 +255,49 @@ def _general(verdict: str) -> str:
 def public_models() -> str:
     """How models that come with packages fare, from the record."""
     record = json.loads(PUBLIC.read_text(encoding="utf-8"))
-    rows = ["| package | models | certified in every format | rejected |", "|---|---|---|---|"]
+    rows = [
+        "| package | models | certified in every format | of these incomplete | rejected |",
+        "|---|---|---|---|---|",
+    ]
     for package, version in record["versions"].items():
         own = [row for name, row in record["models"].items() if name.startswith(f"{package}/")]
-        refused = sum("refused" in row for row in own)
-        rows.append(f"| {package} {version} | {len(own)} | {len(own) - refused} | {refused} |")
-    refusals = ["| model | why |", "|---|---|"]
+        refused, incomplete = (sum(key in row for row in own) for key in ("refused", "error"))
+        rows.append(f"| {package} {version} | {len(own)} | {len(own) - refused} | {incomplete} | {refused} |")
     losses: list[str] = []
     for name, row in record["models"].items():
         if "refused" in row:
-            refusals.append(f"| {name} | {row['refused'].replace('<', '&lt;')} |")
             continue
         if not losses:
-            labels = [registry.by_name(format).label for format in row]
+            labels = [registry.by_name(format).label for format in row["losses"]]
             losses = [f"| model | {' | '.join(labels)} |", "|---|" + "---|" * len(labels)]
-        losses.append(f"| {name} | {' | '.join('none' if count is None else str(count) for count in row.values())} |")
+        counts = ["none" if count is None else str(count) for count in row["losses"].values()]
+        losses.append(f"| {name} | {' | '.join(counts)} |")
     parts = [
         "# Public models",
         "This page is generated from the record of `make test-external` (`make docs`); do not edit it.",
-        "Every MJCF, URDF and SDFormat model in these packages is read, written in all seven formats and certified: "
+        "Every MJCF, URDF, SDFormat and USD model in these packages is read, written in each format and certified: "
         "the written file is read back and its physics is compared with the model.",
         f"Tested on {record['date']}.",
         "\n".join(rows),
         "## Rejected",
         "MuJoCo rejects these too: something in them is missing or wrong.",
-        "\n".join(refusals),
+        _problems(record["models"], "refused"),
+        "## Incomplete",
+        "These refer to files that do not exist. They are converted without them, and the error is reported; MuJoCo "
+        "rejects them.",
+        _problems(record["models"], "error"),
         "## Model by model",
         "The number of losses: values that the format does not support. Each is reported with its line when "
         "converting. *none*: the file contains no body and cannot be written as URDF.",
         "\n".join(losses),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _problems(models: dict[str, Any], key: str) -> str:
+    """A table of the models with a problem of one kind."""
+    rows = [f"| {name} | {row[key].replace('<', '&lt;')} |" for name, row in models.items() if key in row]
+    return "\n".join(["| model | why |", "|---|---|", *rows])
 
 
 _TITLES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.external.public_models import FORMATS, convert_to_all, faults, models
+from tests.external.public_models import FORMATS, INCOMPLETE, REJECTED, convert_to_all, faults, models
 
 
 def installed(package: str) -> list[tuple[Path, Path]]:
@@ -37,3 +37,23 @@ def test_a_rejected_model_is_a_fault(tmp_path: Path) -> None:
     assert models(tmp_path, "mujoco") == [file]
     name, rows = convert_to_all(tmp_path, file)
     assert [fault.split(":")[0] for fault in faults(name, rows)] == [f"mujoco/broken.xml to {f}" for f in FORMATS]
+
+
+def test_an_incomplete_model_is_converted_with_exactly_the_expected_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mujoco" / "incomplete.xml"
+    file.parent.mkdir()
+    mesh = '<geom size="1"/><geom type="mesh" mesh="lost"/>'
+    assets = '<asset><mesh file="lost.obj"/></asset>'
+    file.write_text(f"<mujoco>{assets}<worldbody>{mesh}</worldbody></mujoco>", encoding="utf-8")
+    name, rows = convert_to_all(tmp_path, file)
+    missing = "cannot read the mesh 'lost.obj': file not found (MJ105)"
+    assert list(faults(name, rows)) == [f"{name} to {format}: {missing}" for format in FORMATS]
+    monkeypatch.setitem(INCOMPLETE, name, "MJ105")
+    assert list(faults(name, rows)) == []
+    monkeypatch.setitem(INCOMPLETE, name, "MJ104")
+    expected = [f"{name} to {format}: expected MJ104, but: {missing}" for format in FORMATS]
+    assert list(faults(name, rows)) == expected
+    monkeypatch.setitem(REJECTED, name, "MJ105")
+    assert list(faults(name, rows)) == [f"{name} to {format}: expected MJ105, but it is written" for format in FORMATS]
