@@ -11,7 +11,8 @@ from msgspec import Struct
 from exoskel.source.document import Tree
 from exoskel.source.flat_tree import FlatTree, Node
 from exoskel.source.pieces import NotInPiecesError, Piece, Pieces
-from exoskel.source.structure import COUNT_ATTRIBUTES, Streamed, StructureReader, ignore_streamed, local_name
+from exoskel.source.structure import Streamed, StructureReader, ignore_streamed, local_name
+from exoskel.source.valid_structure import COUNT_ATTRIBUTES
 from exoskel.source.vocabulary import ABSENT, ChildRow, Element
 
 

@@ -17,11 +17,11 @@ from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.embedded_format import TAG_START
 from exoskel.source.flat_tree import FlatTree, Node, SubtreePlan
 from exoskel.source.limits import Limits
+from exoskel.source.valid_structure import COUNT_ATTRIBUTES, ValidStructure, read_valid
 from exoskel.source.vocabulary import ABSENT, ChildRow, Element, ValueType, Vocabulary
 from exoskel.source.well_formedness import MalformedError
 
 MIXED_TEXT = etree.XPath("descendant::text()[../*]")
-COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
 _MAX_PLAN_SIZE = 200
 _MAX_PLANS = 500
@@ -78,6 +78,10 @@ class StructureReader:
 
         Raises MalformedError if it exceeds a limit.
         """
+        if not (self.is_large or self.split):
+            valid = read_valid(root, self.vocabulary.root, self.limits.depth)
+            if valid is not None and self._has_all_attributes(root, valid.attributes):
+                return self._accept(valid, on_streamed)
         self.on_streamed = on_streamed
         if self.is_large:
             self._find_stray_texts(root)
@@ -89,19 +93,27 @@ class StructureReader:
         finally:
             self.on_streamed = ignore_streamed  # it refers to this object: what was read would stay in memory
             self.unsearched = None
-        if not self._has_seen_all_attributes(root):
+        if not self._has_all_attributes(root, self.attributes_seen):
             self._find_unknown_attributes(root)
         self._report_unknown_attributes()
         return node
 
-    def _has_seen_all_attributes(self, root: Tree) -> bool:
+    def _has_all_attributes(self, root: Tree, seen: int) -> bool:
+        """Whether a number of attributes is that of all elements."""
         text = self.document.text
         declaration = text[: text.find(b"?>") + 1].count(b"=") if text.startswith(b"<?xml") else 0
         # Each attribute has an equals sign: if there are no others, they need not be counted in the tree.
-        return (
-            self.document.equals_signs - declaration == self.attributes_seen
-            or self.attributes_seen == COUNT_ATTRIBUTES(root)
-        )
+        return bool(self.document.equals_signs - declaration == seen or seen == COUNT_ATTRIBUTES(root))
+
+    def _accept(self, valid: ValidStructure, on_streamed: Streamed) -> Node:
+        """Report and pass on what was read in one pass."""
+        for name, element, rule, number in valid.unknown_attributes:
+            self._unknown_attribute(name, _shown_attribute(element, name), rule, number)
+        for container, number, element in valid.opaque:
+            self.opaque_elements.setdefault(container, []).append((number, element))
+        for node, rule, parent, home in valid.streamed:
+            on_streamed(node, rule, parent, home)
+        return valid.root
 
     # --- containers of streamed elements, read without flattening -------------------------------------
 

@@ -1,0 +1,63 @@
+"""Small documents with a valid structure are read in one pass, with the same result as step by step."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exoskel.source import structure
+from exoskel.source.limits import Limits
+from exoskel.source.valid_structure import ValidStructure, read_valid
+from tests.source.test_pieces import FILES, contents
+
+EDITS: tuple[Callable[[list[bytes], int], None], ...] = (
+    lambda lines, at: lines.__delitem__(at),
+    lambda lines, at: lines.insert(at, lines[at]),
+    lambda lines, at: lines.insert(at, b"stray"),
+    lambda lines, at: lines.insert(at, b"<stray a='1'/>"),
+    lambda lines, at: lines.insert(at, b"<!-- comment -->"),
+    lambda lines, at: lines.__setitem__(at, lines[at].replace(b">", b" stray='1'>", 1)),
+    lambda lines, at: lines.__setitem__(at, lines[at].replace(b"</", b"x</", 1)),
+    lambda lines, at: lines.__setitem__(at, lines[at].replace(b"</", b"<stray/></", 1)),
+    lambda lines, at: lines.__setitem__(at, lines[at].replace(b"/>", b"> </stray>").replace(b"<", b"<stray ", 1)),
+)
+
+
+def step_by_step(data: bytes, monkeypatch: pytest.MonkeyPatch, limits: Limits) -> object:
+    with monkeypatch.context() as patch:
+        patch.setattr(structure, "read_valid", lambda *_: None)
+        return contents(data, limits)
+
+
+def edited(data: bytes, seed: int) -> bytes:
+    """A document with one edited line, which is not always well-formed."""
+    choose, lines = random.Random(seed), data.split(b"\n")
+    choose.choice(EDITS)(lines, choose.randrange(2, len(lines) - 2))
+    return b"\n".join(lines)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_samples_with_and_without_problems_are_read_the_same(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = file.read_bytes()
+    for changed in (data, *(edited(data, seed) for seed in range(3))):
+        assert contents(changed) == step_by_step(changed, monkeypatch, Limits())
+    for depth in (3, 6):
+        limits = Limits(depth=depth)
+        assert contents(data, limits) == step_by_step(data, monkeypatch, limits)
+
+
+def test_most_samples_are_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    results: list[ValidStructure | None] = []
+
+    def record(*arguments: object) -> ValidStructure | None:
+        results.append(read_valid(*arguments))  # type: ignore[arg-type]
+        return results[-1]
+
+    monkeypatch.setattr(structure, "read_valid", record)
+    for file in FILES[:12]:
+        contents(file.read_bytes())
+    assert len(results) >= 12
+    assert results.count(None) <= 2
