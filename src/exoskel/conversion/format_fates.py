@@ -6,9 +6,10 @@ format's tables decide.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from math import isinf
+from operator import eq
 from typing import Any
 
 from exoskel.conversion.comparison import TOLERANCE
@@ -27,7 +28,7 @@ from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.cameras_and_keyframes import comparable_views
-from exoskel.scene.fields import DOF_FIELDS, relative_difference
+from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, dof_rows, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -39,6 +40,7 @@ from exoskel.source.textures import same_image
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
+_NAMED = frozenset(_NAMES)
 _LISTS = ("tendons", "sensors", "equalities")
 """Fields of a world that list objects, which are all lost or none."""
 _APPEARANCE = ("cameras", "lights")
@@ -85,6 +87,34 @@ class FormatFates(NativeFates):
             case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed(item):
                 return BODIES_FIXED
         return self._default_verdict(item, field)
+
+    def verdict_class(self, item: Item) -> Hashable | None:
+        other = self.written.counterparts.get(id(item))
+        differing = self.differing_fields.get(id(item), ())
+        if other is None or id(item) in self.losses or id(item) in self._items_kept or _NAMED.intersection(differing):
+            return None
+        match item:
+            case Body() if item.state is None:
+                return Body, differing, self.owners[id(item)].static
+            case Joint() if isinstance(other, Joint) and not item.drives and not other.drives:
+                return self._joint_class(item, other, differing)
+            case Shape() if isinstance(other, Shape) and item.material is None and other.material is None:
+                return Shape, differing, item.kind, other.kind
+        return None
+
+    def _joint_class(self, joint: Joint, other: Joint, differing: tuple[str, ...]) -> Hashable | None:
+        """The class of a joint without drives, whose values are the same in the output."""
+        mine, theirs = dof_rows(joint), dof_rows(other)
+        if mine != theirs and relative_difference(mine, theirs) > self.capabilities.precision:
+            return None
+        traits = joint.kind, joint.loop, joint.implicit, joint.actuator, joint.limits_enforced
+        places = id(joint) in self.static_joints, id(joint) in self.written.elements
+        return Joint, differing, traits, places, *(tuple(map(eq, row, DEFAULT_DOF_ROW)) for row in mine)
+
+    @cached_property
+    def _items_kept(self) -> set[int]:
+        """The ids of items with fields that are kept as extra data."""
+        return {item for item, _ in self.kept}
 
     def _world(self, world: World, field: str, parts: Sequence[str]) -> Verdict:
         if field == "actuators" and (lowered := self._actuators(world, parts)) is not None:
@@ -388,6 +418,9 @@ class NonXmlFates(FormatFates):
 
     The format's tables decide on shapes and markers, and take precedence for single fields.
     """
+
+    def verdict_class(self, item: Item) -> Hashable | None:
+        return None
 
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         if isinstance(item, Shape | Marker) and id(item) in self.written.elements:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from operator import attrgetter
@@ -13,6 +13,8 @@ from exoskel.conversion.diagnostic_fates import DiagnosticFates, describe
 from exoskel.conversion.format_fates import FormatFates, NonXmlFates
 from exoskel.conversion.output_fates import EXACT, LISTED, EmbeddedFates, OutputFates, PyodeFates, partly_lost
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
+from exoskel.conversion.related_items import RelatedItems
+from exoskel.conversion.repeated_elements import FatePattern, RepeatedElements
 from exoskel.conversion.selection import MODEL_NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import LOSSES, Fate, NodeFate, Verdict, no_effect
@@ -89,7 +91,7 @@ class FateRecorder:
         self.source = registry.by_name(source)
         self.target = registry.by_name(target)
         self.mapping = self.source.source_mapping()
-        self.related = _RelatedItems(scene)
+        self.related = RelatedItems(scene)
         self.items_by_document = stated_items(scene)
         self.items = self.items_by_document.get(0, {})
         self.file = ""
@@ -102,6 +104,8 @@ class FateRecorder:
         self._direct_verdicts: dict[tuple[int, int], Verdict] = {}
         """Verdicts by the ids of items and of rows in `_direct_rows`: a row takes long to hash."""
         self._direct_rows: dict[tuple[type[Item] | None, str], SceneField | None] = {}
+        self._depends_on_others = False
+        """Whether a verdict was found that depends on more than the item around an element."""
         self._open_document()
 
     def _open_document(self) -> None:
@@ -146,41 +150,71 @@ class FateRecorder:
 
     # --- elements and attributes ----------------------------------------------------------------------
 
-    def _element_fates(self) -> Iterator[NodeFate]:
-        owners: list[tuple[Item | None, str]] = []
-        dropped: list[Verdict | None] = []
-        unread: set[int] = set()
-        """Elements that were not read, and so neither was their content."""
-        tags, unknown, includes = self.outline.tags, self.preserved.unknown, self.mapping.includes
-        lines = self.document.lines(range(len(tags))) if tags else []
-        paths, attributes = self.document.paths(), self.document.attributes
-        limit = self.diagnostics.limit if self.diagnostics.changed else None
-        for node, parent in enumerate(self.outline.parents):
-            outer, path = owners[parent] if parent >= 0 else (None, "")
-            above = dropped[parent] if parent >= 0 else None
-            if above is not None and self._is_written(node):
-                above = None
-            owner, path = self._locate(node, outer, path, is_root=parent < 0)
-            owners.append((owner, path))
-            not_used = self.unused.get((node, "")) if self.unused else None
-            lost = None if node in unknown else above or not_used
-            found = lost or self._node_verdict(owner, path, node)
-            if limit is not None and not lost and node not in unknown:
-                found = limit(found, node)
-            if tags[node] in includes and not lost:
-                found = self._include_verdict(node, found)
-            if (above and parent in unread) or (not_used is not None and not self._is_lost_embedded(node)):
-                unread.add(node)
-            drops_content = found.fate is Fate.DROPPED and self._drops_content(found, node, owner, path)
-            dropped.append(found if drops_content or node in unread else None)
-            shown = paths[node]
-            affects_motion = found is EXACT or self._affects_motion(owner, path, found)
-            yield self._node_fate(lines[node], shown, found, node, "", affects_motion)
-            for name in attributes(node):
-                inner = f"{path}/@{name}" if path else f"@{name}"
-                verdict = self._attribute_verdict(node, name, inner, owner, dropped[-1])
-                affects_motion = verdict is EXACT or self._affects_motion(owner, inner, verdict)
-                yield self._node_fate(lines[node], f"{shown}/@{name}", verdict, node, name, affects_motion)
+    def _element_fates(self) -> list[NodeFate]:
+        """The fates of elements and attributes.  Those of repeated elements are copied from the first of their kind."""
+        state = _WalkState(self.document)
+        irregular, mapping = self._irregular_nodes(), self.mapping
+        repeated = RepeatedElements(self.document, self.items, irregular, mapping, self._verdict_class)
+        found: list[NodeFate] = []
+        patterns: dict[Hashable, FatePattern] = {}
+        node, ends, parents = 0, self.outline.ends, self.outline.parents
+        while node < len(ends):
+            is_below = parents[node] >= 0 and state.dropped[parents[node]] is None
+            key = repeated.key(node) if is_below else None
+            if key is not None and (pattern := patterns.get(key)) is not None:
+                found += pattern.repeat(node, self.document.path_of(node), state.lines)
+                node = ends[node]
+                continue
+            first, self._depends_on_others = len(found), False
+            end = node + 1 if key is None else ends[node]
+            for one in range(node, end):
+                self._add_fates(one, state, found)
+            if key is not None and not self._depends_on_others:
+                patterns[key] = FatePattern(found[first:])
+            node = end
+        return found
+
+    def _irregular_nodes(self) -> set[int]:
+        """Elements whose fates, or those of their attributes, depend on more than their item and field."""
+        changed = {node for node, _ in self.diagnostics.changed}
+        return self.special | changed | {node for node, _ in (*self.unused, *self.preserved.attributes)}
+
+    def _verdict_class(self, item: Item) -> Hashable | None:
+        """What the verdicts on the fields of an item depend on, as far as it is the same for many; None: it is not."""
+        if self.chains or self.moved_axes or self.parts:
+            return None
+        found = self.output.verdict_class(item)
+        is_seen = isinstance(item, Shape) and id(item) in self.related.visual_shapes
+        return (found, is_seen) if found is not None else None
+
+    def _add_fates(self, node: int, state: _WalkState, found: list[NodeFate]) -> None:
+        """Add the fates of an element and its attributes."""
+        unknown, parent = self.preserved.unknown, self.outline.parents[node]
+        outer, path = state.owners[parent] if parent >= 0 else (None, "")
+        above = state.dropped[parent] if parent >= 0 else None
+        if above is not None and self._is_written(node):
+            above = None
+        owner, path = self._locate(node, outer, path, is_root=parent < 0)
+        state.owners[node] = (owner, path)
+        not_used = self.unused.get((node, "")) if self.unused else None
+        lost = None if node in unknown else above or not_used
+        verdict = lost or self._node_verdict(owner, path, node)
+        if not lost and node not in unknown:
+            verdict = self.diagnostics.limit(verdict, node)
+        if self.outline.tags[node] in self.mapping.includes and not lost:
+            verdict = self._include_verdict(node, verdict)
+        if (above and parent in state.unread) or (not_used is not None and not self._is_lost_embedded(node)):
+            state.unread.add(node)
+        drops_content = verdict.fate is Fate.DROPPED and self._drops_content(verdict, node, owner, path)
+        dropped = state.dropped[node] = verdict if drops_content or node in state.unread else None
+        shown, line = self.document.path_of(node), state.lines[node]
+        affects_motion = verdict is EXACT or self._affects_motion(owner, path, verdict)
+        found.append(self._node_fate(line, shown, verdict, node, "", affects_motion))
+        for name in self.document.attributes(node):
+            inner = f"{path}/@{name}" if path else f"@{name}"
+            verdict = self._attribute_verdict(node, name, inner, owner, dropped)
+            affects_motion = verdict is EXACT or self._affects_motion(owner, inner, verdict)
+            found.append(self._node_fate(line, f"{shown}/@{name}", verdict, node, name, affects_motion))
 
     def _node_fate(
         self, line: int, path: str, found: Verdict, node: int, attribute: str, affects_motion: bool
@@ -303,6 +337,8 @@ class FateRecorder:
             return self._extension_verdict()
         if row is None:
             return self._unknown_verdict(owner, path, node, attribute)
+        if row.owner or row.later or row.name == "drives" or row.name in LISTED:
+            self._depends_on_others = True
         if row.unused:
             return Verdict(Fate.DROPPED, row.unused, harmless=not row.affects_motion)
         if row.elsewhere:
@@ -493,6 +529,20 @@ class FateRecorder:
                 yield NodeFate(line, f"instruction[{number}]", Fate.DROPPED, why, file=self.file)
 
 
+class _WalkState:
+    """What is known of the elements of a document when the fates of later ones are determined."""
+
+    def __init__(self, document: Document) -> None:
+        count = len(document.outline.tags)
+        self.lines = document.lines(range(count)) if count else []
+        self.owners: list[tuple[Item | None, str]] = [(None, "")] * count
+        """The item that each element belongs to, and the path below the element of the item."""
+        self.dropped: list[Verdict | None] = [None] * count
+        """The verdict on each element that its content shares."""
+        self.unread: set[int] = set()
+        """Elements that were not read, and so neither was their content."""
+
+
 def _output_fates(target: Format, written: Written) -> type[OutputFates]:
     if not written.native_only:
         return EmbeddedFates
@@ -532,64 +582,3 @@ class _NamedItem(msgspec.Struct):
     """The name of an item in embedded data."""
 
     name: str = ""
-
-
-class _RelatedItems:
-    """Finds the items whose fields an element sets, from the item around the element."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        joints = [joint for world in scene.worlds for joint in world.joints()]
-        models = [model for world in scene.worlds for model in world.models]
-        self.moving_joints = [joint for model in models if not model.static for joint in model.joints if joint.motion]
-        self.bodies = [body for world in scene.worlds for body in world.bodies()]
-        self.parent_joints = {id(joint.child): joint for joint in joints if not joint.loop}
-
-    @cached_property
-    def shapes(self) -> list[Shape]:
-        return [shape for body in self.bodies for shape in body.shapes]
-
-    @cached_property
-    def visual_shapes(self) -> set[int]:
-        """The ids of shapes that are only seen."""
-        return {id(shape) for body in self.bodies for shape in body.visuals}
-
-    @cached_property
-    def _body_of_shape(self) -> dict[int, Item]:
-        return {id(shape): body for body in self.bodies for shape in body.shapes}
-
-    @cached_property
-    def _world_of_item(self) -> dict[int, Item]:
-        found: dict[int, Item] = {}
-        for world in self.scene.worlds:
-            found |= {id(item): world for item in (world, *world.models, *world.bodies(), *world.joints())}
-            found |= {id(marker): world for body in world.bodies() for marker in body.markers}
-        return found
-
-    def driven_joints(self, name: str) -> Sequence[Item]:
-        """The joints that an actuator of a joint of that name may drive: all, if no joint has that name."""
-        return self._joints_by_name.get(name) or self.moving_joints
-
-    @cached_property
-    def _joints_by_name(self) -> dict[str, list[Joint]]:
-        """Joints by their names and those of their degrees of freedom."""
-        found: dict[str, list[Joint]] = {}
-        for joint in self.moving_joints:
-            for name in {joint.name, *(dof.name for dof in joint.dofs)}:
-                found.setdefault(name, []).append(joint)
-        return found
-
-    def find(self, item: Item, relation: str) -> Sequence[Item]:
-        """The items in a relation to an item, as `SceneField.owner` names it."""
-        match relation:
-            case "child":
-                return [item.child] if isinstance(item, Joint) else []
-            case "body":
-                return [self._body_of_shape[id(item)]] if id(item) in self._body_of_shape else []
-            case "world":
-                return [self._world_of_item[id(item)]] if id(item) in self._world_of_item else []
-            case "joints":
-                return self.moving_joints
-            case "shapes":
-                return self.shapes
-        return self.bodies

@@ -7,7 +7,7 @@ readers assume is dropped without harm.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from exoskel.conversion.comparison import TOLERANCE
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written, actuator_part, is_actuator_part
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, differences, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Dof, Drive, Joint
@@ -73,6 +73,13 @@ class OutputFates(ABC):
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         """The fate of a field, or of some parts of it; the empty field is the item itself."""
 
+    def verdict_class(self, item: Item) -> Hashable | None:
+        """What the fates of all fields of an item depend on: items of the same class have the same ones.
+
+        None if they depend on more, such as a name that differs in the output.
+        """
+        return None
+
     def item(self, item: Item) -> Verdict:
         """The fate of an item with all its fields."""
         own = self.field(item, "")
@@ -92,6 +99,14 @@ class OutputFates(ABC):
         pairs = [(item, made[id(item)]) for item, _, _ in iter_items(self.scene) if id(item) in made]
         tolerance = self.capabilities.tolerance
         return {(id(d.one), d.field): d.error for d in differences(pairs) if d.error > tolerance(type(d.one), d.field)}
+
+    @cached_property
+    def differing_fields(self) -> dict[int, tuple[str, ...]]:
+        """The fields of each item, by its id, that `errors` has."""
+        found: dict[int, tuple[str, ...]] = {}
+        for item, field in self.errors:
+            found[item] = (*found.get(item, ()), field)
+        return found
 
     def _differs(self, item: Item, field: str) -> bool:
         return (id(item), field) in self.errors
@@ -167,6 +182,21 @@ class EmbeddedFates(OutputFates):
         if field and (id(item), field) in self.embedded:
             return self._embedded_field(item, field)
         return EXACT
+
+    def verdict_class(self, item: Item) -> Hashable | None:
+        if id(item) in self.losses or not isinstance(item, Body | Joint | Shape | Marker):
+            return None
+        kind = item.kind if isinstance(item, Joint) else ""
+        return type(item), kind, id(item) in self.written.counterparts, self._embedded_fields.get(id(item))
+
+    @cached_property
+    def _embedded_fields(self) -> dict[int, tuple[Hashable, ...]]:
+        """The embedded fields of each item, by its id, and whether the native values are off."""
+        found: dict[int, tuple[Hashable, ...]] = {}
+        for one in self.written.embedded:
+            is_off = one.error > self.capabilities.tolerance(type(one.item), one.field)
+            found[id(one.item)] = (*found.get(id(one.item), ()), one.field, is_off)
+        return found
 
     def _embedded_field(self, item: Item, field: str) -> Verdict:
         rewritten = self.capabilities.rewritten_fields.get((type(item), field))

@@ -86,7 +86,7 @@ CHILD_LISTS: dict[type[Item], tuple[str, ...]] = {
 """The lists of child items of each type of item."""
 
 _dof_row = attrgetter(*DOF_FIELDS)
-_DEFAULT_DOF = _dof_row(Dof())
+DEFAULT_DOF_ROW = _dof_row(Dof())
 
 _COMPARED_BY_MEANING: dict[type[Item], tuple[str, ...]] = {
     Joint: ("child", "parent", "dofs"),
@@ -141,7 +141,12 @@ def comparable_dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
     if joint._dofs is None:
         return ()
     rows = tuple(map(_dof_row, joint._dofs))
-    return () if all(row == _DEFAULT_DOF for row in rows) else rows
+    return () if all(row == DEFAULT_DOF_ROW for row in rows) else rows
+
+
+def dof_rows(joint: Joint) -> list[tuple[Any, ...]]:
+    """The degrees of freedom as tuples, those with default values included."""
+    return [DEFAULT_DOF_ROW] * len(joint.motion) if joint._dofs is None else list(map(_dof_row, joint._dofs))
 
 
 def iter_items(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:

@@ -265,32 +265,6 @@ class Document:
                 waiting.pop()
         return path
 
-    def paths(self) -> list[str]:
-        """The paths of all elements, in their order."""
-        if self.path_style == "named":
-            return self._named_paths()
-        found: list[str] = []
-        below = self._xpath
-        for node, parent in enumerate(self.outline.parents):
-            found.append(below(node, found[parent] if parent >= 0 else ""))
-        return found
-
-    def _named_paths(self) -> list[str]:
-        """All paths as by `_named_path`: most elements have no name, and no siblings of the same tag."""
-        tags, parents, ordinals, is_plain = (
-            self.outline.tags,
-            self.outline.parents,
-            self.outline.ordinals,
-            self._without_attributes,
-        )
-        found: list[str] = []
-        for node, parent in enumerate(parents):
-            if parent > 0 and is_plain[node] and node not in ordinals and parents[parent] > 0:
-                found.append(f"{found[parent]}/{tags[node]}")
-            else:
-                found.append(self._named_path(node, found[parent] if parent >= 0 else ""))
-        return found
-
     def line_text(self, line: int) -> str:
         return self.scan.line_text(line)
 
@@ -307,7 +281,7 @@ class Document:
         """A path such as `skeleton[arm]/joint[neck]/axis2/xyz`: starts below the world and uses names where it can."""
         tags, parents = self.outline.tags, self.outline.parents
         step = tags[node]
-        name = "" if self._without_attributes[node] else self._name_attribute(node)
+        name = "" if self.without_attributes[node] else self._name_attribute(node)
         if name:
             step = f"{step}[{name}]"
         elif ordinal := self.outline.ordinal(node):
@@ -328,10 +302,10 @@ class Document:
 
     def attributes(self, node: int) -> dict[str, Span]:
         """The attributes of an element, with the spans of their values."""
-        return {} if self._without_attributes[node] else self.scan.attributes(node)
+        return {} if self.without_attributes[node] else self.scan.attributes(node)
 
     @cached_property
-    def _without_attributes(self) -> list[bool]:
+    def without_attributes(self) -> list[bool]:
         """Which elements certainly have no attributes: `>` follows their name.
 
         This holds for most elements of some formats, which then need not be examined one by one.
@@ -358,7 +332,7 @@ class Document:
         return self.text[span.start : span.end].decode(self.scan.codec, "replace")
 
     def _name_attribute(self, node: int) -> str:
-        span = None if self._without_attributes[node] else self.scan.attribute(node, "name")
+        span = None if self.without_attributes[node] else self.scan.attribute(node, "name")
         return _unescape(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""
 
 
@@ -564,9 +538,6 @@ class ObjectDocument(Document):
 
     def path_of(self, node: int) -> str:
         return self.objects[node].path
-
-    def paths(self) -> list[str]:
-        return [one.path for one in self.objects]
 
     def line_text(self, line: int) -> str:
         return self._source_lines[line - 1] if 0 < line <= len(self._source_lines) else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from math import isfinite
 from typing import Any
 
@@ -74,6 +74,7 @@ class UnwritableError(ExoskelError, ValueError):
     """The value cannot be written to a file."""
 
 
+@lru_cache(maxsize=1 << 14)  # bodies that are alike have many numbers in common
 def format_number(value: float) -> str:
     """The shortest text that reads back to the same number; minus zero becomes 0.  Raises UnwritableError."""
     if abs(value) < _SMALLEST_NORMAL:
@@ -85,7 +86,7 @@ def format_number(value: float) -> str:
 
 
 def format_numbers(values: Any) -> str:
-    return " ".join(format_number(value) for value in values)
+    return " ".join(map(format_number, values))
 
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -146,7 +147,7 @@ def append_lines(root: Markup, margin: str, indent: str, lines: list[str]) -> No
             if element.comments:
                 lines += [f"{margin}<!--{comment}-->" for comment in element.comments]
             tag = element.tag
-            attributes = _attributes(element.attributes) if element.attributes else ""
+            attributes = format_attributes(element.attributes) if element.attributes else ""
             if element.children or element.closing_comments:
                 inside = margin + indent
                 lines.append(f"{margin}<{tag}{attributes}>")
@@ -166,7 +167,8 @@ def append_lines(root: Markup, margin: str, indent: str, lines: list[str]) -> No
             waiting.pop()
 
 
-def _attributes(attributes: dict[str, str]) -> str:
+def format_attributes(attributes: dict[str, str]) -> str:
+    """The attributes of a start tag, each after a space."""
     if _in_attribute("".join(attributes.values())):
         attributes = {name: escape_attribute(value) for name, value in attributes.items()}
     return "".join([f' {name}="{value}"' for name, value in attributes.items()])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol
 from urllib.parse import quote, unquote
 
@@ -70,11 +70,13 @@ def reference_kind(element: NamedElement, attribute: str) -> str:
     return _REFERENCES.get(attribute) or _OTHER_REFERENCES.get(attribute, "")
 
 
-_ALL_REFERENCES = _REFERENCES.keys() | _OBJECTS.keys()
+_ALL_REFERENCES = frozenset((*_REFERENCES, *_OBJECTS))
 
 
 def split_path(name: str) -> list[str]:
     """Split a path into names."""
+    if "~" not in name:
+        return name.split("/")
     return [part.replace("~1", "/").replace("~0", "~") for part in name.split("/")]
 
 
@@ -92,23 +94,37 @@ class _NamedBody:
         self.parts: dict[Kind, list[str]] = {"joint": [], "geom": [], "site": []}
 
 
-def _named_elements(root: NamedElement) -> Iterator[tuple[Kind, NamedElement]]:
+_NamedElements = list[tuple[Kind, NamedElement]]
+
+
+def _named_elements(root: NamedElement) -> _NamedElements:
     """All elements whose names have to be unique, with the world first."""
-    yield "world", root
+    found: _NamedElements = [("world", root)]
     for section in root.children:
         if section.tag == "worldbody":
-            yield from ((_TREE[one.tag], one) for one in _inside(section) if one.tag in _TREE)
-        elif section.tag in _SECTIONS:
-            kind = _SECTIONS[section.tag]
-            yield from ((kind, one) for one in section.children if kind != "mesh" or one.tag == "mesh")
+            found += [(_TREE[one.tag], one) for one in _inside(section) if one.tag in _TREE]
+        else:
+            found += _section_elements(section)
+    return found
 
 
-def _inside(element: NamedElement) -> Iterator[NamedElement]:
+def _section_elements(section: NamedElement) -> _NamedElements:
+    """The elements of a section, other than the bodies, whose names have to be unique."""
+    kind = _SECTIONS.get(section.tag)
+    if kind is None:
+        return []
+    return [(kind, one) for one in section.children if kind != "mesh" or one.tag == "mesh"]
+
+
+def _inside(element: NamedElement) -> list[NamedElement]:
+    found: list[NamedElement] = []
     waiting = list(element.children[::-1])
     while waiting:
-        found = waiting.pop()
-        yield found
-        waiting += found.children[::-1]
+        one = waiting.pop()
+        found.append(one)
+        if one.children:
+            waiting += one.children[::-1]
+    return found
 
 
 def _name(kind: Kind, element: NamedElement) -> str:
@@ -138,10 +154,10 @@ def _places(root: NamedElement) -> list[_NamedBody]:
     return found
 
 
-def _rename(root: NamedElement, names: NameTable) -> None:
+def _rename(root: NamedElement, named: _NamedElements, names: NameTable) -> None:
     """Replace names and the references to them; names that are not in the table stay."""
     tables: dict[str, Mapping[str, str]] = {str(kind): found for kind, found in names.items()}
-    for kind, element in _named_elements(root):
+    for kind, element in named:
         attribute = "model" if kind == "world" else "name"
         found = names.get(kind, {}).get(_name(kind, element))
         if found is not None:
@@ -149,6 +165,8 @@ def _rename(root: NamedElement, names: NameTable) -> None:
     for text in _skin_texts(root):
         text.attributes["name"] = SKIN_TEXT + names.get("body", {}).get(_skin_body(text), _skin_body(text))
     for element in _inside(root):
+        if _ALL_REFERENCES.isdisjoint(element.attributes):
+            continue
         for attribute in _ALL_REFERENCES & element.attributes.keys():
             known = tables.get(reference_kind(element, attribute), {})
             element.attributes[attribute] = known.get(str(element.attributes[attribute]), element.attributes[attribute])
@@ -224,7 +242,7 @@ def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str,
             add("geom", name, f"{own}/{rest.replace('_', '/')}" if own and _PART.fullmatch(rest) else None)
         for name in place.parts["site"]:
             add("site", name, f"{own}/{qualified_name(name)}" if own else None)
-    for kind, element in _named_elements(root):
+    for kind, element in (one for section in root.children for one in _section_elements(section)):
         name = _name(kind, element)
         edge = _EDGE.fullmatch(name) if kind == "tendon" else None
         if edge is not None and edge[1] in skins:
@@ -270,7 +288,8 @@ def restore_names(root: NamedElement) -> None:
     """Give the elements of a document of ours their qualified names again; others stay as they are."""
     stated = stated_names(root)
     if stated is not None:
-        _rename(root, _qualified_names(root, lambda kind, name, derived: stated.get(kind, {}).get(name, derived)))
+        found = _qualified_names(root, lambda kind, name, derived: stated.get(kind, {}).get(name, derived))
+        _rename(root, _named_elements(root), found)
 
 
 # --- from qualified names to names in a file -----------------------------------------------------------
@@ -281,8 +300,9 @@ def shorten_names(root: MjcfElement) -> NameTable:
 
     Returns the names in the file by the qualified names.
     """
-    short = _short_names(root)
-    _rename(root, short)
+    named = _named_elements(root)
+    short = _short_names(named)
+    _rename(root, named, short)
     truth = {kind: {name: qualified for qualified, name in names.items()} for kind, names in short.items()}
     rows: dict[Kind, list[str]] = {}
 
@@ -298,9 +318,9 @@ def shorten_names(root: MjcfElement) -> NameTable:
     return short
 
 
-def _short_names(root: NamedElement) -> dict[Kind, dict[str, str]]:
+def _short_names(elements: _NamedElements) -> dict[Kind, dict[str, str]]:
     """The names in a file by the qualified names."""
-    named = [(kind, name) for kind, element in _named_elements(root) if (name := _name(kind, element))]
+    named = [(kind, name) for kind, element in elements if (name := _name(kind, element))]
     paths = {name: split_path(name) for kind, name in named if kind != "world"}
     families: dict[bool, list[list[str]]] = {False: [], True: []}
     for kind, name in named:
@@ -325,7 +345,7 @@ def _short_names(root: NamedElement) -> dict[Kind, dict[str, str]]:
 
 def _follows(kind: Kind, path: Sequence[str]) -> bool:
     """Whether an element is named after a joint, and not after a body."""
-    if _SKIN_PART.match("_".join(path[2:])):
+    if len(path) > 2 and _SKIN_PART.match("_".join(path[2:])):
         return False
     if kind == "body":  # flywheels of motors, and duplicates
         return len(path) > 2

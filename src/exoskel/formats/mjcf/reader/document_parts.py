@@ -7,7 +7,6 @@ joints is compiled in other parts, without joints: frames, inertia, shapes, came
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -32,6 +31,8 @@ _TAGS: dict[str, frozenset[str]] = {
 }
 """The elements of each section in documents that are split; others are rare in large documents."""
 _INERTIA = ("inertiafromgeom", "boundmass", "boundinertia")
+_NOT_IN_PARTS: dict[str, tuple[str, ...]] = {"compiler": _INERTIA, "site": ("material",)}
+"""Attributes that parts with joints do not have, by the tags of their elements."""
 _COMPILER = frozenset({"angle", "autolimits", "eulerseq", *_INERTIA})
 """Attributes of the compiler that have the same effect on a part as on the whole."""
 _KEY = frozenset({"name", "time", "qpos", "qvel", "ctrl"})
@@ -83,7 +84,7 @@ def _can_split(root: Fragment) -> bool:
         if section.tag == "compiler" and not section.attributes.keys() <= _COMPILER:
             return False
         allowed = _TAGS.get(section.tag, _SETTINGS.get(section.tag))
-        if allowed is None or any(one.tag not in allowed for one in below if allowed):
+        if allowed is None or (allowed and not allowed.issuperset(one.tag for one in below)):
             return False
     keys = [key for section in root.children if section.tag == "keyframe" for key in section.children]
     are_plain = len(keys) <= _MAX_KEYS and all(key.attributes.keys() <= _KEY for key in keys)
@@ -92,13 +93,13 @@ def _can_split(root: Fragment) -> bool:
 
 def _repeats_names(root: Fragment) -> bool:
     """Whether two elements of a kind have the same name: MuJoCo reports it if they are in one document."""
-    found: Counter[tuple[str, str]] = Counter()
+    names: dict[str, list[str]] = {}
     for section in root.children:
+        own = section.tag if section.tag in (*_RELATIONS, "contact") else ""
         for one in section.iter() if section.tag in _TAGS else ():
             if "name" in one.attributes:
-                kind = section.tag if section.tag in (*_RELATIONS, "contact") else _kind(one)
-                found[kind, one.attributes["name"]] += 1
-    return any(count > 1 for count in found.values())
+                names.setdefault(own or _kind(one), []).append(one.attributes["name"])
+    return any(len(set(found)) < len(found) for found in names.values())
 
 
 def _kind(fragment: Fragment) -> str:
@@ -120,6 +121,8 @@ class _Splitter:
         self.trees = [
             one for section in self._sections("worldbody") for one in section.children if one.tag in ("body", "frame")
         ]
+        self.sizes = [sum(one.tag == "body" for one in tree.iter()) for tree in self.trees]
+        """The number of bodies of each tree."""
         self.groups = list(range(len(self.trees)))
         """The group of each tree, as the number of another tree in it, or its own number."""
         self.owners: dict[tuple[str, str], int] = {
@@ -186,7 +189,7 @@ class _Splitter:
         part: list[int] = []
         count = 0
         for trees in groups:
-            size = sum(one.tag == "body" for number in trees for one in self.trees[number].iter())
+            size = sum(self.sizes[number] for number in trees)
             if part and count + size > _MAX_BODIES:
                 yield sorted(part)
                 part, count = [], 0
@@ -247,7 +250,9 @@ class _Splitter:
         def attributes(one: Fragment) -> dict[str, str] | None:
             if one.tag in ("geom", "inertial", "camera", "light"):
                 return None
-            left_out = {"compiler": _INERTIA, "site": ("material",)}.get(one.tag, ())
+            left_out = _NOT_IN_PARTS.get(one.tag)
+            if left_out is None:
+                return one.attributes
             return {key: value for key, value in one.attributes.items() if key not in left_out}
 
         return self._text(sections, attributes, with_inertia=True)

@@ -24,7 +24,7 @@ from exoskel.formats.mjcf.reader.textures import ImageFile, MaterialImages
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_file
-from exoskel.source.markup import escape_attribute
+from exoskel.source.markup import format_attributes
 from exoskel.source.numbers import parse_decimal
 from exoskel.source.textures import image_problem
 from exoskel.source.well_formedness import MalformedError
@@ -119,7 +119,8 @@ class Fragment(Struct):
         while waiting:
             found = waiting.pop()
             yield found
-            waiting += found.children[::-1]
+            if found.children:
+                waiting += found.children[::-1]
 
 
 class MeshFile(Struct, frozen=True):
@@ -427,7 +428,9 @@ def _pixel_count(data: bytes) -> int:
 
 def _multiplicity(fragment: Fragment) -> float:
     """The number of copies that MuJoCo creates of one element."""
-    names, weight = _MULTIPLIED.get(fragment.tag, ((), 1.0))
+    if fragment.tag not in _MULTIPLIED:
+        return 1.0
+    names, weight = _MULTIPLIED[fragment.tag]
     values = [value for name in names for value in fragment.attributes.get(name, "").split()]
     return max(1.0, weight * prod(max(1.0, abs(parse_decimal(value) or 0.0)) for value in values))
 
@@ -439,8 +442,11 @@ def measure(root: Fragment) -> Workload:
     waiting = [(root, 1.0, "", 0.0)]
     while waiting:
         fragment, copies, inherited, above = waiting.pop()
-        copies *= _multiplicity(fragment)
+        if fragment.tag in _MULTIPLIED:
+            copies *= _multiplicity(fragment)
         elements += copies
+        if not fragment.children and fragment.tag != "body":
+            continue
         inherited = fragment.attributes.get("childclass", inherited)
         if fragment.tag == "body":
             own = _own_dofs(fragment, classes, inherited)
@@ -519,7 +525,7 @@ def format_lines(
         values = attributes(found)
         if values is None:
             continue
-        text = "".join(f' {k}="{escape_attribute(v)}"' for k, v in values.items())
+        text = format_attributes(values)
         fragments.append(found)
         lines.append(Line(f"<{found.tag}{text}" + (">" if found.children else "/>")))
         if found.children:
