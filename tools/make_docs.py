@@ -194,6 +194,10 @@ def external_readers() -> str:
         + "."
         + (f" {record['pending']}" if "pending" in record else ""),
         _largest(scenes, pairs, record["errors"]),
+        "Two readers get changed copies. DART reads SDFormat up to 1.6: instead of a newer file it gets a copy without "
+        "shapes, labelled 1.6. Pinocchio reads one tree of bodies from MJCF: it gets a copy with all trees in one "
+        "body, without actuators, sensors and keyframes. The others read the files as they are written. The section "
+        "[Other readers](#other-readers) shows what DART reads from the unchanged files.",
         "## Limits of the readers",
         "Some readers reject a file or read it differently because of their own limits. The other values of such a "
         "file are compared where possible.",

@@ -50,12 +50,12 @@ class Case(Struct, frozen=True):
 def digest(written: list[WrittenDocument]) -> str:
     """The SHA-256 of all documents with rounded numbers: it is the same on every processor.
 
-    The version of exoskel is excluded, and so are the principal axes in USD: they are ambiguous if principal moments
-    are equal, and the file also contains the full tensor.
+    The version of exoskel and the comments of the scene are excluded, and so are the principal axes in USD: they are
+    ambiguous if principal moments are equal, and the file also contains the full tensor.
     """
     found = hashlib.sha256()
     for one in written:
-        text = _AXES.sub("", one.text.replace(f"exoskel {__version__}", "exoskel"))
+        text = _AXES.sub("", one.plain.replace(f"exoskel {__version__}", "exoskel"))
         found.update(f"{one.name}\n{NUMBER.sub(_rounded, text)}\n".encode())
     return found.hexdigest()
 

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import Body, Joint, Model, Scene, World
+from exoskel.formats.comments_and_extensions import preserve_comments
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.inertials import Inertials
@@ -40,10 +41,14 @@ from tests.urdf.support import chain as urdf_chain
 
 
 class WrittenDocument(Struct, frozen=True):
-    """The text of a document, its file name, traits that some readers cannot handle, and its expected mechanism."""
+    """The text of a document, its file name, traits that some readers cannot handle, and its expected mechanism.
+
+    `plain` is the text without the comments of the scene.
+    """
 
     name: str
     text: str
+    plain: str
     traits: frozenset[str]
     mechanism: Callable[[], Mechanism]
 
@@ -53,21 +58,24 @@ def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Writte
     yield from _WRITERS[format](scene, stem, folder)
 
 
-def _rounded_text(root: Markup, scene: Scene) -> str:
-    """The text of a document with rounded numbers, as conversions write it."""
+def _texts(root: Markup, scene: Scene, *, is_part: bool = False) -> tuple[str, str]:
+    """The text of a document with rounded numbers, as conversions write it, and without comments."""
     round_markup(root, given_numbers(scene.documents))
-    return serialize(root)
+    plain = serialize(root)
+    preserve_comments(root, scene, is_part=is_part)
+    return serialize(root), plain
 
 
 # --- URDF ---------------------------------------------------------------------------------------------
 
 
 def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
-    for number, model in enumerate(model for world in scene.worlds for model in world.models):
+    models = [model for world in scene.worlds for model in world.models]
+    for number, model in enumerate(models):
         root = write_urdf(Scene([World(models=[model])]), OutputContext(folder))
-        text = _rounded_text(root, scene)
+        text, plain = _texts(root, scene, is_part=len(models) > 1)
         yield WrittenDocument(
-            f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder)
+            f"{stem}.{number}.urdf", text, plain, frozenset(), partial(_urdf_mechanism, model, root, text, folder)
         )
 
 
@@ -86,8 +94,9 @@ def _urdf_shift(model: Model, joint: Joint | None) -> Array:
 
 def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     root = write_sdf(scene, OutputContext(folder))
-    text = _rounded_text(root, scene)
-    yield WrittenDocument(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
+    text, plain = _texts(root, scene)
+    mechanism = partial(_sdf_mechanism, scene, root, text, folder)
+    yield WrittenDocument(f"{stem}.sdf", text, plain, _sdf_traits(root), mechanism)
 
 
 def _sdf_traits(root: Markup) -> frozenset[str]:
@@ -129,7 +138,7 @@ def read(text: str, child: str, name: str, shown: str) -> WrittenDocument:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "child.sdf").write_text(child, encoding="utf-8")
         models = read_sdf(_document(text, Path(folder) / name), ReadOptions()).world.models
-    return WrittenDocument(name, shown, frozenset(), partial(read_mechanism, models, sdf_prefix))
+    return WrittenDocument(name, shown, shown, frozenset(), partial(read_mechanism, models, sdf_prefix))
 
 
 def _names(root: Markup, tag: str) -> dict[int, str]:
@@ -147,14 +156,14 @@ def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
         known = {
             "several joints in a body": several,
             "a moment of zero": repaired,
-            "more than 700 joints": len(holders(document)[0]) > 700,
+            "more than 500 joints": len(holders(document)[0]) > 500,
         }
         traits = frozenset(trait for trait, has in known.items() if has)
         short = write_document(world, OutputContext(folder))
         names = shorten_names(short)
         yield WrittenDocument(
             f"{stem}.{number}.xml",
-            _rounded_text(markup(short), scene),
+            *_texts(markup(short), scene, is_part=len(scene.worlds) > 1),
             traits,
             partial(_mjcf_mechanism, world, document, names),
         )
@@ -175,7 +184,8 @@ def _usd(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     layer = write_usd(scene, OutputContext(folder))
     text = to_usda(layer, given_numbers(scene.documents))
     models = [model for world in scene.worlds for model in world.models]
-    yield WrittenDocument(f"{stem}.usda", text, usd_traits(models, layer), partial(_usd_mechanism, scene, text, folder))
+    mechanism = partial(_usd_mechanism, scene, text, folder)
+    yield WrittenDocument(f"{stem}.usda", text, text, usd_traits(models, layer), mechanism)
 
 
 def _usd_mechanism(scene: Scene, text: str, folder: Path) -> Mechanism:

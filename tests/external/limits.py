@@ -47,7 +47,7 @@ LIMITS = (
         "pinocchio",
         "mjcf",
         "Pinocchio stores tensors of the third power of the number of coordinates, which need many gigabytes",
-        trait="more than 700 joints",
+        trait="more than 500 joints",
     ),
     Limit("drake", "sdf", "Drake does not support loops", message="form one or more loops"),
     Limit("drake", "sdf", "Drake supports only one joint between two links", message="already has joint"),

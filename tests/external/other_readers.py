@@ -18,6 +18,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tests.external import record
 from tests.external.comparison import BOUNDS, QUANTITIES, compare, worst
 from tests.external.reader_process import OTHER_GROUPS, ReaderProcess
 from tests.external.runner import ComparisonJob, create_jobs, start_processes
@@ -54,8 +55,10 @@ def main() -> int:
     return 0
 
 
+Verdict = record.Row | str
+"""What a reader says: the largest errors, or the reason why a file is not read alike."""
 Verdicts = dict[tuple[str, str, str], dict[str, Any]]
-"""What readers say, by scene, format and digest: the largest errors, or the reason why a file is not read alike."""
+"""The verdicts of readers, by scene, format and digest."""
 
 
 def _judge(processes: dict[str, ReaderProcess], only: str) -> Verdicts:
@@ -87,7 +90,7 @@ def _judge(processes: dict[str, ReaderProcess], only: str) -> Verdicts:
     return verdicts
 
 
-def verdict(process: ReaderProcess, job: ComparisonJob) -> list[float | None] | str:
+def verdict(process: ReaderProcess, job: ComparisonJob) -> Verdict:
     """The largest errors of all documents of a case, or why one of them is not read alike."""
     found = []
     for expected, _ in job.expectations:
@@ -100,35 +103,43 @@ def verdict(process: ReaderProcess, job: ComparisonJob) -> list[float | None] | 
             return f"{'refused' if given.failed else 'different'}: {reason}"[:_LONGEST]
         found.append(given)
     errors = worst(found)
-    return [float(f"{errors[name]:.0e}") if name in errors else None for name in QUANTITIES]
+    return [record.round_up(errors[name]) if name in errors else None for name in QUANTITIES]
 
 
 def updated(before: dict[str, Any], verdicts: Verdicts, versions: dict[str, str]) -> dict[str, Any]:
     """The record with the verdicts of all readers that are not older than the recorded ones."""
     recorded: dict[str, str] = before["readers"]
-    newer = {n: found for n, found in versions.items() if _numbers(found) >= _numbers(recorded.get(n, ""))}
+    newer = {n: found for n, found in versions.items() if not record.is_older(found, recorded.get(n, ""))}
     for name in versions.keys() - newer:
         print(f"Not recorded: {READERS[name].title} {versions[name]} is older than {recorded[name]}.")
     scenes: dict[str, Any] = {name: dict(formats) for name, formats in before["scenes"].items()}
     for (case, format, sha256), row in verdicts.items():
         was = scenes.setdefault(case, {}).get(format, {})
-        kept = was.get("readers", {}) if was.get("sha256") == sha256 else {}
-        own = {name: verdict for name, verdict in row.items() if name in newer}
+        before_now = was.get("readers", {})
+        kept = before_now if was.get("sha256") == sha256 else {}
+        own = {name: _steady(verdict, before_now.get(name)) for name, verdict in row.items() if name in newer}
         scenes[case][format] = {"sha256": sha256, "readers": dict(sorted({**kept, **own}.items()))}
     return {"readers": dict(sorted({**recorded, **newer}.items())), "scenes": dict(sorted(scenes.items()))}
 
 
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)]
+def _steady(found: Verdict, recorded: Verdict | None) -> Verdict:
+    """A verdict as it is recorded: one that differs only as processors do stays as it was."""
+    if isinstance(found, str):
+        is_same = isinstance(recorded, str) and _DIGITS.sub("", found) == _DIGITS.sub("", recorded)
+        return recorded if is_same and recorded is not None else found
+    return record.steady(found, recorded if isinstance(recorded, list) else None)
 
 
-def save(record: dict[str, Any], file: Path = FILE) -> None:
+_DIGITS = re.compile(r"off by [\d.e+-]+")
+
+
+def save(found: dict[str, Any], file: Path = FILE) -> None:
     """Write one line for each scene and format."""
     scenes = []
-    for name, formats in record["scenes"].items():
+    for name, formats in found["scenes"].items():
         rows = [f"  {json.dumps(format)}: {json.dumps(row)}" for format, row in formats.items()]
         scenes.append(f"{json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n}")
-    head = f'"readers": {json.dumps(record["readers"])},\n'
+    head = f'"readers": {json.dumps(found["readers"])},\n'
     file.write_text("{\n" + head + '"scenes": {\n' + ",\n".join(scenes) + "\n}}\n", encoding="utf-8")
 
 

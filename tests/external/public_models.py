@@ -22,6 +22,7 @@ from typing import Any
 
 from exoskel.conversion.folder import FolderRow, convert_files
 from exoskel.formats.file_search import scene_files
+from tests.external.record import is_older
 from tests.support.places import GOLDEN
 
 FILE = GOLDEN / "public.json"
@@ -125,15 +126,28 @@ def _version(site: Path, package: str) -> str | None:
         return None
 
 
+def updated(before: dict[str, Any], results: list[Result], versions: dict[str, str]) -> dict[str, Any]:
+    """The versions and models to record: packages that are older than the recorded ones stay as they were."""
+    found = {name: _summary_row(rows) for name, rows in results}
+    recorded: dict[str, str] = before.get("versions", {})
+    older = {package for package, version in versions.items() if is_older(version, recorded.get(package, ""))}
+    models: dict[str, Any] = {}
+    for package in PACKAGES:
+        if package in older:
+            print(f"Not recorded: {package} {versions[package]} is older than {recorded[package]}.")
+        source = before["models"] if package in older else found
+        models |= {name: row for name, row in source.items() if name.startswith(f"{package}/")}
+    return {"versions": {**versions, **{package: recorded[package] for package in older}}, "models": models}
+
+
 def _save(results: list[Result], versions: dict[str, str]) -> None:
     """Record the results; the date changes only with them."""
-    scenes = {name: _summary_row(rows) for name, rows in results}
-    new: dict[str, Any] = {"versions": versions, "models": scenes}
     before = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    new = updated(before, results, versions)
     if {key: before.get(key) for key in new} != new:
         date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in scenes.items())
-        head = f'"date": {json.dumps(date)},\n"versions": {json.dumps(versions)},\n'
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in new["models"].items())
+        head = f'"date": {json.dumps(date)},\n"versions": {json.dumps(new["versions"])},\n'
         FILE.write_text(f'{{\n{head}"models": {{\n{lines}\n}}}}\n', encoding="utf-8")
         print(f"Recorded in {FILE.name}.")
 

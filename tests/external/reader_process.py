@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from msgspec import Struct
 
 FOLDER = Path(__file__).with_name("readers")
 TIMEOUT = 300.0
+"""Seconds of processor time for one file, and the fewest seconds."""
+LONGEST = 1800.0
 """Seconds for one file, also on a busy machine."""
 STARTUP_TIMEOUT = 120.0
 """Seconds until a reader is ready."""
@@ -75,6 +79,15 @@ OTHER_GROUPS = (
 """Readers that cannot share an environment with `READERS`, or that read the files without changes: see `other_readers`."""
 
 
+def _processor_time(process: int) -> float:
+    """The processor time of a process in seconds, or a clock if the system does not report it."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class ReaderProcess:
     """A running external reader; it restarts after a crash."""
 
@@ -109,18 +122,24 @@ class ReaderProcess:
         with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-        try:
-            line = self._answers.get(timeout=TIMEOUT)
-        except queue.Empty:
-            line, why = "", "hangs"
-        else:
-            why = "" if line else f"crashes ({self._process.wait()})"
+        line = self._wait()
+        why = "hangs" if line is None else "" if line else f"crashes ({self._process.wait()})"
         if line:
             answer: dict[str, Any] = json.loads(line)
             return answer
         self.close()
         self._start()
         return {"failed": why}
+
+    def _wait(self) -> str | None:
+        """The answer, or None if the reader hangs: other programs on a busy machine do not count."""
+        started, used = time.monotonic(), _processor_time(self._process.pid)
+        while True:
+            with suppress(queue.Empty):
+                return self._answers.get(timeout=TIMEOUT)
+            is_late = time.monotonic() - started > LONGEST
+            if is_late or _processor_time(self._process.pid) - used >= TIMEOUT:
+                return None
 
     def close(self) -> None:
         self._process.kill()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from math import ceil, log10
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from tests.support.places import GOLDEN
 FILE = GOLDEN / "external_readers.json"
 LEAST = 1e-15
 """Smaller errors are rounded up to this: they differ between machines."""
+_NOISE = 10.5
+"""Errors within this factor of the recorded ones are those of another processor, and are not recorded again."""
 
 Record = dict[str, Any]
 """`date`, versions by reader, what still has to be compared (`pending`), the quantities, and by scene and format: digest, errors by reader, limits reached."""
@@ -30,28 +33,57 @@ def load(file: Path = FILE) -> Record:
 def updated(
     jobs: list[ComparisonJob], outcomes: Outcomes, versions: Mapping[str, str], date: str, before: Record
 ) -> Record:
-    """The record with these results; scenes that were not compared now stay as they were."""
+    """The record with these results; scenes that were not compared now stay as they were.
+
+    Without other results, the versions of older readers are not recorded.
+    """
     scenes: dict[str, Any] = {name: dict(formats) for name, formats in before["scenes"].items()}
     for job in jobs:
         row: dict[str, Any] = {"sha256": job.sha256}
         found = {name: outcomes[job.case, job.format, name] for name in job.readers}
-        row["errors"] = {name: _row(outcome.errors) for name, outcome in found.items() if outcome.errors}
+        was = scenes.get(job.case, {}).get(job.format, {}).get("errors", {})
+        row["errors"] = {
+            name: steady(_row(outcome.errors), was.get(name)) for name, outcome in found.items() if outcome.errors
+        }
         met = {name: sorted({limit.why for limit in outcome.limits}) for name, outcome in found.items()}
         if any(met.values()):
             row["limits"] = {name: whys for name, whys in met.items() if whys}
         scenes.setdefault(job.case, {})[job.format] = row
-    new = {"date": date, "readers": dict(versions), "errors": list(QUANTITIES), "scenes": dict(sorted(scenes.items()))}
-    same = {key: value for key, value in before.items() if key != "date"} == {
-        key: value for key, value in new.items() if key != "date"
-    }
-    return before if same else new
+    recorded = before.get("readers", {})
+    is_newer = any(is_older(recorded.get(name, ""), found) for name, found in versions.items())
+    if before["scenes"] == scenes and before.get("errors") == list(QUANTITIES) and not is_newer:
+        return before
+    return {"date": date, "readers": dict(versions), "errors": list(QUANTITIES), "scenes": dict(sorted(scenes.items()))}
 
 
-def _row(errors: Errors) -> list[float | None]:
-    return [_up(errors[name]) if name in errors else None for name in QUANTITIES]
+def is_older(version: str, other: str) -> bool:
+    one, two = ([int(number) for number in re.findall(r"\d+", text)] for text in (version, other))
+    return one < two
 
 
-def _up(error: float) -> float:
+Row = list[float | None]
+"""The largest error of each quantity."""
+
+
+def steady(found: Row, recorded: Sequence[float | None] | None) -> Row:
+    """Errors as they are recorded: those that differ only as processors do stay as they were."""
+    if recorded is None or len(recorded) != len(found):
+        return found
+    return [was if _is_noise(error, was) else error for error, was in zip(found, recorded, strict=True)]
+
+
+def _is_noise(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return False
+    small, large = sorted((max(one, LEAST), max(other, LEAST)))
+    return large <= small * _NOISE
+
+
+def _row(errors: Errors) -> Row:
+    return [round_up(errors[name]) if name in errors else None for name in QUANTITIES]
+
+
+def round_up(error: float) -> float:
     """Round up to the next power of ten."""
     return float(f"1e{ceil(log10(max(error, LEAST)) - 1e-9)}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,8 @@ def test_every_reader_has_a_version_and_a_result_for_every_scene() -> None:
         ("mujoco3", "mjcf", 112),
         ("mujoco3", "urdf", 109),
         ("dm_control", "mjcf", 112),
-        ("newton_mjcf", "mjcf", 108),
-        ("yourdfpy", "urdf", 112),
+        ("newton_mjcf", "mjcf", 109),
+        ("yourdfpy", "urdf", 113),
         ("urchin", "urdf", 113),
         ("dart_files", "sdf", 75),
     ],
@@ -76,3 +77,14 @@ def test_a_reader_that_is_older_than_the_recorded_one_is_not_recorded(capsys: py
     assert after["readers"] == {"dart_files": "6.20.3", "urchin": "0.0.30"}
     assert after["scenes"]["scene"]["sdf"]["readers"] == {"dart_files": [0.0], "urchin": [0.0]}
     assert capsys.readouterr().out == "Not recorded: DART, unchanged files 6.20.0 is older than 6.20.3.\n"
+
+
+def test_verdicts_of_another_processor_are_not_recorded_again() -> None:
+    def updated(before: dict[str, Any], mujoco3: Any, urchin: Any) -> dict[str, Any]:
+        verdicts = {("scene", "urdf", "1"): {"mujoco3": mujoco3, "urchin": urchin}}
+        return other_readers.updated(before, verdicts, {"mujoco3": "3.3.7", "urchin": "0.0.30"})
+
+    before = updated({"readers": {}, "scenes": {}}, "different: pose off by 4.6e+04", [1e-15, 1e-12])
+    assert updated(before, "different: pose off by 4.5e+04", [1e-15, 1e-11]) == before
+    after = updated(before, "different: mass off by 4.6e+04", [1e-15, 1e-10])["scenes"]["scene"]["urdf"]["readers"]
+    assert after == {"mujoco3": "different: mass off by 4.6e+04", "urchin": [1e-15, 1e-10]}

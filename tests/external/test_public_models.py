@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.external.public_models import FORMATS, INCOMPLETE, REJECTED, convert_to_all, faults, models
+from exoskel.conversion.folder import FolderRow
+from tests.external.public_models import FORMATS, INCOMPLETE, REJECTED, convert_to_all, faults, models, updated
 
 
 def installed(package: str) -> list[tuple[Path, Path]]:
@@ -57,3 +58,15 @@ def test_an_incomplete_model_is_converted_with_exactly_the_expected_error(
     assert list(faults(name, rows)) == expected
     monkeypatch.setitem(REJECTED, name, "MJ105")
     assert list(faults(name, rows)) == [f"{name} to {format}: expected MJ105, but it is written" for format in FORMATS]
+
+
+def test_a_package_that_is_older_than_the_recorded_one_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {"skel": FolderRow("", True, output="out", losses=2)}
+    before = {"versions": {"newton": "1.8.0", "pydrake": "1.58.0"}, "models": {"pydrake/a.sdf": 1, "newton/b.usda": 1}}
+    found = [("pydrake/old.sdf", rows), ("newton/b.usda", rows)]
+    after = updated(before, found, {"newton": "1.8.1", "pydrake": "1.51.1"})
+    assert after == {
+        "versions": {"newton": "1.8.1", "pydrake": "1.58.0"},
+        "models": {"newton/b.usda": {"losses": {"skel": 2}}, "pydrake/a.sdf": 1},
+    }
+    assert capsys.readouterr().out == "Not recorded: pydrake 1.51.1 is older than 1.58.0.\n"

@@ -14,12 +14,16 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tests.external import record
+import exoskel
+from tests.external import reader_process, record
 from tests.external.cases import NUMBER, Case, cases, digest
 from tests.external.comparison import BOUNDS, QUANTITIES, compare
+from tests.external.documents import FORMATS
 from tests.external.expectation import Expectation, expect
 from tests.external.limits import LIMITS
-from tests.external.reader_process import READERS, ReaderProcess
+from tests.external.reader_process import READERS, ExternalReader, ReaderProcess
+from tests.external.runner import ComparisonJob, Outcome
+from tests.support.places import SAMPLES
 
 RECORD = record.load()
 OURS = [case for case in cases() if case.is_ours]
@@ -42,9 +46,23 @@ def test_digests_do_not_depend_on_the_last_bits_of_numbers(name: str, format: st
         value = float(number[0])
         return number[0] if value.is_integer() else repr(value + draw.choice((-4e-16, 4e-16)) * max(1.0, abs(value)))
 
-    other = [structs.replace(one, text=NUMBER.sub(noisy, one.text)) for one in written]
-    assert [one.text for one in other] != [one.text for one in written]
+    other = [structs.replace(one, plain=NUMBER.sub(noisy, one.plain)) for one in written]
+    assert [one.plain for one in other] != [one.plain for one in written]
     assert digest(other) == digest(written)
+
+
+COMMENTED = ["samples/skel/cart_pole.skel", "samples/xode/hinge2_car.xode", "samples/skel/geometry_zoo.skel"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", COMMENTED)
+def test_readers_get_the_very_bytes_that_conversions_write(name: str, format: str) -> None:
+    written = next(case for case in OURS if case.name == name).write(format)
+    scene = exoskel.load(SAMPLES / name.removeprefix("samples/"))
+    models = [model.name for model in scene.world.models] if format == "urdf" else [None]
+    files = [exoskel.convert(scene, to=format, model=model).data.decode() for model in models]
+    assert [one.text for one in written] == files
+    assert any(one.text != one.plain for one in written) == (format != "usd")
 
 
 def test_the_record_has_no_other_documents() -> None:
@@ -67,6 +85,33 @@ def test_every_reader_agrees(name: str) -> None:
                 else:
                     missing = quantity == "dofs" or quantity not in reader.quantities
                     assert quantity in skipped or missing, (format, reader, quantity)
+
+
+# --- other processors and older readers -----------------------------------------------------------------
+
+VERSIONS = {"drake": "1.58.0", "dart": "6.20.3"}
+JOB = ComparisonJob("scene", "sdf", "1", ("drake",), [])
+
+
+def recorded(error: float, versions: dict[str, str], before: record.Record, sha256: str = "1") -> record.Record:
+    outcomes = {("scene", "sdf", "drake"): Outcome({"mass": error}, [], [])}
+    return record.updated([structs.replace(JOB, sha256=sha256)], outcomes, versions, "today", before)
+
+
+def test_errors_of_another_processor_are_not_recorded_again() -> None:
+    before = recorded(9e-13, VERSIONS, {"scenes": {}})
+    assert before["scenes"]["scene"]["sdf"]["errors"]["drake"][0] == 1e-12
+    assert recorded(1.1e-12, VERSIONS, before) is before
+    assert recorded(2e-13, VERSIONS, before) is before
+    assert recorded(2e-11, VERSIONS, before)["scenes"]["scene"]["sdf"]["errors"]["drake"][0] == 1e-10
+
+
+def test_an_older_reader_is_recorded_only_with_other_results() -> None:
+    before = recorded(1e-13, VERSIONS, {"scenes": {}})
+    older, newer = {**VERSIONS, "drake": "1.51.1"}, {**VERSIONS, "drake": "1.58.1"}
+    assert recorded(1e-13, older, before) is before
+    assert recorded(1e-13, newer, before)["readers"] == newer
+    assert recorded(1e-13, older, before, sha256="2")["readers"] == older
 
 
 # --- the comparison itself ----------------------------------------------------------------------------
@@ -129,6 +174,26 @@ def test_an_extra_body_is_found(mujoco: ReaderProcess, tmp_path: Path) -> None:
     joint = '<joint name="extra" type="fixed"><parent link="world"/><child link="extra"/></joint>'
     one.file.write_text(text.replace("</robot>", f"{link}{joint}</robot>"), encoding="utf-8")
     assert "not in the scene: extra" in compare(one, mujoco.ask(one.request())).failed
+
+
+READER = """import sys, time
+print('{"version": "1"}', flush=True)
+for line in sys.stdin:
+    WORK
+    print("{}", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("work", "answer"), [("time.sleep(1)", {}), ("while True: pass", {"failed": "hangs"})])
+def test_only_processor_time_makes_a_reader_hang(
+    work: str, answer: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "own_reader.py").write_text(READER.replace("WORK", work), encoding="utf-8")
+    monkeypatch.setattr(reader_process, "FOLDER", tmp_path)
+    monkeypatch.setattr(reader_process, "TIMEOUT", 0.4)
+    process = ReaderProcess(ExternalReader("own", "Own", "own", ("mjcf",)), sys.executable)
+    assert process.ask({}) == answer
+    process.close()
 
 
 def test_a_reader_restarts_after_a_crash(mujoco: ReaderProcess, tmp_path: Path) -> None:
