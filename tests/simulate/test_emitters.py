@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import exoskel
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.model.layout import simulation_layout
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
+from exoskel.formats.mjcf.spec_writer import SpecWriter
 from exoskel.formats.mjcf.tree import CompactBody, to_spec, to_text
 from exoskel.formats.mjcf.write import write
 from tests.support.places import sample_files, xode_sample_files
@@ -105,6 +107,60 @@ def test_samples_without_elements_for_parts_compile_to_the_same_model(file: Path
     )
     assert different_fields(expected, model) == []
     assert different_options(expected, model) == []
+
+
+def _models_of_both_writers(world: exoskel.World, **options: Any) -> tuple[Any, Any]:
+    """The models of what is added to a spec directly, and of the document."""
+    layout, skins = simulation_layout(world), body_skins(world)
+    direct = SpecWriter(world, layout=layout, skins=skins, **options).spec().compile()
+    return direct, to_spec(write(world, layout=layout, skins=skins, **options)).compile()
+
+
+@pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=name_of)
+def test_samples_are_added_to_a_spec_as_their_document(file: Path) -> None:
+    direct, expected = _models_of_both_writers(exoskel.load(file).world)
+    assert different_fields(expected, direct) == []
+    assert different_options(expected, direct) == []
+
+
+def _robot() -> exoskel.World:
+    """Joints with limits, springs and damping, many of them with the same values, above a ground; rotated bodies."""
+    world = exoskel.World()
+    world.add_model("ground", static=True).add_body("ground", shapes=[exoskel.Plane((0.0, 0.0, 1.0))])
+    model = world.add_model("a/b~c")
+    mesh = exoskel.Shape(exoskel.Cone(0.1, 0.3), friction=0.3)
+    shapes: list[Any] = [exoskel.Box((0.1, 0.2, 0.3)), exoskel.Capsule(0.1, 0.2), mesh, exoskel.Sphere(0.1)]
+    parent = model.add_body("trunk", pose=exoskel.Pose((-0.0, 0.0, 1.0)), shapes=shapes)
+    for i in range(16):
+        rotation = exoskel.Euler((0.1, 0.2, 0.3)) if i == 9 else exoskel.Euler()
+        pose = exoskel.Pose((0.1 * i, 0.1, 1.0), rotation)
+        kind = "prismatic" if i % 5 == 4 else "revolute"
+        axis = (0.0, 1.0, -0.0)
+        parent = model.add_body(f"part/{i}", parent=parent, pose=pose, joint=kind, axis=axis, shapes=[shapes[i % 4]])
+        dof = model.joints[-1].dofs[0]
+        dof.damping, dof.stiffness, dof.rest = (0.1, 2.0, 0.3) if i % 7 else (0.0, 0.0, 0.0)
+        dof.position_limits = [(-1.0, 1.0), (-inf, inf), (-0.5, inf), (0.2, 0.2)][0 if i < 9 else i % 4]
+        dof.friction, dof.armature = (0.2, 0.0) if i == 11 else (0.0, 0.1 if i == 12 else 0.0)
+    return world
+
+
+@pytest.mark.parametrize("limits", [None, False, True])
+@pytest.mark.parametrize("is_rotated", [False, True])
+def test_a_robot_is_added_to_a_spec_as_its_document(limits: bool | None, is_rotated: bool) -> None:
+    world = _robot()
+    if not is_rotated:
+        for body in world.bodies():
+            body.pose = exoskel.Pose(body.pose.position)
+    direct, expected = _models_of_both_writers(world, limits=limits, friction=0.5 if limits else None)
+    assert different_fields(expected, direct) == []
+    assert different_options(expected, direct) == []
+
+
+@pytest.mark.parametrize("count", [12, 402], ids=["at once", "in batches"])
+def test_free_bodies_are_added_to_a_spec_as_their_document(count: int) -> None:
+    direct, expected = _models_of_both_writers(_free_bodies(count))
+    assert different_fields(expected, direct) == []
+    assert different_options(expected, direct) == []
 
 
 def test_small_worlds_compile_in_a_thread_only_if_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:

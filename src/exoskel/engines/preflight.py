@@ -35,6 +35,7 @@ from exoskel.source.surface import MAX_SLABS, has_hollows
 from exoskel.spatial import Array, unit
 
 _SURFACES = (Mesh, TriMesh, Ray)
+_SINGLE_AXIS = ("revolute", "prismatic")
 """Shapes that an engine may not collide with as they are."""
 _PARALLEL = 1e-9
 """The sine of the angle up to which two axes are parallel."""
@@ -162,10 +163,10 @@ class _Preflight:
             ]
             if joints and not all(joint.is_plain for joint in joints):
                 self._check_stages(model)
-            for body in model.bodies:
-                self._check_body(body, model.static)
+            self._check_bodies(model)
             for joint in joints:
-                self._check_joint(model, joint)
+                if not self._is_common(joint):
+                    self._check_joint(model, joint)
         return [d for one in (self.unplaced, *self.collectors) for d in one.diagnostics]
 
     def _report(self, key: str, item: Item, **details: str | float) -> None:
@@ -222,6 +223,18 @@ class _Preflight:
         """Whether soft skins may touch something, and collide at their points alone."""
         return self.capabilities.point_contacts and has_colliding_skins(self.world)
 
+    def _check_bodies(self, model: Model) -> None:
+        """Check the bodies that are soft, have a state of their own, or have meshes."""
+        checks_all = self.capabilities.crashes_on_missing_meshes
+        for body in model.bodies:
+            if checks_all or body.soft is not None or body.state is not None:
+                self._check_body(body, model.static)
+                continue
+            for shape in body.collisions:
+                if type(shape.geometry) in _SURFACES:
+                    self._check_body(body, model.static)
+                    break
+
     def _check_body(self, body: Body, fixed: bool) -> None:
         if body.soft is not None:
             self._check_skin(body, body.soft, fixed)
@@ -249,6 +262,12 @@ class _Preflight:
             self._report("EN004.contact", body, body=body.name, count=skin.point_count)
 
     # --- joints ---------------------------------------------------------------------------------------
+
+    def _is_common(self, joint: Joint) -> bool:
+        """Whether a joint has one axis and is exact, as most joints with axes: it needs no further checks."""
+        if joint.kind not in _SINGLE_AXIS or joint.loop or not any(joint.axes[0]) or joint.collapses:
+            return False
+        return joint.kind not in self.capabilities.unsupported_joints and (joint.is_plain or self._is_exact(joint))
 
     def _check_joint(self, model: Model, joint: Joint) -> None:
         if joint.kind in self.capabilities.unsupported_joints:

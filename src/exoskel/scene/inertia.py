@@ -290,33 +290,60 @@ def _single_solid(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule) -
 
 def _mesh_moment(mass: float, mesh: TriMesh) -> tuple[Moment, Vector] | None:
     """The moment of a closed mesh and its centre, rounded as for one of several shapes; None for other meshes."""
-    one, tensor = _mesh_solid(mesh)
-    volume = one.volume
-    if tensor is None or not 0.0 < volume < inf:
+    found = _unit_mesh_moment(mesh.vertices, mesh.triangles)
+    if found is None:
         return None
-    x, y, z = one.centre
-    a, b, c = volume * x / volume + 0.0, volume * y / volume + 0.0, volume * z / volume + 0.0
-    x, y, z = x - a, y - b, z - c  # rounding errors
-    square, share = x * x + y * y + z * z, volume * (mass / volume)
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor.tolist()
-    diagonal = (xx + (square - x * x), yy + (square - y * y), zz + (square - z * z))
-    products = (xy - x * y, xz - x * z, yz - y * z)
-    row = [share * value for value in (*diagonal, *products)]
+    volume, centre, unit_row = found
+    share = volume * (mass / volume)
+    row = [share * value for value in unit_row]
     largest = max(map(abs, row))
     if not largest < inf:
         return None
-    xx, yy, zz, xy, xz, yz = (0.0 if abs(value) < spatial.NOISE * largest else value for value in row)
-    return (xx, yy, zz, xy, xz, yz), (a, b, c)
+    smallest = spatial.NOISE * largest
+    xx, yy, zz, xy, xz, yz = [0.0 if abs(value) < smallest else value for value in row]
+    return (xx, yy, zz, xy, xz, yz), centre
 
 
-def solid_moment(inertia: Inertia, shapes: Sequence[Shape]) -> tuple[Moment, Vector] | None:
-    """The moment and centre that `derive_moments` finds for one shape without an offset; None for all others."""
-    found = _single_solid(inertia, shapes, inertia.rule)
-    if found is None:
+@kept_for_content
+def _unit_mesh_moment(vertices: Array, triangles: NDArray[np.int64]) -> tuple[float, Vector, Moment] | None:
+    """The volume of a closed mesh, its centre, and its moment for 1 kg, with rounding errors; None for other meshes."""
+    found = _mesh_integrals(vertices, triangles)
+    if found is None or not 0.0 < found[0].volume < inf:
         return None
-    x, y, z, *_ = found[0]
-    largest = max(x, y, z)
-    return found if spatial.NOISE * largest <= min(x, y, z) and 0.0 < largest < inf else None
+    (one, tensor), volume = found, found[0].volume
+    x, y, z = one.centre
+    a, b, c = volume * x / volume + 0.0, volume * y / volume + 0.0, volume * z / volume + 0.0
+    x, y, z = x - a, y - b, z - c  # rounding errors
+    square = x * x + y * y + z * z
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor.tolist()
+    diagonal = (xx + (square - x * x), yy + (square - y * y), zz + (square - z * z))
+    return volume, (a, b, c), (*diagonal, xy - x * y, xz - x * z, yz - y * z)
+
+
+def solid_moment(inertia: Inertia, shape: Shape) -> tuple[Moment, Vector] | None:
+    """The moment and centre that `derive_moments` finds for a solid of one shape without an offset; else None."""
+    geometry, mass = shape.geometry, inertia.mass
+    is_central = inertia.com is None and shape.pose is IDENTITY and mass > 0.0
+    if is_central and type(geometry) is Box:  # the most frequent one, as in `_single_solid` without calls
+        x, y, z = geometry.size
+        volume = x * y * z
+        x, y, z = x * x, y * y, z * z
+        unit_row = (y + z) / 12, (x + z) / 12, (x + y) / 12
+    elif is_central and type(geometry) is Capsule:
+        one = capsule_solid(geometry.radius, geometry.height)
+        volume, unit_row = one.volume, one.moment
+    else:
+        found = _single_solid(inertia, (shape,), "solid")
+        return found if found is not None and _is_solid(*found[0][:3]) else None
+    mass = volume * (mass / volume) if 0.0 < volume < inf else 0.0
+    xx, yy, zz = mass * unit_row[0], mass * unit_row[1], mass * unit_row[2]
+    return ((xx, yy, zz, 0.0, 0.0, 0.0), ZERO) if _is_solid(xx, yy, zz) else None
+
+
+def _is_solid(xx: float, yy: float, zz: float) -> bool:
+    """Whether no moment is a rounding error of another one, and all are finite."""
+    largest = max(xx, yy, zz)
+    return spatial.NOISE * largest <= min(xx, yy, zz) and 0.0 < largest < inf
 
 
 def _sum_shapes(bodies: Sequence[MassAndShapes], rule: MomentRule | None) -> tuple[Array, Array, NDArray[np.bool_]]:

@@ -180,6 +180,18 @@ def unique_name(name: str, taken: Container[str]) -> str:
     return f"{name}({number})"
 
 
+def name_prefix(name: str) -> str:
+    """What `qualified_name` puts before further names."""
+    if "/" in name or "~" in name:
+        name = name.replace("~", "~0").replace("/", "~1")
+    return f"{name}/"
+
+
+def extended_name(prefix: str, name: str) -> str:
+    """A name after a prefix from `name_prefix`: the same as `qualified_name` of both names."""
+    return prefix + (name if "/" not in name and "~" not in name else name.replace("~", "~0").replace("/", "~1"))
+
+
 def qualified_name(*names: str) -> str:
     """Names joined by slashes, such as `model/body`: a slash within a name becomes `~1`, a tilde `~0`."""
     joined = "/".join(names)

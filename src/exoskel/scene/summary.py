@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from exoskel import diagnostics, spatial
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, UNIT_MOMENT, Moment, derive_moments, solid_moment
@@ -66,11 +68,12 @@ def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
         inertia = body.inertia
         moment, com = inertia.moment, inertia.com
         if moment is None:
-            shapes = body.mass_shapes
-            single = solid_moment(inertia, shapes)
+            is_solid = inertia.rule == "solid"
+            shapes = (body.collisions or body.visuals) if is_solid else body.mass_shapes
+            single = solid_moment(inertia, shapes[0]) if is_solid and len(shapes) == 1 else None
             if single is not None:
                 moment, com = single[0], com or single[1]
-            elif inertia.rule == "solid" and all(type(one.geometry) is Plane for one in shapes):
+            elif is_solid and all(type(one.geometry) is Plane for one in shapes):
                 moment, com = UNIT_MOMENT, inertia.com_of(shapes)  # they have no volume
             else:
                 others.append(number)
@@ -79,7 +82,8 @@ def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
         rows.append(moment or NO_MOMENT)
         centres.append(com or ZERO)
     found = spatial.rows(rows, 6)
-    centre_rows = spatial.rows(centres, 3)
+    are_central = all(com is ZERO for com in centres)
+    centre_rows = np.zeros((len(centres), 3)) if are_central else spatial.rows(centres, 3)
     if others:
         made = derive_moments([(bodies[i].inertia, bodies[i].mass_shapes) for i in others])
         found[others] = made.moments

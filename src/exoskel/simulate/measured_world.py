@@ -108,7 +108,8 @@ class MeasuredWorld:
         friction: float | None = None,
         warn: bool = True,
     ) -> None:
-        scene = as_scene(world)  # its diagnostics point into its file
+        with no_edits():  # its fields need no checks
+            scene = as_scene(world)  # its diagnostics point into its file
         self.scene = scene
         self.world = scene.world
         check_positive("the time step", step)

@@ -42,9 +42,9 @@ class CommandedWorlds(ABC):
         self._commands[:] = compiled.actuation.initial
         self._stated: Array | None = None
         """Forces and accelerations that the file states, in the step in which they act."""
-        self._is_first: Mask = np.ones(shape, dtype=bool)
+        self._is_first: Mask = np.array(True) if shape == () else np.ones(shape, dtype=bool)
         """Which worlds have made no step since they were reset."""
-        self._is_coasting: Mask = np.ones(shape, dtype=bool)
+        self._is_coasting: Mask = self._is_first.copy()
         """Where velocities were set since the last step: those of prescribed joints hold for one step."""
         self._is_commanded: Mask = np.zeros(shape, dtype=bool)
         springs = compiled.skin_springs
@@ -52,7 +52,7 @@ class CommandedWorlds(ABC):
         """The edges of soft skins, whose forces have to be applied before each step."""
         self._forces_rotate = self._edges is not None
         """Whether forces have to be applied before each step: of edges, or about axes that rotate in MuJoCo."""
-        self._accelerates = bool(compiled.actuation.acceleration.any())
+        self._accelerates = compiled.actuation.accelerates
 
     # --- forces and commands --------------------------------------------------------------------------
 

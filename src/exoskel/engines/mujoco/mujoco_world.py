@@ -76,12 +76,11 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
         self._use(self.data)
         self.actuation = compiled.actuation
-        self.bodies, self.body_ids = compiled.bodies, compiled.body_ids
+        self.bodies = compiled.bodies
         self._takes_first_step = True
         """Whether the next step needs attention: it is the first one, or forces on bodies act."""
         self.wrenches = AppliedWrenches(len(self.bodies))
-        self._numbers = dict(zip(map(id, compiled.layout.bodies), range(len(self.bodies)), strict=True))
-        self.reset()
+        self.reset(is_new=True)
 
     def copy(self) -> MujocoWorld:
         """Another world in the same state, whose state and parameters change on their own."""
@@ -113,18 +112,19 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
 
     # --- state ----------------------------------------------------------------------------------------
 
-    def reset(self) -> None:
-        """Return to the initial state."""
-        self.restart(*self.compiled.layout.initial_state())
+    def reset(self, *, is_new: bool = False) -> None:
+        """Return to the initial state.  `is_new` says that MuJoCo's data were just created."""
+        layout = self.compiled.layout
+        if is_new and layout.has_zero_state and layout.is_zero_at_reset:
+            self._begin()
+        else:
+            self.restart(*layout.initial_state())
         self._forward()
 
     def restart(self, positions: Array, velocities: Array | None) -> None:
         """Begin again in a state, without computing what depends on it.  Without velocities, nothing moves."""
         self._mujoco.mj_resetData(self.model, self.data)
-        self._forces[:], self._commands[:] = 0.0, self.actuation.initial
-        self._is_commanded[...], self._forces_rotate = False, self._edges is not None
-        self._is_first[...] = self._is_coasting[...] = self._takes_first_step = self._is_stale = True
-        self.wrenches.clear()
+        self._begin()
         checked = self._checked(positions)
         if checked.any() or not self.compiled.layout.is_zero_at_reset:
             self.coordinates.set_positions(checked, self.qpos)
@@ -132,6 +132,13 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
             if velocities.any():
                 self.velocities = velocities
             self.actuation.set_speeds(self.qpos, self.qvel, self.clipped_commands(), velocities=False)
+
+    def _begin(self) -> None:
+        """Forget forces, commands and steps."""
+        self._forces[:], self._commands[:] = 0.0, self.actuation.initial
+        self._is_commanded[...], self._forces_rotate = False, self._edges is not None
+        self._is_first[...] = self._is_coasting[...] = self._takes_first_step = self._is_stale = True
+        self.wrenches.clear()
 
     @property
     def time(self) -> float:

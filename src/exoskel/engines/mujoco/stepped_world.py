@@ -13,6 +13,7 @@ from exoskel.engines.mujoco.step_model import StepModel, has_only_limits, needs_
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.world import World
+from exoskel.spatial import Indices
 
 
 class SteppedWorld(CommandedWorlds):
@@ -28,6 +29,16 @@ class SteppedWorld(CommandedWorlds):
         self._limits, self._has_default_integrator = limits, integrator.lower() == "discrete"
         self._joint_values: JointValues | None = None
         """Springs, dampers and friction, if they are not those of the scene."""
+
+    @cached_property
+    def body_ids(self) -> Indices:
+        """MuJoCo's numbers of the scene's bodies, in state order."""
+        return self.compiled.body_ids
+
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        """The numbers of bodies in state order, by id."""
+        return {id(body): number for number, body in enumerate(self.compiled.layout.bodies)}
 
     def use_impulse_steps(self, world: World) -> None:
         """Step as in DART if MuJoCo's own steps differ for `world`: this one, or one with other values of joints."""

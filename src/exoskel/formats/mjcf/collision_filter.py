@@ -119,6 +119,11 @@ class ContactBits:
         number = min(self._groups[group], len(self._own))
         return 1 << number, self._masks[number]
 
+    @property
+    def excludes_pairs(self) -> bool:
+        """Whether the bits may not separate all pairs of bodies that do not collide."""
+        return bool(self._listed or self.world.self_collision)
+
     def exclude(self, contact: MjcfElement, name: Callable[..., str]) -> None:
         """Add an `exclude` for each pair of bodies that the bits do not separate."""
         for one, other in dict.fromkeys([*self._listed_pairs(), *self._connected_pairs()]):

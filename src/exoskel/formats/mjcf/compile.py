@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,11 @@ from exoskel.formats.mjcf.model.layout import (
 )
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin, SkinSprings, body_skins
 from exoskel.formats.mjcf.reader.compiler import Workload
-from exoskel.formats.mjcf.tree import MjcfElement, to_spec
-from exoskel.formats.mjcf.write import write
+from exoskel.formats.mjcf.spec_writer import SpecWriter
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.joint import spring_from_erp_cfm
 from exoskel.scene.world import World
-from exoskel.spatial import Array, Mask
+from exoskel.spatial import Array, Indices, Mask
 
 INTEGRATORS = ("discrete", "Euler", "RK4", "implicit", "implicitfast")
 MIN_IMPEDANCE = 1e-4
@@ -46,8 +46,8 @@ CONTACT_TOLERANCE = 1e-12
 class CompiledWorld:
     """A world as a MuJoCo model.
 
-    `body_ids` are MuJoCo's numbers of the scene's bodies, in state order.  `stated_friction` is the scene's joint
-    friction by MuJoCo's degrees of freedom; the model's own follows from it and from the inertia.
+    `stated_friction` is the scene's joint friction by MuJoCo's degrees of freedom; the model's own follows from it and
+    from the inertia.
     """
 
     def __init__(
@@ -71,24 +71,17 @@ class CompiledWorld:
         self.skin_springs = SkinSprings(self.skins, addresses(self.model).by_name, has_tendons) if self.skins else None
         """The springs of soft skins; None without soft skins."""
         self._late = LateCoordinates(self.layout, partial(addresses, self.model))
-        if self.layout.has_axis_values:
+        if not self.layout.is_plain and self.layout.has_axis_values:
             self._set_axis_values()
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
         self.actuation = Actuation(self.layout, self.model, self._late)
-        self.set_derived_values(lambda name: getattr(self.model, name), self.stated_friction)
+        is_simple = self.layout.is_plain and not self.skins and not self.model.nu
+        if not is_simple:
+            self.set_derived_values(lambda name: getattr(self.model, name), self.stated_friction)
         has_forces = not self.layout.is_plain and (self.stated_friction.any() or self.prescribed_dofs.any())
         if not (has_forces or self.model.neq or self.model.ntendon):
             self.model.opt.tolerance = CONTACT_TOLERANCE
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
-        names, known = list(self.layout.body_names.values()), _names(self.model, self.model.name_bodyadr)
-        numbers = {name: number for number, name in enumerate(known)} if known[1:] != names else {}
-        ids = [numbers[name] for name in names] if numbers else range(1, len(known))  # the first one is the world
-        self.body_ids = np.array(ids, dtype=np.intp)
-        self.point_ids = [
-            np.array([numbers[skin.point_name(i)] for i in range(len(skin.skin))] if skin.moves else [], dtype=np.intp)
-            for skin in self.skins
-        ]
-        """MuJoCo's numbers of the points of each skin; none if they do not move."""
         self._duplicates = {} if self.layout.is_plain else self._find_duplicates()
         """MuJoCo's duplicates of bodies in loops, by the id of the body: see `loop_constraints`."""
         self.first_wrenches = self._find_first_wrenches()
@@ -149,6 +142,25 @@ class CompiledWorld:
         )
 
     # --- bodies ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def body_ids(self) -> Indices:
+        """MuJoCo's numbers of the scene's bodies, in state order."""
+        names, known = list(self.layout.body_names.values()), _names(self.model, self.model.name_bodyadr)
+        if known[1:] == names:  # the first one is the world
+            return np.arange(1, len(known), dtype=np.intp)
+        numbers = {name: number for number, name in enumerate(known)}
+        return np.array([numbers[name] for name in names], dtype=np.intp)
+
+    @cached_property
+    def point_ids(self) -> list[Indices]:
+        """MuJoCo's numbers of the points of each skin; none if they do not move."""
+        known = _names(self.model, self.model.name_bodyadr) if self.skins else []
+        numbers = {name: number for number, name in enumerate(known)}
+        return [
+            np.array([numbers[skin.point_name(i)] for i in range(len(skin.skin))] if skin.moves else [], dtype=np.intp)
+            for skin in self.skins
+        ]
 
     def _find_duplicates(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
@@ -230,30 +242,35 @@ def _compile(
     mujoco = mujoco_import.load()
     # MuJoCo would write its warnings to a file in the working directory; they are counted in its data anyway.
     mujoco.set_mju_user_warning(_ignore)
-    options: dict[str, Any] = {"limits": limits, "integrator": integrator, "friction": friction, "time_step": step}
-    tree = write(layout.world, **options, layout=layout, skins=skins, compact=True)
-    is_small = _is_small(layout, tree)
+    writer = SpecWriter(layout.world, limits, integrator, friction, step, layout, skins)
+    spec = writer.spec()
+    is_small = _is_small(layout, writer.geoms.assets)
     run = mujoco_import.run_with_memory if is_small and not skins else mujoco_import.run_in_thread
-    spec = to_spec(tree)
     spec.compiler.usethread = not is_small  # for small meshes, starting threads takes longer than their hulls
     try:
         model = run(spec.compile)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
-    bits = mujoco.mjtDisableBit
+    reset, sensor, island = _disable_flags(mujoco)
     # Values that are not finite stay so and are reported; MuJoCo would silently reset the state.
-    flags = int(bits.mjDSBL_AUTORESET)
+    flags = reset
     # Sensors are computed when they are read, and not in each step.
-    flags |= int(bits.mjDSBL_SENSOR) if model.nsensor else 0
+    flags |= sensor if model.nsensor else 0
     # A single tree of bodies is always one island of constraints.
-    flags |= int(bits.mjDSBL_ISLAND) if model.ntree == 1 else 0
+    flags |= island if model.ntree == 1 else 0
     model.opt.disableflags |= flags
     return model
 
 
-def _is_small(layout: WorldLayout, document: MjcfElement) -> bool:
-    """Whether MuJoCo needs little memory to compile a document: few bodies and shapes, and small meshes."""
-    meshes = [mesh for section in document.children if section.tag == "asset" for mesh in section.children]
+@cache
+def _disable_flags(mujoco: Any) -> tuple[int, int, int]:
+    """The bits that disable automatic resets, sensors and islands of constraints."""
+    bits = mujoco.mjtDisableBit
+    return int(bits.mjDSBL_AUTORESET), int(bits.mjDSBL_SENSOR), int(bits.mjDSBL_ISLAND)
+
+
+def _is_small(layout: WorldLayout, meshes: Sequence[MjcfElement]) -> bool:
+    """Whether MuJoCo needs little memory to compile a world: few bodies and shapes, and small meshes."""
     vertices: list[Any] = [mesh.attributes["vertex"] for mesh in meshes]
     if layout.dof_count > 6 * SMALL_WORLD or sum(map(len, vertices)) > SMALL_MESHES:
         return False
@@ -265,6 +282,8 @@ def _ignore(_message: str) -> None:
 
 
 def _integrator(name: str) -> str:
+    if name in INTEGRATORS:
+        return name
     chosen = next((known for known in INTEGRATORS if known.lower() == name.lower()), "")
     if not chosen:
         raise ExoskelError(f"unknown integrator {name!r}; choose one of {', '.join(INTEGRATORS)}")

@@ -11,7 +11,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.array_cache import kept_for_content
-from exoskel.scene.pose import Vector, pose_matrices
+from exoskel.scene.pose import IDENTITY, Vector, pose_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -81,7 +81,7 @@ _ShapePose = tuple[Array, list[float], list[float]]
 """The pose of a shape in its body, and its position and quaternion."""
 _IDENTITY: _ShapePose = (np.eye(4), [], [])
 """The pose of a shape without an offset from its body."""
-_COMMON_BITS = (1, 1)
+DEFAULT_BITS = (1, 1)
 """MuJoCo's default of `contype` and `conaffinity`."""
 _SIDES = 32
 """The number of sides of a round surface."""
@@ -104,7 +104,8 @@ class GeomWriter:
     """Whether planes keep their x axis, because they were read from MJCF."""
 
     def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None = None) -> None:
-        self._poses = _shape_poses([shape for shape in shapes if not shape.pose.is_identity])
+        placed = [shape for shape in shapes if shape.pose is not IDENTITY]
+        self._poses = _shape_poses([shape for shape in placed if not shape.pose.is_identity]) if placed else {}
         self.common: dict[str, Value] = {
             "mass": 0.0,
             "solref": contact,
@@ -123,10 +124,15 @@ class GeomWriter:
         for given in self.geoms(shape, name, bits, fixed):
             body.children.append(MjcfElement("geom", given, item=shape))
 
+    @property
+    def has_ranks(self) -> bool:
+        """Whether geoms have priorities, because some shapes state their friction."""
+        return bool(self._ranks)
+
     def geoms(self, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> list[dict[str, Value]]:
         """The geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
         pose, position, quaternion = self._poses.get(id(shape), _IDENTITY)
-        primitive = _PRIMITIVES.get(type(shape.geometry))
+        primitive = PRIMITIVES.get(type(shape.geometry))
         if primitive is not None:
             kind, size = primitive
             found: list[dict[str, Value]] = [{"name": name, "type": kind, "size": size(shape.geometry)}]
@@ -136,7 +142,7 @@ class GeomWriter:
             if position:
                 given.setdefault("pos", position)
                 given.setdefault("quat", quaternion)
-            if bits != _COMMON_BITS:
+            if bits != DEFAULT_BITS:
                 given["contype"], given["conaffinity"] = bits
             if shape.friction is not None and self.friction is None:
                 given["friction"] = (shape.friction, TORSION, ROLLING)
@@ -243,7 +249,7 @@ def _radius_and_half_height(geometry: Any) -> tuple[float, ...]:
     return (geometry.radius, geometry.height / 2)
 
 
-_PRIMITIVES: dict[type, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
+PRIMITIVES: dict[type, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
     Box: ("box", _half_extents),
     Ellipsoid: ("ellipsoid", _half_extents),
     Sphere: ("sphere", _radius),

@@ -161,11 +161,15 @@ def to_text(document: MjcfElement) -> str:
 
 def to_spec(document: MjcfElement) -> Any:
     """The document as a `mujoco.MjSpec`."""
-    mujoco = mujoco_import.load()
-    return _Emitter(mujoco).spec(document)
+    emitter = SpecEmitter(mujoco_import.load())
+    spec = emitter.new_spec(str(document.attributes["model"]))
+    emitter.add_sections(spec, document.children)
+    return spec
 
 
-class _Emitter:
+class SpecEmitter:
+    """Adds the elements of documents, and their parts, to an `MjSpec`."""
+
     def __init__(self, mujoco: Any) -> None:
         self.mujoco = mujoco
         self.enums = _enums(mujoco)
@@ -177,24 +181,27 @@ class _Emitter:
         self.default: MjcfElement | None = None
         self.two, self.three, self.linear = np.zeros(2), np.zeros(3), np.zeros(3)
         """Numbers to be set: MuJoCo accepts an array in half the time.  `linear` is a polynomial."""
-        self.arrays: dict[int, Array] = {}
+        self.arrays: dict[int, tuple[tuple[float, ...], Array]] = {}
+        """Arrays of tuples, by the ids of these."""
 
-    def spec(self, document: MjcfElement) -> Any:
+    def new_spec(self, name: str) -> Any:
+        """A spec without settings and bodies."""
         spec = self.mujoco.MjSpec()
         spec.copy_during_attach = False
-        self.compiler = document.child("compiler")
-        spec.modelname = document.attributes["model"]
-        for section in document.children:
-            _SECTIONS[section.tag](self, spec, section)
+        spec.modelname = name
         return spec
+
+    def add_sections(self, spec: Any, sections: Iterable[MjcfElement]) -> None:
+        for section in sections:
+            _SECTIONS[section.tag](self, spec, section)
 
     # --- settings -------------------------------------------------------------------------------------
 
     def _compiler(self, spec: Any, element: MjcfElement) -> None:
-        compiler = spec.compiler
+        self.compiler, compiler = element, spec.compiler
         compiler.degree = element.attributes["angle"] == "degree"
         compiler.autolimits = element.attributes["autolimits"]
-        compiler.inertiafromgeom = self.mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+        compiler.inertiafromgeom = self.enums["inertiafromgeom"]["false"]
         compiler.boundmass = element.attributes["boundmass"]
 
     def _option(self, spec: Any, element: MjcfElement) -> None:
@@ -213,8 +220,12 @@ class _Emitter:
                 setattr(default, name, value)
 
     def _asset(self, spec: Any, element: MjcfElement) -> None:
-        for mesh in element.children:
-            spec.add_mesh(name=mesh.attributes["name"], uservert=mesh.attributes["vertex"])
+        self.add_meshes(spec, element.children)
+
+    def add_meshes(self, spec: Any, meshes: Iterable[MjcfElement]) -> None:
+        for mesh in meshes:
+            made = spec.add_mesh()
+            made.name, made.uservert = mesh.attributes["name"], mesh.attributes["vertex"]
 
     # --- bodies ---------------------------------------------------------------------------------------
 
@@ -283,21 +294,21 @@ class _Emitter:
         named = self.named
         if named is None:
             for joint in given.joints:
-                self._joint(body, joint)
+                self.make_joint(body, joint)
             for geom in given.geoms:
-                self._geom(body, geom)
+                self.make_geom(body, geom)
             return
         named.append((body, given.name))
         named += [(free, given.free_joint)] if given.free_joint else []
-        named += [(self._joint(body, joint), str(joint["name"])) for joint in given.joints]
-        named += [(self._geom(body, geom), str(geom["name"])) for geom in given.geoms]
+        named += [(self.make_joint(body, joint), str(joint["name"])) for joint in given.joints]
+        named += [(self.make_geom(body, geom), str(geom["name"])) for geom in given.geoms]
 
-    def _geom(self, body: Any, given: dict[str, Any]) -> Any:
+    def make_geom(self, body: Any, given: dict[str, Any]) -> Any:
         made = body.add_geom()
         made.name, made.type = given["name"], self.geom_types[given["type"]]
         left = len(given) - 2
         if "size" in given:
-            made.size = self._three(*given["size"])
+            made.size = self.three_numbers(*given["size"])
             left -= 1
         if "contype" in given:
             made.contype, made.conaffinity = given["contype"], given["conaffinity"]
@@ -314,10 +325,19 @@ class _Emitter:
         else:
             setattr(made, name, value)
 
-    def _three(self, x: float, y: float = 0.0, z: float = 0.0) -> Array:
+    def three_numbers(self, x: float, y: float = 0.0, z: float = 0.0) -> Array:
         three = self.three
         three[0], three[1], three[2] = x, y, z
         return three
+
+    def range_of(self, low: float, high: float) -> Array:
+        self.two[0], self.two[1] = low, high
+        return self.two
+
+    def linear_term(self, coefficient: float) -> Array:
+        """A polynomial without other terms."""
+        self.linear[0] = coefficient
+        return self.linear
 
     def _parts(self, body: Any, elements: Iterable[MjcfElement]) -> list[MjcfElement]:
         """Add what a body consists of; returns the bodies inside."""
@@ -327,7 +347,7 @@ class _Emitter:
         for child in elements:
             tag, given = child.tag, child.attributes
             if tag == "geom":
-                made = self._geom(body, given)
+                made = self.make_geom(body, given)
             elif tag == "inertial":
                 body.explicitinertial, body.mass, body.ipos = True, given["mass"], given["pos"]
                 if "fullinertia" in given:
@@ -339,12 +359,12 @@ class _Emitter:
                 inner.append(child)
                 continue
             else:
-                made = self._joint(body, given) if tag == "joint" else self._site(body, child)
+                made = self.make_joint(body, given) if tag == "joint" else self._site(body, child)
             if named is not None:
                 named.append((made, str(given["name"])))
         return inner
 
-    def _joint(self, body: Any, given: dict[str, Any]) -> Any:
+    def make_joint(self, body: Any, given: dict[str, Any]) -> Any:
         if given["type"] == "free":
             made = body.add_freejoint()
             made.name = given["name"]
@@ -356,30 +376,28 @@ class _Emitter:
         if given["type"] != "hinge":  # MuJoCo's default
             made.type = self.joint_types[given["type"]]
         if "axis" in given:
-            made.axis = self._array(given["axis"])
+            made.axis = self.array_of(given["axis"])
             left -= 1
         if "pos" in given:
             if given["pos"] is not ZERO:
-                made.pos = self._three(*given["pos"])
+                made.pos = self.three_numbers(*given["pos"])
             left -= 1
         if "damping" in given:
-            self.linear[0] = given["damping"]
-            made.damping = self.linear
+            made.damping = self.linear_term(given["damping"])
             left -= 1
         if "stiffness" in given:
-            self.linear[0] = given["stiffness"]
-            made.stiffness = self.linear
+            made.stiffness = self.linear_term(given["stiffness"])
             left -= 1
         if "springref" in given:
             if given["springref"]:
                 made.springref = given["springref"]
             left -= 1
         if "range" in given:
-            self.two[0], self.two[1] = given["range"]
-            made.limited, made.range = int(given["limited"]), self.two
+            made.limited, made.range = int(given["limited"]), self.range_of(*given["range"])
             left -= 2
         if "solreflimit" in given:
-            made.solref_limit, made.solimp_limit = self._array(given["solreflimit"]), self._array(given["solimplimit"])
+            made.solref_limit = self.array_of(given["solreflimit"])
+            made.solimp_limit = self.array_of(given["solimplimit"])
             left -= 2
         if left:
             for name in given.keys() - _COMMON_JOINT_ATTRIBUTES:
@@ -390,14 +408,14 @@ class _Emitter:
         if name == "actuatorfrclimited":
             made.actfrclimited = int(value)
         else:
-            setattr(made, _SPEC_NAMES.get(name, name), self._array(value) if type(value) is tuple else value)
+            setattr(made, _SPEC_NAMES.get(name, name), self.array_of(value) if type(value) is tuple else value)
 
-    def _array(self, values: tuple[float, ...]) -> Array:
-        """The array of a tuple of the document: many joints share one."""
+    def array_of(self, values: tuple[float, ...]) -> Array:
+        """The array of a tuple: many joints share one."""
         found = self.arrays.get(id(values))
         if found is None:
-            found = self.arrays[id(values)] = np.array(values)
-        return found
+            found = self.arrays[id(values)] = values, np.array(values)
+        return found[1]
 
     def _site(self, body: Any, element: MjcfElement) -> Any:
         made = body.add_site()
@@ -461,18 +479,18 @@ class _Emitter:
             spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
 
 
-_SECTIONS: dict[str, Callable[[_Emitter, Any, MjcfElement], None]] = {
-    "compiler": _Emitter._compiler,
-    "option": _Emitter._option,
-    "size": _Emitter._size,
-    "default": _Emitter._default,
-    "asset": _Emitter._asset,
-    "worldbody": _Emitter._worldbody,
-    "tendon": _Emitter._tendon,
-    "actuator": _Emitter._actuator,
-    "sensor": _Emitter._sensor,
-    "equality": _Emitter._equality,
-    "contact": _Emitter._contact,
+_SECTIONS: dict[str, Callable[[SpecEmitter, Any, MjcfElement], None]] = {
+    "compiler": SpecEmitter._compiler,
+    "option": SpecEmitter._option,
+    "size": SpecEmitter._size,
+    "default": SpecEmitter._default,
+    "asset": SpecEmitter._asset,
+    "worldbody": SpecEmitter._worldbody,
+    "tendon": SpecEmitter._tendon,
+    "actuator": SpecEmitter._actuator,
+    "sensor": SpecEmitter._sensor,
+    "equality": SpecEmitter._equality,
+    "contact": SpecEmitter._contact,
 }
 """What adds each section of a document.  Bound methods in an emitter would be a reference cycle."""
 
@@ -514,10 +532,11 @@ def _enums(mujoco: Any) -> dict[str, dict[str, Any]]:
     return {
         "joint": _numbered(mujoco.mjtJoint, "mjJNT_"),
         "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
-        "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
-        "cone": _enum(mujoco.mjtCone, "mjCONE_"),
-        "jacobian": _enum(mujoco.mjtJacobian, "mjJAC_"),
-        "solver": _enum(mujoco.mjtSolver, "mjSOL_"),
+        "inertiafromgeom": _numbered(mujoco.mjtInertiaFromGeom, "mjINERTIAFROMGEOM_"),
+        "integrator": _numbered(mujoco.mjtIntegrator, "mjINT_"),
+        "cone": _numbered(mujoco.mjtCone, "mjCONE_"),
+        "jacobian": _numbered(mujoco.mjtJacobian, "mjJAC_"),
+        "solver": _numbered(mujoco.mjtSolver, "mjSOL_"),
         "equality": _enum(mujoco.mjtEq, "mjEQ_"),
         "object": _enum(mujoco.mjtObj, "mjOBJ_"),
         "bias": _enum(mujoco.mjtBias, "mjBIAS_"),

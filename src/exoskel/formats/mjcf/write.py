@@ -160,7 +160,8 @@ class WorldWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
         return GeomWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction)
 
-    def document(self) -> MjcfElement:
+    def _add_settings(self) -> None:
+        """Add the sections before the bodies."""
         root = self.root
         root.add("compiler", angle="radian", autolimits=False, inertiafromgeom=False, boundmass=0.0)
         root.add(
@@ -176,19 +177,29 @@ class WorldWriter:
         if memory is not None:
             root.add("size", memory=memory)
         root.add("default").add("geom", **self.geoms.common)
+
+    def document(self) -> MjcfElement:
+        root = self.root
+        self._add_settings()
         root.children += [MjcfElement("asset"), self.worldbody]
         root.children += [MjcfElement(tag) for tag in ("tendon", "actuator", "sensor", "equality", "contact")]
         for model in self.world.models:
             self._model(model)
         self.tendons.add_tendons(root)
-        self._actuators()
-        self.sensors.add_sensors(root, self.tendons.joint_name)
-        self.equalities.add_equalities(root, self.tendons.joint_name)
-        self.filter.exclude(root.child("contact"), qualified_name)
+        self._add_devices()
         root.child("asset").children = self.geoms.assets
         root.child("option").attributes |= self._solver()
         root.children = [c for c in root.children if c.children or c.attributes]
         return root
+
+    def _add_devices(self) -> None:
+        """Add actuators, sensors, equality constraints, and pairs of bodies that do not collide."""
+        root = self.root
+        self._actuators()
+        self.sensors.add_sensors(root, self.tendons.joint_name)
+        self.equalities.add_equalities(root, self.tendons.joint_name)
+        if self.filter.excludes_pairs:
+            self.filter.exclude(root.child("contact"), qualified_name)
 
     def _actuators(self) -> None:
         """Add the actuators of the scene."""
@@ -319,6 +330,10 @@ class WorldWriter:
             if motor is not None:
                 joints.add_motor(motor, name, self.root, self.joint_friction)
                 self.speeds[joints.flywheel_name(name)] = motor.velocity
+        self._couple_links(model, joint, names)
+
+    def _couple_links(self, model: Model, joint: Joint, names: list[str]) -> None:
+        """Add the constraints of a screw, and of a joint that follows another one."""
         if joint.kind == "screw":
             self._couple(joint, names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
         if joint.mimic is not None:

@@ -57,11 +57,14 @@ class Actuation:
         is_plain = layout.is_plain or all(joint.is_plain for joint in layout.world.joints())
         is_plain = is_plain and not layout.world.actuators
         has_static = any(model.static for model in layout.world.models)
-        actuators = _actuators(layout) if not is_plain or has_static else ["force"] * count
-        self.force, self.velocity, self.acceleration, self.locked = _masks(actuators)
-        self.command_limits = np.full(count, -np.inf), np.full(count, np.inf)
-        self.first_forces, self.first_accelerations = np.zeros(count), np.zeros(count)
-        self.initial = np.zeros(count)
+        actuators = _actuators(layout) if not is_plain or has_static else []
+        self.force, self.velocity, self.acceleration, self.locked = _masks(actuators, count)
+        self.accelerates = "acceleration" in actuators
+        """Whether a coordinate has an acceleration actuator."""
+        self.first_forces, self.first_accelerations, self.initial, low, high = np.zeros((5, count))
+        low.fill(-np.inf)
+        high.fill(np.inf)
+        self.command_limits = low, high
         self.flywheels: list[tuple[int, int]] = []
         """Of each commanded motor: its coordinate, and MuJoCo's degree of freedom of its flywheel."""
         self.constant_speeds: list[tuple[int, float]] = []
@@ -78,20 +81,21 @@ class Actuation:
 
     def _set_stated_values(self, layout: WorldLayout, actuators: list[str]) -> None:
         low, high = self.command_limits
-        stated = list(_stated_dofs(layout.world))
+        stated = _stated_dofs(layout.world)
         lowered = lower_actuators(layout.world)  # motors limit commands, too
         for number, dof in stated if lowered.world is layout.world else _stated_dofs(lowered.world):
-            limits = _command_limits(actuators[number], dof)
+            limits = dof.force_limits if actuators[number] == "force" else _command_limits(actuators[number], dof)
             if limits is UNLIMITED or limits == UNLIMITED:
                 continue
             low[number], high[number] = limits
             if id(dof) in lowered.originals:  # without a command, only the actuators act
                 low[number], high[number] = min(low[number], 0.0), max(high[number], 0.0)
-        for number, dof in stated:
-            if dof.force or dof.acceleration:
-                self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
-        self.first_forces *= self.force
-        self.first_accelerations *= self.acceleration
+        first = [(number, dof) for number, dof in stated if dof.force or dof.acceleration]
+        for number, dof in first:
+            self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
+        if first:
+            self.first_forces *= self.force
+            self.first_accelerations *= self.acceleration
 
     @property
     def first_step_differs(self) -> bool:
@@ -101,6 +105,8 @@ class Actuation:
         return bool(acts or moves)
 
     def _find_flywheels(self, model: Any, layout: WorldLayout) -> None:
+        if not any(joint.drives or joint.actuator == "servo" for joint in layout.world.joints()):
+            return
         first = 0
         for one in layout.world.models:
             for joint in one.joints if not one.static else ():
@@ -178,28 +184,30 @@ def _actuators(layout: WorldLayout) -> list[str]:
     return names
 
 
-def _masks(actuators: list[str]) -> tuple[Mask, Mask, Mask, Mask]:
-    """The coordinates with a force, velocity, acceleration or locked actuator."""
-    used, count = set(actuators), len(actuators)
-
-    def mask(kind: str) -> Mask:
-        if kind not in used:
-            return np.zeros(count, dtype=np.bool_)
-        if len(used) == 1:
-            return np.ones(count, dtype=np.bool_)
-        return np.array([actuator == kind for actuator in actuators], dtype=np.bool_)
-
-    return mask("force"), mask("velocity"), mask("acceleration"), mask("locked")
+def _masks(actuators: list[str], count: int) -> Iterator[Mask]:
+    """The coordinates with a force, velocity, acceleration or locked actuator; without a list, all have forces."""
+    masks = np.zeros((len(_MASKED), count), dtype=np.bool_)
+    masks[0] = not actuators
+    used = set(actuators)
+    for kind, mask in zip(_MASKED, masks, strict=True):
+        if kind in used:
+            mask[:] = True if len(used) == 1 else [actuator == kind for actuator in actuators]
+    return iter(masks)
 
 
-def _stated_dofs(world: World) -> Iterator[tuple[int, Dof]]:
+_MASKED = ("force", "velocity", "acceleration", "locked")
+
+
+def _stated_dofs(world: World) -> list[tuple[int, Dof]]:
     """The coordinates for which the scene states values, by number."""
+    found: list[tuple[int, Dof]] = []
     first = 0
     for joint in world.joints():
         count = joint.dof_count
         if joint._dofs is not None:
-            yield from enumerate(joint._dofs[:count], first)
+            found += enumerate(joint._dofs[:count], first)
         first += count
+    return found
 
 
 def joints_with_motors(layout: WorldLayout, model: Model, joint: Joint) -> Iterator[tuple[str, Motor]]:

@@ -47,9 +47,10 @@ class Inertials:
         if not all(mass > 0.0 for mass in masses):
             self.repairs += [Repair(body, "massless", MIN_MASS) for body in bodies if not body.inertia.mass > 0.0]
             masses = [mass if mass > 0.0 else MIN_MASS for mass in masses]
-        self._rows: dict[int, MassProperties] = dict(
+        self.by_id: dict[int, MassProperties] = dict(
             zip(map(id, bodies), zip(masses, centres, rows, strict=True), strict=True)
         )
+        """Mass, centre of mass and moment, as from `of`, by the ids of the bodies."""
 
     def _repaired(self, bodies: Sequence[Body], raw: Array) -> Array:
         values, axes = np.linalg.eigh(_tensors(raw))
@@ -75,10 +76,10 @@ class Inertials:
 
     def of(self, body: Body) -> MassProperties:
         """Mass, centre of mass in the body frame (m), and moment: xx, yy, zz, xy, xz, yz."""
-        return self._rows[id(body)]
+        return self.by_id[id(body)]
 
     def mass(self, body: Body) -> float:
-        return self._rows[id(body)][0]
+        return self.by_id[id(body)][0]
 
     def min_moment(self, body: Body) -> float:
         """The smallest principal moment, kg·m²."""
@@ -87,11 +88,13 @@ class Inertials:
 
 def _are_valid(rows: Array) -> bool:
     """Whether moments without products of inertia need no repair: those of most bodies."""
-    if rows[:, 3:].any():
-        return False
-    smallest, middle, largest = np.sort(rows[:, :3], axis=1).T
-    is_solid = largest - smallest - middle <= -_SLACK * largest
-    return bool((is_solid & (smallest >= MIN_MOMENT)).all())
+    for xx, yy, zz, xy, xz, yz in rows.tolist():  # in arrays, a few bodies take longer
+        if xy or xz or yz:
+            return False
+        smallest, middle, largest = sorted((xx, yy, zz))
+        if not (largest - smallest - middle <= -_SLACK * largest and smallest >= MIN_MOMENT):
+            return False
+    return True
 
 
 def _tensors(rows: Array) -> Array:

@@ -173,7 +173,7 @@ def duplicate_counts(world: World) -> dict[int, int]:
     A body and its duplicates share its mass equally: a light duplicate would result in a soft weld.
     """
     loops = [j for m in world.models if not m.static for j in m.joints if j.loop and needs_duplicate(j)]
-    return Counter(id(joint.child) for joint in loops)
+    return Counter(id(joint.child) for joint in loops) if loops else {}
 
 
 def needs_duplicate(joint: Joint) -> bool:

@@ -11,8 +11,9 @@ in the world.  Velocities follow `v_mujoco = A(q) v_scene`, where A is the ident
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from math import inf
 
 import numpy as np
 from msgspec import Struct
@@ -25,11 +26,12 @@ from exoskel.formats.mjcf.model.rotational_joints import RotationalJoint, Rotati
 from exoskel.formats.mjcf.tree import NO_ROTATION, MjcfElement
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK
-from exoskel.scene.item import qualified_name
+from exoskel.scene.item import extended_name, name_prefix, qualified_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.kinematics import Kinematics, ZeroPoses
 from exoskel.scene.model import Model
-from exoskel.scene.pose import ZERO
+from exoskel.scene.pose import IDENTITY, ZERO
+from exoskel.scene.pose import NO_ROTATION as UPRIGHT
 from exoskel.scene.world import World
 from exoskel.spatial import Array, Indices
 
@@ -75,7 +77,12 @@ class WorldLayout:
     @cached_property
     def body_names(self) -> dict[int, str]:
         """The names of MuJoCo's bodies by the ids of the bodies, in state order."""
-        return {id(body): qualified_name(model.name, body.name) for model in self.world.models for body in model.bodies}
+        names: dict[int, str] = {}
+        for model in self.world.models:
+            start = name_prefix(model.name)
+            for body in model.bodies:
+                names[id(body)] = extended_name(start, body.name)
+        return names
 
     @cached_property
     def is_plain(self) -> bool:
@@ -92,8 +99,9 @@ class WorldLayout:
         """Whether values are stated for the axes of a joint that is, or contains, a ball of MuJoCo."""
         if self.is_plain:
             return False
-        own = [(model, joint) for model, joint in self.joints if joint._dofs is not None and not model.static]
-        return any(link.type == "ball" for model, joint in own for link in self.chain(model, joint)[0])
+        own = [one for one in self.joints if one[1].kind not in _SINGLE_KINDS and one[1]._dofs is not None]
+        moving = [(model, joint) for model, joint in own if not model.static]
+        return any(link.type == "ball" for model, joint in moving for link in self.chain(model, joint)[0])
 
     @cached_property
     def dof_count(self) -> int:
@@ -111,9 +119,22 @@ class WorldLayout:
                 names += joint.dof_names
         return names
 
+    @cached_property
+    def has_zero_state(self) -> bool:
+        """Whether all initial positions and velocities are zero, and no motor moves."""
+        if self.is_plain:
+            return True
+        for joint in self.world.joints():
+            if joint.drives or joint.actuator == "servo":
+                return False
+            for dof in joint._dofs or ():
+                if dof.position or dof.velocity:
+                    return False
+        return True
+
     def initial_state(self) -> tuple[Array, Array | None]:
         """The scene's initial positions and velocities; None for the velocities if nothing moves, also no motors."""
-        if self.is_plain or all(joint.is_plain for joint in self.world.joints()):
+        if self.has_zero_state:
             return np.zeros(self.dof_count), None
         positions: list[float] = []
         velocities: list[float] = []
@@ -124,8 +145,9 @@ class WorldLayout:
                 positions += zeros
                 velocities += zeros
             else:
-                positions += [dof.position for dof in rows]
-                velocities += [dof.velocity for dof in rows]
+                for dof in rows:
+                    positions.append(dof.position)
+                    velocities.append(dof.velocity)
         return np.array(positions, dtype=np.float64), np.array(velocities, dtype=np.float64)
 
     @cached_property
@@ -145,6 +167,11 @@ class WorldLayout:
     def joints(self) -> list[tuple[Model, Joint]]:
         """The joints that do not close loops, with their models."""
         return [(model, joint) for model in self.world.models for joint in model.joints if not joint.loop]
+
+    @property
+    def roots(self) -> Iterator[Joint]:
+        """The joints whose children are in the world itself."""
+        return (joint for model, joint in self.joints if joint.parent is None or model.static)
 
     @cached_property
     def tree_joints(self) -> tuple[list[tuple[Model, Joint]], Array]:
@@ -183,6 +210,9 @@ class WorldLayout:
 
         Last, whether MuJoCo keeps these to the last digit: it normalizes quaternions.
         """
+        upright = self._upright_positions()
+        if upright is not None:
+            return upright, [NO_ROTATION] * len(upright), True
         joints, poses = self.tree_joints
         fixed = [i for i, (model, _) in enumerate(joints) if model.static]
         if fixed:  # bodies of static models are at their initial poses, without joints
@@ -190,18 +220,42 @@ class WorldLayout:
             poses[fixed] = self.static_poses(fixed)
         positions = spatial.without_noise(poses[:, :3, 3])
         if (poses[:, :3, :3] == _NO_ROTATION_MATRIX).all():
-            is_kept = positions.tobytes() == (poses[:, :3, 3] + 0.0).tobytes()  # no minus zero
+            is_kept = positions.tobytes() == (poses[:, :3, 3] + 0.0).tobytes()
             return positions, [NO_ROTATION] * len(joints), is_kept
         quaternions = spatial.quaternion(poses[:, :3, :3])
         are_upright = (quaternions == NO_ROTATION).all(axis=1).tolist()
         rotations = [NO_ROTATION if it else row for it, row in zip(are_upright, quaternions, strict=True)]
         return positions, rotations, False
 
+    def _upright_positions(self) -> Array | None:
+        """The position of the child of each of `joints` in its parent, if no body is rotated; else None.
+
+        Also None if numbers differ so much in size that some may be rounding errors: others need no correction.
+        """
+        if any(model.pose is not IDENTITY for model in self.world.models):
+            return None
+        children: list[float] = []
+        parents: list[float] = []
+        for model, joint in self.joints:
+            pose, parent = joint.child.pose, joint.parent
+            if pose.rotation is not UPRIGHT or (model.static and not _is_at_zero_pose(joint)):
+                return None
+            children += pose.position
+            parents += ZERO if parent is None else parent.pose.position
+        moved = [one - other + 0.0 for one, other in zip(children, parents, strict=True)]  # no minus zero
+        sizes = [abs(number) for number in moved if number]
+        largest = max(map(abs, children + parents), default=0.0)
+        if not sum(sizes) < inf or (sizes and min(sizes) < 2.0 * spatial.NOISE * largest):
+            return None
+        return np.array(moved).reshape(-1, 3)
+
     @cached_property
     def is_zero_at_reset(self) -> bool:
         """Whether it is known that all coordinates are zero, to the last digit, where MuJoCo resets a world to."""
         others = [joint for _, joint in self.joints if joint.kind not in _SINGLE_KINDS]
-        return not others or (self._placement[2] and all(joint.pose.is_identity for joint in others))
+        if others and not self._placement[2]:
+            return False
+        return all(joint.pose is IDENTITY or joint.pose.is_identity for joint in others)
 
 
 def _is_at_zero_pose(joint: Joint) -> bool:

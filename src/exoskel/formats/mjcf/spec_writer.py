@@ -1,0 +1,185 @@
+"""Writes a world as an `MjSpec` for the engine.  Most bodies are added to it directly, without a document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.collision_filter import Bits
+from exoskel.formats.mjcf.geoms import DEFAULT_BITS, PRIMITIVES
+from exoskel.formats.mjcf.model.joints import FREE_CHAIN, STIFF, UNLIMITED_RANGE, MujocoJoint
+from exoskel.formats.mjcf.tree import MAX_UNBATCHED, NO_ROTATION, SpecEmitter, to_spec
+from exoskel.formats.mjcf.write import WorldWriter
+from exoskel.scene.body import Body
+from exoskel.scene.item import extended_name, name_prefix
+from exoskel.scene.joint import UNLIMITED, Joint
+from exoskel.scene.model import Model
+from exoskel.scene.pose import IDENTITY, ZERO
+from exoskel.scene.shape import Plane, Shape
+
+_LimitsAndSpring = tuple[bool, float, float, float, float, float]
+"""Whether a joint has no limits, its limits, damping, stiffness and the rest position of its spring."""
+_FREQUENT = 3
+"""The number of joints with the same values before a class for further ones is created."""
+
+
+class SpecWriter(WorldWriter):
+    """Adds bodies to an `MjSpec` where nothing else adds parts to them; otherwise it writes a document first."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.is_compact = True
+        self.emitter = SpecEmitter(mujoco_import.load())
+        self._spec: Any = self.emitter.new_spec(self.world.name) if self._is_direct() else None
+        self._root: Any = None if self._spec is None else self._spec.worldbody
+        self._types, self._three = self.emitter.geom_types, self.emitter.three_numbers
+        self._has_ranks = self.geoms.has_ranks
+        self._classes: dict[_LimitsAndSpring, Any] = {}
+        """MuJoCo's classes of joints with the same values."""
+        self._counts: dict[_LimitsAndSpring, int] = {}
+        self._bodies: dict[int, Any] = {}
+        """MuJoCo's bodies by the ids of those of the scene."""
+
+    def _is_direct(self) -> bool:
+        """Whether bodies have only joints and geoms, and few enough are in the world itself to need no batches."""
+        if self.skins or self.sites or self.tendons.tendons or self.shares:
+            return False
+        joints = self.layout.joints
+        if not self.layout.is_plain and any(
+            joint.loop or joint.drives or joint.actuator == "servo" for joint in self.world.joints()
+        ):
+            return False
+        if "amotor" in {joint.kind for _, joint in joints}:
+            return False
+        return len(joints) <= MAX_UNBATCHED or len(list(self.layout.roots)) <= MAX_UNBATCHED
+
+    def spec(self) -> Any:
+        """The `MjSpec` of the world."""
+        spec, emitter, root = self._spec, self.emitter, self.root
+        if spec is None:
+            return to_spec(self.document())
+        self._add_settings()
+        emitter.add_sections(spec, root.children)
+        root.children = []
+        if not self.layout.is_plain:
+            stops = self._stops = spec.add_default("stops", spec.default)
+            stops.joint.limited, stops.joint.solref_limit, stops.joint.solimp_limit = 1, self._hard_stop, STIFF
+        for model in self.world.models:
+            self._add_bodies(model)
+        self._add_devices()
+        emitter.add_meshes(spec, self.geoms.assets)
+        emitter.add_sections(spec, root.children)
+        return spec
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _add_bodies(self, model: Model) -> None:
+        """Add the bodies of a model: without calls for the most frequent ones, which would take a third of the time."""
+        bits, prefix, is_plain = self.filter.model_bits(model), name_prefix(model.name), self.layout.is_plain
+        bodies, frames, names, properties = self._bodies, self.frames, self.layout.body_names, self.inertials.by_id
+        root, fixed = self._root, model.static
+        for joint in model.joints:
+            body, parent = joint.child, joint.parent
+            key = id(body)
+            made = bodies[key] = root.add_body() if parent is None or fixed else bodies[id(parent)].add_body()
+            name = made.name = names[key]
+            made.pos, rotation = frames[key]
+            if rotation is not NO_ROTATION:
+                made.quat = rotation
+            if not body.gravity:
+                made.gravcomp = 1.0
+            if not fixed:
+                made.explicitinertial = True
+                made.mass, made.ipos, made.fullinertia = properties[key]
+                if is_plain and parent is None and joint.kind == "free":
+                    made.add_freejoint().name = extended_name(prefix, joint.name)
+                else:
+                    self._add_joints(model, joint, made)
+            number = 0
+            for shape in body.collisions:
+                own = (bits if shape.collidable else None) or self.filter.bits(model, body, shape)
+                geometry, path = shape.geometry, f"{name}/collision{number}"
+                number += 1
+                if type(geometry) not in PRIMITIVES or not self._has_defaults(shape):
+                    self._add_other(made, (body, shape), path, own, fixed)
+                    continue
+                kind, size = PRIMITIVES[type(geometry)]
+                geom = made.add_geom()
+                geom.name, geom.type, geom.size = path, self._types[kind], self._three(*size(geometry))
+                if own != DEFAULT_BITS:
+                    geom.contype, geom.conaffinity = own
+
+    def _has_defaults(self, shape: Shape) -> bool:
+        """Whether the geom of a primitive shape differs from the default in its name, type, size and bits alone."""
+        is_default = shape.pose is IDENTITY and shape.friction is None and shape.color is None
+        return is_default and not self._has_ranks
+
+    def _add_other(self, made: Any, part: tuple[Body, Shape], name: str, bits: Bits, fixed: bool) -> None:
+        """Add the geoms of a shape."""
+        body, shape = part
+        if type(shape.geometry) is Plane and not fixed and self._is_moving_plane(body, shape):
+            return
+        for given in self.geoms.geoms(shape, name, bits, fixed):
+            self.emitter.make_geom(made, given)
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _add_joints(self, model: Model, joint: Joint, body: Any) -> None:
+        chain, names = self.layout.chain(model, joint)
+        if chain is FREE_CHAIN and joint.is_plain:
+            body.add_freejoint().name = names[0]
+        elif len(chain) != 1 or not self._add_single(body, names[0], joint, chain[0]):
+            for name, link in zip(names, chain, strict=True):
+                self.emitter.make_joint(body, self._link(name, joint, link))
+        if joint.kind == "screw" or joint.mimic is not None:
+            self._couple_links(model, joint, names)
+
+    def _add_single(self, body: Any, name: str, joint: Joint, link: MujocoJoint) -> bool:
+        """Add a hinge or slide; returns False if it has rare properties, and was not added."""
+        rows = joint._dofs
+        if link.type not in ("hinge", "slide") or joint.actuator != "force" or self.driven:
+            return False
+        if rows is None:
+            made = body.add_joint()
+        else:
+            dof = rows[0]
+            if dof.friction or dof.armature or len(rows) > 1:
+                return False
+            low, high = dof.position_limits
+            is_free = not (joint.limits_enforced if self.limits is None else self.limits) or (low, high) == UNLIMITED
+            if not (is_free or (low < high and low < UNLIMITED_RANGE and high > -UNLIMITED_RANGE)):
+                return False
+            values = (is_free, low, high, dof.damping, dof.stiffness, dof.rest)
+            frequent = self._classes.get(values)
+            made = body.add_joint(frequent or self._stops) if not is_free or frequent else body.add_joint()
+            if frequent is None:
+                self._set_values(made, values)
+                self._count(values)
+        made.name, made.axis = name, self.emitter.array_of(link.axis)
+        if link.type != "hinge":  # MuJoCo's default
+            made.type = self.emitter.joint_types[link.type]
+        if not link.at_origin and joint.pose.position is not ZERO:
+            made.pos = self.emitter.three_numbers(*joint.pose.position)
+        return True
+
+    def _set_values(self, made: Any, values: _LimitsAndSpring) -> None:
+        """Set limits, damping and spring of a joint, or of a class."""
+        is_free, low, high, damping, stiffness, rest = values
+        if not is_free:
+            made.range = self.emitter.range_of(max(low, -UNLIMITED_RANGE), min(high, UNLIMITED_RANGE))
+        if damping:
+            made.damping = self.emitter.linear_term(damping)
+        if stiffness:
+            made.stiffness = self.emitter.linear_term(stiffness)
+            if rest:
+                made.springref = rest
+
+    def _count(self, values: _LimitsAndSpring) -> None:
+        """Create a class for values that many joints have, which then need not be set for each."""
+        count = self._counts[values] = self._counts.get(values, 0) + 1
+        if count == _FREQUENT:
+            spec = self._spec
+            made = self._classes[values] = spec.add_default(
+                f"joint{len(self._classes)}", spec.default if values[0] else self._stops
+            )
+            self._set_values(made.joint, values)
