@@ -147,6 +147,8 @@ class WriterCapabilities(Struct, frozen=True):
     """For XML formats."""
     compose: Composer | None = None
     """For all other formats."""
+    depends_on_source: bool = False
+    """The writer considers not only the values of a scene, but also what the source of the scene states."""
     fields: frozenset[Field] = frozenset()
     """What the elements of the vocabulary set, where the format expresses exactly that (URDF, SDF).
 

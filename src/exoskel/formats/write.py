@@ -16,6 +16,7 @@ from exoskel.formats.initial_state import add_state_files
 from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions
 from exoskel.scene.body import Marker
 from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.exact_comparison import have_same_values
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.lowering.actuators import LoweredActuator, lower_actuators
@@ -165,6 +166,8 @@ def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Wri
         return written
     for number in range(_MOST_ROUNDS):
         written.reread, written.reread_native = readings.read(written.data, output)
+        if number == 0 and _is_same_scene(scene, written, registry.by_name(format)):
+            return written
         again_output = output.empty_copy()
         root = _compose(written.reread, registry.by_name(format), again_output)
         if number == 0 and _is_surely_stable(scene, written, root, again_output):
@@ -178,6 +181,20 @@ def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Wri
     return written
 
 
+def _is_same_scene(scene: Scene, written: Written, format: Format) -> bool:
+    """Whether a scene came back with the same values to the bit, so that it is written as the same document again."""
+    if format.capabilities().depends_on_source or not _has_no_other_data(written):
+        return False
+    return have_same_values(scene, written.reread)
+
+
+def _has_no_other_data(written: Written) -> bool:
+    """Whether a document has no data besides that of the scene, and no problems were found when it was read back."""
+    preserved = written.preserved
+    has_other_data = bool(preserved.comments) or preserved.has_other_data
+    return not has_other_data and len(written.reread.diagnostics) == len(written.native.diagnostics)
+
+
 def _is_surely_stable(scene: Scene, written: Written, again: Markup, output: OutputContext) -> bool:
     """Whether embedding data in `again`, the native document of the scene that was read back, gives the same document.
 
@@ -185,8 +202,8 @@ def _is_surely_stable(scene: Scene, written: Written, again: Markup, output: Out
     was read back differs from them in just the embedded fields.  They are embedded again unless rounding makes a
     small difference vanish.  The texts of whole items are compared.
     """
-    preserved, reread = written.preserved, written.reread
-    if preserved.comments or preserved.has_other_data or len(reread.diagnostics) != len(written.native.diagnostics):
+    reread = written.reread
+    if not _has_no_other_data(written):
         return False
     if any(one.field == "geometry" or one.error <= 2 * TOLERANCE for one in written.embedded):
         return False

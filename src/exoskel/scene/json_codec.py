@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import floor, inf, isfinite, log10
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
@@ -19,14 +20,17 @@ from msgspec import Struct
 from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS
+from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
-from exoskel.scene.joint import STOPS, TRAITS, Dof, Joint, wrong_count
+from exoskel.scene.joint import STOPS, TRAITS, Dof, Drive, Joint, wrong_count
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Mesh, Shape, Texture, clamp_color
 
 if TYPE_CHECKING:
     from json import JSONDecoder, JSONEncoder
 
+K = TypeVar("K")
+V = TypeVar("V")
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
 _NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent"), Texture: ("path",)}
 """Fields that the reader finds itself, because they depend on the machine."""
@@ -112,7 +116,55 @@ def fingerprint(value: Any) -> str:
 
     Numbers are rounded before: their last digits depend on the processor where they are computed from a document.
     """
-    return _checksum(value if type(value) in _JSON_TYPES else _rounded(value, 0.0))
+    if type(value) in _JSON_TYPES:
+        return _checksum(value)
+    key = value_key(value)
+    found = _FINGERPRINTS.get(key) if key is not None else None
+    if found is None:
+        found = _checksum(_rounded(value, 0.0))
+        if key is not None:
+            remember(_FINGERPRINTS, key, found)
+    return found
+
+
+ValueKey = tuple[type, type, bytes]
+_FINGERPRINTS: dict[ValueKey, str] = {}
+_MOST_REMEMBERED = 1 << 12
+_MOST_BYTES = 1 << 10
+_PLAIN_ENTRIES = (NoneType, float, tuple, dict, Drive)
+"""The types of entries of tuples and lists that can be told apart by their encodings."""
+
+
+def value_key(value: Any) -> ValueKey | None:
+    """A key that only values with the same encoding have, to the bit; None for values that are seldom repeated.
+
+    Bodies and joints that are alike have many values in common, and encoding them as JSON takes long.
+    """
+    kind = type(value)
+    entry = NoneType
+    if kind is tuple or kind is list:
+        entry = type(value[0]) if value else NoneType
+        if entry not in _PLAIN_ENTRIES:
+            return None
+    elif kind is not Pose and kind is not Inertia:
+        return None
+    return struct_key(kind, entry, value)
+
+
+def struct_key(kind: type, entry: type, value: Any) -> ValueKey | None:
+    """The key of a value of a known type; None if it is large or contains arrays."""
+    try:
+        data = msgspec.msgpack.encode(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return (kind, entry, data) if len(data) < _MOST_BYTES else None
+
+
+def remember(known: dict[K, V], key: K, value: V) -> None:
+    """Add a value to some that are known, which are forgotten if there are too many."""
+    if len(known) >= _MOST_REMEMBERED:
+        known.clear()
+    known[key] = value
 
 
 def has_fingerprint(value: Any, expected: str) -> bool:

@@ -8,6 +8,7 @@ describes the elements.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from math import inf
 from operator import attrgetter
 from typing import Any
@@ -17,6 +18,7 @@ from msgspec import UNSET, Struct, structs
 from exoskel.diagnostics import Topic, warning
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import iter_items
+from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.json_codec import (
@@ -26,6 +28,7 @@ from exoskel.scene.json_codec import (
     decode_json,
     field_value,
     has_fingerprint,
+    remember,
     set_dofs,
 )
 from exoskel.scene.model import Model
@@ -52,6 +55,10 @@ _STRUCTURAL_FIELDS = frozenset({"", "child", "parent", "loop", "name"})
 
 POSE_FIELDS = frozenset({"pose", "axes", "dofs"})
 """Fields that together place bodies: if one of them is outdated, all of the model's are ignored."""
+
+
+_REPEATED_FIELDS = frozenset({"dofs", "drives", "pose", "axes", "inertia", "color", "actuator"})
+"""Fields that often have the same value, without arrays, and that other fields of an item do not affect."""
 
 
 class _PreparedChange(Struct):
@@ -82,6 +89,9 @@ class EmbeddedReader:
         """The fields that embedded elements have set, with the numbers of these elements, by the id of the item."""
         self.removed: dict[int, Item] = {}
         """Placeholders that were removed, by id."""
+        self._parsed: dict[str, Any] = {}
+        self._decoded: dict[tuple[type[Item], str, str], Any] = {}
+        """Values by the type of the item, the field and the text."""
         self.finder = finder
         self.report = report
         self.code = code
@@ -177,7 +187,7 @@ class EmbeddedReader:
         if element.tag is EmbeddedTag.PLACEHOLDER:
             return None if item is None else _PreparedChange(element.number, item, "", lambda: self._remove(item))
         try:
-            data = decode_json(element.text)
+            data = self._parse(element.text)
         except CodecError as problem:
             self._report_broken(element.number, str(problem))
             return None
@@ -192,10 +202,40 @@ class EmbeddedReader:
             return None
         return self._prepare_field(item, element, data)
 
+    def _parse(self, text: str) -> Any:
+        """The data in a text; many elements may have the same."""
+        if text not in self._parsed:
+            remember(self._parsed, text, decode_json(text))
+        return self._parsed[text]
+
+    def _decode_field(self, kind: type[Item], element: EmbeddedElement, data: Any) -> Any:
+        if element.field not in _REPEATED_FIELDS:
+            return decode_field(kind, element.field, data)
+        key = (kind, element.field, element.text)
+        if key not in self._decoded:
+            remember(self._decoded, key, decode_field(kind, element.field, data))
+        known = self._decoded[key]
+        if isinstance(known, list):
+            return [copy(one) for one in known]
+        return copy(known) if isinstance(known, Inertia) else known
+
+    def _decode_item(self, container: Item | None, element: EmbeddedElement, data: Any) -> Any:
+        kind = _ITEMS[element.list_name]
+        if kind is not Shape:
+            bodies = {body.name: body for body in container.bodies} if isinstance(container, Model) else None
+            return decode_item(kind, data, bodies)
+        key = (kind, "", element.text)
+        known = self._decoded.get(key)
+        if known is None:
+            known = decode_item(kind, data)
+            if not isinstance(known.geometry, Mesh | TriMesh):
+                remember(self._decoded, key, known)
+        return copy(known)
+
     def _prepare_field(self, item: Item, element: EmbeddedElement, data: Any) -> _PreparedChange | None:
         field = element.field
         try:
-            value = decode_field(type(item), field, data)
+            value = self._decode_field(type(item), element, data)
             if not has_fingerprint(field_value(item, field), element.fingerprint):
                 self.report(f"{self.code}.stale", element.number, name=field)
                 if field in POSE_FIELDS:
@@ -246,8 +286,7 @@ class EmbeddedReader:
         target: list[Any] | None = getattr(item, name, None) if name in _ITEMS else None
         if target is None:
             raise CodecError(f"the element around it has no list called {name!r}")
-        bodies = {body.name: body for body in item.bodies} if isinstance(item, Model) else None
-        new = decode_item(_ITEMS[name], data, bodies)
+        new = self._decode_item(item, element, data)
         if isinstance(new, Shape) and isinstance(new.geometry, Mesh):
             new.geometry = self.finder.locate(new.geometry)
         if isinstance(new, Shape) and new.material is not None:

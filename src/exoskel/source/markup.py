@@ -130,15 +130,17 @@ def _check_characters(text: str) -> None:
 def serialize(root: Markup) -> str:
     """The text of a whole document, whose declaration says UTF-8.  Raises UnwritableError."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    append_lines(root, "", INDENT, lines)
+    values = [value for element in root.iter() if element.attributes for value in element.attributes.values()]
+    append_lines(root, "", INDENT, lines, are_plain=_in_attribute("".join(values)) is None)
     lines += [f"<!--{comment}-->" for comment in root.trailing_comments]
     text = "\n".join(lines) + "\n"
     _check_characters(text)
     return text
 
 
-def append_lines(root: Markup, margin: str, indent: str, lines: list[str]) -> None:
-    """Append the lines of an element that is indented by `margin`."""
+def append_lines(root: Markup, margin: str, indent: str, lines: list[str], *, are_plain: bool = False) -> None:
+    """Append the lines of an element that is indented by `margin`.  If attributes `are_plain`, they need no escapes."""
+    spell = _plain_attributes if are_plain else format_attributes
     # Each entry has the elements that are still to be written, the lines after them, and the margin.
     waiting: list[tuple[Iterator[Markup], list[str], str]] = [(iter((root,)), [], margin)]
     while waiting:
@@ -147,7 +149,7 @@ def append_lines(root: Markup, margin: str, indent: str, lines: list[str]) -> No
             if element.comments:
                 lines += [f"{margin}<!--{comment}-->" for comment in element.comments]
             tag = element.tag
-            attributes = format_attributes(element.attributes) if element.attributes else ""
+            attributes = spell(element.attributes) if element.attributes else ""
             if element.children or element.closing_comments:
                 inside = margin + indent
                 lines.append(f"{margin}<{tag}{attributes}>")
@@ -171,4 +173,8 @@ def format_attributes(attributes: dict[str, str]) -> str:
     """The attributes of a start tag, each after a space."""
     if _in_attribute("".join(attributes.values())):
         attributes = {name: escape_attribute(value) for name, value in attributes.items()}
+    return _plain_attributes(attributes)
+
+
+def _plain_attributes(attributes: dict[str, str]) -> str:
     return "".join([f' {name}="{value}"' for name, value in attributes.items()])

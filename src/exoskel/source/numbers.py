@@ -265,6 +265,8 @@ def _round_components(element: Markup, given: GivenNumbers) -> None:
 def _round_moments(element: Markup, given: GivenNumbers) -> None:
     """Round a moment of inertia whose components are elements of their own."""
     moments = [child for child in element.children if child.tag in _COMPONENTS[1]]
+    if not moments:
+        return
     for child, text in zip(moments, _round_tokens([child.text for child in moments], given), strict=True):
         child.text = text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -12,9 +13,19 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import Message, format_detail
+from exoskel.scene.fields import FIELDS
 from exoskel.scene.item import Item
-from exoskel.scene.json_codec import encode_item, encode_json, encode_value, field_value
-from exoskel.scene.shape import Mesh, Shape, Texture, texture_of
+from exoskel.scene.json_codec import (
+    ValueKey,
+    encode_item,
+    encode_json,
+    encode_value,
+    field_value,
+    remember,
+    struct_key,
+    value_key,
+)
+from exoskel.scene.shape import Mesh, Shape, Texture, TriMesh, texture_of
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
@@ -173,6 +184,8 @@ class OutputContext:
         self._copies: dict[str, str] = {}
         self._images: dict[tuple[str, str | None, frozenset[str]], str] = {}
         """The references to images: many shapes may have the same one."""
+        self._texts: dict[ValueKey, str] = {}
+        """Embedded texts by what they encode, with the same given numbers: many items may have the same one."""
         self._paths: dict[str, Path] = {}
         self._rebased: dict[str, str] = {}
         self._temporary: TemporaryFolder | None = None
@@ -310,6 +323,15 @@ class OutputContext:
 
     def embedded_text(self, item: Item, field: str = "") -> str:
         """The JSON text of an item, or of one field, to be embedded; references lead to the same files."""
+        key = _text_key(item, field)
+        text = self._texts.get(key) if key is not None else None
+        if text is None:
+            text = self._encoded_text(item, field)
+            if key is not None:
+                remember(self._texts, key, text)
+        return text
+
+    def _encoded_text(self, item: Item, field: str) -> str:
         found = field_value(item, field) if field else encode_item(item)
         if isinstance(item, Shape) and isinstance(item.geometry, Mesh) and field in ("", "geometry"):
             geometry = encode_value(item.geometry) | {"uri": self.reference(item.geometry)}
@@ -332,6 +354,7 @@ class OutputContext:
         copy.resolves_model_uris = self.resolves_model_uris
         copy.given_numbers = self.given_numbers
         copy.compiler_seconds = self.compiler_seconds
+        copy._texts = self._texts
         return copy
 
     def generate_mesh(self, stem: str, vertices: Array, triangles: mesh_files.Triangles) -> Mesh:
@@ -396,6 +419,20 @@ class OutputContext:
     def read_options(self) -> dict[str, SearchPaths]:
         """Options for reading the document back before its companions are written."""
         return {"paths": SearchPaths(resolver=self._paths.get)} if self._paths else {}
+
+
+_shape_values = attrgetter(*FIELDS[Shape])
+
+
+def _text_key(item: Item, field: str) -> ValueKey | None:
+    """A key of items or fields with the same embedded text; None for those with files, or that seldom repeat."""
+    if not isinstance(item, Shape):
+        return value_key(field_value(item, field)) if field else None
+    if field:
+        return None if field in ("geometry", "material") else value_key(field_value(item, field))
+    if isinstance(item.geometry, Mesh | TriMesh) or texture_of(item) is not None:
+        return None
+    return struct_key(Shape, Shape, _shape_values(item))
 
 
 def _note(uri: str, references: list[str]) -> None:

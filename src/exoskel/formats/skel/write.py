@@ -384,6 +384,7 @@ _RENAMED = "renamed: SKEL does not support the name"
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(JOINT_KINDS),
     write=write,
+    depends_on_source=True,
     # Not all that the vocabulary sets: names may be embedded too, and what only some shapes and worlds state.
     fields=item_fields(
         {

@@ -146,7 +146,9 @@ class MassReader:
         single = self._single_shape(node) or self._single_struct(node)
         if single is not None:
             return single
-        mass = self._evaluate(node, geoms)
+        structs = node.nodes("mass_struct")
+        has_one_struct = len(structs) == 1 and node.fields.keys() <= {"mass_struct", "@name"}
+        mass = self._read_struct(structs[0]) if has_one_struct else self._evaluate(node, geoms)
         if mass is None:
             return Inertia()
         if mass.total == 0.0:
@@ -244,11 +246,12 @@ class MassReader:
         if total is None or centre_node is None or matrix is None:
             return None
         centre = vector(centre_node)
-        entries: list[Any] = [matrix.fields.get(f"@m{row}{column}") for row in range(3) for column in range(3)]
+        entries: list[Any] = [matrix.fields.get(name) for row in _MATRIX for name in row]
         if centre is None or None in entries:
             return None
         inertia = np.array(entries, dtype=float).reshape(3, 3)
-        self._check_symmetry(matrix, inertia)
+        if (entries[1], entries[2], entries[5]) != (entries[3], entries[6], entries[7]):
+            self._check_symmetry(matrix, inertia)
         return Mass(total, spatial.array(centre), inertia / 2 + inertia.T / 2)
 
     def _check_symmetry(self, node: Node, inertia: Array) -> None:
