@@ -224,7 +224,7 @@ class EmbeddedReader:
         if kind is not Shape:
             bodies = {body.name: body for body in container.bodies} if isinstance(container, Model) else None
             return decode_item(kind, data, bodies)
-        key = (kind, "", element.text)
+        key: tuple[type[Item], str, str] = (Shape, "", element.text)
         known = self._decoded.get(key)
         if known is None:
             known = decode_item(kind, data)
