@@ -6,13 +6,16 @@ all frames are composed at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.xode.context import XodeContext
 from exoskel.formats.xode.transforms import NO_TRANSFORM, LocalTransform, TransformReader
-from exoskel.scene.pose import IDENTITY, Pose, pose_matrices
+from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Pose, Vector, pose_matrices
 from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array, Indices
@@ -162,14 +165,25 @@ def _by_number(entry: BodyEntry | GeomEntry | JointEntry | ExtensionEntry) -> in
 
 LARGEST = 1e300
 """The largest position in metres, and the largest scale; sums and differences of them do not overflow."""
+_FAR = 1e100
+_FEW = 100
+"""Up to this number of frames, NumPy takes longer than Python."""
+_ARRAYS = frozenset({"world", "inner", "scale", "inner_scale"})
 
 
 class Frames:
     """The composed transforms of all frames.
 
     `world` are the frames in world coordinates, including the root's own transform and the scale; `scale` is the
-    scale of each.  `inner` and `inner_scale` are the same relative to the enclosing body, if there is one.
+    scale of each.  `inner` and `inner_scale` are the same relative to the enclosing body, if there is one.  These
+    arrays are computed when they are first used, if a few frames have `positions`.
     """
+
+    world: Array
+    inner: Array
+    scale: Array
+    inner_scale: Array
+    has_absolute_offset: Sequence[bool] | NDArray[np.bool_]
 
     def __init__(self, context: XodeContext, layout: DocumentLayout) -> None:
         self.context = context
@@ -177,11 +191,40 @@ class Frames:
         reader = TransformReader(context)
         self.local: list[LocalTransform] = [reader.read(frame.node) for frame in layout.frames]
         self.is_identity = [local.is_identity for local in self.local]
+        self.positions = self._translated_positions() if len(layout.frames) <= _FEW else None
+        """The positions of a few frames in world coordinates, if all are only translated."""
+        if self.positions is None:
+            self._compose_all()
+        else:
+            self.has_absolute_offset = [False] * len(self.positions)
+
+    def __getattr__(self, name: str) -> Array:
+        if name not in _ARRAYS:
+            raise AttributeError(name)
+        self._compose_all()
+        found: Array = self.__dict__[name]
+        return found
+
+    def _translated_positions(self) -> list[Vector] | None:
+        found: list[Vector] = []
+        for frame, local in zip(self.layout.frames, self.local, strict=True):
+            x, y, z = ZERO if frame.parent < 0 else found[frame.parent]
+            if local is not NO_TRANSFORM:
+                a, b, c = local.pose.position
+                if local.scale != 1.0 or local.absolute or local.pose.rotation is not NO_ROTATION:
+                    return None
+                x, y, z = x + a + 0.0, y + b + 0.0, z + c + 0.0  # no minus zero, as in products
+                if not max(abs(x), abs(y), abs(z)) < _FAR:
+                    return None
+            found.append((x, y, z))
+        return found
+
+    def _compose_all(self) -> None:
         with np.errstate(all="ignore"):  # frames that are not finite are reported
-            self._compose(layout.frames)
+            self._compose(self.layout.frames)
             while (overflowing := self._find_overflowing()).size:
                 self._remove_transforms(overflowing.tolist())
-                self._compose(layout.frames)
+                self._compose(self.layout.frames)
 
     def _find_overflowing(self) -> Indices:
         """The outermost frames whose position or scale overflows."""
@@ -210,12 +253,12 @@ class Frames:
         self.world, self.inner = own + 0.0, own + 0.0  # no minus zero, as in products
         self.scale, self.inner_scale = factor.copy(), factor.copy()
         self.inner[is_body], self.inner_scale[is_body] = np.eye(4), 1.0
-        self.has_absolute_offset = np.zeros(len(frames), dtype=np.bool_)
+        has_absolute_offset = np.zeros(len(frames), dtype=np.bool_)
         levels = self._nested_levels(frames)
         if levels:  # so it is if a frame inside a body is absolute
             absolute = np.array([local.absolute for local in self.local])
             body = np.array([frame.body for frame in frames])
-            self.has_absolute_offset |= absolute & (body >= 0) & ~is_body
+            has_absolute_offset |= absolute & (body >= 0) & ~is_body
             parent = np.array([frame.parent for frame in frames])
             start = np.where(absolute, 0, parent)
             depth = np.array([frame.depth for frame in frames])
@@ -226,9 +269,10 @@ class Frames:
             inside = members[(body[members] >= 0) & ~is_body[members]]
             self.inner[inside] = self.inner[parent[inside]] @ own[inside]
             self.inner_scale[inside] = self.inner_scale[parent[inside]] * factor[inside]
-            self.has_absolute_offset[inside] |= self.has_absolute_offset[parent[inside]]
-        if self.has_absolute_offset.any():
-            self._compute_absolute_offsets(np.flatnonzero(self.has_absolute_offset), body)
+            has_absolute_offset[inside] |= has_absolute_offset[parent[inside]]
+        self.has_absolute_offset = has_absolute_offset
+        if has_absolute_offset.any():
+            self._compute_absolute_offsets(np.flatnonzero(has_absolute_offset), body)
 
     def _nested_levels(self, frames: list[DocumentFrame]) -> list[int]:
         """The levels with frames inside others that are not the identity: all others need not be composed."""

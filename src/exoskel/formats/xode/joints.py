@@ -72,8 +72,8 @@ class OdeJointReader:
         self.layout = layout
         self.frames = frames
         self.transforms = TransformReader(context)
-        self.root_rotation = np.eye(3) if frames.is_identity[0] else _rotation(frames.world[0])
-        self.root_is_rotated = not (frames.is_identity[0] or np.array_equal(self.root_rotation, np.eye(3)))
+        is_plain = frames.positions is not None or frames.is_identity[0]
+        self.root_is_rotated = not (is_plain or np.array_equal(_rotation(frames.world[0]), np.eye(3)))
         self.root_is_moved = not (frames.is_identity[0] or np.array_equal(frames.world[0], np.eye(4)))
         self.bodies: dict[str, list[int]] = {}
         for number, body in enumerate(layout.bodies):
@@ -178,8 +178,13 @@ class OdeJointReader:
 
     # --- anchors --------------------------------------------------------------------------------------
 
-    def _anchor_frame(self, entry: JointEntry) -> Array:
-        """The frame an anchor is relative to: that of the enclosing element and the joint's own transform."""
+    def _anchor_frame(self, entry: JointEntry) -> Array | Vector:
+        """The frame an anchor is relative to: that of the enclosing element and the joint's own transform.
+
+        A frame that is only translated may be its position.
+        """
+        if self.frames.positions is not None and "transform" not in entry.node.fields:
+            return self.frames.positions[entry.frame]
         frame: Array = self.frames.world[entry.frame]
         if "transform" in entry.node.fields:
             self.report("X516", entry.node.number, "transform")
@@ -194,7 +199,7 @@ class OdeJointReader:
             self.report("X303.overflow", entry.node.number, "transform", what=what, instead=instead)
         return frame
 
-    def _read_anchor(self, kind: str, inner: Node, frame: Array) -> Vector | None:
+    def _read_anchor(self, kind: str, inner: Node, frame: Array | Vector) -> Vector | None:
         node: Node | None = inner.fields.get("anchor")
         if kind not in ANCHORED:
             if node is not None:
@@ -226,7 +231,7 @@ class OdeJointReader:
 
     # --- axes -----------------------------------------------------------------------------------------
 
-    def _read_axes(self, kind: str, inner: Node, frame: Array) -> tuple[Vector, ...] | None:
+    def _read_axes(self, kind: str, inner: Node, frame: Array | Vector) -> tuple[Vector, ...] | None:
         nodes = inner.nodes("axis")
         expected = AXIS_COUNT[kind]
         if len(nodes) != expected:
@@ -246,17 +251,17 @@ class OdeJointReader:
             axes.append(self._axis_in_root(node, axis, frame))
         return tuple(axes) if self._check_angles(kind, inner, axes) else None
 
-    def _axis_in_root(self, node: Node, axis: Vector, frame: Array) -> Vector:
+    def _axis_in_root(self, node: Node, axis: Vector, frame: Array | Vector) -> Vector:
         """The axis in world coordinates."""
         relative = node.fields.get("@absolute") is False
-        rotated = _is_rotated(frame, self.frames.world[0])
+        rotated = not isinstance(frame, tuple) and _is_rotated(frame, self.frames.world[0])
         if relative:
             self.report("X806.relative", node.number, attribute="absolute")
         elif rotated:
             self.report("X806", node.number)
-        if not relative and not self.root_is_rotated:
+        if isinstance(frame, tuple) or not (relative or self.root_is_rotated):
             return axis
-        rotation = _rotation(frame) if relative else self.root_rotation
+        rotation = _rotation(frame if relative else self.frames.world[0])
         if np.array_equal(rotation, np.eye(3)):
             return axis
         x, y, z = (rotation @ spatial.unit(axis)).tolist()
@@ -343,7 +348,10 @@ def _cosine(first: Vector, second: Vector) -> float:
     return float(np.clip(one @ other, -1.0, 1.0))
 
 
-def _transform_point(frame: Array, local: Vector) -> Vector:
+def _transform_point(frame: Array | Vector, local: Vector) -> Vector:
+    if isinstance(frame, tuple):
+        (a, b, c), (x, y, z) = frame, local
+        return (x + a, y + b, z + c)
     with np.errstate(all="ignore"):
         x, y, z = (frame[:3, :3] @ local + frame[:3, 3]).tolist()
     return (x, y, z)

@@ -130,11 +130,20 @@ class MassReader:
 
     def read_inertias(self, bodies: Sequence[tuple[Sequence[Node], Sequence[Shape]]]) -> list[Inertia]:
         """The mass properties of bodies, from their `mass` elements and, for a lone `adjust`, their geoms."""
+        simple = [found for nodes, _ in bodies if (found := self._read_simple_mass(nodes)) is not None]
+        if len(simple) == len(bodies):
+            return simple
         with np.errstate(all="ignore"):  # values that are not finite are reported
             stated = [self._read_mass(nodes, geoms) for nodes, geoms in bodies]
             masses = [entry for entry in stated if not isinstance(entry, Inertia)]
             tensors = iter(_central_moments([mass for _, mass in masses]) if masses else ())
             return [entry if isinstance(entry, Inertia) else self._check(*entry, next(tensors)) for entry in stated]
+
+    def _read_simple_mass(self, nodes: Sequence[Node]) -> Inertia | None:
+        """The inertia of a body without a mass or with a simple one, which needs no report; None for others."""
+        if not nodes:
+            return Inertia()
+        return (self._single_shape(nodes[0]) or self._single_struct(nodes[0])) if len(nodes) == 1 else None
 
     def _read_mass(self, nodes: Sequence[Node], geoms: Sequence[Shape]) -> Inertia | tuple[Node, Mass]:
         """The final inertia of a body, or an element and its mass that are still to be checked."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import inf, isfinite, pi
 
 import numpy as np
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.xode.context import DOCUMENT, XodeContext
+from exoskel.formats.xode.document_layout import Frames
 from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint
 from exoskel.formats.xode.vocabulary import JOINT_ELEMENT
 from exoskel.scene.body import Body
@@ -105,13 +107,19 @@ class _Connection(Struct, frozen=True):
 
 
 class ModelBuilder:
-    """Builds the models of one world.  `poses` are the transforms of all bodies of the document."""
+    """Builds the models of one world.  `numbers` are those of the frames of all bodies of the document."""
 
-    def __init__(self, context: XodeContext, bodies: Sequence[Body], poses: Array) -> None:
+    def __init__(self, context: XodeContext, bodies: Sequence[Body], frames: Frames, numbers: list[int]) -> None:
         self.context = context
         self.bodies = bodies
-        self.poses = poses
+        self.frames = frames
+        self.numbers = numbers
         self.names = Names()
+
+    @cached_property
+    def poses(self) -> Array:
+        """The transforms of all bodies of the document."""
+        return self.frames.rigid(self.numbers)
 
     def build_environment(self, shapes: list[Shape]) -> Model:
         """The model of all static geoms."""
@@ -167,6 +175,9 @@ class ModelBuilder:
         """Joint frames in their child bodies: at the anchor, aligned with the world axes in the initial state."""
         if not connections:
             return []
+        if self.frames.positions is not None:
+            places = [self.frames.positions[number] for number in self.numbers]
+            return [_translated_frame(link.anchor, places[child]) for link, child in connections]
         children = self.poses[[child for _, child in connections]]
         anchors = np.array(
             [link.anchor if link.anchor is not None else self.poses[child, :3, 3] for link, child in connections]
@@ -226,6 +237,15 @@ class ModelBuilder:
         spin = np.array(state.angular_velocity)
         arm = point - self.poses[number, :3, 3]
         return spin, np.array(state.linear_velocity) + spatial.cross_matrix(spin) @ arm
+
+
+def _translated_frame(anchor: Vector | None, child: Vector) -> Pose:
+    """The pose of an anchor in a child body that is not rotated."""
+    a, b, c = child if anchor is None else anchor
+    x, y, z = child
+    size = max(abs(a), abs(b), abs(c), abs(x), abs(y), abs(z))
+    p, q, r = [0.0 if abs(value) < spatial.NOISE * size else value for value in (a - x, b - y, c - z)]
+    return Pose((p, q, r))
 
 
 def _connections(assembly: Assembly) -> list[_Connection]:

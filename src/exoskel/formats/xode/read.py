@@ -293,7 +293,7 @@ class _WorldReader:
         bodies = self._read_bodies(shapes)
         parameters = _read_pybrain_comment(self.context)
         links = _attach_to_environment(parameters, self._read_joints(), self.layout)
-        poses = self.frames.rigid([entry.frame for entry in self.layout.bodies])
+        numbers = [entry.frame for entry in self.layout.bodies]
         self._apply_colours(parameters, bodies, static)
         worlds: list[World] = []
         own_bodies = _by_world(self.layout.bodies, range(len(bodies)))
@@ -309,7 +309,7 @@ class _WorldReader:
                 given=node.stated_fields(WORLD_ELEMENT),
             )
             _read_world_extensions(self.context, extensions.get(node.number, ()), world)
-            builder = ModelBuilder(self.context, bodies, poses)
+            builder = ModelBuilder(self.context, bodies, self.frames, numbers)
             if static.get(number):
                 world.models.append(builder.build_environment(static[number]))
             world.models += builder.build_models(assemble(own_bodies.get(number, ()), own_links.get(number, ())))
