@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.edit_tracking import CheckedValue, checks_values, no_edits
+from exoskel.scene.edit_tracking import CheckedValue, TrackedList, checks_values, no_edits, set_field
 from exoskel.scene.field_checks import ConvertedField, FieldError, NumberRows, NumberSequence, initially, numbers
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
@@ -205,7 +205,10 @@ class Joint(Item):
         """The degrees of freedom, in the order of the joint's coordinates."""
         if self._dofs is None:
             with no_edits():  # reading is not an edit
-                self._dofs = [Dof(document=self.document, node=self.node) for _ in TRAITS[self.kind].motion]
+                dofs = [Dof(document=self.document, node=self.node) for _ in TRAITS[self.kind].motion]
+            found: list[Dof] = TrackedList(dofs)
+            set_field(self, "_dofs", found)
+            return found
         return self._dofs
 
     @property

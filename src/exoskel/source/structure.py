@@ -103,7 +103,7 @@ class StructureReader:
         text = self.document.text
         declaration = text[: text.find(b"?>") + 1].count(b"=") if text.startswith(b"<?xml") else 0
         # Each attribute has an equals sign: if there are no others, they need not be counted in the tree.
-        return bool(self.document.equals_signs - declaration == seen or seen == COUNT_ATTRIBUTES(root))
+        return bool(text.count(b"=") - declaration == seen or seen == COUNT_ATTRIBUTES(root))
 
     def _accept(self, valid: ValidStructure, on_streamed: Streamed) -> Node:
         """Report and pass on what was read in one pass."""

@@ -26,6 +26,9 @@ _SYMMETRIC_LIMITS = _AXIS_ELEMENT.children["limit"].part_of_each_row("dofs")
 """Elements of `limit` that hold for both directions, and the fields that they set."""
 _INITIAL_ELEMENTS = {field: element for element, field in INITIAL.items()}
 _INITIAL_ITEMS = tuple(INITIAL.items())
+_DYNAMICS_ITEMS = tuple(DYNAMICS.items())
+_DAMPING_ITEMS = (("damping", DYNAMICS["damping"]),)
+_BOUNDS = ("lower", "upper")
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
 NOT_IN_DART = ("screw", "translational2d")
 """Joints that DART parses and never builds."""
@@ -56,50 +59,47 @@ class DofReader:
         if "dof" in fields and joint.motion:
             self._read_dof_elements(joint, node)
         if joint._dofs is not None:
-            self._check_joint(joint, node)
+            self._check_joint(joint, node, joint._dofs)
         if self.context.dart and joint.kind == "planar":
             joint.dofs[2].name = joint.dofs[2].name or PLANAR_THIRD
 
     # --- axis -----------------------------------------------------------------------------------------
 
     def _read_axis(self, dof: Dof, axis: Node) -> None:
+        stated: set[str] = set()
+        fields = axis.fields
         set_field(dof, "node", axis.number)
-        has_damping = axis.invalid or "damping" in axis.fields
-        stated = self._read_dynamics(dof, axis, ("damping",)) if has_damping else set[str]()
-        dynamics: Node | None = axis.fields.get("dynamics")
+        if axis.invalid or "damping" in fields:
+            self._read_dynamics(dof, axis, _DAMPING_ITEMS, stated)
+        dynamics: Node | None = fields.get("dynamics")
         if dynamics is not None:
-            stated |= self._read_dynamics(dof, dynamics, DYNAMICS)
-        limit: Node | None = axis.fields.get("limit")
+            self._read_dynamics(dof, dynamics, _DYNAMICS_ITEMS, stated)
+        limit: Node | None = fields.get("limit")
         if limit is not None:
-            stated |= self._read_limit(dof, limit)
+            self._read_limit(dof, limit, stated)
         set_field(dof, "given", frozenset(stated))
 
-    def _read_dynamics(self, dof: Dof, node: Node, elements: Iterable[str]) -> set[str]:
-        """Set the dynamics that a node states; returns the names of the fields."""
-        fields, stated = node.fields, set[str]()
-        for element in elements:
+    def _read_dynamics(self, dof: Dof, node: Node, elements: Iterable[tuple[str, str]], stated: set[str]) -> None:
+        """Set the dynamics that a node states; adds the names of the fields to those that are stated."""
+        fields = node.fields
+        for element, field in elements:
             if element in fields:
-                field = DYNAMICS[element]
-                self._set_dynamics(dof, node, element, field)
+                value: float = fields[element]
+                if dof.repaired:
+                    dof.repaired -= {field}
+                if field in _NEVER_NEGATIVE and not value >= 0.0:
+                    self.report("SK083", node.number, element, element=element, found=value)
+                    value = 0.0
+                    dof.repaired |= {field}
+                set_field(dof, field, value)
                 stated.add(field)
             elif node.invalid and element in node.invalid:
-                dof.repaired |= {DYNAMICS[element]}
-        return stated
+                dof.repaired |= {field}
 
-    def _set_dynamics(self, dof: Dof, node: Node, element: str, field: str) -> None:
-        value: float = node.fields[element]
-        if dof.repaired:
-            dof.repaired -= {field}
-        if field in _NEVER_NEGATIVE and not value >= 0.0:
-            self.report("SK083", node.number, element, element=element, found=value)
-            value = 0.0
-            dof.repaired |= {field}
-        set_field(dof, field, value)
-
-    def _read_limit(self, dof: Dof, limit: Node) -> set[str]:
-        stated = self._read_interval(dof, "position_limits", limit, ("lower", "upper"), UNLIMITED)
+    def _read_limit(self, dof: Dof, limit: Node, stated: set[str]) -> None:
+        self._read_interval(dof, "position_limits", limit, _BOUNDS, UNLIMITED, stated)
         if self.context.dart or not (limit.invalid or limit.fields.keys() & _SYMMETRIC_LIMITS.keys()):
-            return stated
+            return
         for element, field in _SYMMETRIC_LIMITS.items():
             if element in limit.fields:
                 bound = abs(limit.fields[element])
@@ -107,22 +107,24 @@ class DofReader:
                 stated.add(field)
             elif limit.is_invalid(element):
                 dof.repaired |= {field}
-        return stated
 
-    def _read_interval(self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval) -> set[str]:
-        """Set the bounds that a node states; returns the field if there are any."""
+    def _read_interval(
+        self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval, stated: set[str]
+    ) -> None:
+        """Set the bounds that a node states; adds the field to those that are stated if there are any."""
         if node.invalid and not node.invalid.isdisjoint(ends):
             dof.repaired |= {field}
-        if not (ends[0] in node.fields or ends[1] in node.fields):
-            return set()
-        low, high = node.fields.get(ends[0], before[0]), node.fields.get(ends[1], before[1])
+        first, last = ends
+        if not (first in node.fields or last in node.fields):
+            return
+        low, high = node.fields.get(first, before[0]), node.fields.get(last, before[1])
         if low > high:
             self.report("SK082", node.number, lower=low, upper=high)
             if not self.context.dart:
                 low, high = UNLIMITED
                 dof.repaired |= {field}
         set_field(dof, field, (low, high))
-        return {field}
+        stated.add(field)
 
     # --- init_pos and init_vel ------------------------------------------------------------------------
 
@@ -178,26 +180,26 @@ class DofReader:
         dof.document, dof.node = DOCUMENT, element.number
         if "@name" in fields:
             dof.name = fields["@name"]
-        stated = self._read_dynamics(dof, element, DYNAMICS)
+        stated: set[str] = set()
+        self._read_dynamics(dof, element, _DYNAMICS_ITEMS, stated)
         for state in DOF_STATES:
             if state in fields:
-                stated |= self._read_state(dof, state, fields[state])
+                self._read_state(dof, state, fields[state], stated)
         for field in sorted(stated & elsewhere):
             after = getattr(dof, field)
             if after != before[field]:
                 self._report_disagreement(joint, index, element, field, after, before[field])
         dof.given = dof.given | stated
 
-    def _read_state(self, dof: Dof, state: str, node: Node) -> set[str]:
+    def _read_state(self, dof: Dof, state: str, node: Node, stated: set[str]) -> None:
         limits = f"{state}_limits"
-        stated = self._read_interval(dof, limits, node, ("@lower", "@upper"), getattr(dof, limits))
+        self._read_interval(dof, limits, node, ("@lower", "@upper"), getattr(dof, limits), stated)
         if "@initial" in node.fields:
             setattr(dof, state, node.fields["@initial"])
             dof.repaired -= {state}
             stated.add(state)
         elif node.is_invalid("@initial"):
             dof.repaired |= {state}
-        return stated
 
     def _report_disagreement(self, joint: Joint, index: int, element: Node, field: str, value: Any, other: Any) -> None:
         place = _INITIAL_ELEMENTS.get(field, AXES[min(index, 2)])
@@ -213,21 +215,20 @@ class DofReader:
 
     # --- checks ---------------------------------------------------------------------------------------
 
-    def _check_joint(self, joint: Joint, node: Node) -> None:
-        dofs = joint.dofs
-        limited = [kind for kind, has in _LIMITS if has(joint, node)]
+    def _check_joint(self, joint: Joint, node: Node, dofs: list[Dof]) -> None:
+        limited = [kind for kind, has in _LIMITS if has(dofs, node)]
         if limited and joint.kind not in NOT_IN_DART:
             key = "SK089.servo" if joint.actuator == "servo" else "SK089"
             self.report(key, joint.node, joint=joint.name, kinds=" and ".join(limited))
         if "position" in limited:
-            self._check_initial_positions(joint)
+            self._check_initial_positions(joint, dofs)
         if joint.kind in ("ball", "free") and any(dof.stiffness for dof in dofs):
             self.report("SK092", joint.node, kind=joint.kind)
         if joint.kind == "euler" and abs(abs(dofs[1].position) - pi / 2) < _SINGULARITY_TOLERANCE:
             self.report("SK094", joint.node, found=dofs[1].position)
 
-    def _check_initial_positions(self, joint: Joint) -> None:
-        for number, dof in enumerate(joint.dofs):
+    def _check_initial_positions(self, joint: Joint, dofs: list[Dof]) -> None:
+        for number, dof in enumerate(dofs):
             low, high = dof.position_limits
             if low <= high and not low <= dof.position <= high:
                 name = joint.dof_names[number]
@@ -249,12 +250,12 @@ def _dart_index(text: str, count: int) -> int | None:
     return index if 0 <= index < count else None
 
 
-def _has_position_limits(joint: Joint, _: Node) -> bool:
-    limits = [dof.position_limits for dof in joint.dofs]
+def _has_position_limits(dofs: list[Dof], _: Node) -> bool:
+    limits = [dof.position_limits for dof in dofs]
     return limits.count(UNLIMITED) != len(limits)
 
 
-def _has_velocity_limits(_: Joint, node: Node) -> bool:
+def _has_velocity_limits(_: list[Dof], node: Node) -> bool:
     """Whether a `dof` states velocity limits; DART does not store those of `limit/velocity`."""
     if "dof" not in node.fields:
         return False

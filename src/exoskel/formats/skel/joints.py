@@ -14,10 +14,11 @@ from exoskel.formats.skel.dofs import AXES, AXIS_DYNAMICS, NOT_IN_DART, DofReade
 from exoskel.formats.skel.values import NOT_FINITE
 from exoskel.formats.skel.vocabulary import INITIAL, JOINT_ELEMENT
 from exoskel.scene.body import Body
+from exoskel.scene.edit_tracking import set_field
 from exoskel.scene.joint import DEFAULT_PITCH, Joint, JointKind
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
-from exoskel.source.flat_tree import Node
+from exoskel.source.flat_tree import Node, merge_fields
 from exoskel.source.positions import Elements
 from exoskel.spatial import Array
 
@@ -174,9 +175,10 @@ class SkelJointReader:
         kind, fields = joint.kind, node.fields
         directions = AXIS_USES[kind].directions
         if directions:
-            joint.axes = tuple(self._read_axis(joint, node, element, fallback) for element, fallback in directions)
+            axes = [self._read_axis(joint, node, element, fallback) for element, fallback in directions]
+            set_field(joint, "axes", tuple(axes))
             if directions[0][0] in fields:
-                joint.given |= _AXES
+                set_field(joint, "given", merge_fields(joint.given, _AXES))
         if kind == "screw" and "axis" in fields:
             joint.pitch = fields["axis"].fields.get("pitch", DEFAULT_PITCH)
         elif kind == "euler":
@@ -243,7 +245,7 @@ class SkelJointReader:
             return True
         if "@type" not in plane_node.fields and not plane_node.is_invalid("@type"):
             self.report("SK079.no_type", plane_node.number)
-        joint.plane = plane_node.fields.get("@type", "xy")
+        set_field(joint, "plane", plane_node.fields.get("@type", "xy"))
         if joint.plane != "arbitrary":
             return True
         first = self._read_plane_axis(plane_node, "translation_axis1", X)

@@ -17,10 +17,10 @@ from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import SkelJointReader, place_like_dart
 from exoskel.formats.skel.vocabulary import PHYSICS_ELEMENT, SKEL, SKELETON_ELEMENT, WORLD_ELEMENT
 from exoskel.scene.body import Body
-from exoskel.scene.item import Names, unique_name
+from exoskel.scene.item import NO_FIELDS, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
-from exoskel.scene.pose import IDENTITY, Vector
+from exoskel.scene.pose import IDENTITY
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
@@ -277,26 +277,25 @@ class _SkelReader:
         if not self.models:
             self.report("SK044.world", node.number)
         physics: Node | None = node.fields.get("physics")
-        time_step = DEFAULT_TIME_STEP if physics is None else self._read_time_step(physics)
-        world = World(
+        own: tuple[tuple[Node | None, Element], ...] = ((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT))
+        time_step, gravity, detector = DEFAULT_TIME_STEP, DEFAULT_GRAVITY, ""
+        if physics is not None:
+            time_step = self._read_time_step(physics)
+            gravity = physics.fields.get("gravity", DEFAULT_GRAVITY)
+            detector = physics.fields.get("collision_detector", "")
+        if physics is None or ("gravity" not in physics.fields and not physics.is_invalid("gravity")):
+            self.report("SK031", node.number if physics is None else physics.number)
+        return World(
             name=node.fields.get("@name", "world"),
             models=self.models,
             time_step=time_step,
+            gravity=gravity,
+            collision_detector=detector,
             document=DOCUMENT,
             node=node.number,
-            given=stated_fields((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT)),
-            repaired=invalid_fields((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT)),
+            given=stated_fields(*own),
+            repaired=invalid_fields(*own) if node.invalid or (physics and physics.invalid) else NO_FIELDS,
         )
-        if physics is None or ("gravity" not in physics.fields and not physics.is_invalid("gravity")):
-            self.report("SK031", node.number if physics is None else physics.number)
-        if physics is not None:
-            world.gravity = self._read_gravity(physics)
-            world.collision_detector = physics.fields.get("collision_detector", "")
-        return world
-
-    def _read_gravity(self, physics: Node) -> Vector:
-        gravity: Vector = physics.fields.get("gravity", DEFAULT_GRAVITY)
-        return gravity
 
     def _read_time_step(self, physics: Node) -> float:
         step: float = physics.fields.get("time_step", DEFAULT_TIME_STEP)
@@ -342,7 +341,7 @@ class _SkelReader:
         )
         if node.invalid:
             model.repaired = node.invalid_fields(SKELETON_ELEMENT)
-        if len(ordered) > 1 or (ordered and ordered[0]._dofs is not None):
+        if len(ordered) > 1 or any(dof.name for joint in ordered for dof in joint._dofs or ()):
             self._make_dof_names_unique(ordered)
         if self.context.dart:
             place_like_dart(model)
