@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from itertools import count
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
@@ -141,3 +142,12 @@ for _name in ("append", "extend", "insert", "remove", "pop", "clear", "sort", "r
     setattr(TrackedList, _name, _tracked_method(_name))
 for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
     setattr(TrackedList, _name, _tracked_method(_name))
+
+
+def track_lists(item: Tracked, names: Iterable[str]) -> None:
+    """Replace the lists in fields of a new item by tracked ones; those that a reader passes on are its own."""
+    is_copied = checks_values()
+    for name in names:
+        found = getattr(item, name)
+        if is_copied or type(found) is not TrackedList:
+            setattr(item, name, TrackedList(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from exoskel.diagnostics import ExoskelError, closest_name, printable
 from exoskel.scene.edit_tracking import Tracked
@@ -73,17 +73,14 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
-class NameIndex:
+class NameIndex(Struct):
     """An index of the items of a list by name, built when first needed and verified at every hit.
 
     The list may change at any time: a stale entry is detected and the index is rebuilt.
     """
 
-    __slots__ = ("positions", "size")
-
-    def __init__(self) -> None:
-        self.positions: dict[str, int] = {}
-        self.size = 0
+    positions: dict[str, int] = field(default_factory=dict)
+    size: int = 0
 
     def index_of(self, items: Sequence[Named], name: str) -> int:
         """The position of the first item called `name`, or -1."""

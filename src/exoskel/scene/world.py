@@ -15,7 +15,7 @@ from exoskel.display_hooks import html_table
 from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, View, joint_paths, state_of
-from exoskel.scene.edit_tracking import Tracked, TrackedList, checks_values, no_edits
+from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits, track_lists
 from exoskel.scene.editing import ItemType, as_pose, matches_path, relative_rotation, rotate_states
 from exoskel.scene.equality import Equality, EqualityKind, EqualityTargets, equality_targets, known_equalities
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
@@ -466,9 +466,7 @@ class World(Item):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("models", "cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities"):
-            if checks_values() or type(getattr(self, name)) is not TrackedList:
-                setattr(self, name, TrackedList(getattr(self, name)))
+        track_lists(self, ("models", "cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities"))
         if not (isfinite(self.time_step) and self.time_step > 0.0):
             raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")
 

@@ -54,6 +54,7 @@ class Document:
     ) -> None:
         self.data = data
         self._name = name
+        self._plain_root: str | None = None
         self.location = location or Location()
         self.path_style = path_style
         self.stored: bytes | None = None
@@ -69,15 +70,15 @@ class Document:
     def name(self) -> str:
         return self._name
 
-    @cached_property
+    @property
     def plain_root(self) -> str:
         """The tag of the root element of a document in UTF-8 without document type; empty if that is not certain."""
-        start = plain_start(self.data)
-        if start is None:
-            return ""
-        root, encoding = start
-        self.__dict__.update(encoding=encoding, text=self.data, prolog=_EMPTY_PROLOG)
-        return root
+        if self._plain_root is None:
+            root, encoding = plain_start(self.data) or ("", None)
+            self._plain_root = root
+            if encoding is not None:
+                self.__dict__.update(encoding=encoding, text=self.data, prolog=_EMPTY_PROLOG)
+        return self._plain_root
 
     @cached_property
     def encoding(self) -> Encoding:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from exoskel.source.document import Tree
 from exoskel.source.flat_tree import Node
-from exoskel.source.vocabulary import ChildRow, Element
+from exoskel.source.vocabulary import Element
 
 COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _SPACES = " \t\r\n"
@@ -56,7 +56,7 @@ def read_valid(root: Tree, rule: Element, depth: int) -> ValidStructure | None:
         return None
 
 
-def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:
+def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:  # noqa: PLR0915 - calls take longer
     fields: dict[str, Any] = {}
     found = ValidStructure(Node(0, fields), 0, [], [], [])
     node, rows, values, is_shallow, left = found.root, rule.rows, rule.plain_values, True, len(root)
@@ -84,23 +84,35 @@ def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:
             row = rows.get(tag)
             if row is None or element.tail is not None or (tag in fields and not row[1]):
                 raise _NotValidError
-            inner, count = _open(element, row, number, found)
-            child = row[4]
+            _, many, memo, occurrence_code, child = row
+            text, count, inner = element.text, len(element), Node(number, {})
+            if memo is not None or occurrence_code:
+                raise _NotValidError
             if child.opaque:
                 if is_shallow:
                     found.opaque.append((node.number, number, element))
                 number, count = number + _skip_content(element, elements, depth - len(around) - 2, found), 0
+            elif text is not None and (count or text.strip(_SPACES)):
+                raise _NotValidError
+            if child.attributes:
+                _read_attributes(element, child, inner, found)
             if is_shallow and child.streamed:
                 found.streamed.append((inner, child, node, rule))
-            elif row[1]:
+            elif many:
                 fields.setdefault(tag, []).append(inner)
             else:
                 fields[tag] = inner
-            around.append((node, rule, is_shallow, left - 1))
-            node, rule, left, fields, rows, values = inner, child, count, inner.fields, child.rows, child.plain_values
-            is_shallow = is_shallow and child.holds_streamed and not child.streamed
-            if len(around) + 1 + bool(count) > depth:
-                raise _NotValidError
+            if count:
+                around.append((node, rule, is_shallow, left - 1))
+                if len(around) >= depth - 1:
+                    raise _NotValidError
+                node, rule, left = inner, child, count
+                fields, rows, values = inner.fields, child.rows, child.plain_values
+                is_shallow = is_shallow and child.holds_streamed and not child.streamed
+                continue
+            if child.required:
+                _check_streamed(child, inner, found)
+            left -= 1
         while not left:
             if rule.required and not rule.required <= fields.keys():
                 _check_streamed(rule, node, found)
@@ -109,20 +121,6 @@ def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:
             node, rule, is_shallow, left = around.pop()
             fields, rows, values = node.fields, rule.rows, rule.plain_values
     return found
-
-
-def _open(element: Tree, row: ChildRow, number: int, found: ValidStructure) -> tuple[Node, int]:
-    """The node of a container, with its attributes, and the number of its children."""
-    _, _, memo, occurrence_code, rule = row
-    text, count = element.text, len(element)
-    if memo is not None or occurrence_code:
-        raise _NotValidError
-    if text is not None and (count or text.strip(_SPACES)) and not rule.opaque:
-        raise _NotValidError
-    node = Node(number, {})
-    if rule.attributes:
-        _read_attributes(element, rule, node, found)
-    return node, count
 
 
 def _read_value(rule: Element, text: str | None) -> Any:

@@ -240,7 +240,8 @@ class _SkelReader:
         self.structure = PiecewiseReader(document, SKEL, collector, options.limits, self.context.dart)
         self.models: list[Model] = []
         self.bare: list[Model] = []
-        self.names = {"world": Names(), "skel": Names()}
+        self.names: dict[str, Names] = {}
+        """The names of the models inside and outside the world."""
 
     def read(self, root: Tree | Pieces, scene: Scene) -> None:
         node = self.structure.read(root, self._add_model)
@@ -260,7 +261,10 @@ class _SkelReader:
     def _add_model(self, node: Node, _rule: Element, _parent: Node, home: Element) -> None:
         """Add the model of a skeleton, inside or outside the world."""
         models = self.models if home.name == "world" else self.bare
-        models.append(self._read_model(node, self.names[home.name]))
+        taken = self.names.get(home.name)
+        if taken is None:
+            taken = self.names[home.name] = Names()
+        models.append(self._read_model(node, taken))
 
     def _check_version(self, node: Node) -> None:
         version = node.fields.get("@version")
