@@ -18,7 +18,7 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.force_comparison import compare_forces
-from exoskel.formats.mjcf.geoms import GeomWriter, is_flat, vertex_values
+from exoskel.formats.mjcf.geoms import MIN_VERTICES, GeomWriter, is_flat, vertex_values
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.materials import MjcfMaterialWriter, paint_geoms
 from exoskel.formats.mjcf.model.actuation import add_servo
@@ -46,8 +46,6 @@ from exoskel.source.output_context import OutputContext, Target
 from exoskel.source.surface import has_hollows
 from exoskel.spatial import Array
 
-MIN_VERTICES = 4
-"""MuJoCo rejects meshes with fewer points."""
 _MIN_VOLUME = 1e-12
 """The volume in m³ from which meshes are written as solids; MuJoCo rejects less than 1e-14."""
 _STL_HEAD, _STL_FACE, _MAX_STL_FACES = 84, 50, 200_000

@@ -25,6 +25,7 @@ from exoskel.scene.shape import (
     Ray,
     Shape,
     Sphere,
+    TriMesh,
 )
 from exoskel.source import surface
 from exoskel.source.meshes import MeshFiles, Triangles
@@ -83,6 +84,8 @@ _IDENTITY: _ShapePose = (np.eye(4), [], [])
 """The pose of a shape without an offset from its body."""
 DEFAULT_BITS = (1, 1)
 """MuJoCo's default of `contype` and `conaffinity`."""
+MIN_VERTICES = 4
+"""MuJoCo rejects meshes with fewer points."""
 _SIDES = 32
 """The number of sides of a round surface."""
 
@@ -91,6 +94,12 @@ _SIDES = 32
 def vertex_values(vertices: Array) -> tuple[float, ...]:
     """The coordinates of all vertices without rounding errors, for the attribute `vertex`."""
     return tuple(spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)).ravel().tolist())
+
+
+@kept_for_content
+def hull_values(vertices: Array) -> tuple[float, ...]:
+    """The coordinates of points whose convex hull has a volume, for the attribute `vertex`: see `thicken`."""
+    return vertex_values(thicken(vertices))
 
 
 class GeomWriter:
@@ -200,6 +209,13 @@ class GeomWriter:
         self.assets.append(MjcfElement("mesh", {"name": name, "vertex": vertex_values(vertices)}))
         return name
 
+    def hull(self, name: str, mesh: TriMesh) -> str | None:
+        """Add the convex hull of a mesh as an asset; returns its name, None if the mesh has too few points."""
+        if len(mesh.vertices) < MIN_VERTICES:
+            return None
+        self.assets.append(MjcfElement("mesh", {"name": name, "vertex": hull_values(mesh.vertices)}))
+        return name
+
     def triangles(self, shape: Shape) -> tuple[Array, Triangles] | None:
         """The points and faces of a mesh; None if it cannot be loaded."""
         return self._meshes.triangles(shape.geometry)
@@ -210,7 +226,7 @@ class GeomWriter:
 
     def _hull_asset(self, shape: Shape, name: str) -> list[str]:
         vertices = self._vertices(shape)
-        return [] if vertices is None or len(vertices) < 4 else [self.asset(name, thicken(vertices))]
+        return [] if vertices is None or len(vertices) < MIN_VERTICES else [self.asset(name, thicken(vertices))]
 
     def _vertices(self, shape: Shape) -> Array | None:
         match shape.geometry:

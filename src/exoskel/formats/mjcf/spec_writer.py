@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.collision_filter import Bits
 from exoskel.formats.mjcf.geoms import DEFAULT_BITS, PRIMITIVES
+from exoskel.formats.mjcf.model.inertials import MassProperties
 from exoskel.formats.mjcf.model.joints import FREE_CHAIN, STIFF, UNLIMITED_RANGE, MujocoJoint
 from exoskel.formats.mjcf.tree import MAX_UNBATCHED, NO_ROTATION, SpecEmitter, to_spec
 from exoskel.formats.mjcf.write import WorldWriter
@@ -15,7 +17,8 @@ from exoskel.scene.item import extended_name, name_prefix
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, ZERO
-from exoskel.scene.shape import Plane, Shape
+from exoskel.scene.shape import Plane, Shape, TriMesh
+from exoskel.spatial import Array
 
 _LimitsAndSpring = tuple[bool, float, float, float, float, float]
 """Whether a joint has no limits, its limits, damping, stiffness and the rest position of its spring."""
@@ -39,6 +42,8 @@ class SpecWriter(WorldWriter):
         self._counts: dict[_LimitsAndSpring, int] = {}
         self._bodies: dict[int, Any] = {}
         """MuJoCo's bodies by the ids of those of the scene."""
+        self._parts: Iterator[tuple[Array, Array, MassProperties]]
+        """Position, rotation and mass properties of the bodies that remain to be added."""
 
     def _is_direct(self) -> bool:
         """Whether bodies have only joints and geoms, and few enough are in the world itself to need no batches."""
@@ -64,6 +69,8 @@ class SpecWriter(WorldWriter):
         if not self.layout.is_plain:
             stops = self._stops = spec.add_default("stops", spec.default)
             stops.joint.limited, stops.joint.solref_limit, stops.joint.solimp_limit = 1, self._hard_stop, STIFF
+        properties = self.inertials.in_order([joint.child for _, joint in self.layout.joints])
+        self._parts = zip(*self.layout.placement, properties, strict=True)
         for model in self.world.models:
             self._add_bodies(model)
         self._add_devices()
@@ -76,43 +83,49 @@ class SpecWriter(WorldWriter):
     def _add_bodies(self, model: Model) -> None:
         """Add the bodies of a model: without calls for the most frequent ones, which would take a third of the time."""
         bits, prefix, is_plain = self.filter.model_bits(model), name_prefix(model.name), self.layout.is_plain
-        bodies, frames, names, properties = self._bodies, self.frames, self.layout.body_names, self.inertials.by_id
-        root, fixed = self._root, model.static
+        bodies, names, root, fixed = self._bodies, self.layout.body_names, self._root, model.static
         for joint in model.joints:
             body, parent = joint.child, joint.parent
             key = id(body)
             made = bodies[key] = root.add_body() if parent is None or fixed else bodies[id(parent)].add_body()
             name = made.name = names[key]
-            made.pos, rotation = frames[key]
+            made.pos, rotation, properties = next(self._parts)
             if rotation is not NO_ROTATION:
                 made.quat = rotation
             if not body.gravity:
                 made.gravcomp = 1.0
             if not fixed:
                 made.explicitinertial = True
-                made.mass, made.ipos, made.fullinertia = properties[key]
+                made.mass, made.ipos, made.fullinertia = properties
                 if is_plain and parent is None and joint.kind == "free":
                     made.add_freejoint().name = extended_name(prefix, joint.name)
                 else:
                     self._add_joints(model, joint, made)
-            number = 0
-            for shape in body.collisions:
+            for number, shape in enumerate(body.collisions):
                 own = (bits if shape.collidable else None) or self.filter.bits(model, body, shape)
-                geometry, path = shape.geometry, f"{name}/collision{number}"
-                number += 1
-                if type(geometry) not in PRIMITIVES or not self._has_defaults(shape):
-                    self._add_other(made, (body, shape), path, own, fixed)
-                    continue
-                kind, size = PRIMITIVES[type(geometry)]
-                geom = made.add_geom()
-                geom.name, geom.type, geom.size = path, self._types[kind], self._three(*size(geometry))
-                if own != DEFAULT_BITS:
-                    geom.contype, geom.conaffinity = own
+                self._add_geoms(made, (body, shape), f"{name}/collision{number}", own, fixed)
 
-    def _has_defaults(self, shape: Shape) -> bool:
-        """Whether the geom of a primitive shape differs from the default in its name, type, size and bits alone."""
-        is_default = shape.pose is IDENTITY and shape.friction is None and shape.color is None
-        return is_default and not self._has_ranks
+    def _add_geoms(self, body: Any, part: tuple[Body, Shape], name: str, bits: Bits, fixed: bool) -> None:
+        shape = part[1]
+        geometry = shape.geometry
+        kind = type(geometry)
+        is_default = shape.pose is IDENTITY and shape.friction is None and shape.color is None and not self._has_ranks
+        if not is_default or (kind not in PRIMITIVES and (kind is not TriMesh or fixed)):
+            self._add_other(body, part, name, bits, fixed)
+            return
+        if type(geometry) is TriMesh:
+            mesh = self.geoms.hull(name, geometry)
+            if mesh is None:
+                return
+            made = body.add_geom()
+            made.meshname, made.type = mesh, self._types["mesh"]
+        else:
+            primitive, size = PRIMITIVES[kind]
+            made = body.add_geom()
+            made.type, made.size = self._types[primitive], self._three(*size(geometry))
+        made.name = name
+        if bits != DEFAULT_BITS:
+            made.contype, made.conaffinity = bits
 
     def _add_other(self, made: Any, part: tuple[Body, Shape], name: str, bits: Bits, fixed: bool) -> None:
         """Add the geoms of a shape."""

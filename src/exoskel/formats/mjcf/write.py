@@ -123,7 +123,6 @@ class WorldWriter:
         self.limits = limits
         self.integrator = integrator
         self.step = time_step or world.time_step
-        self.frames = self.layout.frames
         self.inertials = self.layout.inertials
         duplicates = joints.duplicate_counts(world) if not self.layout.is_plain else {}
         self.shares = {body: 1.0 / (count + 1) for body, count in duplicates.items()}
@@ -275,7 +274,7 @@ class WorldWriter:
 
     def _new_body(self, body: Body, path: str, fixed: bool) -> MjcfElement:
         """A body with its pose and its mass properties."""
-        position, quaternion = self.frames[id(body)]
+        position, quaternion = self.layout.frames[id(body)]
         if self.is_compact:
             given: dict[str, Value] = {} if body.gravity else {"gravcomp": 1.0}
             inertial = None if fixed else self._mass_properties(body)

@@ -56,7 +56,7 @@ class Actuation:
         count = layout.dof_count
         is_plain = layout.is_plain or all(joint.is_plain for joint in layout.world.joints())
         is_plain = is_plain and not layout.world.actuators
-        has_static = any(model.static for model in layout.world.models)
+        has_static = True in [model.static for model in layout.world.models]
         actuators = _actuators(layout) if not is_plain or has_static else []
         self.force, self.velocity, self.acceleration, self.locked = _masks(actuators, count)
         self.accelerates = "acceleration" in actuators
@@ -187,7 +187,9 @@ def _actuators(layout: WorldLayout) -> list[str]:
 def _masks(actuators: list[str], count: int) -> Iterator[Mask]:
     """The coordinates with a force, velocity, acceleration or locked actuator; without a list, all have forces."""
     masks = np.zeros((len(_MASKED), count), dtype=np.bool_)
-    masks[0] = not actuators
+    if not actuators:
+        masks[0] = True
+        return iter(masks)
     used = set(actuators)
     for kind, mask in zip(_MASKED, masks, strict=True):
         if kind in used:

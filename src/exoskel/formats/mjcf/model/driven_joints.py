@@ -25,6 +25,8 @@ DrivenCoordinates = frozenset[tuple[int, int]]
 
 def driven_coordinates(world: World) -> DrivenCoordinates:
     """The coordinates with actuators: there the limits of forces are those of all actuators together."""
+    if not world.actuators:
+        return frozenset()
     return frozenset((id(joint), one.coordinate) for one, joint, _ in driven_dofs(world.actuators, world.models))
 
 

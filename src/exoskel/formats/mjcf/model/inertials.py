@@ -6,7 +6,9 @@ largest (the triangle inequality, true of every solid).  DART accepts any values
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from operator import is_
 from typing import Literal
 
 import numpy as np
@@ -47,10 +49,17 @@ class Inertials:
         if not all(mass > 0.0 for mass in masses):
             self.repairs += [Repair(body, "massless", MIN_MASS) for body in bodies if not body.inertia.mass > 0.0]
             masses = [mass if mass > 0.0 else MIN_MASS for mass in masses]
-        self.by_id: dict[int, MassProperties] = dict(
-            zip(map(id, bodies), zip(masses, centres, rows, strict=True), strict=True)
-        )
-        """Mass, centre of mass and moment, as from `of`, by the ids of the bodies."""
+        self._bodies, self._columns = bodies, (masses, centres, rows)
+
+    @cached_property
+    def _by_id(self) -> dict[int, MassProperties]:
+        return dict(zip(map(id, self._bodies), zip(*self._columns, strict=True), strict=True))
+
+    def in_order(self, bodies: Sequence[Body]) -> Iterator[MassProperties]:
+        """Those of all bodies in another order, as from `of`."""
+        if len(bodies) == len(self._bodies) and all(map(is_, bodies, self._bodies)):  # as in most worlds
+            return zip(*self._columns, strict=True)
+        return map(self.of, bodies)
 
     def _repaired(self, bodies: Sequence[Body], raw: Array) -> Array:
         values, axes = np.linalg.eigh(_tensors(raw))
@@ -76,10 +85,10 @@ class Inertials:
 
     def of(self, body: Body) -> MassProperties:
         """Mass, centre of mass in the body frame (m), and moment: xx, yy, zz, xy, xz, yz."""
-        return self.by_id[id(body)]
+        return self._by_id[id(body)]
 
     def mass(self, body: Body) -> float:
-        return self.by_id[id(body)][0]
+        return self._by_id[id(body)][0]
 
     def min_moment(self, body: Body) -> float:
         """The smallest principal moment, kg·m²."""

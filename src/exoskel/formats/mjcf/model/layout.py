@@ -62,7 +62,7 @@ class WorldLayout:
 
     def __init__(self, world: World, chains: Callable[[Joint], list[MujocoJoint]] = joint_chain) -> None:
         self.world = world
-        self.bodies = list(world.bodies())
+        self.bodies = [body for model in world.models for body in model.bodies]
         self._build_chain = chains
         self._chains: dict[int, tuple[list[MujocoJoint], list[str]]] = {}
 
@@ -200,9 +200,14 @@ class WorldLayout:
     @cached_property
     def frames(self) -> dict[int, tuple[Array, Array]]:
         """Position and quaternion of each body in the frame of its parent, by id."""
-        positions, rotations, _ = self._placement
+        positions, rotations = self.placement
         children = [id(joint.child) for _, joint in self.joints]
         return dict(zip(children, zip(positions, rotations, strict=True), strict=True))
+
+    @property
+    def placement(self) -> tuple[Array, list[Array]]:
+        """Position and quaternion of the child of each of `joints` in the frame of its parent."""
+        return self._placement[:2]
 
     @cached_property
     def _placement(self) -> tuple[Array, list[Array], bool]:

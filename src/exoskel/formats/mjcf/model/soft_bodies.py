@@ -102,8 +102,9 @@ class BodySkin:
 
 def body_skins(world: World) -> list[BodySkin]:
     """The skins of all soft bodies, in state order."""
-    bodies = ((model, body) for model in world.models for body in model.bodies)
-    return [BodySkin(model, body, body.soft) for model, body in bodies if body.soft is not None]
+    return [
+        BodySkin(model, body, body.soft) for model in world.models for body in model.bodies if body.soft is not None
+    ]
 
 
 class _SlideSprings(Struct, frozen=True):
