@@ -130,8 +130,13 @@ class MassReader:
 
     def read_inertias(self, bodies: Sequence[tuple[Sequence[Node], Sequence[Shape]]]) -> list[Inertia]:
         """The mass properties of bodies, from their `mass` elements and, for a lone `adjust`, their geoms."""
-        simple = [found for nodes, _ in bodies if (found := self._read_simple_mass(nodes)) is not None]
-        if len(simple) == len(bodies):
+        simple: list[Inertia] = []
+        for nodes, _ in bodies:
+            found = self._read_simple_mass(nodes)
+            if found is None:
+                break
+            simple.append(found)
+        else:
             return simple
         with np.errstate(all="ignore"):  # values that are not finite are reported
             stated = [self._read_mass(nodes, geoms) for nodes, geoms in bodies]
