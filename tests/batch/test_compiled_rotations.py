@@ -11,52 +11,90 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel import spatial
+from exoskel import Pose, World, spatial
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.formats.mjcf import model
 from exoskel.formats.mjcf.model import rotational_joints
-from exoskel.formats.mjcf.model.rotational_joints import RotationalJoint, RotationalJoints
-from exoskel.scene.body import Body
-from exoskel.scene.joint import Joint
-from exoskel.scene.pose import Pose
+from exoskel.formats.mjcf.model.layout import Coordinates
 
 pytest.importorskip("numba")
+from exoskel.formats.mjcf.model.compiled_conversion import CompiledConversion
 
 SPECIAL = [(1, 0, 0, 0), (-1, 0, 0, 0), (0, 0, 1, 0), (1, 1e-13, 0, 0), (-1, 0, 1e-13, 0), (1, 1e-9, 0, 1e-9)]
 
 
-def random_poses(random: np.random.Generator, count: int) -> Any:
-    return spatial.transform(spatial.exp(random.normal(size=(count, 3))), random.normal(size=(count, 3)))
+def random_pose(random: np.random.Generator, wanted: bool) -> Pose:
+    if not wanted:
+        return Pose()
+    return Pose(tuple(random.normal(size=3)), exoskel.Euler(tuple(random.normal(size=3))))
 
 
-def joints(kind: Any, random: np.random.Generator, framed: bool, turned: bool) -> RotationalJoints:
-    """Three joints, with frames other than the child's and rotated zero poses if wanted."""
-    frames = random_poses(random, 3) if framed else [np.eye(4)] * 3
-    zero = random_poses(random, 3) if turned else np.tile(np.eye(4), (3, 1, 1))
-    width, speeds, coordinates = (4, 3, 3) if kind == "ball" else (7, 6, 6)
-    own = [Joint("j", kind, child=Body("b"), pose=Pose.from_matrix(frame)) for frame in frames]
-    members = [
-        RotationalJoint(joint, 1 + coordinates * number, 2 + width * number, 3 + speeds * number)
-        for number, joint in enumerate(own)
-    ]
-    return RotationalJoints(kind, members, zero)
+def coordinates(kind: Any, framed: bool, turned: bool) -> Coordinates:
+    """Those of three joints of a kind, with frames other than the child's and rotated bodies if wanted, and a hinge."""
+    random = np.random.default_rng(3)
+    world = World()
+    for number in range(3):
+        model = world.add_model(f"m{number}")
+        body = model.add_body("b", joint=kind, mass=1.0, pose=random_pose(random, turned))
+        model.joints[-1].pose = random_pose(random, framed)
+        if number == 1:
+            model.add_body("c", joint="revolute", parent=body, mass=1.0, axis=(1.0, 0.0, 0.0))
+    return MujocoWorld(world).coordinates
+
+
+def random_states(own: Coordinates) -> tuple[Any, Any]:
+    """States of 20 worlds and 30 samples, some of them with quaternions near those of no rotation or of half a turn."""
+    random = np.random.default_rng(4)
+    qpos, qvel = random.normal(size=(20, 30, own.nq)), random.normal(size=(20, 30, own.nv))
+    quaternions = random.normal(size=(20, 30, 3, 4))
+    quaternions[0, : len(SPECIAL), 0] = SPECIAL
+    qpos[..., own.rotational[0].qpos[:, -4:]] = spatial.unit(quaternions)
+    return qpos, qvel
+
+
+def convert(own: Coordinates, *arrays: Any) -> None:
+    """In two parts of the worlds."""
+    conversion = CompiledConversion(own, *arrays)
+    conversion.convert(slice(0, 7))
+    conversion.convert(slice(7, 20))
 
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("framed", [False, True])
 @pytest.mark.parametrize("kind", ["ball", "free"])
-def test_rotations_compiled_by_numba_equal_those_of_numpy(kind: str, framed: bool, turned: bool) -> None:
-    random = np.random.default_rng(3)
-    group = joints(kind, random, framed, turned)
-    qpos, qvel = random.normal(size=(20, 30, 25)), random.normal(size=(20, 30, 25))
-    quaternions = random.normal(size=(20, 30, 3, 4))
-    quaternions[0, : len(SPECIAL), 0] = SPECIAL
-    qpos[..., group.qpos[:, -4:]] = spatial.unit(quaternions)
-    expected, found = np.zeros((2, 20, 30, 20)), np.zeros((2, 20, 30, 20))
-    for out, compiled in ((expected, False), (found, True)):
-        group.positions(qpos, out[0], compiled)
-        group.velocities(qpos, qvel, out[1], compiled)
-    assert np.count_nonzero(expected.any(axis=(0, 1, 2))) == group.scene.size
-    np.testing.assert_array_equal(found, expected)
+def test_coordinates_compiled_by_numba_equal_those_of_numpy(kind: str, framed: bool, turned: bool) -> None:
+    own = coordinates(kind, framed, turned)
+    (qpos, qvel), found = random_states(own), np.zeros((2, 20, 30, own.count))
+    convert(own, qpos, qvel, *found)
+    np.testing.assert_array_equal(found[0], own.positions(qpos))
+    np.testing.assert_array_equal(found[1], own.velocities(qpos, qvel))
+
+
+@pytest.mark.parametrize("kind", ["ball", "free"])
+def test_positions_and_velocities_are_compiled_alone(kind: str) -> None:
+    own = coordinates(kind, True, True)
+    (qpos, qvel), found = random_states(own), np.zeros((2, 20, 30, own.count))
+    convert(own, qpos, qvel[..., :0], found[0], None)
+    convert(own, qpos, qvel, None, found[1])
+    np.testing.assert_array_equal(found[0], own.positions(qpos))
+    np.testing.assert_array_equal(found[1], own.velocities(qpos, qvel))
+
+
+@pytest.mark.parametrize("kind", ["ball", "free"])
+def test_compiled_coordinates_may_replace_states(kind: str) -> None:
+    """World by world, as the memory of a rollout is reused."""
+    own = coordinates(kind, True, True)
+    states = random_states(own)
+    expected = own.positions(states[0]), own.velocities(*states)
+    memory = [np.zeros((20, 30 * 40)) for _ in states]
+    inside = [one[:, : 30 * rows.shape[2]].reshape(rows.shape) for one, rows in zip(memory, states, strict=True)]
+    for rows, now in zip(inside, states, strict=True):
+        rows[:] = now
+    found = [one[:, : 30 * own.count].reshape(20, 30, own.count) for one in memory]
+    assert own.can_replace_states
+    convert(own, *inside, *found)
+    for one, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, wanted)
 
 
 @pytest.mark.parametrize("name", ["falling_boxes", "chain", "walker", "robot_arm"])

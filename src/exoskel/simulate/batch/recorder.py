@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from decimal import Decimal
-from functools import cached_property
+from functools import cache
 from math import prod
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from exoskel.simulate.batch import released_memory
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.spatial import Array, Indices, Mask
 
+if TYPE_CHECKING:
+    from exoskel.formats.mjcf.model.compiled_conversion import CompiledConversion
+
 Slots = Mapping[str, Array]
 StateBlock = tuple[int, Array, Array]
 """The number of the first sample, qpos and qvel."""
@@ -34,12 +37,12 @@ MAX_COORDINATE = 1e10
 _BLOCK_BYTES = 1 << 18
 """Bytes of MuJoCo's states that a thread converts at a time, per thread and at least four times: with fewer, threads
 wait for the interpreter."""
-_PARTS_PER_THREAD = 2
-"""Parts of the worlds that a thread converts by compiled functions, one after the other."""
 _GROUP_BYTES = 1 << 21
 """Bytes of MuJoCo's positions that a thread copies and converts at a time."""
 _RELEASE_BYTES = 1 << 23
 """Bytes of MuJoCo's positions that a thread converts and releases at a time."""
+_UNRELEASED_BYTES = 1 << 25
+"""The same if it does not release them: angles are kept for all of them."""
 _MAX_RELEASING_THREADS = 4
 """The number of threads up to which states are released while others are converted.  It interrupts all threads: the
 conversion becomes faster on two cores, and slower on 16."""
@@ -61,7 +64,10 @@ class StateConverter:
         self._threads = threads
         self._checks = checks
         self._is_compiled = coordinates.is_compiled(states)
+        self._can_replace = self._is_compiled and coordinates.can_replace_states
         self._jobs: list[Future[bool]] = []
+        self._replaced: Mask = np.zeros(0, dtype=bool)
+        """The worlds whose last block of states is converted."""
 
     def for_blocks(self, worlds: int, block: int, job: Callable[[slice], bool], uninterrupted: bool = False) -> bool:
         """Call a job for all worlds, a block at a time; returns whether it is true for all.
@@ -73,7 +79,7 @@ class StateConverter:
         if not uninterrupted and (len(parts) == 1 or self._threads == 1):
             return all(list(map(job, parts)))
         try:
-            self._jobs = [self._pool.submit(job, part) for part in parts]
+            self._jobs = [_thread_pool(self._threads).submit(job, part) for part in parts]
             results = [one.result() for one in self._jobs]
             return all(results)
         finally:
@@ -102,21 +108,62 @@ class StateConverter:
         rest = [one for one in memory if not any(np.may_share_memory(one, slot) for slot in slots.values())]
         is_replaced = len(rest) < len(memory)
         size = sum(8 * qpos[0].size for _, qpos, _ in blocks)
-        groups = [blocks] if is_replaced else _grouped(blocks)
+        releases = self._threads <= _MAX_RELEASING_THREADS
+        whole = _RELEASE_BYTES if releases else _UNRELEASED_BYTES
+        if self._is_compiled and len(_grouped(blocks)) == len(blocks) and (self._can_replace or not is_replaced):
+            step, convert = whole, self._separate_conversion(blocks, slots)
+        else:
+            step, convert = _GROUP_BYTES if is_replaced else whole, self._joined_conversion(blocks, slots, is_replaced)
 
         def job(part: slice) -> bool:
-            for large in _parts(part.start, part.stop, _RELEASE_BYTES // max(1, size)):
-                step = _GROUP_BYTES if is_replaced else _RELEASE_BYTES
+            for large in _parts(part.start, part.stop, whole // max(1, size)):
                 for worlds in _parts(large.start, large.stop, step // max(1, size)):
                     if not finished[worlds].all():
-                        for group in groups:
-                            self._convert_group(group, slots, worlds, is_replaced)
+                        convert(worlds)
                         finished[worlds] = True
-                if self._threads <= _MAX_RELEASING_THREADS:
+                if releases:
                     _release(rest, finished, large)
             return True
 
         self.for_blocks(len(finished), self._block(len(finished), size), job, is_replaced)
+
+    def _joined_conversion(
+        self, blocks: Sequence[StateBlock], slots: Slots, is_replaced: bool
+    ) -> Callable[[slice], None]:
+        """A function that converts the states of some worlds, those of small blocks together."""
+        groups = [blocks] if is_replaced else _grouped(blocks)
+
+        def convert(worlds: slice) -> None:
+            for group in groups:
+                self._convert_group(group, slots, worlds, is_replaced)
+
+        return convert
+
+    def _separate_conversion(self, blocks: Sequence[StateBlock], slots: Slots) -> Callable[[slice], None]:
+        """A compiled function that converts the states of some worlds.
+
+        It begins with the last block, whose memory may be that of all coordinates.
+        """
+        if not len(self._replaced):
+            self._replaced = np.zeros(len(blocks[0][1]), dtype=bool)
+        last, *others = [
+            self._compiled(qpos, qvel, {name: slot[:, first : first + qpos.shape[1]] for name, slot in slots.items()})
+            for first, qpos, qvel in reversed(blocks)
+        ]
+
+        def convert(worlds: slice) -> None:
+            if not self._replaced[worlds].all():
+                last.convert(worlds)
+                self._replaced[worlds] = True
+            for other in others:
+                other.convert(worlds)
+
+        return convert
+
+    def _compiled(self, qpos: Array, qvel: Array, slots: Slots) -> CompiledConversion:
+        from exoskel.formats.mjcf.model.compiled_conversion import CompiledConversion  # needs numba
+
+        return CompiledConversion(self._coordinates, qpos, qvel, slots.get("positions"), slots.get("velocities"))
 
     def _convert_group(self, blocks: Sequence[StateBlock], slots: Slots, worlds: slice, copies: bool) -> None:
         """Convert the states of some worlds in successive blocks; if that fails, the states are as before.
@@ -138,19 +185,28 @@ class StateConverter:
         """How many worlds a thread converts at a time; `size` is that of the positions of a world, in bytes."""
         block = _BLOCK_BYTES // max(1, size)
         if self._is_compiled:  # threads do not wait for the interpreter
-            return max(block, -(-worlds // (_PARTS_PER_THREAD * self._threads)))
+            return max(block, -(-worlds // self._threads))
         return block * max(4, self._threads)
 
     def _convert(self, qpos: Array, qvel: Array, slots: Slots) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # in worlds that diverged
+            if self._is_compiled:
+                self._compiled(qpos, qvel, slots).convert(slice(0, len(qpos)))
+                return
             if "positions" in slots:
-                self._coordinates.positions(qpos, slots["positions"], self._is_compiled)
+                self._coordinates.positions(qpos, slots["positions"])
             if "velocities" in slots:
-                self._coordinates.velocities(qpos, qvel, slots["velocities"], self._is_compiled)
+                self._coordinates.velocities(qpos, qvel, slots["velocities"])
 
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._threads)
+
+@cache
+def _thread_pool(threads: int) -> ThreadPoolExecutor:
+    """The threads that convert states, which all rollouts share: to start them takes as long as small conversions."""
+    return ThreadPoolExecutor(threads, "exoskel-convert")
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive it
+    os.register_at_fork(after_in_child=_thread_pool.cache_clear)
 
 
 def _parts(begin: int, end: int, size: int) -> list[slice]:

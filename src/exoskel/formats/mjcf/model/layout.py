@@ -401,9 +401,6 @@ class Coordinates:
             for kind, members in self._members.items()
             if members
         ]
-        converted = len(self.scene) + sum(group.scene.size for group in self.rotational)
-        self._has_unmapped = converted < self.count
-        """Whether MuJoCo lacks some coordinates: those of static models, and of angular motors."""
         self.are_equal = self.nq == self.nv == self.count and (
             self.scene.tolist() == list(range(self.count)) == self.qpos.tolist()
         )
@@ -413,6 +410,14 @@ class Coordinates:
     def numbers(self) -> dict[str, int]:
         """The numbers of the scene's coordinates by name."""
         return {name: number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def _unmapped(self) -> Indices:
+        """The coordinates that MuJoCo lacks: those of static models, and of angular motors."""
+        converted = [self.scene, *(group.scene.ravel() for group in self.rotational)]
+        if sum(map(len, converted)) == self.count:
+            return np.zeros(0, dtype=np.intp)
+        return np.setdiff1d(np.arange(self.count), np.concatenate(converted))
 
     @cached_property
     def _scene(self) -> slice | Indices:
@@ -446,7 +451,7 @@ class Coordinates:
         whole = [group.scene[chosen].ravel() for group, chosen in groups]
         kept = np.unique(np.concatenate([numbers, *whole]))
         out = copy.copy(self)
-        for name in ("_scene", "_qpos", "_qvel", "numbers"):
+        for name in ("_scene", "_qpos", "_qvel", "numbers", "_unmapped", "_inner"):
             out.__dict__.pop(name, None)
         out.names, out.count = [self.names[number] for number in kept.tolist()], len(kept)
         single = np.isin(self.scene, kept)
@@ -454,7 +459,6 @@ class Coordinates:
         out.rotational = [group.subset(chosen, kept) for group, chosen in groups if len(chosen)]
         places = {number: place for place, number in enumerate(kept.tolist())}
         out.static = [(places[number], q, v) for number, q, v in self.static if number in places]
-        out._has_unmapped = len(out.scene) + sum(group.scene.size for group in out.rotational) < out.count
         out.are_equal = False
         return out, np.searchsorted(kept, numbers)
 
@@ -462,20 +466,24 @@ class Coordinates:
         """Whether that many states are converted by compiled functions: see `rotational_joints.are_compiled`."""
         return rotational_joints.are_compiled(states * sum(len(group) for group in self.rotational))
 
-    def positions(self, qpos: Array, out: Array | None = None, compiled: bool = False) -> Array:
+    def positions(self, qpos: Array, out: Array | None = None) -> Array:
         """The scene's positions from MuJoCo's, in `out` if it is given."""
         if out is None:
             if self.are_equal:
                 return qpos.copy()
             out = np.empty((*qpos.shape[:-1], self.count))
-        if self._has_unmapped:
-            out[...] = 0.0
         out[..., self._scene] = qpos[..., self._qpos]
         for group in self.rotational:
-            group.positions(qpos, out, compiled)
-        for index, position, _ in self.static:
-            out[..., index] = position
+            group.positions(qpos, out)
+        self._set_unmapped(out, [(index, position) for index, position, _ in self.static])
         return out
+
+    def _set_unmapped(self, out: Array, static: Sequence[tuple[int, float]]) -> None:
+        """Set what MuJoCo lacks: the coordinates of static models, and zeros."""
+        if len(self._unmapped):
+            out[..., self._unmapped] = 0.0
+        for index, value in static:
+            out[..., index] = value
 
     def set_positions(self, positions: Array, qpos: Array) -> None:
         """Convert the scene's positions to MuJoCo's, into `qpos`."""
@@ -496,20 +504,43 @@ class Coordinates:
             out[velocity, first] = travel
         return out
 
-    def velocities(self, qpos: Array, qvel: Array, out: Array | None = None, compiled: bool = False) -> Array:
+    def velocities(self, qpos: Array, qvel: Array, out: Array | None = None) -> Array:
         """The scene's velocities from MuJoCo's, in `out` if it is given."""
         if out is None:
             if self.are_equal:
                 return qvel.copy()
             out = np.empty((*qvel.shape[:-1], self.count))
-        if self._has_unmapped:
-            out[...] = 0.0
         out[..., self._scene] = qvel[..., self._qvel]
         for group in self.rotational:
-            group.velocities(qpos, qvel, out, compiled)
-        for index, _, velocity in self.static:
-            out[..., index] = velocity
+            group.velocities(qpos, qvel, out)
+        self._set_unmapped(out, [(index, velocity) for index, _, velocity in self.static])
         return out
+
+    @property
+    def can_replace_states(self) -> bool:
+        """Whether compiled functions may write coordinates over the states from which they compute them."""
+        return not self._inner
+
+    @cached_property
+    def _inner(self) -> list[RotationalJoints]:
+        return [group for group in self.rotational if group.kind == "inner"]
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are coordinates that compiled functions do not convert."""
+        return bool(self._inner or self.static or len(self._unmapped))
+
+    def set_other_positions(self, qpos: Array, out: Array) -> None:
+        """Set the positions that compiled functions do not convert, in `out`."""
+        for group in self._inner:
+            group.positions(qpos, out)
+        self._set_unmapped(out, [(index, position) for index, position, _ in self.static])
+
+    def set_other_velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
+        """Set the velocities that compiled functions do not convert, in `out`."""
+        for group in self._inner:
+            group.velocities(qpos, qvel, out)
+        self._set_unmapped(out, [(index, velocity) for index, _, velocity in self.static])
 
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
         """Convert the scene's velocities to MuJoCo's, into `qvel`; other entries are left unchanged."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct, structs
-from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector, pose_matrices
 from exoskel.spatial import Array, Indices
+
+if TYPE_CHECKING:
+    from exoskel.formats.mjcf.model.compiled_rotations import Joints
 
 Components = tuple[Array, ...]
 Columns = list[slice | Indices]
@@ -286,11 +288,8 @@ class RotationalJoints:
         return found
 
     @_quiet
-    def positions(self, qpos: Array, out: Array, compiled: bool = False) -> None:
-        """Convert MuJoCo's positions to the scene's, into `out`; by numba if that is `compiled`: see `are_compiled`."""
-        if compiled and self.kind != "inner":
-            self._compiled_positions(qpos, out)
-            return
+    def positions(self, qpos: Array, out: Array) -> None:
+        """Convert MuJoCo's positions to the scene's, into `out`."""
         own, constants = get_components(qpos, self._qpos), self._repeated(qpos.size // qpos.shape[-1])
         if self.kind == "free":
             set_components(out, self._scene, self._free_positions(own[:3], own[3:], constants))
@@ -302,46 +301,15 @@ class RotationalJoints:
                 slides = slides - self._swing(spatial.exp(out[..., self.scene[:, :3]]))
             out[..., self.scene[:, 3:]] = slides
 
-    def _compiled_positions(self, qpos: Array, out: Array) -> None:
-        from exoskel.formats.mjcf.model import compiled_rotations
-
-        first, at, _ = self._compiled_addresses
-        rotation, offset, zero, zero_position, zero_rotation = self._compiled_constants
-        own, framed = _rows(qpos), not self._frame_is_identity
-        turned = self.kind == "free" and not self._zero_is_upright
-        angles = np.empty((2, len(own), len(self)))
-        quaternions = at if self.kind == "ball" else at + np.uintp(3)
-        compiled_rotations.half_angles(own, angles, quaternions, turned, zero_rotation)
-        np.arctan(angles[0], out=angles[0])
-        if self.kind == "ball":
-            compiled_rotations.ball_positions(own, angles, out, first, at, framed, rotation)
-        else:
-            compiled_rotations.free_positions(
-                own, angles, out, first, at, framed, rotation, offset, turned, zero, zero_position, zero_rotation
-            )
-
-    def _compiled_velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
-        from exoskel.formats.mjcf.model import compiled_rotations
-
-        first, at, speeds = self._compiled_addresses
-        rotation, offset, *_ = self._compiled_constants
-        own, framed = _rows(qvel), not self._frame_is_identity
-        if self.kind == "ball":
-            compiled_rotations.ball_velocities(own, out, first, speeds, framed, rotation)
-        else:
-            compiled_rotations.free_velocities(_rows(qpos), own, out, first, at, speeds, framed, rotation, offset)
-
     @cached_property
-    def _compiled_addresses(self) -> list[NDArray[np.uintp]]:
-        """The first coordinates of the joints, in the scene and in MuJoCo."""
-        return [one[:, 0].astype(np.uintp) for one in (self.scene, self.qpos, self.qvel)]
-
-    @cached_property
-    def _compiled_constants(self) -> list[Array]:
-        """The constants of the compiled conversions."""
-        frame, zero = self.frame, self.zero
-        parts = self.rotation, frame[:, :3, 3], zero[:, :3, :3], zero[:, :3, 3], self._zero_rotations
-        return [np.ascontiguousarray(one) for one in parts]
+    def compiled_constants(self) -> Joints:
+        """The constants of compiled conversions."""
+        first, qpos, qvel = (one[:, 0].astype(np.uintp) for one in (self.scene, self.qpos, self.qvel))
+        zero = self.zero[:, :3, :3]
+        parts = self.rotation, self.frame[:, :3, 3], zero, self.zero[:, :3, 3], self._zero_rotations
+        rotation, offset, zero, zero_position, zero_rotation = map(np.ascontiguousarray, parts)
+        framed, turned = not self._frame_is_identity, self.kind == "free" and not self._zero_is_upright
+        return first, qpos, qvel, framed, rotation, offset, turned, zero, zero_position, zero_rotation
 
     def _swing(self, motion: Array) -> Array:
         """How far rotations about the joint, in its frame, move the anchor."""
@@ -387,13 +355,10 @@ class RotationalJoints:
             qpos[..., self.slides] = 0.0
 
     @_quiet
-    def velocities(self, qpos: Array, qvel: Array, out: Array, compiled: bool = False) -> None:
+    def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
         """Convert MuJoCo's velocities to the scene's, into `out`: the inverse of `velocity_blocks`."""
         if self.kind == "inner":
             out[..., self.scene] = _multiply(self.inverse_blocks(self.velocity_blocks(qpos)), qvel[..., self.qvel])
-            return
-        if compiled:
-            self._compiled_velocities(qpos, qvel, out)
             return
         own, constants = get_components(qvel, self._qvel), self._repeated(qvel.size // qvel.shape[-1])
         if self.kind == "ball":
@@ -463,11 +428,6 @@ class RotationalJoints:
 def _repeat(rows: Array, states: int) -> Components:
     """The rows, each repeated for a number of states."""
     return tuple(np.tile(rows, (1, states)))
-
-
-def _rows(states: Array) -> Array:
-    """States of any leading shape as the contiguous rows that compiled functions take."""
-    return np.ascontiguousarray(states).reshape(-1, states.shape[-1])
 
 
 def _ranges(firsts: Sequence[int], size: int) -> Indices:
