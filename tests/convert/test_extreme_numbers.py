@@ -66,6 +66,24 @@ def test_the_most_extreme_numbers_are_named_first() -> None:
     assert infinite.message == "inf is not finite: <mass> cannot be converted to XODE"
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [
+        "<axis><xyz>0 0 1</xyz><limit><lower>-inf</lower><upper>inf</upper></limit></axis>",
+        '<axis><xyz>0 0 1</xyz></axis><dof local_index="0"><position lower="-inf" upper="inf"/></dof>',
+    ],
+)
+def test_an_infinite_limit_is_not_named(limits: str) -> None:
+    """Another number is the reason, here a tiny mass."""
+    joint = f'<joint name="j" type="revolute"><parent>world</parent><child>b</child>{limits}</joint></skeleton>'
+    data = document(mass="1e-150").replace(b"</skeleton>", joint.encode())
+    with pytest.raises(ExtremeNumberError) as refusal:
+        exoskel.convert(data, to="usd")
+    assert [one.message for one in refusal.value.diagnostics] == [
+        "1e-150 is too small for <mass> in a conversion to USD"
+    ]
+
+
 def test_the_command_line_prints_the_diagnostic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.skel").write_bytes(document(mass="1e-150"))
     assert main(["convert", str(tmp_path / "a.skel"), str(tmp_path / "a.usda")]) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from math import inf, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -353,7 +354,24 @@ def _numbers(root: Tree) -> Iterator[_ExtremeNumber]:
                 continue
             for token in text.split():
                 if _NUMERIC.fullmatch(token) and (decades := _decades(token)):
+                    if decades == inf and (element.tag, attribute) in _unlimited_places():
+                        continue
                     yield _ExtremeNumber(decades, node, attribute, tag_as_written(element), token)
+
+
+@cache
+def _unlimited_places() -> frozenset[tuple[str, str]]:
+    """The elements, and their attributes or "", whose value may be infinite, such as limits."""
+    vocabularies = [format.vocabulary() for format in registry.FORMATS if format.has_vocabulary]
+    rows = [element for vocabulary in vocabularies for _, element in vocabulary.rows()]
+    kinds = [(element.name, "", element.kind) for element in rows if element.kind is not None]
+    kinds += [(element.name, one.name, one.kind) for element in rows for one in element.attributes.values()]
+    infinite = {kind: kind.examine("inf", literal=False) for _, _, kind in kinds}
+    return frozenset(
+        (name, attribute)
+        for name, attribute, kind in kinds
+        if infinite[kind].value == inf and not infinite[kind].findings
+    )
 
 
 def _decades(token: str) -> float:
