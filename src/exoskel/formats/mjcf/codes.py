@@ -335,6 +335,27 @@ _APPROXIMATED = (
         "Bodies of a static model do not move: they are written without joints, at their initial poses.",
         warning("MJ510", "the joints of a static model are written at their initial positions"),
     ),
+    Topic(
+        "MJ511",
+        "What DART refuses",
+        "DART's MJCF reader refuses a file with a body that has more than three joints, or with a mesh that is not in "
+        "a file of its own. It crashes on sites of the world.",
+        warning(
+            "MJ511",
+            "DART's MJCF reader refuses the file: the joint is written as more than three MuJoCo joints",
+            "convert to SDF with --for dart",
+        ),
+        warning(
+            "MJ511.site",
+            "DART's MJCF reader crashes on the file: the motor is written with a site of the world",
+            "convert to SDF with --for dart",
+        ),
+        warning(
+            "MJ511.mesh",
+            "DART's MJCF reader refuses the file: it contains the points of the mesh",
+            "convert to SDF with --for dart",
+        ),
+    ),
 )
 
 _NOT_WRITTEN = (

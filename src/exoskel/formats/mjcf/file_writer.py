@@ -19,7 +19,7 @@ from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.force_comparison import compare_forces
 from exoskel.formats.mjcf.geoms import MIN_VERTICES, GeomWriter, is_flat, vertex_values
-from exoskel.formats.mjcf.losses import losses
+from exoskel.formats.mjcf.losses import losses, target_losses
 from exoskel.formats.mjcf.materials import MjcfMaterialWriter, paint_geoms
 from exoskel.formats.mjcf.model.actuation import add_servo
 from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
@@ -133,6 +133,12 @@ class MeshAssetWriter(GeomWriter):
         return super().asset(name, vertices)
 
     def _mesh(self, shape: Shape, name: str) -> list[str]:
+        names = self._mesh_assets(shape, name)
+        if self.output.target == "dart" and not set(names) <= set(self._files.values()):
+            self.output.add_loss(shape, CATALOGUE["MJ511.mesh"], "geometry", changes_effect=True)
+        return names
+
+    def _mesh_assets(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
         if found is None:
             self._note_unreadable(shape)
@@ -394,8 +400,6 @@ INTEGRATORS: dict[Target, str | None] = {
 }
 """The integrator that a file asks for.  `discrete` is that of the engine; only MuJoCo 4 knows it, and DART's reader
 knows only Euler and RK4.  Without one, each program uses its own."""
-_OTHER_SOLVERS: dict[Target, str] = {"newton": "Newton", "dart": "DART", "isaac": "Isaac Sim"}
-"""Programs that ignore the integrator of a file."""
 
 
 def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> MjcfElement:
@@ -406,14 +410,7 @@ def write_document(world: World, output: OutputContext | None = None, *, limits:
     """
     output = output or OutputContext()
     output.losses += losses(world)
-    if INTEGRATORS.get(output.target) == "implicitfast":
-        output.add_loss(world, CATALOGUE["MJ508"], "time_step", changes_effect=True)
-    if output.target in _OTHER_SOLVERS:
-        program = _OTHER_SOLVERS[output.target]
-        output.add_loss(world, CATALOGUE["MJ508.solver"], "time_step", changes_effect=True, program=program)
-    if output.target == "dart":
-        for body in (body for model in world.models if not model.static for body in model.bodies):
-            output.add_loss(body, CATALOGUE["MJ507.dart"], "moment", "products", changes_effect=True)
+    output.losses += target_losses(world, output.target, INTEGRATORS.get(output.target))
     return FileWriter(world, output, limits).document()
 
 

@@ -16,7 +16,7 @@ from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
 from exoskel.scene.world import World
-from exoskel.source.output_context import Loss, loss
+from exoskel.source.output_context import Loss, Target, loss
 
 
 def losses(world: World) -> list[Loss]:
@@ -58,6 +58,29 @@ def _found(world: World) -> Iterator[Loss]:
     free_bodies = [body for model in world.models if not model.static for body in model.bodies]
     for repair in Inertials(free_bodies).repairs:
         yield loss(repair.body, CATALOGUE[f"MJ507.{repair.fault}"], "inertia")
+
+
+_OTHER_SOLVERS: dict[Target, str] = {"newton": "Newton", "dart": "DART", "isaac": "Isaac Sim"}
+"""Programs that ignore the integrator of a file."""
+_MAX_DART_JOINTS = 3
+"""The number of MuJoCo joints of a body from which DART's reader creates one of its own."""
+
+
+def target_losses(world: World, target: Target, integrator: str | None) -> Iterator[Loss]:
+    """What a certain program, or the integrator of a file for it, changes."""
+    if integrator == "implicitfast":
+        yield loss(world, CATALOGUE["MJ508"], "time_step", changes_effect=True)
+    if target in _OTHER_SOLVERS:
+        program = _OTHER_SOLVERS[target]
+        yield loss(world, CATALOGUE["MJ508.solver"], "time_step", changes_effect=True, program=program)
+    for model in world.models if target == "dart" else ():
+        for body in model.bodies if not model.static else ():
+            yield loss(body, CATALOGUE["MJ507.dart"], "moment", "products", changes_effect=True)
+        for joint in model.joints if not model.static else ():
+            if not joint.loop and len(joint_chain(joint)) > _MAX_DART_JOINTS:
+                yield loss(joint, CATALOGUE["MJ511"], "kind", changes_effect=True)
+            if joint.kind == "amotor" and joint.parent is None and joint.drives:
+                yield loss(joint, CATALOGUE["MJ511.site"], "kind", changes_effect=True)
 
 
 def moving(model: Model) -> set[int]:
