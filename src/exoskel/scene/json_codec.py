@@ -132,7 +132,7 @@ _FINGERPRINTS: dict[ValueKey, str] = {}
 _MOST_REMEMBERED = 1 << 12
 _MOST_BYTES = 1 << 10
 _PLAIN_ENTRIES = (NoneType, float, tuple, dict, Drive)
-"""The types of entries of tuples and lists that can be told apart by their encodings."""
+"""The types of entries of tuples and lists that have different encodings."""
 
 
 def value_key(value: Any) -> ValueKey | None:

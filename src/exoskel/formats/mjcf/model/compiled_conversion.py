@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exoskel.formats.mjcf.model import compiled_rotations
-from exoskel.formats.mjcf.model.compiled_rotations import Rows, Unsigned
+from exoskel.formats.mjcf.model.compiled_rotations import SampleRows, Unsigned
 from exoskel.formats.mjcf.model.layout import Coordinates
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.spatial import Array
@@ -49,7 +49,7 @@ class CompiledConversion:
         if self._coordinates.has_others:
             self._convert_others(worlds)
 
-    def _half_angles(self, joints: RotationalJoints, qpos: Rows) -> Array:
+    def _half_angles(self, joints: RotationalJoints, qpos: SampleRows) -> Array:
         """Half the angles of the rotations, and their sines, `(2, states, joints)`."""
         memory, samples, *_ = qpos
         out = np.empty((2, len(memory) * samples, len(joints)))
@@ -69,12 +69,12 @@ class CompiledConversion:
             self._coordinates.set_other_velocities(qpos[worlds], qvel[worlds], velocities[worlds])
 
 
-def _part(rows: Rows, worlds: slice) -> Rows:
+def _part(rows: SampleRows, worlds: slice) -> SampleRows:
     memory, samples, gap, used = rows
     return memory[worlds], samples, gap, used
 
 
-def _rows(array: Array) -> Rows:
+def _rows(array: Array) -> SampleRows:
     """An array as compiled functions read or write it."""
     worlds, samples, count = array.shape
     if not array.size:

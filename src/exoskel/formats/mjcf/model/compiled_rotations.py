@@ -1,8 +1,8 @@
 """The conversions of states in `layout` and `rotational_joints`, compiled by numba.  This module needs numba.
 
-States and coordinates are `Rows`.  The last indices of constants are those of axes, the first ones those of joints.
-All run without Python's lock, so that threads do not wait for each other.  Addresses are unsigned: numba would test
-others for being negative, which takes longer than the computation.
+States and coordinates are `SampleRows`.  The last indices of constants are those of axes, the first ones those of
+joints.  All run without Python's lock, so that threads do not wait for each other.  Addresses are unsigned: numba would
+test others for being negative, which takes longer than the computation.
 """
 
 # mypy: disable-error-code="untyped-decorator"
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from exoskel.spatial import SMALL_SINE, Array
 
-Rows = tuple[Array, int, int, int]
+SampleRows = tuple[Array, int, int, int]
 """Arrays `(worlds, samples, count)`, in a type for which access is compiled well.
 
 They are contiguous `(worlds, ...)`; the number of samples; how far these are apart; and the number of columns up to the
 end of the last one.
 """
-Row = tuple[Array, int]
+SampleRow = tuple[Array, int]
 """The numbers of one world, and how far its samples are apart."""
 Unsigned = NDArray[np.uintp]
 Joints = tuple[Unsigned, Unsigned, Unsigned, bool, Array, Array, bool, Array, Array, Array]
@@ -77,7 +77,7 @@ def _log_scale(half_angle: float, sine: float, w: float) -> float:
 
 
 @numba.njit(numba.void(_ROWS, _MATRICES, _INDICES, _FLAG, _VECTORS), **_OPTIONS)
-def half_angles(qpos: Rows, out: Array, at: Unsigned, turned: bool, zero_rotation: Array) -> None:
+def half_angles(qpos: SampleRows, out: Array, at: Unsigned, turned: bool, zero_rotation: Array) -> None:
     """The tangents and sines of half the angles of rotations, `(2, states, joints)`.
 
     `at` are the addresses of their quaternions.  They are relative to `zero_rotation`, if there is one (`turned`).
@@ -101,7 +101,7 @@ def half_angles(qpos: Rows, out: Array, at: Unsigned, turned: bool, zero_rotatio
 
 
 @numba.njit(**_OPTIONS)
-def _single_coordinates(own: Row, out: Row, samples: int, first: Unsigned, at: Unsigned) -> None:
+def _single_coordinates(own: SampleRow, out: SampleRow, samples: int, first: Unsigned, at: Unsigned) -> None:
     (row, gap), (target, step) = own, out
     for sample in range(samples):
         for number in range(len(at)):
@@ -109,7 +109,7 @@ def _single_coordinates(own: Row, out: Row, samples: int, first: Unsigned, at: U
 
 
 @numba.njit(**_OPTIONS)
-def _ball_positions(own: Row, angles: Array, state: int, out: Row, samples: int, joints: Joints) -> None:
+def _ball_positions(own: SampleRow, angles: Array, state: int, out: SampleRow, samples: int, joints: Joints) -> None:
     first, at, framed, rotation = joints[0], joints[1], joints[3], joints[4]
     (row, gap), (target, step) = own, out
     for sample in range(samples):
@@ -124,7 +124,7 @@ def _ball_positions(own: Row, angles: Array, state: int, out: Row, samples: int,
 
 
 @numba.njit(**_OPTIONS)
-def _ball_velocities(moving: Row, out: Row, samples: int, joints: Joints) -> None:
+def _ball_velocities(moving: SampleRow, out: SampleRow, samples: int, joints: Joints) -> None:
     first, speeds, framed, rotation = joints[0], joints[2], joints[3], joints[4]
     (row, gap), (target, step) = moving, out
     for sample in range(samples):
@@ -137,7 +137,7 @@ def _ball_velocities(moving: Row, out: Row, samples: int, joints: Joints) -> Non
 
 
 @numba.njit(**_OPTIONS)
-def _free_positions(own: Row, angles: Array, state: int, out: Row, samples: int, joints: Joints) -> None:
+def _free_positions(own: SampleRow, angles: Array, state: int, out: SampleRow, samples: int, joints: Joints) -> None:
     first, at, _, framed, rotation, offset, turned, zero, zero_position, zero_rotation = joints
     (row, gap), (target, step) = own, out
     for sample in range(samples):
@@ -166,7 +166,7 @@ def _free_positions(own: Row, angles: Array, state: int, out: Row, samples: int,
 
 
 @numba.njit(**_OPTIONS)
-def _free_velocities(own: Row, moving: Row, out: Row, samples: int, joints: Joints) -> None:
+def _free_velocities(own: SampleRow, moving: SampleRow, out: SampleRow, samples: int, joints: Joints) -> None:
     first, at, speeds, framed, rotation, offset = joints[:6]
     (row, gap), (motion, pace), (target, step) = own, moving, out
     for sample in range(samples):
@@ -200,11 +200,11 @@ def _copy(row: Array, out: Array) -> None:
     **_OPTIONS,
 )
 def convert_states(
-    qpos: Rows,
-    qvel: Rows,
+    qpos: SampleRows,
+    qvel: SampleRows,
     copies: bool,
-    positions: Rows,
-    velocities: Rows,
+    positions: SampleRows,
+    velocities: SampleRows,
     single: tuple[Unsigned, Unsigned, Unsigned],
     balls: Joints,
     ball_angles: Array,
