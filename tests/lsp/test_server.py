@@ -248,6 +248,60 @@ def test_a_joint_with_an_error_is_renamed_and_found_too(path: Path, broken: str)
     session(path, script)
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (TWO.replace('type="ball"', 'type="bal"'), 'name="elbow'),
+        (TWO.replace("<child>lower</child>", ""), 'name="elbow'),
+        (TWO.replace('name="lower"', 'name="upper"'), '<body name="upper'),
+        (TWO.replace('name="elbow"', 'name="shoulder"'), 'name="shoulder'),
+        (XODE.replace("<fixed/>", "<fxed/>"), 'name="axle'),
+    ],
+)
+def test_an_element_that_an_error_excludes_can_be_renamed(tmp_path: Path, text: str, where: str) -> None:
+    """Such as a joint with an unknown type, or the second of two bodies with the same name."""
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text)
+        position = editor.position(text.rindex(where) + len(where))
+        name = where.rpartition('"')[2]
+        place = await editor.client.text_document_prepare_rename_async(
+            types.PrepareRenameParams(editor.document, position)
+        )
+        assert isinstance(place, types.Range) and editor.between(place) == name
+        found = await editor.client.text_document_references_async(
+            types.ReferenceParams(types.ReferenceContext(True), editor.document, position)
+        )
+        assert [one.range for one in found or []] == [place]
+        edit = await editor.client.text_document_rename_async(types.RenameParams(editor.document, position, "a & b"))
+        head, _, tail = text.rpartition(where)
+        assert editor.applied(editor.edits(edit)) == f"{head}{where.removesuffix(name)}a &amp; b{tail}"
+        taken = "hub" if "<xode" in text else "upper"
+        refused = taken if "<body" in where else name if text.count(f'"{name}"') > 1 else " "
+        with pytest.raises(JsonRpcException, match=r"already|must not be empty"):
+            await editor.client.text_document_rename_async(types.RenameParams(editor.document, position, refused))
+
+    session(tmp_path / ("scene.xode" if "<xode" in text else "scene.skel"), script)
+
+
+def test_names_of_several_words_are_found_from_their_references(path: Path) -> None:
+    text = TWO.replace("upper", "upper arm")
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text)
+        position = editor.at("<parent>upper arm", inside=10)
+        place = await editor.client.text_document_prepare_rename_async(
+            types.PrepareRenameParams(editor.document, position)
+        )
+        assert isinstance(place, types.Range) and editor.between(place) == "upper arm"
+        found = await editor.client.text_document_references_async(
+            types.ReferenceParams(types.ReferenceContext(True), editor.document, position)
+        )
+        assert [editor.between(one.range) for one in found or []] == ["upper arm"] * 3
+
+    session(path, script)
+
+
 def test_names_in_other_models_are_not_renamed(path: Path) -> None:
     other = skeleton(body(name="upper") + joint(child="upper", name="k"), name="t")
     text = TWO.replace("</world>", other + "</world>").replace('type="ball"', 'type="bal"')

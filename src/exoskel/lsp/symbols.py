@@ -1,6 +1,7 @@
 """The outline and the folds of a document; definitions, references and renaming of its bodies and joints; file links.
 
-References to bodies are found in the text by the vocabulary, so that those of an invalid joint count too.
+References to bodies are found in the text by the vocabulary, so that those of an invalid joint count too.  Elements
+that an error excludes from the scene, such as the second of two bodies with the same name, can be renamed as well.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from exoskel.lsp.hover_and_completion import BODY_NAME, CursorContext, OpenEleme
 from exoskel.lsp.open_document import OpenDocument, edits_for
 from exoskel.scene.body import Body
 from exoskel.scene.fields import items_by_node
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, TakenNameError, check_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
@@ -40,6 +41,8 @@ KINDS = {
     "marker": types.SymbolKind.Key,
 }
 """The elements that the outline contains."""
+_RENAMED = frozenset({"world", "skeleton", "body", "joint"})
+"""The elements that can be renamed even if they are no part of the scene."""
 _FILE_KINDS = frozenset({"file", "file name", "uri"})
 """The kinds of values that name files."""
 
@@ -144,7 +147,7 @@ def references(opened: OpenDocument, position: types.Position) -> list[types.Ran
     context = _context(opened, position)
     item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     if item is None:
-        return []
+        return [opened.positions.range(context.span)] if _excluded_element(opened, context) is not None else []
     own = [_name_span(opened, item.node)] if item.node >= 0 else []
     return [opened.positions.range(span) for span in (*own, *_places_of(opened, item))]
 
@@ -250,8 +253,27 @@ def _referenced_body(opened: OpenDocument, context: CursorContext) -> Body | Non
     )
     if kind is None or kind.name != BODY_NAME or context.element is None:
         return None
-    bodies = _bodies_by_name(opened.scene).get(_text_of(opened, context.span), [])
-    return _nearest_body(opened, bodies, _node(opened, context.element)) if bodies else None
+    node = _node(opened, context.element)
+    bodies = _bodies_by_name(opened.scene).get(_text_of(opened, _value_span(opened, context)), [])
+    return _nearest_body(opened, bodies, node) if bodies else None
+
+
+def _value_span(opened: OpenDocument, context: CursorContext) -> Span:
+    """The whole value under the cursor: a name in a text may have several words."""
+    if context.where != "text" or context.element is None:
+        return context.span
+    value = opened.document.scan.value(_node(opened, context.element))
+    return value if value.start <= context.span.start and context.span.end <= value.end else context.span
+
+
+def _excluded_element(opened: OpenDocument, context: CursorContext) -> int | None:
+    """The element whose `name` is under the cursor, if an error excludes it from the scene."""
+    if context.element is None or (context.where, context.attribute) != ("value", "name"):
+        return None
+    _, rule, _ = declaration_at(opened.vocabulary, context)
+    node = _node(opened, context.element)
+    is_item = rule is not None and rule.name in _RENAMED and node not in items_by_node(opened.scene)
+    return node if is_item and any(node == known for known, _ in _rules(opened)) else None
 
 
 # --- renaming -----------------------------------------------------------------------------------------
@@ -263,7 +285,8 @@ def rename_range(opened: OpenDocument, position: types.Position) -> types.Range 
         return None
     context = _context(opened, position)
     item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
-    return opened.positions.range(context.span) if isinstance(item, World | Model | Body | Joint) else None
+    can_rename = isinstance(item, World | Model | Body | Joint) or _excluded_element(opened, context) is not None
+    return opened.positions.range(_value_span(opened, context)) if can_rename else None
 
 
 def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> list[types.TextEdit]:
@@ -272,6 +295,10 @@ def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> l
         raise ExoskelError(f"names in {opened.format.name.upper()} files cannot be changed without rewriting the file")
     context = _context(opened, position)
     known = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
+    excluded = _excluded_element(opened, context)
+    if known is None and excluded is not None:
+        _check_free_name(opened, excluded, name)
+        return [types.TextEdit(opened.positions.range(context.span), escape_attribute(name))]
     if known is None or known.node < 0:
         raise ExoskelError("the cursor is not on a name that can be renamed")
     scene = opened.read(opened.document.data)
@@ -295,6 +322,24 @@ def _missing_edits(
         for one in ranges
         if not any(one.start <= edit.range.end and edit.range.start <= one.end for edit in edits)
     ]
+
+
+def _check_free_name(opened: OpenDocument, node: int, name: str) -> None:
+    """Raise ExoskelError if a name is empty, or if another element of its kind in the same model has it."""
+    shape, elements = opened.document.outline, Elements(opened.document.scan)
+    tag = shape.tags[node]
+    check_name(tag, name)
+    owner = _owner(opened, node)
+    for other, other_tag in enumerate(shape.tags):
+        is_sibling = other != node and other_tag == tag and _owner(opened, other) == owner
+        if is_sibling and elements.attribute(other, "name") == name:
+            raise TakenNameError(f"another {tag} is already called {name!r}")
+
+
+def _owner(opened: OpenDocument, node: int) -> int:
+    """The model or world around an element; -1 if it has none."""
+    shape = opened.document.outline
+    return next((one for one in reversed(shape.ancestry(node)[:-1]) if shape.tags[one] in ("skeleton", "world")), -1)
 
 
 def _can_rename(opened: OpenDocument) -> bool:
