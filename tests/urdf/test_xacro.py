@@ -114,6 +114,58 @@ def test_a_file_that_cannot_be_expanded_is_reported_with_the_reason(tmp_path: Pa
     assert not scene.worlds
 
 
+BROKEN = """<xacro:macro name="part" params="name">
+  <!-- a comment -->
+  <link name="${name}"><xacro:unknown/></link>
+</xacro:macro>
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        ("<!-- a comment -->\n<link name='a'/>\n<link name='${missing}'/>", 3, "missing"),
+        ("<link name='a'/>\n<xacro:include filename='missing.xacro'/>", 2, "missing.xacro: no such file or directory"),
+        ("<link name='${1}'/>\n<xacro:include filename='$(find p)/a.xacro'/>", 2, "package 'p' was not found"),
+        (f"{BROKEN}<link name='a'/>\n<xacro:part name='b'/>", 3, "unknown macro name: xacro:unknown"),
+        ("<link name='a'/>\n<link name='b'>$(arg size)</link>", 2, "Undefined substitution argument size"),
+        (
+            "<xacro:include filename='broken.xacro'/>\n<xacro:part name='b'/>",
+            2,
+            "broken.xacro:3: unknown macro name: x",
+        ),
+        ("<xacro:include filename='broken.xacro'/>\n<xacro:part no='b'/>", 2, 'Invalid parameter "no"'),
+        ("<link name='a'/>\n<xacro:include filename='half.xml'/>", 2, "half.xml is not well-formed XML: no element fo"),
+    ],
+)
+def test_a_problem_has_the_line_of_the_element(tmp_path: Path, content: str, line: int, reason: str) -> None:
+    """It was always that of the first macro of the file, and long reasons were shortened."""
+    write(tmp_path / "broken.xacro", BROKEN)
+    (tmp_path / "half.xml").write_text("<robot>")
+    (problem,) = exoskel.load(write(tmp_path / "robot.xacro", content)).diagnostics
+    assert (problem.key, problem.line) == ("UR004.failed", line)
+    assert reason in problem.message
+    assert "…" not in problem.message and "<class" not in problem.message
+
+
+def test_an_argument_that_the_file_does_not_have_is_reported(tmp_path: Path) -> None:
+    """xacro ignores it silently."""
+    file = write(tmp_path / "robot.xacro", f"{LEG}<xacro:if value='${{False}}'><link name='$(arg spare)'/></xacro:if>")
+    scene = exoskel.load(file, arguments={"prefx": "your", "prefix": 3, "spare": "x"})
+    assert body_names(scene)[-1] == "3_right_leg"
+    (problem,) = [d for d in scene.diagnostics if d.key == "UR004.argument"]
+    assert problem.message == "the file has no argument 'prefx'"
+    assert problem.hint == "did you mean 'prefix'?"
+
+
+def test_warnings_of_the_package_are_reported(tmp_path: Path) -> None:
+    content = "<link name='a'/><xacro:include filename='none*.xacro'/><xacro:arg name='a' default='1' unit='m'/>"
+    scene = exoskel.load(write(tmp_path / "robot.xacro", content))
+    messages = [d.message for d in scene.diagnostics if d.key == "UR004.warning"]
+    assert len(messages) == 2
+    assert "matched no files" in messages[0] and messages[1].endswith("xacro:arg: unknown attribute(s): unit")
+
+
 def test_a_confined_file_is_not_expanded(tmp_path: Path) -> None:
     scene = exoskel.load(write(tmp_path / "robot.xacro", LEG), confine=True)
     assert [d.key for d in scene.diagnostics] == ["UR004.confined"]

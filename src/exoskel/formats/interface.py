@@ -74,7 +74,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Use the strict severities of diagnostics."""
     expand: bool = True
     """Expand macros (xacro); otherwise they are errors."""
-    arguments: Mapping[str, str] = {}
+    arguments: Mapping[str, object] = {}
     """The arguments of macros."""
     limits: Limits = DEFAULT_LIMITS
     paths: SearchPaths = SearchPaths()

@@ -62,7 +62,7 @@ def load(
     free_velocity_axes: VelocityAxes = "parent",
     index_base: Literal[0, 1] | None = None,
     expand: bool = True,
-    arguments: Mapping[str, str] | None = None,
+    arguments: Mapping[str, object] | None = None,
 ) -> Scene:
     """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that starts with `<`.
 

@@ -50,6 +50,8 @@ _DOCUMENT = (
             "expand it first: xacro FILE.xacro > FILE.urdf",
         ),
         error("UR004.failed", "xacro cannot expand the file: {reason}"),
+        warning("UR004.warning", "xacro warns: {text}"),
+        warning("UR004.argument", "the file has no argument '{name}'", "{suggestion}"),
         info("UR004.expanded", "expanded by xacro; the lines below are those of the expanded document"),
     ),
     Topic("UR005", "No link", "A robot has at least one link.", error("UR005", "the robot has no link")),

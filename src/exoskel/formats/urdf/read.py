@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exoskel.diagnostics import Collector, did_you_mean, printable
+from exoskel.diagnostics import Collector, did_you_mean
 from exoskel.fates import Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
 from exoskel.formats.urdf import xacro
@@ -115,9 +115,9 @@ def read(document: Document, options: ReadOptions) -> Scene:
     root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
     if root is not None and (macro := _find_macro(root, document)) is not None:
         root = None
-        if (expanded := _expand(document, macro, options, collector)) is not None:
-            document, collector = expanded, Collector(CATALOGUE, expanded, options.strict)
-            collector.report("UR004.expanded", 0)
+        if (expansion := _expand(document, macro, options, collector)) is not None:
+            document, collector = expansion.document, Collector(CATALOGUE, expansion.document, options.strict)
+            _report_expansion(expansion, collector)
             root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="urdf"))
     if root is not None:
@@ -153,10 +153,14 @@ def _find_macro(root: Tree, document: Document) -> _Macro | None:
             name = next((n for n, value in element.items() if _SUBSTITUTION.search(value)), None)
             if name is not None:
                 return _Macro(number, name, f"'{element.get(name)}' is a substitution")
+            if element.text and _SUBSTITUTION.search(element.text):
+                return _Macro(number, "", f"'{element.text.strip()}' is a substitution")
     return None
 
 
-def _expand(document: Document, macro: _Macro, options: ReadOptions, collector: Collector) -> Document | None:
+def _expand(
+    document: Document, macro: _Macro, options: ReadOptions, collector: Collector
+) -> xacro.ExpandedXacro | None:
     """The expanded document; None if it cannot be expanded, which is reported."""
     if options.paths.confine or not options.expand or not xacro.is_installed():
         reason = ".confined" if options.paths.confine else ".missing" if options.expand else ""
@@ -165,8 +169,18 @@ def _expand(document: Document, macro: _Macro, options: ReadOptions, collector: 
     try:
         return xacro.expand(document, options.arguments, options.paths, options.limits)
     except xacro.XacroError as error:
-        collector.report("UR004.failed", macro.number, attribute=macro.attribute, reason=printable(str(error)))
+        attribute, number = (macro.attribute, macro.number) if error.number < 0 else ("", error.number)
+        collector.report("UR004.failed", number, attribute=attribute, reason=[str(error)])
         return None
+
+
+def _report_expansion(expansion: xacro.ExpandedXacro, collector: Collector) -> None:
+    collector.report("UR004.expanded", 0)
+    for text in expansion.warnings:
+        collector.report("UR004.warning", 0, text=[text])
+    for name in expansion.unknown_arguments:
+        suggestion = did_you_mean(name, expansion.arguments)
+        collector.report("UR004.argument", 0, name=name, suggestion=suggestion)
 
 
 class _UrdfReader:

@@ -9,11 +9,15 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import IO, TextIO
+from typing import IO, NamedTuple, TextIO
+from xml.dom.minidom import CharacterData, Node
+from xml.dom.minidom import Document as XmlDocument
+from xml.parsers.expat import ExpatError, ParserCreate
 
 import msgspec
 from msgspec import Struct
@@ -39,7 +43,14 @@ _MOST_CHARACTERS = 300
 
 
 class XacroError(ExoskelError):
-    """A document cannot be expanded; the message gives the reason."""
+    """A document cannot be expanded; the message gives the reason.
+
+    `number` is the element of the document that could not be expanded, in document order; -1 if it is not known.
+    """
+
+    def __init__(self, message: str, number: int = -1) -> None:
+        super().__init__(message)
+        self.number = number
 
 
 class _XacroRequest(Struct):
@@ -54,6 +65,22 @@ class _XacroRequest(Struct):
 class _XacroAnswer(Struct):
     text: str = ""
     problem: str = ""
+    number: int = -1
+    warnings: list[str] = []
+    unknown_arguments: list[str] = []
+    arguments: list[str] = []
+
+
+class ExpandedXacro(NamedTuple):
+    """An expanded document, with the warnings of the package.
+
+    `unknown_arguments` were given, but the document has only those called `arguments`.
+    """
+
+    document: Document
+    warnings: list[str]
+    unknown_arguments: list[str]
+    arguments: list[str]
 
 
 def is_installed() -> bool:
@@ -61,8 +88,8 @@ def is_installed() -> bool:
     return importlib.util.find_spec("xacro") is not None
 
 
-def expand(document: Document, arguments: Mapping[str, str], paths: SearchPaths, limits: Limits) -> Document:
-    """The document with all macros expanded.  It is not a file, but its references are relative to the original one.
+def expand(document: Document, arguments: Mapping[str, object], paths: SearchPaths, limits: Limits) -> ExpandedXacro:
+    """Expand all macros of a document.  The result is not a file, but its references are relative to the original one.
 
     Raises XacroError.
     """
@@ -72,7 +99,7 @@ def expand(document: Document, arguments: Mapping[str, str], paths: SearchPaths,
         document.text.decode(document.scan.codec, "replace"),
         location.path,
         location.uri,
-        dict(arguments),
+        {name: str(value) for name, value in arguments.items()},
         {name: os.fspath(folder) for name, folder in packages.items()}
         if isinstance(packages, Mapping)
         else [os.fspath(folder) for folder in packages],
@@ -80,7 +107,7 @@ def expand(document: Document, arguments: Mapping[str, str], paths: SearchPaths,
     )
     answer = _ask(request)
     if answer.problem:
-        raise XacroError(answer.problem)
+        raise XacroError(answer.problem, answer.number)
     expanded = Document(
         answer.text.encode("utf-8", "surrogatepass"),
         f"{document.name} (expanded)",
@@ -88,7 +115,7 @@ def expand(document: Document, arguments: Mapping[str, str], paths: SearchPaths,
     )
     expanded.is_generated = True
     expanded.included = [location.path] if location.path and not location.is_base else []
-    return expanded
+    return ExpandedXacro(expanded, answer.warnings, answer.unknown_arguments, answer.arguments)
 
 
 def _ask(request: _XacroRequest) -> _XacroAnswer:
@@ -114,24 +141,119 @@ def _receive(stream: IO[bytes]) -> _XacroAnswer | None:
 # --- in the child process -----------------------------------------------------------------------------
 
 
-def _expand(request: _XacroRequest) -> str:
-    import xacro
+class _ElementOrigin(NamedTuple):
+    """Where an element was written: the file, the line, and its number in document order."""
 
-    _answer_find(Location(path=request.path, uri=request.uri), SearchPaths(packages=request.packages))
-    vars(xacro)["open"] = _open_include
-    xacro.init_stacks(request.path or None)
-    tree = xacro.parse(request.text)
-    xacro.process_doc(tree, mappings=request.arguments)
-    return str(tree.toprettyxml(indent="  "))
+    path: str
+    line: int
+    number: int
 
 
-def _open_include(path: str) -> TextIO:
-    """Open a file for the package: an include or a YAML file.  The package would wait for a pipe."""
-    try:
-        return io.TextIOWrapper(io.BytesIO(read_referenced(path, _MEMORY)))
-    except OSError as error:
-        error.filename = error.filename or path
-        raise
+class _OriginCopier:
+    """Gives copies of elements the places of the originals."""
+
+    def handle(self, operation: int, key: str, data: _ElementOrigin, src: Node, dst: Node) -> None:
+        dst.setUserData(key, data, self)
+
+
+_PLACE = "place"
+
+
+class _Arguments(dict[str, str]):
+    """The arguments by name, with those that the document has asked for."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.requested: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.requested.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.requested.add(name)
+        return super().__getitem__(name)
+
+
+class _Expander:
+    """Expands one document with the package, and notes where its elements come from."""
+
+    def __init__(self, request: _XacroRequest) -> None:
+        import xacro
+
+        self.xacro = xacro
+        self.request = request
+        self.arguments = _Arguments(request.arguments)
+        self.texts: list[str] = []
+        self.warnings: list[str] = []
+        self.parse = xacro.parse
+        _answer_find(Location(path=request.path, uri=request.uri), SearchPaths(packages=request.packages))
+        vars(xacro).update(open=self._open, parse=self._parse_include, warning=self._warn)
+
+    def expand(self) -> _XacroAnswer:
+        self.xacro.init_stacks(self.request.path or None)
+        self.texts.append(self.request.text)
+        tree = self.parse(self.request.text)
+        self._note_places(tree, "")
+        self.xacro.process_doc(tree, mappings=self.arguments)
+        unknown = [name for name in self.request.arguments if not self._is_known(name)]
+        known = sorted(self.arguments.requested)
+        return _XacroAnswer(str(tree.toprettyxml(indent="  ")), "", -1, self.warnings, unknown, known)
+
+    def _is_known(self, name: str) -> bool:
+        """Whether the document asks for an argument, or would under another condition."""
+        pattern = re.compile(rf"\barg\b[^<>]*\b{re.escape(name)}\b")
+        return name in self.arguments.requested or any(map(pattern.search, self.texts))
+
+    def _open(self, path: str) -> TextIO:
+        """Open a file for the package: an include or a YAML file.  The package would wait for a pipe."""
+        try:
+            content = read_referenced(path, _MEMORY)
+        except OSError as error:
+            error.filename = error.filename or path
+            raise
+        self.texts.append(content.decode("utf-8", "replace"))
+        return io.TextIOWrapper(io.BytesIO(content))
+
+    def _parse_include(self, _: None, filename: str) -> XmlDocument:
+        try:
+            tree: XmlDocument = self.parse(None, filename)
+        except ExpatError as error:
+            raise ValueError(f"{os.path.relpath(filename)} is not well-formed XML: {error}") from None
+        self._note_places(tree, filename)
+        return tree
+
+    def _note_places(self, tree: XmlDocument, path: str) -> None:
+        """Note the lines of the elements of the file that was opened last."""
+        lines: list[int] = []
+        parser = ParserCreate()
+        parser.StartElementHandler = lambda *_: lines.append(parser.CurrentLineNumber)
+        parser.Parse(self.texts[-1], True)
+        for number, (element, line) in enumerate(zip(tree.getElementsByTagName("*"), lines, strict=False)):
+            element.setUserData(_PLACE, _ElementOrigin(path, line, number), _OriginCopier())
+
+    def _warn(self, *texts: object, **_: object) -> None:
+        self.warnings.append(_one_line(" ".join(map(str, texts))))
+
+
+def _failure(error: Exception) -> _XacroAnswer:
+    """Why a document cannot be expanded, and the element where the package was."""
+    places: list[_ElementOrigin] = []
+    trace = error.__traceback__
+    while trace is not None:
+        local = trace.tb_frame.f_locals
+        node = local.get("node", local.get("elt"))
+        element = node.parentNode if isinstance(node, CharacterData) else node
+        place = element.getUserData(_PLACE) if isinstance(element, Node) else None
+        places += [place] if isinstance(place, _ElementOrigin) else []
+        trace = trace.tb_next
+    number = next((place.number for place in reversed(places) if not place.path), -1)
+    inside = f"{os.path.relpath(places[-1].path)}:{places[-1].line}: " if places and places[-1].path else ""
+    return _XacroAnswer(problem=f"{inside}{_reason(error)}"[:_MOST_CHARACTERS], number=number)
+
+
+class _PackageNotFoundError(LookupError):
+    """`$(find NAME)` finds no package."""
 
 
 def _answer_find(location: Location, paths: SearchPaths) -> None:
@@ -140,7 +262,7 @@ def _answer_find(location: Location, paths: SearchPaths) -> None:
     def get_package_share_directory(name: str) -> str:
         folder = find_package(name, location, paths)
         if folder is None:
-            raise LookupError(f"package '{name}' was not found")
+            raise _PackageNotFoundError(f"package '{name}' was not found")
         return str(folder)
 
     parent, module = ModuleType("ament_index_python"), ModuleType("ament_index_python.packages")
@@ -151,9 +273,9 @@ def _answer_find(location: Location, paths: SearchPaths) -> None:
 
 def _answer(request: _XacroRequest) -> _XacroAnswer:
     try:
-        return _XacroAnswer(_expand(request))
+        return _Expander(request).expand()
     except Exception as error:  # expressions and files can raise any
-        return _XacroAnswer(problem=_reason(error)[:_MOST_CHARACTERS])
+        return _failure(error)
 
 
 def _reason(error: Exception) -> str:
@@ -164,7 +286,13 @@ def _reason(error: Exception) -> str:
         return "its macros or includes are nested too deeply; one may contain itself"
     if isinstance(cause, OSError) and cause.strerror and cause.filename:
         return f"{os.path.relpath(cause.filename)}: {lower_first(cause.strerror)}"
-    return " ".join(str(error).split()) or type(cause).__name__
+    if isinstance(cause, _PackageNotFoundError):
+        return str(cause)
+    return _one_line(str(error)) or type(cause).__name__
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def main() -> None:
