@@ -83,3 +83,38 @@ def test_settings_have_a_fate_in_other_formats(file: Path) -> None:
 def test_settings_are_not_written_for_dart(file: Path) -> None:
     data = exoskel.convert(file, None, to="sdf", target="dart").data
     assert b"<pbr>" not in data
+
+
+OFF = "<enable_wind>0</enable_wind><kinematic>false</kinematic><velocity_decay><linear>0</linear></velocity_decay>"
+SAVED = (
+    '<sdf version="1.7"><world name="default">{}<model name="m"><enable_wind>0</enable_wind>'
+    f'<link name="l">{OFF}<inertial><mass>1</mass></inertial></link></model></world></sdf>'
+)
+
+
+@pytest.mark.parametrize("wind", ["<wind/>", "<wind><linear_velocity>0 -0 0e5</linear_velocity></wind>"])
+def test_motion_that_is_off_has_no_effect(tmp_path: Path, wind: str) -> None:
+    """Worlds that Gazebo saves contain it."""
+    (tmp_path / "saved.sdf").write_text(SAVED.format(wind))
+    assert not exoskel.load(tmp_path / "saved.sdf", strict=True).diagnostics
+    report = exoskel.convert(tmp_path / "saved.sdf", tmp_path / "saved.xml")
+    assert [one.path for one in report.items if one.loss] == []
+    exoskel.convert(tmp_path / "saved.sdf", tmp_path / "again.sdf")
+    assert "<wind" in (tmp_path / "again.sdf").read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path"),
+    [
+        ("<world", "<world", "wind"),
+        ('name="m"><enable_wind>0', 'name="m"><enable_wind>1', "enable_wind"),
+        ("<linear>0<", "<linear>0.5<", "velocity_decay"),
+        ("<kinematic>false", "<kinematic>true", "kinematic"),
+    ],
+)
+def test_motion_that_is_on_is_reported_and_lost(tmp_path: Path, before: str, after: str, path: str) -> None:
+    wind = "<wind><linear_velocity>0 1e-3 0</linear_velocity></wind>" if path == "wind" else ""
+    (tmp_path / "saved.sdf").write_text(SAVED.format(wind).replace(before, after))
+    assert [one.key for one in exoskel.load(tmp_path / "saved.sdf").diagnostics] == ["SD012.physics"]
+    report = exoskel.convert(tmp_path / "saved.sdf", tmp_path / "saved.xml")
+    assert path in {one.path.rpartition("/")[2] for one in report.items if one.loss}

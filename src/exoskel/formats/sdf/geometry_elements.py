@@ -36,14 +36,13 @@ FieldReference = SceneField | str | None
 _NOT_READ = unused("appearance or solver settings: not part of a scene")
 
 _IGNORED = "SD012"
-UNSUPPORTED_PHYSICS = "SD012.physics"
 
 
-def ignored_elements(*names: str, occurrence_code: str = _IGNORED) -> list[Element]:
+def ignored_elements(*names: str) -> list[Element]:
     """Known elements that are not part of a scene."""
-    meaning = "Not part of a scene." if occurrence_code == _IGNORED else "Physics that a scene does not support."
+    meaning = "Not part of a scene."
     return [
-        Element(name, "*", meaning, attributes=_attributes(name), opaque=True, occurrence_code=occurrence_code)
+        Element(name, "*", meaning, attributes=_attributes(name), opaque=True, occurrence_code=_IGNORED)
         for name in names
     ]
 

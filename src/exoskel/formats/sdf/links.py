@@ -330,7 +330,7 @@ def read_link(source: SdfContext, node: Node, name: str, *, static: bool) -> tup
         given=stated_fields((node, LINK_ELEMENT), (inertial, INERTIAL_ELEMENT)),
         repaired=invalid_fields((node, LINK_ELEMENT), (inertial, INERTIAL_ELEMENT)),
     )
-    _report_unsupported_motion(source, node)
+    report_unsupported_motion(source, node)
     if (soft := node.fields.get("soft_shape")) is not None:
         body.soft = _soft_body(source, soft)
     solids: list[WeighedShape] = []
@@ -380,8 +380,8 @@ def _states_appearance(visual: Tree) -> bool:
     return {one.tag for one in visual} <= _SHOWN and tags <= _SHOWN_MATERIAL and colors[0] == colors[1]
 
 
-def _report_unsupported_motion(source: SdfContext, node: Node) -> None:
-    """Report settings of a link's motion that a scene does not support."""
+def report_unsupported_motion(source: SdfContext, node: Node) -> None:
+    """Report settings of the motion of a link or model that a scene does not support."""
     decay: Node | None = node.fields.get("velocity_decay")
     lost = [name for name in ("kinematic", "enable_wind") if node.fields.get(name)]
     if decay is not None and any(decay.fields.values()):

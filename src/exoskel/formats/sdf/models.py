@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel.formats.sdf.context import WORLD, NamedFrame, Scope, SdfContext, StatedPose, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
-from exoskel.formats.sdf.links import DisplacedShape, read_link
+from exoskel.formats.sdf.links import DisplacedShape, read_link, report_unsupported_motion
 from exoskel.formats.sdf.sensors import SENSOR, PendingSensor, pending_sensors
 from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT
 from exoskel.scene.body import Body
@@ -234,6 +234,7 @@ class SdfModelReader:
         for one in node.nodes("joint"):
             self._add_joint(source, one, _unique(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)
+        report_unsupported_motion(source, node)
         self.self_collision.add_model(source, node)
         return scope
 

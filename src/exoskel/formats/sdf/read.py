@@ -52,6 +52,7 @@ from exoskel.source.document import Document, Tree
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
+from exoskel.source.numbers import parse_decimal
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, FieldRows, SceneField, SceneFieldTable, unused
@@ -215,6 +216,9 @@ class _SdfReader:
             repaired=invalid_fields((node, WORLD_ELEMENT), (physics, PHYSICS_ELEMENT)),
         )
         _read_engine_settings(world, physics)
+        for wind in node.nodes("wind"):
+            if not _is_zero(source.elements[wind.number].findtext("linear_velocity") or ""):  # Gazebo saves zero wind
+                source.report("SD012.physics", wind.number, element="wind")
         for joint in node.nodes("joint"):
             source.report("SD061.world", joint.number, joint=joint.fields.get("@name", ""))
         placed = [placement_of(source, one) for one in (*node.nodes("model"), *extra_models)]
@@ -333,6 +337,11 @@ def _override(source: SdfContext, node: Node, placed: ModelPlacement) -> ModelPl
     )
 
 
+def _is_zero(numbers: str) -> bool:
+    """Whether all of some numbers are zero."""
+    return all(parse_decimal(one) == 0.0 for one in numbers.split())
+
+
 def _physics(node: Node) -> Node | None:
     stated = node.nodes("physics")
     return next((one for one in stated if one.fields.get("@default")), stated[0] if stated else None)
@@ -447,9 +456,21 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             found[node, ""] = _GEARBOX
         elif tag.startswith("gearbox_") and document.attribute_text(parent, "type").strip() != "gearbox":
             found[node, ""] = no_effect("only a gearbox has this element")
+        elif (tag in _UNSUPPORTED_MOTION or above in _UNSUPPORTED_MOTION) and _is_off(document, node):
+            found[node, ""] = no_effect("zero and false are the defaults")
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
             found[node, ""] = no_effect("only a screw has a pitch")
     return found
+
+
+_UNSUPPORTED_MOTION = ("wind", "velocity_decay", "enable_wind", "kinematic")
+
+
+def _is_off(document: Document, node: int) -> bool:
+    """Whether all values of an element are zero or false."""
+    outline = document.outline
+    leaves = [one for one in range(node, outline.ends[node]) if one + 1 == outline.ends[one]]
+    return all(_is_zero(value) or value.strip() == "false" for value in map(document.value_text, leaves))
 
 
 _STATED = ("inertia", "pose")
@@ -476,7 +497,7 @@ def _referenced_frames(document: Document) -> set[str]:
 
 
 _SETTINGS = {
-    "world": ("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates", LIGHT),
+    "world": ("wind", "audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates", LIGHT),
     "link": (LIGHT,),
     "model": ("allow_auto_disable", "enable_wind"),
     "collision": ("laser_retro", "max_contacts"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from exoskel.formats.sdf.geometry_elements import (
     COLLISION_ELEMENT,
     SOFT_ELEMENT,
-    UNSUPPORTED_PHYSICS,
     VISUAL_ELEMENT,
     ignored_elements,
     name_attribute,
@@ -321,7 +320,8 @@ MODEL_ELEMENT = Element(
     LINK_ELEMENT,
     JOINT_ELEMENT,
     _INCLUDE,
-    *setting_elements("allow_auto_disable", "enable_wind"),
+    *setting_elements("allow_auto_disable"),
+    _flag("enable_wind", "Whether wind acts on its links; not supported.", _NO_WIND),
     *ignored_elements("plugin", "gripper", "sensor", "light", "model_state"),
     attributes=(
         name_attribute("model"),
@@ -385,7 +385,7 @@ WORLD_ELEMENT = Element(
     _INCLUDE,
     _FRAME,
     JOINT_ELEMENT,
-    *ignored_elements("wind", occurrence_code=UNSUPPORTED_PHYSICS),
+    Element("wind", "*", "Wind; not supported.", opaque=True, field=_NO_WIND),
     *setting_elements("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates"),
     LIGHT_ELEMENT,
     *ignored_elements("actor", "plugin", "road", "state", "population"),
