@@ -328,9 +328,9 @@ class Document:
         return self.text[span.start : span.end].decode(self.scan.codec, "replace") if span else ""
 
     def value_text(self, node: int) -> str:
-        """The text of an element as written."""
-        span = self.scan.value(node)
-        return self.text[span.start : span.end].decode(self.scan.codec, "replace")
+        """The text of an element as written, without the spaces around it; empty if it has none."""
+        span = self.scan.content(node)
+        return self.text[span.start : span.end].strip(b" \t\r\n").decode(self.scan.codec, "replace")
 
     def _name_attribute(self, node: int) -> str:
         span = None if self.without_attributes[node] else self.scan.attribute(node, "name")
