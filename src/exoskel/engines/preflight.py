@@ -153,17 +153,19 @@ class _Preflight:
                 if one.active:
                     self._report("EN023", self.world, kind=one.kind, equality=one.name)
         unsupported, most = self.capabilities.unsupported_joints, self.capabilities.max_depth
+        checked = self._bodies_to_check()
         for model in self.world.models:
             if most is not None and len(model.bodies) > most and not model.static:
                 self._check_depth(model, most)
-            joints = [
-                joint
-                for joint in model.joints
-                if not joint.is_plain or joint.loop or joint.axes or joint.kind in unsupported
-            ]
+            joints: list[Joint] = []
+            for joint in model.joints:
+                if joint.axes or joint.loop or not joint.is_plain or joint.kind in unsupported:
+                    joints.append(joint)
             if joints and not all(joint.is_plain for joint in joints):
                 self._check_stages(model)
-            self._check_bodies(model)
+            for body in model.bodies if checked else ():
+                if id(body) in checked:
+                    self._check_body(body, model.static)
             for joint in joints:
                 if not self._is_common(joint):
                     self._check_joint(model, joint)
@@ -223,17 +225,17 @@ class _Preflight:
         """Whether soft skins may touch something, and collide at their points alone."""
         return self.capabilities.point_contacts and has_colliding_skins(self.world)
 
-    def _check_bodies(self, model: Model) -> None:
-        """Check the bodies that are soft, have a state of their own, or have meshes."""
+    def _bodies_to_check(self) -> set[int]:
+        """The ids of the bodies that are soft, have a state of their own, or have meshes."""
         checks_all = self.capabilities.crashes_on_missing_meshes
-        for body in model.bodies:
+        found: set[int] = set()
+        for body in self.world.bodies():
             if checks_all or body.soft is not None or body.state is not None:
-                self._check_body(body, model.static)
-                continue
+                found.add(id(body))
             for shape in body.collisions:
                 if type(shape.geometry) in _SURFACES:
-                    self._check_body(body, model.static)
-                    break
+                    found.add(id(body))
+        return found
 
     def _check_body(self, body: Body, fixed: bool) -> None:
         if body.soft is not None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-_MOST_BYTES = 1 << 16
+_MOST_NUMBERS = 1 << 13
 """Larger arrays take less time to compute with than to keep."""
 _MOST_RESULTS = 256
 _ArrayContent = tuple[bytes, np.dtype[Any], tuple[int, ...]]
@@ -24,7 +24,7 @@ def kept_for_content(function: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(function)
     def call(*arrays: Any) -> T:
-        if sum([array.nbytes for array in arrays]) > _MOST_BYTES:
+        if sum([array.size for array in arrays]) > _MOST_NUMBERS:
             return _read_only(function(*arrays))
         return compute(*[(array.tobytes(), array.dtype, array.shape) for array in arrays])
 

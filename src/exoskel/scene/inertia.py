@@ -271,19 +271,21 @@ def _single_solid(inertia: Inertia, shapes: Sequence[Shape], rule: MomentRule) -
     geometry = shape.geometry
     if type(geometry) is TriMesh:
         return _mesh_moment(inertia.mass, geometry) if com is None else None
-    if not (com is None or com == ZERO):
-        return None
+    is_central = type(geometry) in _CENTRED and (com is None or com == ZERO)
+    return _centred_moment(geometry, inertia.mass) if is_central else None
+
+
+def _centred_moment(geometry: Geometry, given_mass: float) -> tuple[Moment, Vector] | None:
+    """The moment and the centre of a solid with its centre at its origin; None without a finite volume."""
     if type(geometry) is Box:  # the most frequent one
         x, y, z = geometry.size
         volume, moment = x * y * z, box_moment(x, y, z)
-    elif type(geometry) in _CENTRED:
-        one = solid(geometry) if type(geometry) is not Capsule else capsule_solid(geometry.radius, geometry.height)
-        volume, moment = one.volume, one.moment
     else:
-        return None
+        one = solid(geometry)
+        volume, moment = one.volume, one.moment
     if not 0.0 < volume < inf:
         return None
-    mass = volume * (inertia.mass / volume)  # rounded as the share of one of several shapes
+    mass = volume * (given_mass / volume)  # rounded as the share of one of several shapes
     x, y, z = moment
     return (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0), ZERO
 
@@ -323,27 +325,24 @@ def _unit_mesh_moment(vertices: Array, triangles: NDArray[np.int64]) -> tuple[fl
 def solid_moment(inertia: Inertia, shape: Shape) -> tuple[Moment, Vector] | None:
     """The moment and centre that `derive_moments` finds for a solid of one shape without an offset; else None."""
     geometry, mass = shape.geometry, inertia.mass
-    is_central = inertia.com is None and shape.pose is IDENTITY and mass > 0.0
-    if is_central and type(geometry) is Box:  # the most frequent one, as in `_single_solid` without calls
-        x, y, z = geometry.size
-        volume = x * y * z
-        x, y, z = x * x, y * y, z * z
-        unit_row = (y + z) / 12, (x + z) / 12, (x + y) / 12
-    elif is_central and type(geometry) is Capsule:
-        one = capsule_solid(geometry.radius, geometry.height)
-        volume, unit_row = one.volume, one.moment
-    else:
-        found = _single_solid(inertia, (shape,), "solid")
-        return found if found is not None and _is_solid(*found[0][:3]) else None
-    mass = volume * (mass / volume) if 0.0 < volume < inf else 0.0
-    xx, yy, zz = mass * unit_row[0], mass * unit_row[1], mass * unit_row[2]
-    return ((xx, yy, zz, 0.0, 0.0, 0.0), ZERO) if _is_solid(xx, yy, zz) else None
+    if inertia.com is None and shape.pose is IDENTITY and mass > 0.0 and type(geometry) in _CENTRED:
+        return _centred_solid(geometry, mass)
+    return _if_solid(_single_solid(inertia, (shape,), "solid"))
 
 
-def _is_solid(xx: float, yy: float, zz: float) -> bool:
-    """Whether no moment is a rounding error of another one, and all are finite."""
+@lru_cache(maxsize=1024)
+def _centred_solid(geometry: Geometry, mass: float) -> tuple[Moment, Vector] | None:
+    """`solid_moment` of a shape with its centre at its origin.  Many bodies are alike."""
+    return _if_solid(_centred_moment(geometry, mass))
+
+
+def _if_solid(found: tuple[Moment, Vector] | None) -> tuple[Moment, Vector] | None:
+    """A moment and a centre; None if a moment is a rounding error of another one, or not finite."""
+    if found is None:
+        return None
+    xx, yy, zz, *_ = found[0]
     largest = max(xx, yy, zz)
-    return spatial.NOISE * largest <= min(xx, yy, zz) and 0.0 < largest < inf
+    return found if spatial.NOISE * largest <= min(xx, yy, zz) and 0.0 < largest < inf else None
 
 
 def _sum_shapes(bodies: Sequence[MassAndShapes], rule: MomentRule | None) -> tuple[Array, Array, NDArray[np.bool_]]:

@@ -63,7 +63,7 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
         )
         super().__init__(compiled, limits, integrator)
         self._has_skins = skins
-        self._mujoco = mujoco = mujoco_import.load()
+        mujoco = self._mujoco
         self.rotations = TruncatedRotations.find(compiled) if self._has_default_integrator else None
         """Corrects the rotations of ball and free joints after each step, if they have to be those of DART."""
         self._mj_step: Any = self.rotations.step if self.rotations else mujoco.mj_step
@@ -71,16 +71,20 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
         if not compiled.layout.is_plain or compiled.skins or not skins:  # otherwise none are needed
             self.use_impulse_steps(world)
         try:
-            self.data: Any = mujoco.MjData(self.model)
+            data = mujoco.MjData(self.model)
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
-        self._use(self.data)
         self.actuation = compiled.actuation
         self.bodies = compiled.bodies
         self._takes_first_step = True
         """Whether the next step needs attention: it is the first one, or forces on bodies act."""
         self.wrenches = AppliedWrenches(len(self.bodies))
-        self.reset(is_new=True)
+        if compiled.layout.has_zero_state and compiled.layout.is_zero_at_reset:  # as new data
+            self._new_data = data
+            self._begin()
+        else:
+            self._use(data)
+            self.reset()
 
     def copy(self) -> MujocoWorld:
         """Another world in the same state, whose state and parameters change on their own."""
@@ -112,14 +116,10 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
 
     # --- state ----------------------------------------------------------------------------------------
 
-    def reset(self, *, is_new: bool = False) -> None:
-        """Return to the initial state.  `is_new` says that MuJoCo's data were just created."""
-        layout = self.compiled.layout
-        if is_new and layout.has_zero_state and layout.is_zero_at_reset:
-            self._begin()
-        else:
-            self.restart(*layout.initial_state())
-        self._forward()
+    def reset(self) -> None:
+        """Return to the initial state."""
+        self.restart(*self.compiled.layout.initial_state())
+        self._forward(self.data)
 
     def restart(self, positions: Array, velocities: Array | None) -> None:
         """Begin again in a state, without computing what depends on it.  Without velocities, nothing moves."""
@@ -207,7 +207,7 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
             mask[...] = bool(flag)
         self._update_takes_first_step()
         self._update_forces_rotate()
-        self._forward()
+        self._forward(self.data)
 
     # --- motion ---------------------------------------------------------------------------------------
 
@@ -219,12 +219,6 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
                 self._mj_step(self.model, self.data, count)  # calls of methods matter: a step of a pendulum takes 5 µs
             else:
                 self._advance(count)
-        except self._mujoco.FatalError as error:
-            raise mujoco_import.stop_error(error) from None
-
-    def _forward(self) -> None:
-        try:
-            self._mujoco.mj_forward(self.model, self.data)
         except self._mujoco.FatalError as error:
             raise mujoco_import.stop_error(error) from None
 
@@ -262,7 +256,7 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
 
     def refresh(self) -> None:
         """Recompute everything that depends on the state."""
-        self._forward()
+        self._forward(self.data)
         self._is_stale = False
 
     @property

@@ -7,7 +7,6 @@ of an equality constraint, MuJoCo's solver has to compute them: it needs all con
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -28,16 +27,14 @@ def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
     """Whether MuJoCo's own step would differ from DART's, or from ODE's; `limits` as in `MujocoWorld`."""
     if world.tendons or world.equalities:  # MuJoCo's solver has to compute them together with friction and limits
         return False
-    joints = [
-        joint
-        for model in world.models
-        if not model.static
-        for joint in model.joints
-        if joint.loop or not joint.is_plain
-    ]
-    if any(joint.solver is not None or (joint.loop and needs_duplicate(joint)) for joint in joints):
-        return False
-    return any(_joint_needs_impulses(joint, limits) for joint in _acting(joints)) or has_colliding_skins(world)
+    is_found = False
+    for model in world.models:
+        for joint in model.joints if not model.static else ():
+            if joint.loop or not joint.is_plain:
+                if joint.solver is not None or (joint.loop and needs_duplicate(joint)):
+                    return False
+                is_found = is_found or (_is_acting(joint) and _joint_needs_impulses(joint, limits))
+    return is_found or has_colliding_skins(world)
 
 
 def has_colliding_skins(world: World) -> bool:
@@ -58,7 +55,7 @@ def has_only_limits(world: World, limits: bool | None) -> bool:
 
     Locked joints make no difference while they do not move.
     """
-    joints = _acting([joint for model in world.models if not model.static for joint in model.joints])
+    joints = [joint for model in world.models if not model.static for joint in model.joints if _is_acting(joint)]
     return not has_colliding_skins(world) and not any(
         (joint.actuator in PRESCRIBED_ACTUATORS and joint.actuator != "locked")
         or _joint_needs_impulses(joint, limits=False)
@@ -67,9 +64,9 @@ def has_only_limits(world: World, limits: bool | None) -> bool:
     )
 
 
-def _acting(joints: Sequence[Joint]) -> list[Joint]:
-    """The joints with coordinates, and angular motors."""
-    return [joint for joint in joints if not joint.loop or joint.kind == "amotor"]
+def _is_acting(joint: Joint) -> bool:
+    """Whether a joint has coordinates, or is an angular motor."""
+    return not joint.loop or joint.kind == "amotor"
 
 
 def has_stops(drive: Drive) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds
 from exoskel.engines.mujoco.impulse_step import ImpulseStep
 from exoskel.engines.mujoco.limit_guard import LimitGuard
 from exoskel.engines.mujoco.servo_forces import JointValues
 from exoskel.engines.mujoco.step_model import StepModel, has_only_limits, needs_impulse_step
+from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.world import World
-from exoskel.spatial import Indices
+from exoskel.spatial import Array, Indices
 
 
 class SteppedWorld(CommandedWorlds):
@@ -26,6 +29,9 @@ class SteppedWorld(CommandedWorlds):
     def __init__(self, compiled: CompiledWorld, limits: bool | None, integrator: str) -> None:
         super().__init__(compiled, (), has_impulse_steps=False)
         self.model: Any = compiled.model
+        self._mujoco = mujoco_import.load()
+        self._new_data: Any
+        """MuJoCo's data before their first use."""
         self._limits, self._has_default_integrator = limits, integrator.lower() == "discrete"
         self._joint_values: JointValues | None = None
         """Springs, dampers and friction, if they are not those of the scene."""
@@ -39,6 +45,36 @@ class SteppedWorld(CommandedWorlds):
     def _numbers(self) -> dict[int, int]:
         """The numbers of bodies in state order, by id."""
         return {id(body): number for number, body in enumerate(self.compiled.layout.bodies)}
+
+    @cached_property
+    def data(self) -> Any:
+        """MuJoCo's data.  What depends on the initial state is computed for their first use."""
+        data = self._new_data
+        self._forward(data)
+        del self._new_data
+        return data
+
+    @cached_property
+    def qpos(self) -> Array:  # type: ignore[override]
+        return np.asarray(self.data.qpos)
+
+    @cached_property
+    def qvel(self) -> Array:  # type: ignore[override]
+        return np.asarray(self.data.qvel)
+
+    @cached_property
+    def _applied(self) -> Array:  # type: ignore[override]
+        return np.asarray(self.data.qfrc_applied)
+
+    @cached_property
+    def _wrenches(self) -> Array:  # type: ignore[override]
+        return np.asarray(self.data.xfrc_applied)
+
+    def _forward(self, data: Any) -> None:
+        try:
+            self._mujoco.mj_forward(self.model, data)
+        except self._mujoco.FatalError as error:
+            raise mujoco_import.stop_error(error) from None
 
     def use_impulse_steps(self, world: World) -> None:
         """Step as in DART if MuJoCo's own steps differ for `world`: this one, or one with other values of joints."""

@@ -71,7 +71,7 @@ class CompiledWorld:
         self.skin_springs = SkinSprings(self.skins, addresses(self.model).by_name, has_tendons) if self.skins else None
         """The springs of soft skins; None without soft skins."""
         self._late = LateCoordinates(self.layout, partial(addresses, self.model))
-        if not self.layout.is_plain and self.layout.has_axis_values:
+        if self.layout.has_axis_values:
             self._set_axis_values()
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
         self.actuation = Actuation(self.layout, self.model, self._late)
@@ -82,7 +82,7 @@ class CompiledWorld:
         if not (has_forces or self.model.neq or self.model.ntendon):
             self.model.opt.tolerance = CONTACT_TOLERANCE
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
-        self._duplicates = {} if self.layout.is_plain else self._find_duplicates()
+        self._duplicates = self._find_duplicates() if self.layout.has_loops else {}
         """MuJoCo's duplicates of bodies in loops, by the id of the body: see `loop_constraints`."""
         self.first_wrenches = self._find_first_wrenches()
         """Forces (N, at the centre of mass) and torques (N·m) of the first step, `(nbody, 6)`; empty if all are 0."""

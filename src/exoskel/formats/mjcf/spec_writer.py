@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 from exoskel.formats.mjcf import mujoco_import
@@ -17,13 +17,13 @@ from exoskel.scene.item import extended_name, name_prefix
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, ZERO
-from exoskel.scene.shape import Plane, Shape, TriMesh
+from exoskel.scene.shape import Geometry, Plane, Shape, TriMesh
 from exoskel.spatial import Array
 
 _LimitsAndSpring = tuple[bool, float, float, float, float, float]
 """Whether a joint has no limits, its limits, damping, stiffness and the rest position of its spring."""
 _FREQUENT = 3
-"""The number of joints with the same values before a class for further ones is created."""
+"""The number of joints or geoms with the same values before a class for further ones is created."""
 
 
 class SpecWriter(WorldWriter):
@@ -35,11 +35,13 @@ class SpecWriter(WorldWriter):
         self.emitter = SpecEmitter(mujoco_import.load())
         self._spec: Any = self.emitter.new_spec(self.world.name) if self._is_direct() else None
         self._root: Any = None if self._spec is None else self._spec.worldbody
+        self._default: Any = None if self._spec is None else self._spec.default
+        """MuJoCo's class of all parts without another one: it would look it up for each."""
         self._types, self._three = self.emitter.geom_types, self.emitter.three_numbers
         self._has_ranks = self.geoms.has_ranks
-        self._classes: dict[_LimitsAndSpring, Any] = {}
-        """MuJoCo's classes of joints with the same values."""
-        self._counts: dict[_LimitsAndSpring, int] = {}
+        self._classes: dict[Hashable, Any] = {}
+        """MuJoCo's classes of joints and geoms with the same values."""
+        self._counts: dict[Hashable, int] = {}
         self._bodies: dict[int, Any] = {}
         """MuJoCo's bodies by the ids of those of the scene."""
         self._parts: Iterator[tuple[Array, Array, MassProperties]]
@@ -49,14 +51,10 @@ class SpecWriter(WorldWriter):
         """Whether bodies have only joints and geoms, and few enough are in the world itself to need no batches."""
         if self.skins or self.sites or self.tendons.tendons or self.shares:
             return False
-        joints = self.layout.joints
-        if not self.layout.is_plain and any(
-            joint.loop or joint.drives or joint.actuator == "servo" for joint in self.world.joints()
-        ):
+        layout = self.layout
+        if layout.has_loops or layout.has_motors or "amotor" in layout.kinds:
             return False
-        if "amotor" in {joint.kind for _, joint in joints}:
-            return False
-        return len(joints) <= MAX_UNBATCHED or len(list(self.layout.roots)) <= MAX_UNBATCHED
+        return len(layout.joints) <= MAX_UNBATCHED or len(list(layout.roots)) <= MAX_UNBATCHED
 
     def spec(self) -> Any:
         """The `MjSpec` of the world."""
@@ -67,7 +65,7 @@ class SpecWriter(WorldWriter):
         emitter.add_sections(spec, root.children)
         root.children = []
         if not self.layout.is_plain:
-            stops = self._stops = spec.add_default("stops", spec.default)
+            stops = self._stops = spec.add_default("stops", self._default)
             stops.joint.limited, stops.joint.solref_limit, stops.joint.solimp_limit = 1, self._hard_stop, STIFF
         properties = self.inertials.in_order([joint.child for _, joint in self.layout.joints])
         self._parts = zip(*self.layout.placement, properties, strict=True)
@@ -84,10 +82,11 @@ class SpecWriter(WorldWriter):
         """Add the bodies of a model: without calls for the most frequent ones, which would take a third of the time."""
         bits, prefix, is_plain = self.filter.model_bits(model), name_prefix(model.name), self.layout.is_plain
         bodies, names, root, fixed = self._bodies, self.layout.body_names, self._root, model.static
+        default = self._default
         for joint in model.joints:
             body, parent = joint.child, joint.parent
             key = id(body)
-            made = bodies[key] = root.add_body() if parent is None or fixed else bodies[id(parent)].add_body()
+            made = bodies[key] = (root if parent is None or fixed else bodies[id(parent)]).add_body(default)
             name = made.name = names[key]
             made.pos, rotation, properties = next(self._parts)
             if rotation is not NO_ROTATION:
@@ -113,17 +112,27 @@ class SpecWriter(WorldWriter):
         if not is_default or (kind not in PRIMITIVES and (kind is not TriMesh or fixed)):
             self._add_other(body, part, name, bits, fixed)
             return
-        if type(geometry) is TriMesh:
-            mesh = self.geoms.hull(name, geometry)
-            if mesh is None:
-                return
-            made = body.add_geom()
-            made.meshname, made.type = mesh, self._types["mesh"]
-        else:
-            primitive, size = PRIMITIVES[kind]
-            made = body.add_geom()
-            made.type, made.size = self._types[primitive], self._three(*size(geometry))
+        mesh = self.geoms.hull(name, geometry) if type(geometry) is TriMesh else ""
+        if mesh is None:
+            return
+        values = (kind if mesh else geometry, bits)
+        frequent = self._classes.get(values)
+        made = body.add_geom(frequent or self._default)
+        if frequent is None:
+            self._set_shape(made, geometry, bits)
+            if self._is_frequent(values):
+                self._set_shape(self._new_class(values, self._default).geom, geometry, bits)
         made.name = name
+        if mesh:
+            made.meshname = mesh
+
+    def _set_shape(self, made: Any, geometry: Geometry, bits: Bits) -> None:
+        """Set the shape and the contact bits of a geom, or of a class."""
+        if type(geometry) is TriMesh:
+            made.type = self._types["mesh"]
+        else:
+            primitive, size = PRIMITIVES[type(geometry)]
+            made.type, made.size = self._types[primitive], self._three(*size(geometry))
         if bits != DEFAULT_BITS:
             made.contype, made.conaffinity = bits
 
@@ -153,7 +162,7 @@ class SpecWriter(WorldWriter):
         if link.type not in ("hinge", "slide") or joint.actuator != "force" or self.driven:
             return False
         if rows is None:
-            made = body.add_joint()
+            made = body.add_joint(self._default)
         else:
             dof = rows[0]
             if dof.friction or dof.armature or len(rows) > 1:
@@ -164,10 +173,12 @@ class SpecWriter(WorldWriter):
                 return False
             values = (is_free, low, high, dof.damping, dof.stiffness, dof.rest)
             frequent = self._classes.get(values)
-            made = body.add_joint(frequent or self._stops) if not is_free or frequent else body.add_joint()
+            above = self._default if is_free else self._stops
+            made = body.add_joint(frequent or above)
             if frequent is None:
                 self._set_values(made, values)
-                self._count(values)
+                if self._is_frequent(values):
+                    self._set_values(self._new_class(values, above).joint, values)
         made.name, made.axis = name, self.emitter.array_of(link.axis)
         if link.type != "hinge":  # MuJoCo's default
             made.type = self.emitter.joint_types[link.type]
@@ -187,12 +198,14 @@ class SpecWriter(WorldWriter):
             if rest:
                 made.springref = rest
 
-    def _count(self, values: _LimitsAndSpring) -> None:
-        """Create a class for values that many joints have, which then need not be set for each."""
+    # --- classes --------------------------------------------------------------------------------------
+
+    def _is_frequent(self, values: Hashable) -> bool:
+        """Whether so many joints or geoms have the same values, with this one, that a class pays off."""
         count = self._counts[values] = self._counts.get(values, 0) + 1
-        if count == _FREQUENT:
-            spec = self._spec
-            made = self._classes[values] = spec.add_default(
-                f"joint{len(self._classes)}", spec.default if values[0] else self._stops
-            )
-            self._set_values(made.joint, values)
+        return count == _FREQUENT
+
+    def _new_class(self, values: Hashable, above: Any) -> Any:
+        """A class for the values of joints or geoms, which then need not be set for each."""
+        made = self._classes[values] = self._spec.add_default(f"values{len(self._classes)}", above)
+        return made

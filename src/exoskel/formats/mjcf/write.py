@@ -124,7 +124,7 @@ class WorldWriter:
         self.integrator = integrator
         self.step = time_step or world.time_step
         self.inertials = self.layout.inertials
-        duplicates = joints.duplicate_counts(world) if not self.layout.is_plain else {}
+        duplicates = joints.duplicate_counts(world) if self.layout.has_loops else {}
         self.shares = {body: 1.0 / (count + 1) for body, count in duplicates.items()}
         self.skins = {id(skin.body): skin for skin in skins if skin.moves}
         """The soft skins to write, by the id of the body."""

@@ -32,7 +32,7 @@ from exoskel.formats.mjcf.model.joints import (
 )
 from exoskel.formats.mjcf.model.layout import Coordinates, LateCoordinates, WorldLayout
 from exoskel.formats.mjcf.tree import MjcfElement, Value
-from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.joint import TRAITS, UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
@@ -54,8 +54,7 @@ class Actuation:
     def __init__(self, layout: WorldLayout, model: Any, coordinates: LateCoordinates) -> None:
         self._late = coordinates
         count = layout.dof_count
-        is_plain = layout.is_plain or all(joint.is_plain for joint in layout.world.joints())
-        is_plain = is_plain and not layout.world.actuators
+        is_plain = not layout.world.actuators and all(joint.is_plain for _, joint in layout.other_joints)
         has_static = True in [model.static for model in layout.world.models]
         actuators = _actuators(layout) if not is_plain or has_static else []
         self.force, self.velocity, self.acceleration, self.locked = _masks(actuators, count)
@@ -71,6 +70,7 @@ class Actuation:
         """Flywheels of joints that close loops: their degree of freedom, and the speed that the file states."""
         if not is_plain:
             self._set_stated_values(layout, actuators)
+        if layout.has_motors:
             self._find_flywheels(model, layout)
         self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
         self._bias: Array = model.actuator_biasprm.copy()
@@ -105,8 +105,6 @@ class Actuation:
         return bool(acts or moves)
 
     def _find_flywheels(self, model: Any, layout: WorldLayout) -> None:
-        if not any(joint.drives or joint.actuator == "servo" for joint in layout.world.joints()):
-            return
         first = 0
         for one in layout.world.models:
             for joint in one.joints if not one.static else ():
@@ -180,7 +178,7 @@ def _actuators(layout: WorldLayout) -> list[str]:
     """The actuator of each coordinate; static models have none."""
     names: list[str] = []
     for model, joint in layout.joints:
-        names += ["" if model.static else joint.actuator] * joint.dof_count
+        names += ["" if model.static else joint.actuator] * len(TRAITS[joint.kind].motion)
     return names
 
 

@@ -11,6 +11,7 @@ in the world.  Velocities follow `v_mujoco = A(q) v_scene`, where A is the ident
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import inf
@@ -62,7 +63,20 @@ class WorldLayout:
 
     def __init__(self, world: World, chains: Callable[[Joint], list[MujocoJoint]] = joint_chain) -> None:
         self.world = world
-        self.bodies = [body for model in world.models for body in model.bodies]
+        self.bodies: list[Body] = []
+        self.joints: list[tuple[Model, Joint]] = []
+        """The joints that do not close loops, with their models."""
+        self.other_joints: list[tuple[Model, Joint]] = []
+        """The joints that close loops or are not plain: most questions concern them alone."""
+        for model in world.models:
+            self.bodies += model.bodies
+            for joint in model.joints:
+                if joint.loop or not joint.is_plain:
+                    self.other_joints.append((model, joint))
+                if not joint.loop:
+                    self.joints.append((model, joint))
+        self.kinds = Counter([joint.kind for _, joint in self.joints])
+        """The number of joints of each kind, without those that close loops."""
         self._build_chain = chains
         self._chains: dict[int, tuple[list[MujocoJoint], list[str]]] = {}
 
@@ -84,29 +98,42 @@ class WorldLayout:
                 names[id(body)] = extended_name(start, body.name)
         return names
 
-    @cached_property
+    @property
     def is_plain(self) -> bool:
         """Whether all joints are plain, and none closes a loop: most other questions have simple answers then."""
-        return all(joint.is_plain and not joint.loop for model in self.world.models for joint in model.joints)
+        return not self.other_joints
 
     @cached_property
     def has_drives(self) -> bool:
         """Whether a joint has ODE's parameters."""
-        return not self.is_plain and any(joint.drives for joint in self.world.joints())
+        return any(joint.drives for _, joint in self.other_joints)
+
+    @cached_property
+    def has_motors(self) -> bool:
+        """Whether a joint has ODE's parameters, or is a servo."""
+        return any(joint.drives or joint.actuator == "servo" for _, joint in self.other_joints)
+
+    @cached_property
+    def has_loops(self) -> bool:
+        """Whether a joint closes a loop."""
+        return any(joint.loop for _, joint in self.other_joints)
 
     @cached_property
     def has_axis_values(self) -> bool:
         """Whether values are stated for the axes of a joint that is, or contains, a ball of MuJoCo."""
-        if self.is_plain:
+        if self.kinds.keys() <= _SINGLE_KINDS:
             return False
-        own = [one for one in self.joints if one[1].kind not in _SINGLE_KINDS and one[1]._dofs is not None]
-        moving = [(model, joint) for model, joint in own if not model.static]
-        return any(link.type == "ball" for model, joint in moving for link in self.chain(model, joint)[0])
+        return any(
+            link.type == "ball"
+            for model, joint in self.other_joints
+            if joint._dofs is not None and joint.kind not in _SINGLE_KINDS and not (joint.loop or model.static)
+            for link in self.chain(model, joint)[0]
+        )
 
     @cached_property
     def dof_count(self) -> int:
         """The number of the scene's coordinates."""
-        return sum([len(TRAITS[joint.kind].motion) for _, joint in self.joints])
+        return sum(len(TRAITS[kind].motion) * count for kind, count in self.kinds.items())
 
     @cached_property
     def dof_names(self) -> list[str]:
@@ -122,11 +149,9 @@ class WorldLayout:
     @cached_property
     def has_zero_state(self) -> bool:
         """Whether all initial positions and velocities are zero, and no motor moves."""
-        if self.is_plain:
-            return True
-        for joint in self.world.joints():
-            if joint.drives or joint.actuator == "servo":
-                return False
+        if self.has_motors:
+            return False
+        for _, joint in self.other_joints:
             for dof in joint._dofs or ():
                 if dof.position or dof.velocity:
                     return False
@@ -162,11 +187,6 @@ class WorldLayout:
     def zero_poses(self) -> dict[int, Array]:
         """The zero pose of each body in the world, by id."""
         return dict(zip(map(id, self.bodies), self._zero.zero_poses, strict=True))
-
-    @cached_property
-    def joints(self) -> list[tuple[Model, Joint]]:
-        """The joints that do not close loops, with their models."""
-        return [(model, joint) for model in self.world.models for joint in model.joints if not joint.loop]
 
     @property
     def roots(self) -> Iterator[Joint]:
@@ -240,16 +260,17 @@ class WorldLayout:
         if any(model.pose is not IDENTITY for model in self.world.models):
             return None
         children: list[float] = []
-        parents: list[float] = []
+        moved: list[float] = []
         for model, joint in self.joints:
             pose, parent = joint.child.pose, joint.parent
             if pose.rotation is not UPRIGHT or (model.static and not _is_at_zero_pose(joint)):
                 return None
-            children += pose.position
-            parents += ZERO if parent is None else parent.pose.position
-        moved = [one - other + 0.0 for one, other in zip(children, parents, strict=True)]  # no minus zero
-        sizes = [abs(number) for number in moved if number]
-        largest = max(map(abs, children + parents), default=0.0)
+            x, y, z = position = pose.position
+            a, b, c = ZERO if parent is None else parent.pose.position
+            children += position
+            moved += (x - a + 0.0, y - b + 0.0, z - c + 0.0)  # no minus zero
+        sizes = list(map(abs, filter(None, moved)))
+        largest = max(map(abs, children), default=0.0)
         if not sum(sizes) < inf or (sizes and min(sizes) < 2.0 * spatial.NOISE * largest):
             return None
         return np.array(moved).reshape(-1, 3)
@@ -257,9 +278,11 @@ class WorldLayout:
     @cached_property
     def is_zero_at_reset(self) -> bool:
         """Whether it is known that all coordinates are zero, to the last digit, where MuJoCo resets a world to."""
-        others = [joint for _, joint in self.joints if joint.kind not in _SINGLE_KINDS]
-        if others and not self._placement[2]:
+        if self.kinds.keys() <= _SINGLE_KINDS:
+            return True
+        if not self._placement[2]:
             return False
+        others = [joint for _, joint in self.joints if joint.kind not in _SINGLE_KINDS]
         return all(joint.pose is IDENTITY or joint.pose.is_identity for joint in others)
 
 
@@ -291,17 +314,15 @@ def simulation_layout(world: World) -> WorldLayout:
         return found
 
     layout = WorldLayout(world, chain)
-    if not layout.is_plain:
-        for model in world.models:
-            for joint in model.joints if not model.static else ():
-                if joint._dofs is not None and _is_spinning_alone(model, joint):
-                    spinning.add(id(joint))
+    for model, joint in layout.other_joints:
+        if joint.kind == "free" and joint._dofs is not None and not model.static and _is_spinning_alone(model, joint):
+            spinning.add(id(joint))
     return layout
 
 
 def _is_spinning_alone(model: Model, joint: Joint) -> bool:
-    """Whether a joint is free, and rotates a body with unequal moments and without moving children."""
-    is_spinning = joint.kind == "free" and joint.parent is None and any(joint.velocities[:3])
+    """Whether a free joint rotates a body with unequal moments and without moving children."""
+    is_spinning = joint.parent is None and any(joint.velocities[:3])
     return is_spinning and _has_unequal_moments(joint.child) and not _has_moving_children(model, joint)
 
 
