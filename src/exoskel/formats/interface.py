@@ -24,6 +24,7 @@ from exoskel.source.embedded_format import EmbeddedDataFormat, RejectedElements
 from exoskel.source.file_lookup import SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import Markup
+from exoskel.source.native_reading import NativeReading
 from exoskel.source.vocabulary import Element, SceneFieldTable, Vocabulary
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Elements with embedded data that make the scene invalid: they are reported instead of applied."""
     on_native_scene: Callable[[Scene], None] | None = None
     """Called with the scene before embedded data is applied."""
+    native_reading: NativeReading | None = None
+    """A reading of the document before data was embedded in it, which need not be read again."""
     on_compiled: Callable[[object], None] | None = None
     """Called with the engine's model of the document, by a reader that compiles one (MJCF)."""
     strict: bool = False

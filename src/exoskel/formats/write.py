@@ -29,6 +29,7 @@ from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
 from exoskel.source.markup import Markup, UnwritableError, serialize
+from exoskel.source.native_reading import NativeReading
 from exoskel.source.numbers import round_markup
 from exoskel.source.output_context import ComposedFile, MeshPaths, OutputContext, Target, with_owners
 
@@ -266,9 +267,17 @@ class _Readings:
             output,
             on_native_scene=lambda one: native.append(copy_scene(one)),
             on_compiled=self._keep_compiled,
+            native_reading=self._native_reading(now),
         )
         self.known.append((data, now, (scene, output.restore(native[0]) if native else scene)))
         return self.known[-1][2]
+
+    def _native_reading(self, paths: MeshPaths) -> NativeReading | None:
+        """The document that was read first, before data was embedded, if it refers to no files that are restored."""
+        if not self.known or any(paths):
+            return None
+        text, _, (scene, _) = self.known[0]
+        return NativeReading(text, scene)
 
     def _keep_compiled(self, model: object) -> None:
         self.compiled = model

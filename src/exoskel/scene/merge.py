@@ -198,12 +198,13 @@ def _source_name(scene: Scene) -> str:
 def _renumber(world: World, shift: int) -> None:
     """Increase the document numbers of all items by `shift`."""
     if shift:
-        for item in _items(world):
+        for item in world_items(world):
             if item.document >= 0:
                 item.document += shift
 
 
-def _items(world: World) -> Iterator[Item]:
+def world_items(world: World) -> Iterator[Item]:
+    """A world with all items that it contains, degrees of freedom included."""
     yield world
     for model in world.models:
         yield model

@@ -52,7 +52,7 @@ class EmbeddedTag(StrEnum):
 _TAGS = frozenset(tag.value for tag in EmbeddedTag)
 _PREFIX = "exoskel"
 _DECLARATION = f"xmlns:{_PREFIX}"
-_EXTENSION = "exoskel"
+OWN_EXTENSION = "exoskel"
 """The name of our own extensions."""
 _PRESERVED = "kept"
 """Our element around data of other applications, where the format has no place for such data."""
@@ -345,9 +345,9 @@ class ExtensionElements(EmbeddedDataFormat):
     def _extension(self, owner: Markup) -> Markup:
         """Our extension in an element; it is created if missing."""
         for child in owner.children:
-            if child.attributes.get(self.name_attribute) == _EXTENSION:
+            if child.attributes.get(self.name_attribute) == OWN_EXTENSION:
                 return child
-        made = self.new(_EXTENSION)
+        made = self.new(OWN_EXTENSION)
         owner.children.insert(1 if owner.tag == "world" else len(owner.children), made)
         return made
 
@@ -368,7 +368,7 @@ class ExtensionElements(EmbeddedDataFormat):
     def insert(self, patch: Patch, node: int, new: Sequence[Markup], after: int, *, can_join: bool = True) -> None:
         extensions = _extensions_in(patch.elements, node) if can_join else []
         if not extensions:
-            patch.insert(node, self.new(_EXTENSION, new), after)
+            patch.insert(node, self.new(OWN_EXTENSION, new), after)
             return
         inside = patch.elements.children(extensions[0])
         for element in new:
@@ -418,21 +418,35 @@ def might_contain_other_data(text: bytes) -> bool:
     return b"<ext" in text or b":ext" in text or _PRESERVED.encode() in text
 
 
+def embedded_lines() -> bytes:
+    """A regular expression for the lines of embedded elements, and for the declaration, in a document as we write it.
+
+    Data of other applications that we preserved is not part of it.
+    """
+    tags = "|".join(_TAGS)
+    inside = rf"\n *<(?:{tags})(?: [^<>]*)?(?:/>|>[^<]*</(?:{tags})>)"
+    extension = (
+        rf'\n *<{EXTENSION.tag} {EXTENSION.name_attribute}="{OWN_EXTENSION}">(?:{inside})*\n *</{EXTENSION.tag}>'
+    )
+    namespaced = inside.replace(f"(?:{tags})", f"{_PREFIX}:(?:{tags})")
+    return f'{extension}|{namespaced}| {_DECLARATION}="{NAMESPACE}"'.encode()
+
+
 def embedded_elements(tree: Tree) -> Iterator[EmbeddedElement]:
     """All elements that hold data of the scene, in document order, embedded in whichever way."""
-    numbers = {element: number for number, element in enumerate(tree.iter())}
-    for element, number in numbers.items():
-        if not isinstance(element.tag, str):
-            continue
-        tag = element.tag.removeprefix(TAG_START)
-        if tag not in _TAGS:
-            continue
-        style = NAMESPACED if element.tag.startswith(TAG_START) else EXTENSION
-        owner = style.owner_in_tree(element)
+    owners: dict[Tree, Tree] = {}
+    for element in tree.iter(*_TAGS, *(TAG_START + tag for tag in _TAGS)):
+        owner = (NAMESPACED if element.tag.startswith(TAG_START) else EXTENSION).owner_in_tree(element)
         if owner is not None:
-            found = EmbeddedElement.parse(tag, element.get, element.text or "")
-            found.number, found.owner = number, numbers[owner]
-            yield found
+            owners[element] = owner
+    if not owners:
+        return
+    numbered = {*owners, *owners.values()}
+    numbers = {element: number for number, element in enumerate(tree.iter()) if element in numbered}
+    for element, owner in owners.items():
+        found = EmbeddedElement.parse(element.tag.removeprefix(TAG_START), element.get, element.text or "")
+        found.number, found.owner = numbers[element], numbers[owner]
+        yield found
 
 
 def embedded_nodes(document: Document) -> set[int]:
@@ -442,7 +456,7 @@ def embedded_nodes(document: Document) -> set[int]:
     prefixed = {tag for tag in set(outline.tags) if ":" in tag and tag.rpartition(":")[2] in _TAGS}
     for node, tag in enumerate(outline.tags):
         if tag in prefixed or (
-            tag == EXTENSION.tag and document.attribute_text(node, EXTENSION.name_attribute) == _EXTENSION
+            tag == EXTENSION.tag and document.attribute_text(node, EXTENSION.name_attribute) == OWN_EXTENSION
         ):
             found.update(range(node, outline.ends[node]))
     return found
@@ -469,14 +483,14 @@ def _extensions_in(elements: Elements, node: int) -> list[int]:
     return [
         child
         for child in elements.children(node)
-        if elements.tag(child) == EXTENSION.tag and elements.attribute(child, EXTENSION.name_attribute) == _EXTENSION
+        if elements.tag(child) == EXTENSION.tag and elements.attribute(child, EXTENSION.name_attribute) == OWN_EXTENSION
     ]
 
 
 def _is_own_extension(element: Tree | None) -> bool:
     if element is None or element.tag != EXTENSION.tag:
         return False
-    return bool(element.get(EXTENSION.name_attribute) == _EXTENSION)
+    return bool(element.get(EXTENSION.name_attribute) == OWN_EXTENSION)
 
 
 def _without_world_data(extension: Tree) -> Tree | None:

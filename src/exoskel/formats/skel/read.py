@@ -203,7 +203,9 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
             is_embedded = b":" in document.text and might_contain_embedded_data(document.text)
             if is_embedded and isinstance(root, Pieces):
                 raise NotInPiecesError  # it refers to elements of the whole document
-            _SkelReader(document, options, collector).read(root, scene)
+            known = options.native_reading if is_embedded else None
+            if known is None or not known.apply(document, scene, CATALOGUE):
+                _SkelReader(document, options, collector).read(root, scene)
             if options.apply_embedded_data and is_embedded and options.semantics == "written":
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)

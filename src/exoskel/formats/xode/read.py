@@ -39,7 +39,7 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree, split_tag
 from exoskel.source.embedded_data import EmbeddedReader
-from exoskel.source.embedded_format import EXTENSION, might_contain_embedded_data
+from exoskel.source.embedded_format import EXTENSION, OWN_EXTENSION, might_contain_embedded_data
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.numbers import parse_decimal
@@ -167,7 +167,9 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
             is_embedded = might_contain_embedded_data(document.text)
             if is_embedded and isinstance(root, Pieces):
                 raise NotInPiecesError  # it refers to elements of the whole document
-            _XodeReader(document, options, collector).read(root, scene)
+            known = options.native_reading if is_embedded else None
+            if known is None or not known.apply(document, scene, CATALOGUE):
+                _XodeReader(document, options, collector).read(root, scene)
             if options.apply_embedded_data and is_embedded:
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)
@@ -247,7 +249,8 @@ class _XodeReader:
             if called and (entry.owner.number, called) in seen:
                 self.report("X904", entry.node.number, name=called)
             seen.add((entry.owner.number, called))
-            extensions.append(Extension(name=called, owner=entry.kind, document=DOCUMENT, node=entry.node.number))
+            if called != OWN_EXTENSION:
+                extensions.append(Extension(name=called, owner=entry.kind, document=DOCUMENT, node=entry.node.number))
         return extensions
 
 
