@@ -98,6 +98,10 @@ class Message(Struct, frozen=True):
     def code(self) -> str:
         return self.key.partition(".")[0]
 
+    def severity_in(self, strict: bool) -> Severity | None:
+        """The severity by default or in strict mode; None: not reported."""
+        return self.strict if strict else self.severity
+
 
 def error(key: str, text: str, hint: str = "", reader_note: str = "") -> Message:
     return Message(key, Severity.ERROR, text, hint, reader_note)
@@ -270,6 +274,10 @@ class Collector:
         self.diagnostics: list[Diagnostic] = []
         self.suggestions = Suggestions()
 
+    def is_reported(self, key: str) -> bool:
+        """Whether a message is reported at this strictness."""
+        return self.catalogue[key].severity_in(self.strict) is not None
+
     def report(
         self,
         key: str,
@@ -283,7 +291,7 @@ class Collector:
     ) -> None:
         """Add a diagnostic, unless its message is not reported at this strictness."""
         message = self.catalogue[key]
-        severity = message.strict if self.strict else message.severity
+        severity = message.severity_in(self.strict)
         if severity is None:
             return
         shown = {name: format_detail(value) for name, value in details.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 import pytest
@@ -107,6 +108,20 @@ def test_the_line_of_one_element_is_that_among_many() -> None:
     assert [Scan(text).lines([node])[0] for node in range(3)] == lines
     scan = Scan(text)
     assert [scan.lines([2])[0] for _ in range(9)] == [7] * 9
+    scan = Scan(text)
+    assert [scan.lines([node])[0] for node in (1, 0, 2)] == [4, 2, 7]
+
+
+@pytest.mark.parametrize(
+    "sample", ["skel/pendulum.skel", "skel/walker.skel", "xode/four_bar.xode", "xode/ragdoll.xode"]
+)
+def test_reading_leaves_no_reference_cycles(sample: str) -> None:
+    """Otherwise a document stays in memory until the garbage is collected."""
+    source = f"dart://sample/{sample}"
+    exoskel.load(source)
+    gc.collect()
+    exoskel.load(source)
+    assert gc.collect() == 0
 
 
 def test_each_mesh_file_of_a_document_is_looked_up_once_unless_a_resolver_answers() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import exoskel
 from exoskel.source import structure
 from exoskel.source.limits import Limits
 from exoskel.source.valid_structure import ValidStructure, read_valid
@@ -61,3 +62,18 @@ def test_most_samples_are_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> N
         contents(file.read_bytes())
     assert len(results) >= 12
     assert results.count(None) <= 2
+
+
+NAMESPACE = b'<xode version="1.0r23" %b><world><space><body name="a"><mass%b/></body></space></world></xode>'
+
+
+@pytest.mark.parametrize(
+    "document_type", [b"", b'<!DOCTYPE xode [<!ATTLIST xode xmlns:b CDATA #FIXED "b">]>'], ids=["plain", "declared"]
+)
+@pytest.mark.parametrize("declaration", [b"", b'xmlns:a="a" a:b="c"', b'xmlns="d" xmlns:a="a"'])
+def test_unknown_attributes_are_found_beside_namespaces(declaration: bytes, document_type: bytes) -> None:
+    without = exoskel.load(document_type + NAMESPACE % (declaration, b""))
+    scene = exoskel.load(document_type + NAMESPACE % (declaration, b' stray="1"'))
+    found = [one.code for one in scene.diagnostics]
+    found.remove("X206")
+    assert found == [one.code for one in without.diagnostics]

@@ -55,6 +55,7 @@ class Document:
         self.data = data
         self._name = name
         self._plain_root: str | None = None
+        self._equals_signs: int | None = None
         self.location = location or Location()
         self.path_style = path_style
         self.stored: bytes | None = None
@@ -97,10 +98,12 @@ class Document:
         except (encodings.UnknownEncodingError, UnicodeDecodeError):
             return Scan(encodings.lenient_text(self.data))
 
-    @cached_property
+    @property
     def equals_signs(self) -> int:
         """The number of equals signs: the document has no more attributes."""
-        return self.text.count(b"=")
+        if self._equals_signs is None:
+            self._equals_signs = self.text.count(b"=")
+        return self._equals_signs
 
     @cached_property
     def prolog(self) -> Prolog:
@@ -119,7 +122,7 @@ class Document:
         limit.
         """
         text = self.checked_text(limits)
-        if b"&" in text and self.prolog.is_incomplete:
+        if text.find(b"&") >= 0 and self.prolog.is_incomplete:  # `in` takes several times as long
             text = escape_undeclared_references(text, self.scan.regions, self.scan.codec)
         parser = self._reused_parser()
         tree: Tree = None
@@ -129,11 +132,12 @@ class Document:
             pass
         # The error's own log collects the errors of all parsers; the parser's log only has those of this document.
         log = parser.error_log
-        if fatal := [entry for entry in log if entry.level == _FATAL]:
+        has_problems = len(log) > 0
+        if has_problems and (fatal := [entry for entry in log if entry.level == _FATAL]):
             raise explain_parse_error(self.scan, fatal[0], limits)
         # An undeclared prefix, or a repeated declaration: harmless, but the parser may have missed other errors.  If a
         # warning follows, it does not even raise, and it says nothing about repeated declarations of `xml`.
-        if tree is None or len(log) or _declares_xml(text):
+        if tree is None or has_problems or _declares_xml(text):
             check_well_formedness(self.scan)
         return etree.fromstring(text, self.parser(recover=True)) if tree is None else tree
 
@@ -212,18 +216,12 @@ class Document:
 
     def comments(self, beginning: bytes) -> Iterator[tuple[Span, str]]:
         """Yield the comments whose text starts with `beginning`, each with its bytes."""
-        for span in self._comment_spans(beginning):
-            yield span, self.text[span.start + 4 : span.end - 3].decode(self.scan.codec, "replace")
-
-    def has_comment(self, beginning: bytes) -> bool:
-        """Whether the text of a comment starts with `beginning`."""
-        return beginning in self.text and any(True for _ in self._comment_spans(beginning))
-
-    def _comment_spans(self, beginning: bytes) -> Iterator[Span]:
+        text = self.text
+        if beginning not in text:
+            return
         for start, end in self.scan.regions:
-            is_comment = self.text.startswith(b"<!--", start)
-            if is_comment and self.text[start + 4 : end - 3].lstrip().startswith(beginning):
-                yield Span(start, end)
+            if text.startswith(b"<!--", start) and text[start + 4 : end - 3].lstrip().startswith(beginning):
+                yield Span(start, end), text[start + 4 : end - 3].decode(self.scan.codec, "replace")
 
     def position(self, place: Place) -> Position | None:
         if place.position is not None or place.node < 0:

@@ -90,7 +90,7 @@ def is_binary(data: bytes) -> bool:
     """Whether a file has control characters at its beginning, other than spaces."""
     head = data[:_FIRST]
     controls = head.translate(None, delete=_TEXT)
-    return b"\0" in controls or len(controls) * 20 > len(head)
+    return controls.find(b"\0") >= 0 or len(controls) * 20 > len(head)
 
 
 def _skip_comments(text: bytes) -> int:

@@ -71,7 +71,7 @@ class StructureReader:
         self.first_number = 0
         """The number of the first element in the tree that is read."""
         self.unknown_attributes: list[tuple[str, str, Element, int]] = []
-        """Attributes to report at the end: name, name as shown, declaration and number of the element."""
+        """Attributes to report at the end: key, name as shown, declaration and number of the element."""
 
     def read(self, root: Tree, on_streamed: Streamed) -> Node:
         """Read the whole document.  The root's own name has been checked before.
@@ -101,14 +101,16 @@ class StructureReader:
     def _has_all_attributes(self, root: Tree, seen: int) -> bool:
         """Whether a number of attributes is that of all elements."""
         text = self.document.text
-        declaration = text[: text.find(b"?>") + 1].count(b"=") if text.startswith(b"<?xml") else 0
-        # Each attribute has an equals sign: if there are no others, they need not be counted in the tree.
-        return bool(text.count(b"=") - declaration == seen or seen == COUNT_ATTRIBUTES(root))
+        others = 0 if self.document.prolog.doctype else len(root.nsmap)  # a document type may declare some
+        if text.startswith(b"<?xml"):
+            others += text.count(b"=", 0, text.find(b"?>"))
+        # Each attribute has an equals sign: if all others are known, they need not be counted in the tree.
+        return bool(self.document.equals_signs - others == seen or seen == COUNT_ATTRIBUTES(root))
 
     def _accept(self, valid: ValidStructure, on_streamed: Streamed) -> Node:
         """Report and pass on what was read in one pass."""
         for name, element, rule, number in valid.unknown_attributes:
-            self._unknown_attribute(name, _shown_attribute(element, name), rule, number)
+            self._unknown_attribute(name, element, rule, number)
         for container, number, element in valid.opaque:
             self.opaque_elements.setdefault(container, []).append((number, element))
         for node, rule, parent, home in valid.streamed:
@@ -306,7 +308,7 @@ class StructureReader:
         for name, text in items:
             row = known.get(name)
             if row is None:
-                self._unknown_attribute(name, _shown_attribute(element, name), rule, node.number)
+                self._unknown_attribute(name, element, rule, node.number)
                 continue
             field, memo, kind = row
             value = memo.get(text)
@@ -318,10 +320,20 @@ class StructureReader:
             if key not in fields and not node.is_invalid(key):
                 self.collector.report(self.codes.missing_attribute, node.number, attribute_name=name, element=rule.name)
 
-    def _unknown_attribute(self, name: str, shown: str, rule: Element, number: int) -> None:
+    def _unknown_attribute(self, name: str, element: Tree, rule: Element, number: int) -> None:
+        key = self._unknown_attribute_key(name, rule)
+        if key:
+            self._report_unknown_attribute(key, _shown_attribute(element, name), rule, number)
+
+    def _unknown_attribute_key(self, name: str, rule: Element) -> str:
+        """The key for an unknown attribute; empty if it is not reported, even if it is misspelt."""
         prefixed = name.startswith("{") or ":" in name  # the latter: an undeclared prefix
         own = rule.unknown_attribute_code or self.codes.unknown_attribute
         key = self.codes.unknown_prefixed_attribute if prefixed else own
+        collector = self.collector
+        return key if collector.is_reported(key) or _misspelt(key) in collector.catalogue.messages else ""
+
+    def _report_unknown_attribute(self, key: str, shown: str, rule: Element, number: int) -> None:
         suggestion = self._did_you_mean(shown, rule.attributes)
         self.collector.report(
             self._misspelt_key(key, suggestion),
@@ -339,12 +351,13 @@ class StructureReader:
             rule = self._rule_of(element)
             if rule is not None and not rule.attributes:
                 for name in element.keys():  # noqa: SIM118 - lxml elements iterate over children
-                    shown = _shown_attribute(element, name)
-                    self.unknown_attributes.append((name, shown, rule, numbers[element]))
+                    if key := self._unknown_attribute_key(name, rule):
+                        shown = _shown_attribute(element, name)
+                        self.unknown_attributes.append((key, shown, rule, numbers[element]))
 
     def _report_unknown_attributes(self) -> None:
-        for name, shown, rule, number in self.unknown_attributes:
-            self._unknown_attribute(name, shown, rule, number)
+        for key, shown, rule, number in self.unknown_attributes:
+            self._report_unknown_attribute(key, shown, rule, number)
 
     def _rule_of(self, element: Tree) -> Element | None:
         """The declaration that an element was read with; None inside unknown elements and for repeated ones."""
@@ -416,7 +429,7 @@ class StructureReader:
 
     def _misspelt_key(self, key: str, suggestion: Suggestion) -> str:
         """The key for an unknown name that is certainly misspelt, in formats that distinguish it from extensions."""
-        misspelt = f"{key}.misspelt"
+        misspelt = _misspelt(key)
         return misspelt if suggestion.sure and misspelt in self.collector.catalogue.messages else key
 
     def _did_you_mean(self, name: str, known: Mapping[str, object]) -> Suggestion:
@@ -501,6 +514,11 @@ class StructureReader:
 def _have_tails(elements: Sequence[Tree]) -> bool:
     """Whether text follows any of these elements.  The parser has removed spaces."""
     return [element.tail for element in elements].count(None) != len(elements)
+
+
+def _misspelt(key: str) -> str:
+    """The key for a name that is certainly misspelt."""
+    return f"{key}.misspelt"
 
 
 def local_name(element: Tree) -> str:

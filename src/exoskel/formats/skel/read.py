@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from math import isfinite
 
 from msgspec.structs import replace
@@ -186,9 +185,10 @@ _CUTS = (("skeleton",), ("body", "joint"))
 
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
-    with suppress(NotInPiecesError):
+    try:
         return _read(document, options, _CUTS)
-    return _read(document, options, ())
+    except NotInPiecesError:
+        return _read(document, options, ())
 
 
 def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
@@ -200,7 +200,7 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     if root is not None:
         try:
             # A namespace has a colon, and most documents have none: one letter is found faster than a word.
-            is_embedded = b":" in document.text and might_contain_embedded_data(document.text)
+            is_embedded = document.text.find(b":") >= 0 and might_contain_embedded_data(document.text)
             if is_embedded and isinstance(root, Pieces):
                 raise NotInPiecesError  # it refers to elements of the whole document
             known = options.native_reading if is_embedded else None

@@ -15,8 +15,9 @@ from exoskel.formats.interface import Dialect, ReadOptions
 from exoskel.scene.shape import Color
 from exoskel.source.document import Document
 from exoskel.source.flat_tree import Node
+from exoskel.source.positions import Span
 
-PYBRAIN_MARK = b"odeenvironment parameters"
+_PYBRAIN_MARK = b"odeenvironment parameters"
 
 _SECTION = re.compile(r"<(\w+)>")
 _LONGEST_LINE = 10_000
@@ -139,11 +140,16 @@ class XodeContext:
 # --- the context ---------------------------------------------------------------------------------------
 
 
-def choose_dialect(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:
+def find_pybrain_comment(document: Document) -> tuple[Span, str] | None:
+    """The first comment with PyBrain parameters, and its text."""
+    return next(document.comments(_PYBRAIN_MARK), None)
+
+
+def choose_dialect(wanted: Dialect, root: Node, *, has_pybrain_comment: bool) -> tuple[str, str]:
     """The dialect and the reason for it; the reason is empty if the caller has set the dialect."""
     if wanted != "auto":
         return wanted, ""
-    if document.has_comment(PYBRAIN_MARK):
+    if has_pybrain_comment:
         return "pyode", "the file has a PyBrain comment"
     if "@version" not in root.fields:
         return "pyode", "the document has no version, like those of PyODE"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from lxml import etree
@@ -17,10 +16,10 @@ from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, S
 from exoskel.formats.xode.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.formats.xode.context import (
     DOCUMENT,
-    PYBRAIN_MARK,
     PybrainParameters,
     XodeContext,
     choose_dialect,
+    find_pybrain_comment,
     parse_pybrain_comment,
     report_choice,
 )
@@ -45,6 +44,7 @@ from exoskel.source.meshes import MeshFinder
 from exoskel.source.numbers import parse_decimal
 from exoskel.source.pieces import Levels, NotInPiecesError, Pieces
 from exoskel.source.piecewise_reader import PiecewiseReader
+from exoskel.source.positions import Span
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.vocabulary import Element, SceneField, SceneFieldTable, ValueType
 from exoskel.source.well_formedness import MalformedError
@@ -108,16 +108,15 @@ def _report_parameter(context: XodeContext, element: Tree, parameter: _Parameter
                 context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)
 
 
-def _read_pybrain_comment(context: XodeContext) -> PybrainParameters:
-    """The PyBrain parameters from the first comment that has them."""
-    if PYBRAIN_MARK not in context.document.text:
+def _read_pybrain_comment(context: XodeContext, comment: tuple[Span, str] | None) -> PybrainParameters:
+    """The parameters in a PyBrain comment."""
+    if comment is None:
         return PybrainParameters()
-    for span, text in context.document.comments(PYBRAIN_MARK):
-        parameters = parse_pybrain_comment(text)
-        for number, line in parameters.problems:
-            context.report("X905", position=context.document.scan.position(span), number=number, text=line)
-        return parameters
-    return PybrainParameters()
+    span, text = comment
+    parameters = parse_pybrain_comment(text)
+    for number, line in parameters.problems:
+        context.report("X905", position=context.document.scan.position(span), number=number, text=line)
+    return parameters
 
 
 def _attach_to_environment(
@@ -152,9 +151,10 @@ _CUTS = (("body", "joint"), ("geom",))
 
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
-    with suppress(NotInPiecesError):
+    try:
         return _read(document, options, _CUTS)
-    return _read(document, options, ())
+    except NotInPiecesError:
+        return _read(document, options, ())
 
 
 def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
@@ -203,7 +203,8 @@ class _XodeReader:
 
     def read(self, tree: Tree | Pieces, scene: Scene) -> None:
         root = self._read_structure(tree)
-        chosen, reason = choose_dialect(self.options.dialect, self.document, root)
+        comment = find_pybrain_comment(self.document)
+        chosen, reason = choose_dialect(self.options.dialect, root, has_pybrain_comment=comment is not None)
         context = XodeContext(self.document, self.options, self.collector, chosen)
         version = self._read_version(root)
         scene.source_info = SourceInfo("xode", version, chosen)
@@ -212,7 +213,7 @@ class _XodeReader:
         if chosen == "pyode":
             frames.report_nested_transforms()
         _report_duplicate_names(context, layout)
-        scene.worlds = _WorldReader(context, layout, frames).read(self.structure.opaque_elements)
+        scene.worlds = _WorldReader(context, layout, frames).read(self.structure.opaque_elements, comment)
         report_choice(context, reason)
         scene.extensions = self._read_extensions(layout)
         if not layout.worlds:
@@ -290,11 +291,16 @@ class _WorldReader:
         self.layout = layout
         self.frames = frames
 
-    def read(self, extensions: Mapping[int, Sequence[tuple[int, Tree]]]) -> list[World]:
-        """Read the worlds; `extensions` has the elements of extensions by the number of the element around them."""
+    def read(
+        self, extensions: Mapping[int, Sequence[tuple[int, Tree]]], comment: tuple[Span, str] | None
+    ) -> list[World]:
+        """Read the worlds; `extensions` has the elements of extensions by the number of the element around them.
+
+        `comment` is the PyBrain comment of the document.
+        """
         shapes, static = self._read_geoms()
         bodies = self._read_bodies(shapes)
-        parameters = _read_pybrain_comment(self.context)
+        parameters = _read_pybrain_comment(self.context, comment)
         links = _attach_to_environment(parameters, self._read_joints(), self.layout)
         numbers = [entry.frame for entry in self.layout.bodies]
         self._apply_colours(parameters, bodies, static)

@@ -12,7 +12,7 @@ from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.xode.codes import CATALOGUE
-from exoskel.formats.xode.context import XodeContext, choose_dialect
+from exoskel.formats.xode.context import XodeContext, choose_dialect, find_pybrain_comment
 from exoskel.formats.xode.document_layout import DocumentLayout, Frames
 from exoskel.formats.xode.transforms import ROTATIONS
 from exoskel.formats.xode.vocabulary import XODE
@@ -109,7 +109,9 @@ class Transforms:
         collector = Collector(CATALOGUE, self.document, False)
         reader = StructureReader(self.document, XODE, collector, self.options.limits, literal=False)
         root = reader.read(self.document.parse(self.options.limits), _add_to_parent)
-        chosen, _ = choose_dialect(self.options.dialect, self.document, root)
+        chosen, _ = choose_dialect(
+            self.options.dialect, root, has_pybrain_comment=find_pybrain_comment(self.document) is not None
+        )
         return Frames(XodeContext(self.document, self.options, collector, chosen), DocumentLayout(root))
 
     @cached_property

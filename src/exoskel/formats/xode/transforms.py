@@ -180,11 +180,6 @@ class TransformReader:
     def __init__(self, context: XodeContext) -> None:
         self.context = context
         self.report = context.report
-        self._rotation_readers: dict[str, Callable[[Node], Rotation]] = {
-            "axisangle": self._axisangle,
-            "quaternion": self._quaternion,
-            "euler": self._euler,
-        }
 
     def read(self, owner: Node, *, of_mass: bool = False) -> LocalTransform:
         """The transform of an element; the identity if it is missing or invalid."""
@@ -233,7 +228,7 @@ class TransformReader:
             self.report("X505", (rotation or node).number, used=first)
         for name in ROTATIONS:
             if name in forms:
-                return self._rotation_readers[name](forms[name])
+                return _ROTATION_READERS[name](self, forms[name])
         return NO_ROTATION
 
     def _euler(self, node: Node) -> Rotation:
@@ -350,6 +345,13 @@ class TransformReader:
         shown = ", ".join(f"{name} {value:g}" for name, value in sorted(entries.items()) if value)
         self.report("X502", node.number, entries=shown)
         return None
+
+
+_ROTATION_READERS: dict[str, Callable[[TransformReader, Node], Rotation]] = {
+    "axisangle": TransformReader._axisangle,
+    "quaternion": TransformReader._quaternion,
+    "euler": TransformReader._euler,
+}
 
 
 def vector(node: Node) -> Vector | None:
