@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
 from exoskel import diagnostics, spatial
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, UNIT_MOMENT, Moment, derive_moments, solid_moment
@@ -55,11 +53,11 @@ def summarize(scene: SceneLike) -> dict[str, Any]:
 
 def moments(bodies: Sequence[Body]) -> Array:
     """The moments of many bodies, `(n, 6)`; missing ones are derived all at once."""
-    return mass_properties(bodies)[0]
+    return spatial.rows(mass_properties(bodies)[0], 6)
 
 
-def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
-    """The moments of many bodies, `(n, 6)`, and their centres of mass, `(n, 3)`; missing ones are derived."""
+def mass_properties(bodies: Sequence[Body]) -> tuple[list[Moment], list[Vector]]:
+    """The moments of many bodies and their centres of mass; missing ones are derived."""
     rows: list[Moment] = []
     centres: list[Vector] = []
     others: list[int] = []
@@ -81,16 +79,15 @@ def mass_properties(bodies: Sequence[Body]) -> tuple[Array, Array]:
             com = body.com
         rows.append(moment or NO_MOMENT)
         centres.append(com or ZERO)
-    found = spatial.rows(rows, 6)
-    are_central = all(com is ZERO for com in centres)
-    centre_rows = np.zeros((len(centres), 3)) if are_central else spatial.rows(centres, 3)
     if others:
         made = derive_moments([(bodies[i].inertia, bodies[i].mass_shapes) for i in others])
-        found[others] = made.moments
-        for row, i in enumerate(others):
+        for i, (xx, yy, zz, xy, xz, yz), (x, y, z) in zip(
+            others, made.moments.tolist(), made.centres.tolist(), strict=True
+        ):
+            rows[i] = (xx, yy, zz, xy, xz, yz)
             if bodies[i].inertia.com is None:
-                centre_rows[i] = made.centres[row] if bodies[i].inertia.rule == "solid" else bodies[i].com
-    return found, centre_rows
+                centres[i] = (x, y, z) if bodies[i].inertia.rule == "solid" else bodies[i].com
+    return rows, centres
 
 
 def _world(scene: Scene, world: World) -> _SummaryRow:

@@ -6,7 +6,7 @@ largest (the triangle inequality, true of every solid).  DART accepts any values
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from operator import is_
 from typing import Literal
@@ -14,7 +14,9 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from exoskel import spatial
 from exoskel.scene.body import Body
+from exoskel.scene.inertia import Moment
 from exoskel.scene.summary import mass_properties
 from exoskel.spatial import Array
 
@@ -42,14 +44,16 @@ class Inertials:
     """Masses (kg) and moments (kg·m², about the centre of mass, body axes) of many bodies, by id."""
 
     def __init__(self, bodies: Sequence[Body]) -> None:
-        raw, centres = mass_properties(bodies)
+        found, centres = mass_properties(bodies)
         self.repairs: list[Repair] = []
-        rows = raw if _are_valid(raw) else self._repaired(bodies, raw)
+        moments = _rows(found, 6)
+        if not _are_valid({id(row): row for row in found}.values()):
+            moments = list(self._repaired(bodies, np.array(moments).reshape(-1, 6)))
         masses = [body.inertia.mass for body in bodies]
         if not all(mass > 0.0 for mass in masses):
             self.repairs += [Repair(body, "massless", MIN_MASS) for body in bodies if not body.inertia.mass > 0.0]
             masses = [mass if mass > 0.0 else MIN_MASS for mass in masses]
-        self._bodies, self._columns = bodies, (masses, centres, rows)
+        self._bodies, self._columns = bodies, (masses, _rows(centres, 3), moments)
 
     @cached_property
     def _by_id(self) -> dict[int, MassProperties]:
@@ -95,9 +99,16 @@ class Inertials:
         return float(np.linalg.eigvalsh(_tensors(self.of(body)[2][None]))[0, 0])
 
 
-def _are_valid(rows: Array) -> bool:
+def _rows(values: Sequence[tuple[float, ...]], width: int) -> list[Array]:
+    """Tuples as arrays.  Many bodies are alike: the same tuple becomes the same array."""
+    distinct = {id(row): row for row in values}
+    made = dict(zip(distinct, spatial.rows(list(distinct.values()), width), strict=True))
+    return [made[id(row)] for row in values]
+
+
+def _are_valid(moments: Iterable[Moment]) -> bool:
     """Whether moments without products of inertia need no repair: those of most bodies."""
-    for xx, yy, zz, xy, xz, yz in set(map(tuple, rows.tolist())):  # many bodies are alike
+    for xx, yy, zz, xy, xz, yz in moments:
         if xy or xz or yz:
             return False
         smallest, middle, largest = sorted((xx, yy, zz))
