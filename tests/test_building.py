@@ -695,3 +695,14 @@ def test_a_single_mesh_has_the_inertia_that_sums_of_shapes_have(shift: tuple[flo
         both = derive_moments([(inertia, [own, Shape(exoskel.Ray(1.0))])])  # a ray has no volume
         assert single.moments.tobytes() == both.moments.tobytes()
         assert single.centres.tobytes() == both.centres.tobytes()
+
+
+def test_shapes_are_not_added_to_the_shapes_of_both_kinds() -> None:
+    """A shape that was appended to `body.shapes`, which is made from two lists, was silently ignored."""
+    body = Body(name="b")
+    shape = Shape(Sphere(1.0))
+    for values in (body.shapes, body.mass_shapes):
+        with pytest.raises(AttributeError):
+            values.append(shape)  # type: ignore[union-attr]
+    body.visuals.append(shape)
+    assert body.shapes == (shape,)

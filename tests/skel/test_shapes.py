@@ -260,7 +260,7 @@ def test_visual_shapes_come_first() -> None:
 def test_a_shape_without_geometry_is_an_error(reads: Reads, shape: str, key: str, where: str) -> None:
     read = reads(one_body(f"{INERTIA}<{where}>{shape}</{where}>"))
     read.expect(key, "error")
-    assert read.body().shapes == []
+    assert read.body().shapes == ()
 
 
 def mesh_document(name: str, where: str = "visualization_shape", inertia: str = INERTIA) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -134,17 +135,17 @@ class Body(Item):
             _set(self, "markers", TrackedList(self.markers))
 
     @property
-    def shapes(self) -> list[Shape]:
-        """All shapes, the visual ones first."""
-        return self.visuals + self.collisions
+    def shapes(self) -> tuple[Shape, ...]:
+        """All shapes, the visual ones first.  Add shapes to `visuals` or `collisions`."""
+        return tuple(self.visuals + self.collisions)
 
     @property
-    def shown_shapes(self) -> list[Shape]:
+    def shown_shapes(self) -> Sequence[Shape]:
         """The shapes that viewers show: the visual ones, or the collision shapes if there are none."""
         return self.visuals or self.collisions
 
     @property
-    def mass_shapes(self) -> list[Shape]:
+    def mass_shapes(self) -> Sequence[Shape]:
         """The shapes that mass properties are derived from: DART uses all; otherwise collision shapes, if any."""
         if self.inertia.rule != "solid":
             return self.shapes
