@@ -99,12 +99,17 @@ $(EXTERNAL_READY): tests/external/requirements.txt tests/external/models.txt
 	@$(EXTERNAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/external/models.txt
 	@touch $@
 
-# Further readers that cannot share that environment, one environment for each group.  DART 6.20.3 needs Python 3.12.
-GROUPS := mujoco3 mjcf urdf dart
+# Further readers that cannot share that environment, one environment for each group.  DART 6.20.3 needs Python 3.12
+# or newer: one is used if it is installed, else DART 6.20.0.
+GROUPS := mujoco3 mjcf urdf pinocchio dart
 GROUPS_READY := $(GROUPS:%=$(EXTERNAL)-%/.ready)
 
+GROUP_PYTHON = $(PYTHON)
+$(EXTERNAL)-dart/.ready: GROUP_PYTHON = $(firstword $(foreach one,$(PYTHON) python3.14 python3.13 python3.12,\
+	$(shell $(one) -c "import sys; sys.version_info < (3, 12) or print('$(one)')" 2>/dev/null)) $(PYTHON))
+
 $(EXTERNAL)-%/.ready: tests/external/requirements/%.txt
-	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@test -x $(@D)/bin/python || $(GROUP_PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
 	@touch $@
 

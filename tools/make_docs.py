@@ -197,7 +197,7 @@ def external_readers() -> str:
         "Two readers get changed copies. DART reads SDFormat up to 1.6: instead of a newer file it gets a copy without "
         "shapes, labelled 1.6. Pinocchio reads one tree of bodies from MJCF: it gets a copy with all trees in one "
         "body, without actuators, sensors and keyframes. The others read the files as they are written. The section "
-        "[Other readers](#other-readers) shows what DART reads from the unchanged files.",
+        "[Other readers](#other-readers) shows what both read from the unchanged files.",
         "## Limits of the readers",
         "Some readers reject a file or read it differently because of their own limits. The other values of such a "
         "file are compared where possible.",
@@ -318,6 +318,7 @@ _OTHER_TITLES = {
     "newton_mjcf": "Newton",
     "yourdfpy": "yourdfpy",
     "urchin": "urchin",
+    "pinocchio_files": "Pinocchio",
     "dart_files": "DART",
 }
 Scenes = dict[str, Any]

@@ -74,6 +74,14 @@ OTHER_GROUPS = (
             ExternalReader("urchin", "urchin", "urchin", ("urdf",), _KINEMATICS),
         ),
     ),
+    ReaderGroup(
+        "pinocchio",
+        (
+            ExternalReader(
+                "pinocchio_files", "Pinocchio, unchanged files", "pin", ("mjcf",), (*_KINEMATICS, "mass_matrix")
+            ),
+        ),
+    ),
     ReaderGroup("dart", (ExternalReader("dart_files", "DART, unchanged files", "dartpy", ("sdf", "mjcf")),)),
 )
 """Readers that cannot share an environment with `READERS`, or that read the files without changes: see `other_readers`."""

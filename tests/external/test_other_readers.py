@@ -35,6 +35,7 @@ def test_every_reader_has_a_version_and_a_result_for_every_scene() -> None:
         ("newton_mjcf", "mjcf", 109),
         ("yourdfpy", "urdf", 113),
         ("urchin", "urdf", 113),
+        ("pinocchio_files", "mjcf", 36),
         ("dart_files", "sdf", 75),
     ],
 )

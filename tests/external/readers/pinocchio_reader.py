@@ -28,17 +28,22 @@ def load(request):
         root.remove(child)
     world = root.find("worldbody")
     bodies = world.findall("body")
+    joints = composed_joints(world)
     whole = ET.SubElement(world, "body", name="world")
     ET.SubElement(whole, "inertial", pos="0 0 0", mass="0", diaginertia="0 0 0")
     for body in bodies:
         world.remove(body)
         whole.append(body)
-    joints = ([joint.get("name") for joint in body.findall("joint")] for body in whole.iter("body"))
     # In the folder of the file, because mesh references are relative.
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(request["file"]), suffix=".xml") as file:
         document.write(file)
         file.flush()
-        return pin.buildModelFromMJCF(file.name), {f"Composite_{own[0]}": own for own in joints if len(own) > 1}
+        return pin.buildModelFromMJCF(file.name), joints
+
+
+def composed_joints(world):
+    joints = ([joint.get("name") for joint in body.findall("joint")] for body in world.iter("body"))
+    return {f"Composite_{own[0]}": own for own in joints if len(own) > 1}
 
 
 class Places:
@@ -66,7 +71,10 @@ class Places:
 
 
 def describe(request):
-    model, composed = load(request)
+    return describe_model(*load(request), request)
+
+
+def describe_model(model, composed, request):
     model.armature = np.zeros(model.nv)  # no mass of a body
     data = model.createData()
     places = Places(model, composed)
