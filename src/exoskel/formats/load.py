@@ -10,6 +10,7 @@ import os
 from bisect import bisect_left
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +29,7 @@ from exoskel.diagnostics import (
 )
 from exoskel.formats import registry
 from exoskel.formats.fixer import Fixes
-from exoskel.formats.interface import Dialect, Format, ReadOptions, SceneReader, Semantics, VelocityAxes
+from exoskel.formats.interface import Dialect, Format, Reader, ReadOptions, SceneReader, Semantics, VelocityAxes
 from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits, set_field
 from exoskel.scene.fields import iter_items
 from exoskel.scene.inertia import InertiaRule
@@ -109,7 +110,7 @@ def load(
     chosen = registry.by_name(format) if format else registry.detect(document.data, document.name, document.plain_root)
     now = CLOCK.ticks
     with garbage_collection_paused(), no_edits():  # building a scene is not an edit
-        scene = chosen.reader()(document, options)
+        scene = _reader(chosen)(document, options)
         if chosen.has_state_file:
             from exoskel.formats.initial_state import apply_state_files
 
@@ -125,6 +126,12 @@ def load(
     return scene
 
 
+@cache
+def _reader(chosen: Format) -> Reader:
+    """The reader of a format.  To find it, its module is imported, which takes time even if it has been before."""
+    return chosen.reader()
+
+
 def _complete(scene: Scene, chosen: Format, options: ReadOptions) -> None:
     """Report what misspelt names hide."""
     document = scene.documents[0] if scene.documents else None
@@ -132,7 +139,7 @@ def _complete(scene: Scene, chosen: Format, options: ReadOptions) -> None:
         return
 
     def read(data: bytes) -> Scene:
-        return chosen.reader()(Document(data, document.name, document.location), options)
+        return _reader(chosen)(Document(data, document.name, document.location), options)
 
     complete_diagnostics(scene, read, chosen.vocabulary if chosen.has_vocabulary else None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field, structs
@@ -160,20 +160,21 @@ class Names(set[str]):
     Without that, thousands of equal names would each be counted up from 1.
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        super().__init__(names)
-        self.last_numbers: dict[str, int] = {}
+    last_numbers: dict[str, int] | None = None
+    """Created for the first repeated name: most documents have none."""
 
 
 def unique_name(name: str, taken: Container[str]) -> str:
     """`name`, or `name(1)`, `name(2)`, … if it is in use: this is how DART makes equal names unique."""
     if name not in taken:
         return name
-    last_numbers = taken.last_numbers if isinstance(taken, Names) else {}
+    last_numbers = (taken.last_numbers if isinstance(taken, Names) else None) or {}
     number = last_numbers.get(name, 1)
     while f"{name}({number})" in taken:
         number += 1
     last_numbers[name] = number
+    if isinstance(taken, Names):
+        taken.last_numbers = last_numbers
     return f"{name}({number})"
 
 

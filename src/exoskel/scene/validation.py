@@ -125,7 +125,7 @@ def mark_valid(worlds: Iterable[World], now: int) -> None:
 
 def mark_read(worlds: Iterable[World], now: int) -> None:
     """Record that worlds were read at a time of the edit clock: all are valid that the reader did not mark."""
-    mark_valid((world for world in worlds if world._valid_at != _INVALID), now)
+    mark_valid([world for world in worlds if world._valid_at != _INVALID], now)
 
 
 def mark_invalid(world: World) -> None:

@@ -18,7 +18,7 @@ from exoskel.source.document import Tree
 from exoskel.source.vocabulary import ABSENT, Element
 
 
-class Node(Struct):
+class Node(Struct, gc=False):
     """One element as read with the vocabulary.
 
     `fields` contains values of leaves, nodes of containers, lists where an element may repeat, and
