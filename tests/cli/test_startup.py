@@ -60,7 +60,8 @@ def test_problems_load_the_codes_of_their_format_only(tmp_path: Path) -> None:
     assert below((*SLOW, *UNRELATED), modules) == []
 
 
-def test_a_run_does_not_load_what_only_other_engines_need() -> None:
+def test_a_run_does_not_load_what_only_other_options_and_engines_need() -> None:
     modules = loaded("run", "dart://sample/skel/pendulum.skel", "--time", "0.001")
+    others = ("exoskel.formats.write", "exoskel.formats.embedded_writer")
     assert "exoskel.engines.mujoco.mujoco_world" in modules
-    assert below(("exoskel.formats.write", "exoskel.formats.embedded_writer"), modules) == []
+    assert below((*others, "rich", "concurrent.futures", "hashlib"), modules) == []

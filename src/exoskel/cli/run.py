@@ -25,7 +25,7 @@ from exoskel.cli.flags import (
     select_world,
 )
 from exoskel.cli.parameters import Argument, positive
-from exoskel.cli.terminal import catch_stop_signals
+from exoskel.cli.terminal import StyledText, catch_stop_signals
 from exoskel.diagnostics import has_errors, pluralize, printable
 from exoskel.engines.preflight import preflight
 from exoskel.engines.registry import engine_title
@@ -182,26 +182,27 @@ def _summary_dict(scene: Scene, trajectory: Trajectory) -> dict[str, object]:
 
 
 def _print_summary(scene: Scene, trajectory: Trajectory) -> None:
-    from rich.markup import escape
-
     summary = trajectory.meta["summary"]
-    name = escape(printable(scene.source.name if scene.source else "scene"))
     factor = summary["simulated"] / summary["wall"] if summary["wall"] else 0.0
     engine = engine_title(trajectory.meta["engine"])
     drift = summary["energy_last"] - summary["energy_first"]
-    lines = [
-        f"[bold]{name}[/]: {summary['simulated']:.4g} s simulated in {summary['wall']:.3g} s on {engine}"
-        + (f" ([green]{factor:.3g} times real time[/])" if factor else ""),
-        f"energy {summary['energy_first']:.6g} J → {summary['energy_last']:.6g} J ({drift:+.3g} J); "
-        f"at most {pluralize(summary['most_contacts'], 'contact')}",
-    ]
+    text = StyledText(printable(scene.source.name if scene.source else "scene"), "bold")
+    text.append(f": {summary['simulated']:.4g} s simulated in {summary['wall']:.3g} s on {engine}")
+    if factor:
+        text.append(" (")
+        text.append(f"{factor:.3g} times real time", "green")
+        text.append(")")
+    text.append(
+        f"\nenergy {summary['energy_first']:.6g} J → {summary['energy_last']:.6g} J ({drift:+.3g} J); "
+        f"at most {pluralize(summary['most_contacts'], 'contact')}"
+    )
     if summary["constraint_error"] > 0.0:
-        lines.append(f"largest constraint error (loops, screws, ...): {summary['constraint_error']:.2g} m or rad")
+        text.append(f"\nlargest constraint error (loops, screws, ...): {summary['constraint_error']:.2g} m or rad")
     if summary["interrupted"]:
-        lines.append("[yellow]interrupted[/]: the result contains the samples recorded so far")
-    console = terminal.console()
-    for line in lines:
-        console.print(line)
+        text.append("\n")
+        text.append("interrupted", "yellow")
+        text.append(": the result contains the samples recorded so far")
+    terminal.print_text(text)
 
 
 def compare(

@@ -6,7 +6,6 @@ file of the cache, is a line of JSON with the numbers of vertices and triangles 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -174,6 +173,7 @@ def _ask(request: bytes) -> ConvexMeshes:
 
 
 def _cache_file(request: bytes) -> Path:
+    import hashlib  # it loads OpenSSL
     from importlib import metadata  # it loads modules for e-mail
 
     given = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA", "") if os.name == "nt" else "")

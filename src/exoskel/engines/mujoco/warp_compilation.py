@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from threading import get_ident
 from typing import Any, TypeAlias
@@ -25,6 +24,8 @@ def compile_kernels(warp: Any, device: Any, step: Callable[[], None], progress: 
 
     For this, `step` is called without running its kernels.
     """
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
     with _recorded_launches(warp) as found:
         step()
     if not found:
