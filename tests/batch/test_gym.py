@@ -469,6 +469,7 @@ def test_the_window_shows_every_state(monkeypatch: pytest.MonkeyPatch) -> None:
             shown.clear()
 
     monkeypatch.setattr(mujoco.viewer, "launch_passive", Window)
+    monkeypatch.setattr(mujoco.viewer.glfw, "init", lambda: True)
     env = exoskel.gym.make(task="cartpole", render_mode="human")
     env.reset(seed=1)
     env.step(np.ones(1))
@@ -486,11 +487,29 @@ def test_a_window_that_cannot_be_opened_is_an_error(monkeypatch: pytest.MonkeyPa
         raise RuntimeError("no display")
 
     monkeypatch.setattr(mujoco.viewer, "launch_passive", refuse)
+    monkeypatch.setattr(mujoco.viewer.glfw, "init", lambda: True)
     env = exoskel.gym.make(task="cartpole", render_mode="human")
     with pytest.raises(exoskel.ExoskelError, match="cannot open a window: no display"):
         env.reset()
     with pytest.raises(exoskel.ExoskelError, match="a window shows one environment"):
         exoskel.gym.make_vec(task="cartpole", num_envs=2, render_mode="human")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have a display without DISPLAY")
+def test_a_missing_display_does_not_end_the_process() -> None:
+    """MuJoCo's viewer calls `exit`, which no program can catch."""
+    program = """
+import exoskel
+try:
+    exoskel.gym.make(task="cartpole", render_mode="human").reset()
+except exoskel.ExoskelError as error:
+    print(error)
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "MuJoCo's viewer cannot open a window: " in done.stdout and "DISPLAY" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -78,3 +79,9 @@ def test_scenes_with_several_worlds_are_refused() -> None:
 
 def test_losses_are_named() -> None:
     assert exoskel.to_mujoco(exoskel.load("dart://sample/skel/geometry_zoo.skel")).losses
+
+
+@pytest.mark.parametrize("value", [3, None, "<mujoco/>"])
+def test_other_values_than_specifications_are_refused(value: Any) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=r"expected a mujoco.MjSpec, not .*; use exoskel.load to read MJCF"):
+        exoskel.from_mujoco(value)

@@ -80,6 +80,8 @@ def from_mujoco(spec: mujoco.MjSpec, *, base: str | os.PathLike[str] | None = No
     are those of `load`.  Raises ExoskelError if MuJoCo cannot write the specification.
     """
     library = mujoco_import.load()
+    if not isinstance(spec, library.MjSpec):
+        raise ExoskelError(f"expected a mujoco.MjSpec, not {spec!r}; use exoskel.load to read MJCF")
     try:
         mujoco_import.run_in_thread(spec.compile)  # MuJoCo writes only compiled specifications
         text = spec.to_xml()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from math import hypot
 from time import monotonic, sleep
 from typing import Any, ClassVar
@@ -132,6 +134,7 @@ class _Window:
         self.data.qpos[:] = qpos
         mujoco.mj_forward(self.model, self.data)
         try:
+            _check_display(mujoco.viewer.glfw)
             self.handle: Any = mujoco.viewer.launch_passive(self.model, self.data)
         except Exception as error:  # many types, depending on the system
             raise ExoskelError(
@@ -150,6 +153,17 @@ class _Window:
 
     def close(self) -> None:
         self.handle.close()
+
+
+def _check_display(glfw: Any) -> None:
+    """Raise RuntimeError if no window can be opened: MuJoCo's viewer would end the whole process."""
+    if sys.platform == "darwin":  # only mjpython can open windows, and the viewer checks that itself
+        return
+    with warnings.catch_warnings(record=True) as problems:
+        warnings.simplefilter("always")
+        is_ready = glfw.init()
+    if not is_ready:
+        raise RuntimeError(str(problems[0].message) if problems else "there is no display")
 
 
 _OPTIONS = ("step", "limits", "friction", "integrator")
