@@ -290,7 +290,7 @@ class Collector:
         **details: object,
     ) -> None:
         """Add a diagnostic, unless its message is not reported at this strictness."""
-        message = self.catalogue[key]
+        message = self.catalogue.messages[key]
         severity = message.severity_in(self.strict)
         if severity is None:
             return

@@ -134,6 +134,8 @@ def _reader(chosen: Format) -> Reader:
 
 def _complete(scene: Scene, chosen: Format, options: ReadOptions) -> None:
     """Report what misspelt names hide."""
+    if not [d for d in scene.diagnostics if d.fix is not None and _renames(d.fix)]:  # as in most files
+        return
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document):
         return
@@ -268,8 +270,13 @@ def _corrections(diagnostics: Iterable[Diagnostic], document: Document) -> list[
     ]
 
 
+def _renames(fix: Fix) -> bool:
+    """Whether a fix replaces a name by the only one that is likely."""
+    return fix.safe and not fix.preserves_meaning and fix.action in ("rename", "rename_attribute", "replace")
+
+
 def _is_correction(fix: Fix, place: Place, document: Document) -> bool:
-    if not fix.safe or fix.preserves_meaning or fix.action not in ("rename", "rename_attribute", "replace"):
+    if not _renames(fix):
         return False
     is_taken = fix.action == "rename_attribute" and fix.name in document.attributes(document.element(place))
     return not is_taken

@@ -57,7 +57,8 @@ class Node(Struct, gc=False):
 
 def stated_fields(*elements: tuple[Node | None, Element]) -> frozenset[str]:
     """The scene fields that several elements state about the same item; each with its row."""
-    return merge_fields(*[node.stated_fields(rule) for node, rule in elements if node is not None])
+    found = [rule.stated_fields(node.fields) for node, rule in elements if node is not None]
+    return found[0] if len(found) == 1 else merge_fields(*found)
 
 
 def invalid_fields(*elements: tuple[Node | None, Element]) -> frozenset[str]:
