@@ -242,6 +242,18 @@ def jointed_world(place: exoskel.Pose) -> exoskel.World:
     return world
 
 
+def test_edits_after_creation_do_not_change_the_limits_of_commands() -> None:
+    world = exoskel.World()
+    model = world.add_model("arm")
+    model.add_body("link", joint="revolute", axis=(0.0, 1.0, 0.0), shapes=[exoskel.Box((0.1, 0.1, 0.1))])
+    dof = model.joints[0].dofs[0]
+    dof.force_limits = (-1.0, 1.0)
+    simulation = exoskel.Simulation(world)
+    dof.force_limits = (-5.0, 5.0)
+    simulation.commands = [3.0]
+    assert simulation.engine.clipped_commands().tolist() == [1.0]
+
+
 def test_edits_after_creation_do_not_change_the_coordinates() -> None:
     world = jointed_world(exoskel.Pose((0.0, 0.0, 1.0)))
     early, late = Simulation(world), Simulation(world)

@@ -75,10 +75,10 @@ class CompiledWorld:
             self._set_axis_values()
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
         self.actuation = Actuation(self.layout, self.model, self._late)
-        is_simple = self.layout.is_plain and not self.skins and not self.model.nu
-        if not is_simple:
+        has_friction = not self.layout.is_plain and bool(self.stated_friction.any())
+        if has_friction or self.layout.has_drives or self.model.nu:
             self.set_derived_values(lambda name: getattr(self.model, name), self.stated_friction)
-        has_forces = not self.layout.is_plain and (self.stated_friction.any() or self.prescribed_dofs.any())
+        has_forces = has_friction or (not self.layout.is_plain and self.prescribed_dofs.any())
         if not (has_forces or self.model.neq or self.model.ntendon):
             self.model.opt.tolerance = CONTACT_TOLERANCE
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]

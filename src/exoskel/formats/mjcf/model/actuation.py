@@ -13,6 +13,7 @@ with bounded force.  Its gain is the largest that cannot overshoot within one ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from exoskel.formats.mjcf.model.joints import (
 )
 from exoskel.formats.mjcf.model.layout import Coordinates, LateCoordinates, WorldLayout
 from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.joint import TRAITS, UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
@@ -44,42 +46,23 @@ _SITE_TRANSMISSION = 4
 """MuJoCo's number for actuators that act at a site."""
 
 
-class Actuation:
-    """The kind of actuator of each coordinate, as masks, and the initial commands.
+class StatedActuators:
+    """What a scene states about the actuators of its coordinates: masks of their kinds, limits, and first values."""
 
-    `first_forces` and `first_accelerations` act during the first step only, as in DART; so do the initial velocities
-    of `velocity` actuators.  Arrays may have any leading shape, for many worlds at once.
-    """
-
-    def __init__(self, layout: WorldLayout, model: Any, coordinates: LateCoordinates) -> None:
-        self._late = coordinates
+    def __init__(self, layout: WorldLayout) -> None:
         count = layout.dof_count
         is_plain = not layout.world.actuators and all(joint.is_plain for _, joint in layout.other_joints)
         has_static = True in [model.static for model in layout.world.models]
         actuators = _actuators(layout) if not is_plain or has_static else []
         self.force, self.velocity, self.acceleration, self.locked = _masks(actuators, count)
-        self.accelerates = "acceleration" in actuators
-        """Whether a coordinate has an acceleration actuator."""
-        self.first_forces, self.first_accelerations, self.initial, low, high = np.zeros((5, count))
+        self.first_forces, self.first_accelerations, low, high = np.zeros((4, count))
         low.fill(-np.inf)
         high.fill(np.inf)
         self.command_limits = low, high
-        self.flywheels: list[tuple[int, int]] = []
-        """Of each commanded motor: its coordinate, and MuJoCo's degree of freedom of its flywheel."""
-        self.constant_speeds: list[tuple[int, float]] = []
-        """Flywheels of joints that close loops: their degree of freedom, and the speed that the file states."""
         if not is_plain:
-            self._set_stated_values(layout, actuators)
-        if layout.has_motors:
-            self._find_flywheels(model, layout)
-        self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
-        self._bias: Array = model.actuator_biasprm.copy()
+            self._set_values(layout, actuators)
 
-    @property
-    def coordinates(self) -> Coordinates:
-        return self._late.coordinates
-
-    def _set_stated_values(self, layout: WorldLayout, actuators: list[str]) -> None:
+    def _set_values(self, layout: WorldLayout, actuators: list[str]) -> None:
         low, high = self.command_limits
         stated = _stated_dofs(layout.world)
         lowered = lower_actuators(layout.world)  # motors limit commands, too
@@ -96,6 +79,79 @@ class Actuation:
         if first:
             self.first_forces *= self.force
             self.first_accelerations *= self.acceleration
+
+
+class Actuation:
+    """The kind of actuator of each coordinate, as masks, and the initial commands.
+
+    `first_forces` and `first_accelerations` act during the first step only, as in DART; so do the initial velocities
+    of `velocity` actuators.  Arrays may have any leading shape, for many worlds at once.  What the scene states is
+    read when it is first needed, or before a scene is edited.
+    """
+
+    def __init__(self, layout: WorldLayout, model: Any, coordinates: LateCoordinates) -> None:
+        self._layout = layout
+        self._late = coordinates
+        CLOCK.notify_before_edit(self)
+        self.accelerates = any(
+            joint.actuator == "acceleration" and joint.dof_count and not model.static
+            for model, joint in layout.other_joints
+        )
+        """Whether a coordinate has an acceleration actuator."""
+        self.initial = np.zeros(layout.dof_count)
+        self.flywheels: list[tuple[int, int]] = []
+        """Of each commanded motor: its coordinate, and MuJoCo's degree of freedom of its flywheel."""
+        self.constant_speeds: list[tuple[int, float]] = []
+        """Flywheels of joints that close loops: their degree of freedom, and the speed that the file states."""
+        if layout.has_motors:
+            self._find_flywheels(model, layout)
+        self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
+        self._bias: Array = model.actuator_biasprm.copy()
+
+    @property
+    def coordinates(self) -> Coordinates:
+        return self._late.coordinates
+
+    @cached_property
+    def _stated(self) -> StatedActuators:
+        found = StatedActuators(self._layout)
+        for number, _ in self.flywheels:  # their commands are speeds
+            found.force[number] = False
+        return found
+
+    def read_scene(self) -> None:
+        """Read the scene, which may change afterwards."""
+        with no_edits():
+            self._stated  # noqa: B018 - they are read once
+
+    @property
+    def force(self) -> Mask:
+        return self._stated.force
+
+    @property
+    def velocity(self) -> Mask:
+        return self._stated.velocity
+
+    @property
+    def acceleration(self) -> Mask:
+        return self._stated.acceleration
+
+    @property
+    def locked(self) -> Mask:
+        return self._stated.locked
+
+    @property
+    def first_forces(self) -> Array:
+        return self._stated.first_forces
+
+    @property
+    def first_accelerations(self) -> Array:
+        return self._stated.first_accelerations
+
+    @property
+    def command_limits(self) -> tuple[Array, Array]:
+        """The lowest and the highest command of each coordinate."""
+        return self._stated.command_limits
 
     @property
     def first_step_differs(self) -> bool:
@@ -116,7 +172,6 @@ class Actuation:
                         continue
                     number = first + motor.coordinate
                     self.initial[number] = motor.velocity
-                    self.force[number] = False
                     self.flywheels.append((number, address))
                 first += joint.dof_count
             first += one.dof_count if one.static else 0

@@ -240,13 +240,13 @@ FREE_CHAIN = [_FREE]
 
 def joint_chain(joint: Joint) -> list[MujocoJoint]:
     """The MuJoCo joints of a joint; none for a weld."""
+    rotation = joint.pose.rotation
+    if joint.kind in ("revolute", "prismatic"):  # the most frequent ones
+        return [_single_joint("hinge" if joint.kind == "revolute" else "slide", rotation, joint.axes[0])]
     if joint.kind in ("free", "amotor") and joint.parent is None and not _has_dynamics(joint):
         return FREE_CHAIN
     if joint.kind in ("ball", "weld"):
         return [_BALL] if joint.kind == "ball" else []
-    rotation = joint.pose.rotation
-    if joint.kind in ("revolute", "prismatic"):
-        return [_single_joint("hinge" if joint.kind == "revolute" else "slide", rotation, joint.axes[0])]
 
     def along(kind: str, axes: list[Vector], first: int = 0) -> list[MujocoJoint]:
         return [MujocoJoint(kind, _rotated_axis(rotation, axis), (first + i,)) for i, axis in enumerate(axes)]

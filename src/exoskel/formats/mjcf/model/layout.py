@@ -309,9 +309,8 @@ def simulation_layout(world: World) -> WorldLayout:
         if joint._dofs is None and joint.kind == "free" and joint.parent is None:  # as in most worlds with many bodies
             return FREE_CHAIN
         found = joint_chain(joint)
-        if (len(found) == 4 and joint.kind in ("free", "amotor")) or id(joint) in spinning:
-            return free_joint_chain(joint, whole=False, at_origin=True)
-        return found
+        is_split = joint.kind in ("free", "amotor") and (len(found) == 4 or id(joint) in spinning)
+        return free_joint_chain(joint, whole=False, at_origin=True) if is_split else found
 
     layout = WorldLayout(world, chain)
     for model, joint in layout.other_joints:
