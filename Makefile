@@ -117,7 +117,7 @@ external: $(EXTERNAL_READY) $(GROUPS_READY)
 
 test-external: $(READY) $(EXTERNAL_READY) $(GROUPS_READY)
 	$(BIN)/python -m tests.external --python $(EXTERNAL)/bin/python --only "$(ONLY)"
-	$(BIN)/python -m tests.external.other_readers --only "$(ONLY)" $(GROUPS:%=--python %=$(EXTERNAL)-%/bin/python)
+	$(BIN)/python -m tests.external.other_readers --only "$(ONLY)" $(foreach group,$(GROUPS),--python $(group)=$(EXTERNAL)-$(group)/bin/python)
 	$(BIN)/python -m tests.external.public_models --python $(EXTERNAL)/bin/python --only "$(ONLY)"
 	$(BIN)/python tools/make_docs.py
 

@@ -63,6 +63,7 @@ def _measure(file: str, worlds: int, options: Any) -> dict[str, Any]:
     engine = MujocoWorld(scene.world)
     plan = RolloutPlan(scene.world, worlds, options.steps, options.stride)
     many = threads.create_worlds(plan, engine, partial(WarpWorlds, device=options.device))
+    assert isinstance(many, WarpWorlds)
     start = many.qpos.copy(), many.qvel.copy()
     begin = time.perf_counter()
     own = many.device  # measures capacities, compiles, captures the graph

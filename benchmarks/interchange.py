@@ -75,7 +75,7 @@ def _measure_whole(table: Table, target: Format, file: Path, pairs: int) -> None
     """Fates and proof included: over the load of what was written, where that is one file that can be read."""
     table.progress(f"converting {COUNT:,} bodies to {target.label}")
     made = _made(file, target)
-    is_read = made.suffix != "" and target.is_markup
+    is_read = made.suffix != "" and target.capabilities().compose is None
     name = f"converting {COUNT:,} bodies ({CHAINS} chains) to {target.label}, fates and proof included, over reading "
     whole = compare(_loading(file), _converting(file, target), pairs)
     is_bounded = not is_read or target.name in UNPROVED
@@ -100,9 +100,9 @@ def _measure_many(table: Table, fewer: Path) -> None:
 
 def _write(target: Format, scene: exoskel.Scene) -> bytes:
     output = OutputContext(extension=target.extensions[0])
-    if not target.is_markup:
-        data: bytes = target.words("compose")(scene, output).data
-        return data
+    compose = target.capabilities().compose
+    if compose is not None:
+        return compose(scene, output).data
     return serialize(target.writer()(scene, output)).encode()
 
 

@@ -6,10 +6,10 @@ One path a line on standard input; one line with the seconds it needed, or `fail
 import sys
 import time
 
-from xode import parser
+from xode import parser  # type: ignore[import-not-found]
 
 
-def main():
+def main() -> None:
     for line in sys.stdin:
         try:
             begin = time.process_time()

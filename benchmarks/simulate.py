@@ -19,6 +19,7 @@ from benchmarks.other import Other, other
 from benchmarks.read_skel import CORPUS
 from benchmarks.table import Row, Table
 from exoskel.engines.dart import dart_world
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.formats.mjcf.tree import to_spec, to_text
 from exoskel.formats.mjcf.write import write
 
@@ -56,7 +57,8 @@ def in_motion(scene: exoskel.Scene) -> exoskel.Simulation:
 
 def _step(table: Table, name: str, pairs: int) -> None:
     simulation = sample(name)
-    model, data = simulation.engine.model, simulation.engine.data
+    engine = _mujoco_world(simulation)
+    model, data = engine.model, engine.data
     state = simulation.state
     step = mujoco.mj_step
 
@@ -86,11 +88,17 @@ def _step(table: Table, name: str, pairs: int) -> None:
     table.add(Row.of(f"{name}: in bulk, speed over mujoco.rollout", in_bulk, bar=0.97))
 
 
+def _mujoco_world(simulation: exoskel.Simulation) -> MujocoWorld:
+    assert isinstance(simulation.engine, MujocoWorld)
+    return simulation.engine
+
+
 def _rollout(simulation: exoskel.Simulation) -> Run:
-    model, data = simulation.engine.model, mujoco.MjData(simulation.engine.model)
+    engine = _mujoco_world(simulation)
+    model, data = engine.model, mujoco.MjData(engine.model)
     full = mujoco.mjtState.mjSTATE_FULLPHYSICS
     start = np.empty(mujoco.mj_stateSize(model, full))
-    mujoco.mj_getState(model, simulation.engine.data, start, full)
+    mujoco.mj_getState(model, engine.data, start, full)
     return timed(lambda: rollout.rollout(model, data, start[None], nstep=STEPS))
 
 

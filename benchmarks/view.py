@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.hand_built import boxes
 from benchmarks.harness import Run, compare
 from benchmarks.scenes import free_boxes
-from benchmarks.simulate import boxes
 from benchmarks.table import Row, Table
 from exoskel.samples import samples
 
@@ -205,7 +205,7 @@ class _Server:
         url = self._process.stdout.readline().strip()
         origin = url.split("/?")[0]
         protocols: Any = [f"viser-v{viser.__version__}"]
-        self._socket = connect(url.replace("http", "ws"), origin=origin, subprotocols=protocols, max_size=None)  # type: ignore[arg-type]
+        self._socket = connect(url.replace("http", "ws"), origin=origin, subprotocols=protocols, max_size=None)
         threading.Thread(target=lambda: [None for _ in self._socket], daemon=True).start()
         time.sleep(3.0)
         return self

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from typing import Any
 
@@ -53,6 +55,14 @@ def test_each_group_has_its_requirements_and_its_environment() -> None:
     for group in OTHER_GROUPS:
         text = (folder / f"{group.name}.txt").read_text(encoding="utf-8")
         assert all(re.search(rf"^{reader.package}\b", text, re.MULTILINE) for reader in group.readers)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_passes_the_environment_of_each_group() -> None:
+    shown = subprocess.run(["make", "-n", "test-external"], cwd=PROJECT, capture_output=True, text=True, check=True)
+    line = next(line for line in shown.stdout.splitlines() if "other_readers" in line)
+    given = re.findall(r"--python (\S+)", line)
+    assert given == [f"{group.name}=.venv-external-{group.name}/bin/python" for group in OTHER_GROUPS]
 
 
 def test_a_refused_file_is_a_verdict() -> None:
