@@ -29,6 +29,7 @@ from exoskel.source.document import Document, Tree, garbage_collection_paused, t
 from exoskel.source.embedded_format import FINGERPRINT
 from exoskel.source.file_access import case_key, has_content, is_same_file
 from exoskel.source.markup import UnwritableError
+from exoskel.source.numbers import given_numbers
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
 from exoskel.source.well_formedness import MalformedError
 
@@ -101,7 +102,8 @@ def convert(
     )
     if is_split and folder is not None and (len(selected.world.models) != 1 or format.holds_one_model):
         _refuse_several(format, [one.name for one in selected.world.models])
-    conversion = Conversion(scene, document, format, target, lower, up, meshes, decompose, folder, split)
+    given = given_numbers(scene.documents)
+    conversion = Conversion(scene, document, given, format, target, lower, up, meshes, decompose, folder, split)
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # the certificate finds what overflows
     with garbage_collection_paused(), no_edits(), quiet:  # the scene stays as it is
         try:

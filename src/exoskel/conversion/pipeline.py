@@ -30,7 +30,7 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import confinement
-from exoskel.source.numbers import given_numbers
+from exoskel.source.numbers import GivenNumbers
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target, with_owners
 
 
@@ -121,12 +121,13 @@ class ConvertedDocument(Struct, frozen=True):
 class Conversion(Struct, frozen=True):
     """A conversion and its options; `scene` is everything that was read from `document`.
 
-    `folder` is the folder that references are relative to in documents without a path.  If `is_split`, documents are
-    models without a world.
+    `given_numbers` are those of its documents that are written with all digits.  `folder` is the folder that references
+    are relative to in documents without a path.  If `is_split`, documents are models without a world.
     """
 
     scene: Scene
     document: Document
+    given_numbers: GivenNumbers
     format: Format
     target: Target
     lower: bool
@@ -197,7 +198,7 @@ class Conversion(Struct, frozen=True):
         output.is_bare = self.is_split
         output.planned_files = planned if planned is not None else {}
         output.origin = self.document.location.directory
-        output.given_numbers = given_numbers(self.scene.documents)
+        output.given_numbers = self.given_numbers
         if self.scene.options is not None:
             options = ReadOptions.of(self.scene)
             output.confined_to = confinement(self.document.location, options.paths)

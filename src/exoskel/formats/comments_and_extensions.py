@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 
-import numpy as np
 from lxml import etree
 from msgspec import Struct, field
 
@@ -19,7 +19,7 @@ from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
-from exoskel.source.document import Document, Tree
+from exoskel.source.document import Document, PlacedComment, Tree
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data
 from exoskel.source.encoding import escape_undeclared_references
 from exoskel.source.markup import RAW_TAG, Markup
@@ -92,9 +92,12 @@ def preserve_comments(
     if isinstance(document, Document):
         preserver = _Preserver(root, scene, document, preserved, is_part=is_part)
         copied = preserver.copy_unread(unread, is_rotated) if unread.keys or unread.settings else []
-        if b"<!--" in document.text:
+        if document.placed_comments:
             preserver.copy_comments(copied)
     return preserved
+
+
+_following = attrgetter("following")
 
 
 class _Preserver:
@@ -126,11 +129,10 @@ class _Preserver:
         return next((e for e in self.root.iter() if isinstance(e.item, World)), self.root)
 
     def copy_all(self, embedding: EmbeddedDataFormat) -> None:
-        text = self.document.text
         copied: list[int] = []
-        if self.unknown or might_contain_other_data(text):
+        if self.unknown or might_contain_other_data(self.document.text):
             copied = self._copy_other_data(embedding)
-        if b"<!--" in text:
+        if self.document.placed_comments:
             self.copy_comments(copied)
 
     def copy_unread(self, unread: UnreadElements, is_rotated: bool) -> list[int]:
@@ -274,9 +276,8 @@ class _Preserver:
         elements = Elements(scan)
         spans = [elements.span(node) for node in copied]
         starts = [span.start for span in spans]
-        for (start, end), place in _regions_with_neighbours(self.document):
-            if not text.startswith(b"<!--", start):
-                continue
+        for span, following, container in self._comments_nearby(copied):
+            start, end = span.start, span.end
             inside = bisect_right(starts, start) - 1
             if inside >= 0 and start < spans[inside].end:
                 self.preserved.comments.add(start)
@@ -285,10 +286,26 @@ class _Preserver:
             if content.lstrip().startswith(_DATA_COMMENT):
                 continue
             comment = content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
-            comments = self._comments_at(*place)
+            comments = self._comments_at(following, container)
             if comments is not None:
                 comments.append(comment)
                 self.preserved.comments.add(start)
+
+    def _comments_nearby(self, copied: list[int]) -> list[PlacedComment]:
+        """The comments outside of the root element, and those from the first to the last element that is written.
+
+        Others belong to other parts.  Without this, the parts of a document would take quadratic time.
+        """
+        comments, ends = self.document.placed_comments, self.document.outline.ends
+        if not self.is_part:
+            return comments
+        written = [*copied, *(node for node, item in self.items.items() if not isinstance(item, World))]
+        first = bisect_left(comments, min(written, default=0), key=_following)
+        last = bisect_right(comments, max((ends[node] for node in written), default=0), key=_following)
+        before = bisect_right(comments, 0, key=_following)
+        after = bisect_left(comments, len(ends), key=_following)
+        outside = [one for one in comments[max(after, last) :] if one.container < 0]
+        return [*comments[: min(before, first)], *comments[first:last], *outside]
 
     def _comments_at(self, following: int, container: int) -> list[str] | None:
         """The list that a comment goes to: before the element that follows it, or at the end of its container."""
@@ -445,22 +462,3 @@ def _rename_references(element: Tree, names: Mapping[str, str | None]) -> bool:
                 return False
             one.text = written
     return True
-
-
-def _regions_with_neighbours(document: Document) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Comments and the like, each with the number of the element that follows and of the one around it."""
-    scan, text, parents = document.scan, document.text, document.outline.parents
-    elements = Elements(scan)
-    following, container, at = -1, -1, 0
-    for start, end in scan.regions:
-        behind = int(np.searchsorted(scan.starts, start))
-        if behind != following:
-            following, container = behind, behind - 1
-            at = scan.tag_end(container) if container >= 0 else 0
-            if container >= 0 and elements.is_empty_tag(container):
-                container = parents[container]
-        # Each end tag before the comment closes one more element.
-        for _ in range(text.count(b"</", at, start)):
-            container = parents[container] if container >= 0 else -1
-        at = end
-        yield (start, end), (following, container)
