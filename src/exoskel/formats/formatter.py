@@ -16,6 +16,7 @@ from exoskel.source.canonical_layout import DECIMALS, format_document
 from exoskel.source.document import Document, Tree, garbage_collection_paused, tag_as_written
 from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.similar_elements import SimilarElements, find_similar, matching_places
 from exoskel.source.structure import MIXED_TEXT
 from exoskel.source.well_formedness import MalformedError
 
@@ -35,6 +36,26 @@ def same_markup(one: Document, other: Document, limits: Limits = DEFAULT_LIMITS)
     numbers are ignored.  Everything else counts, including comments and instructions.
     """
     return _regions(one) == _regions(other) and _digest(one, limits) == _digest(other, limits)
+
+
+def have_same_shapes(first: SimilarElements, second: SimilarElements, limits: Limits = DEFAULT_LIMITS) -> bool:
+    """Whether two documents differ only in layout, of which each body and joint shows that by its shape alone.
+
+    This is a fast test for large documents; if it fails, `same_markup` decides.
+    """
+    if len(first.elements) != len(second.elements):
+        return False
+    if not same_markup(Document(first.frame), Document(second.frame), limits):
+        return False
+    known: dict[tuple[int, int], list[int] | None] = {}
+    for (shape, values), (other_shape, other_values) in zip(first.elements, second.elements, strict=True):
+        key = shape, other_shape
+        if key not in known:
+            known[key] = matching_places(first.shapes[shape], second.shapes[other_shape])
+        places = known[key]
+        if places is None or [values[place] for place in places] != other_values:
+            return False
+    return True
 
 
 def same_elements(one: Document, other: Document, limits: Limits = DEFAULT_LIMITS) -> bool:
@@ -152,20 +173,28 @@ def format_file(
         if tag_as_written(document.parse(limits)) != vocabulary.root.name:
             return None
         with garbage_collection_paused():
-            data = format_document(document, vocabulary, numbers=numbers)
+            similar = None if numbers else find_similar(document, vocabulary)
+            data = format_document(document, vocabulary, numbers=numbers, similar=similar)
     except MalformedError:
         return None
     except EncodingRoundTripError as error:
         raise FormatterError(str(error)) from None
-    if data != document.data and (reason := _problem(document, data, read, limits, scene)):
+    if data == document.data:
+        return data
+    if len(data) > limits.bytes:
+        raise FormatterError(f"the formatted file would have {len(data)} bytes, more than the limit of {limits.bytes}")
+    if similar is not None and len(data) > _MAX_REREAD:
+        with garbage_collection_paused():
+            formatted = find_similar(Document(data), vocabulary)
+            if formatted is not None and have_same_shapes(similar, formatted, limits):
+                return data
+    if reason := _problem(document, data, read, limits, scene):
         raise FormatterError(f"the formatted file {reason}")
     return data
 
 
 def _problem(document: Document, data: bytes, read: SceneReader, limits: Limits, scene: Scene | None) -> str:
     """Why formatted content must not replace a document; empty if it may."""
-    if len(data) > limits.bytes:
-        return f"would have {len(data)} bytes, more than the limit of {limits.bytes}"
     with garbage_collection_paused():
         formatted = Document(data)
         if same_elements(document, formatted, limits):

@@ -14,23 +14,38 @@ from itertools import takewhile
 from msgspec import Struct
 
 from exoskel.source import encoding as encodings
-from exoskel.source import numbers
+from exoskel.source import numbers, similar_elements
 from exoskel.source.document import Document
+from exoskel.source.similar_elements import ElementShape, NotSimilarError, SimilarElements, Template, has_stubs
 from exoskel.source.vocabulary import Element, ValueType, Vocabulary
 
 _INDENT = b"  "
 
 
-def format_document(document: Document, vocabulary: Vocabulary, *, numbers: bool = False) -> bytes:
+def format_document(
+    document: Document, vocabulary: Vocabulary, *, numbers: bool = False, similar: SimilarElements | None = None
+) -> bytes:
     """Format a document in canonical layout; its encoding, byte-order mark and line ends stay.
 
     The document has to be well-formed (`document.parse` checks this); its root need not be in the vocabulary.
-    With `numbers`, numbers get the shortest spelling that reads back to the same values.  Raises
+    With `numbers`, numbers get the shortest spelling that reads back to the same values.  `similar` are the bodies and
+    joints of a large document, which makes it faster; it has no effect on the result, and excludes `numbers`.  Raises
     `encoding.EncodingRoundTripError` if the bytes of the file do not survive decoding and encoding.
     """
-    text = document.text
-    layout = _Layout(text, parse_raw_tree(text), CanonicalOrder(vocabulary), NumberFormatter(shortest=numbers))
-    return encodings.encode_like_source(layout.text(), document.data, document.encoding)
+    order, formatter = CanonicalOrder(vocabulary), NumberFormatter(shortest=numbers)
+    text = None if similar is None else _format_similar(similar, order, formatter)
+    if text is None:
+        text = _Layout(document.text, parse_raw_tree(document.text), order, formatter).text()
+    return encodings.encode_like_source(text, document.data, document.encoding)
+
+
+def _format_similar(similar: SimilarElements, order: CanonicalOrder, formatter: NumberFormatter) -> bytes | None:
+    """The formatted text of a document whose bodies and joints are cut out; None if these cannot be put back."""
+    try:
+        text = _Layout(similar.frame, parse_raw_tree(similar.frame), order, formatter, similar).text()
+    except ValueError:  # what was cut out is not one element
+        return None
+    return None if has_stubs(text) else text  # a stub is in content that is copied
 
 
 class _Unit(Struct, gc=False):
@@ -56,7 +71,14 @@ _Part = bytes | _Container
 class _Layout:
     """Formats one document."""
 
-    def __init__(self, text: bytes, tree: RawElement, orders: CanonicalOrder, numbers: NumberFormatter) -> None:
+    def __init__(
+        self,
+        text: bytes,
+        tree: RawElement,
+        orders: CanonicalOrder,
+        numbers: NumberFormatter,
+        similar: SimilarElements | None = None,
+    ) -> None:
         self.source = text
         self.tree = tree
         self.orders = orders
@@ -64,6 +86,9 @@ class _Layout:
         self.line_end = _line_end(text)
         self.margins: list[bytes] = []
         self.gaps: list[bytes] | None = None
+        self.similar = similar
+        self.templates: dict[tuple[int, int, int], Template] = {}
+        """How elements are written that stubs stand for, by their shapes, their orders (by id) and their depths."""
 
     def text(self) -> bytes:
         """The formatted document.
@@ -81,10 +106,13 @@ class _Layout:
         return self._format()
 
     def _format(self) -> bytes:
+        return self._join([*self._document(), self.line_end])
+
+    def _join(self, parts: Sequence[_Part]) -> bytes:
         """Format everything, with a stack instead of recursion, because documents may be deeply nested."""
         out: list[bytes] = []
         add = out.append
-        waiting: list[Iterator[_Part]] = [iter([*self._document(), self.line_end])]
+        waiting: list[Iterator[_Part]] = [iter(parts)]
         while waiting:
             for part in waiting[-1]:
                 if isinstance(part, bytes):
@@ -136,16 +164,16 @@ class _Layout:
         for child, (_, own) in zip(children, ranked, strict=True):
             parts += (
                 wide_margin if child.line_breaks > 1 else margin,
-                self._element(child, own, depth) if child.children else self._leaf(child, own),
+                self._element(child, own, depth) if child.children else self._leaf(child, own, depth),
             )
         return parts
 
     def _element(self, element: RawElement, order: ChildOrder | None, depth: int) -> _Part:
         if element.children and not element.has_text and not _has_fixed_content(element, order):
             return _Container(element, order, depth)
-        return self._on_one_line(element, order)
+        return self._on_one_line(element, order, depth)
 
-    def _leaf(self, element: RawElement, order: ChildOrder | None) -> bytes:
+    def _leaf(self, element: RawElement, order: ChildOrder | None, depth: int) -> bytes:
         """An element without children; nearly all consist of tags and a value in canonical form."""
         if order is not None and order.kind is not None and not element.attributes and not order.opaque:
             inside, outside, size = element.inside, element.outside, len(element.name)
@@ -153,7 +181,7 @@ class _Layout:
                 content = self.source[inside:outside]
                 if self.numbers.format(order.kind, content) == content:
                     return self.source[element.start : element.end]
-        return self._on_one_line(element, order)
+        return self._on_one_line(element, order, depth)
 
     def _lines(self, units: list[_Unit], last: list[RawNode], depth: int) -> list[_Part]:
         """Every element and comment after a line break; comments that follow an element on its line after a space."""
@@ -169,14 +197,31 @@ class _Layout:
             parts += (self._break(comment.line_breaks, depth), self._copy(comment))
         return parts
 
-    def _on_one_line(self, element: RawElement, order: ChildOrder | None) -> bytes:
-        """An element whose content stays on the line of its tags, mostly unchanged."""
+    def _on_one_line(self, element: RawElement, order: ChildOrder | None, depth: int) -> bytes:
+        """An element whose content stays on the line of its tags, mostly unchanged; or what a stub stands for."""
+        if self.similar is not None and (number := self.similar.stub_number(element.attributes)) is not None:
+            shape, values = self.similar.elements[number]
+            key = shape, id(order), depth
+            if key not in self.templates:
+                self.templates[key] = self._template(self.similar.shapes[shape], order, depth)
+            return self.templates[key].fill(values)
         tag = self._tag(element, order)
         content = self._content(element, order)
         was_closed = element.inside == element.end
         if not content and (was_closed or (order is not None and not order.opaque)):
             return b"<" + tag + b"/>"
         return b"<" + tag + b">" + content + b"</" + element.name + b">"
+
+    def _template(self, shape: ElementShape, order: ChildOrder | None, depth: int) -> Template:
+        """How elements of a shape are written.  Raises ValueError if the shape is not that of one element."""
+        text = similar_elements.with_placeholders(shape)
+        tree = parse_raw_tree(text)
+        layout = _Layout(text, tree, self.orders, self.numbers)
+        (element,) = tree.children
+        if not isinstance(element, RawElement) or tree.has_text:
+            raise NotSimilarError("more than one element was cut out")
+        layout.line_end = self.line_end
+        return Template.of(layout._join([layout._element(element, order, depth)]), len(shape) - 1)
 
     def _content(self, element: RawElement, order: ChildOrder | None) -> bytes:
         content = self.source[element.inside : element.outside]
