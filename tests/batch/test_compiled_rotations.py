@@ -15,7 +15,7 @@ from exoskel import Pose, World, spatial
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.formats.mjcf import model
 from exoskel.formats.mjcf.model import rotational_joints
-from exoskel.formats.mjcf.model.layout import Coordinates
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 
 pytest.importorskip("numba")
 from exoskel.formats.mjcf.model.compiled_conversion import CompiledConversion

@@ -12,7 +12,8 @@ import exoskel
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import open_document
 from exoskel.formats.mjcf.file_writer import write_document
-from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout, document_addresses
+from exoskel.formats.mjcf.model.coordinates import Coordinates, document_addresses
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.read import ImportedScene, import_document
 from exoskel.formats.mjcf.tree import MjcfElement, to_text
 from exoskel.scene.body import Body

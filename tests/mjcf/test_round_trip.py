@@ -12,7 +12,8 @@ import pytest
 import exoskel
 from exoskel.formats.mjcf.file_writer import write, write_document
 from exoskel.formats.mjcf.losses import losses
-from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout, document_addresses
+from exoskel.formats.mjcf.model.coordinates import Coordinates, document_addresses
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.source.output_context import OutputContext
 from tests.mjcf.support import Trip, apart, bodies, codes, imported, named_poses

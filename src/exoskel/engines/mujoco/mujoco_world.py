@@ -38,7 +38,8 @@ from exoskel.engines.mujoco.stepped_world import SteppedWorld
 from exoskel.engines.mujoco.truncated_rotations import TruncatedRotations
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld, compile_seconds
-from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
+from exoskel.formats.mjcf.model.coordinates import Coordinates
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.scene.body import Body
 from exoskel.scene.world import World
 from exoskel.spatial import Array

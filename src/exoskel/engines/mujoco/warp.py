@@ -18,7 +18,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.interface import Engine
 from exoskel.engines.mujoco.mujoco_world import MUJOCO, MujocoWorld
 from exoskel.engines.mujoco.warp_compilation import CompileProgress, compile_kernels
-from exoskel.formats.mjcf.model.layout import Coordinates
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.scene.world import World
 from exoskel.spatial import Array

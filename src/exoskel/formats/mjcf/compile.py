@@ -11,15 +11,9 @@ import numpy as np
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.model.actuation import Actuation, ModelFields, is_prescribed
+from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, LateCoordinates
 from exoskel.formats.mjcf.model.joints import needs_duplicate
-from exoskel.formats.mjcf.model.layout import (
-    Addresses,
-    Coordinates,
-    LateCoordinates,
-    WorldLayout,
-    duplicate_name,
-    simulation_layout,
-)
+from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name, simulation_layout
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin, SkinSprings, body_skins
 from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.formats.mjcf.spec_writer import SpecWriter

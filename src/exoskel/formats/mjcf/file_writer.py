@@ -22,9 +22,10 @@ from exoskel.formats.mjcf.geoms import MIN_VERTICES, GeomWriter, is_flat, vertex
 from exoskel.formats.mjcf.losses import losses, target_losses
 from exoskel.formats.mjcf.materials import MjcfMaterialWriter, paint_geoms
 from exoskel.formats.mjcf.model.actuation import add_servo
+from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
 from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
-from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, document_addresses
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements

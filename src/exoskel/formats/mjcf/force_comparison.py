@@ -14,6 +14,7 @@ from msgspec import Struct
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import actuator_numbers, addresses, tendon_names
 from exoskel.formats.mjcf.model.actuation import SERVO, is_servo_link, joints_with_motors
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.driven_joints import actuator_joints, driven_coordinates, element_name
 from exoskel.formats.mjcf.model.joints import (
     flywheel_name,
@@ -22,7 +23,7 @@ from exoskel.formats.mjcf.model.joints import (
     motor_force_range,
     motors_of,
 )
-from exoskel.formats.mjcf.model.layout import Coordinates, WorldLayout
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.names import is_generated
 from exoskel.formats.mjcf.reader.combined_model import CombinedModel
 from exoskel.scene.actuator import Actuator

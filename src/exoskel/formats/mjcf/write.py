@@ -16,6 +16,7 @@ from exoskel.formats.mjcf.collision_filter import SKIN, Bits, ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.model import joints
+from exoskel.formats.mjcf.model.coordinates import SIZES
 from exoskel.formats.mjcf.model.driven_joints import (
     add_engine_actuators,
     driven_coordinates,
@@ -32,7 +33,7 @@ from exoskel.formats.mjcf.model.joints import (
     stop_spring,
     suspension,
 )
-from exoskel.formats.mjcf.model.layout import SIZES, WorldLayout, duplicate_name
+from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.sensors import SensorWriter
 from exoskel.formats.mjcf.model.soft_bodies import EXPLICIT_EDGES, BodySkin
 from exoskel.formats.mjcf.model.tendons import TendonWriter

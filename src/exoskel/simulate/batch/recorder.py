@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.mjcf.model.layout import Coordinates
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.simulate.batch import released_memory
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.spatial import Array, Indices, Mask

@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.formats.mjcf.model.coordinates import Coordinates, LateCoordinates
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.joints import (
     PRESCRIBED_ARMATURE,
@@ -31,7 +32,7 @@ from exoskel.formats.mjcf.model.joints import (
     motors_of_chain,
     needs_duplicate,
 )
-from exoskel.formats.mjcf.model.layout import Coordinates, LateCoordinates, WorldLayout
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.joint import TRAITS, UNLIMITED, Dof, Interval, Joint

@@ -6,7 +6,7 @@ import numpy as np
 
 from exoskel.formats.mjcf.model import compiled_rotations
 from exoskel.formats.mjcf.model.compiled_rotations import SampleRows, Unsigned
-from exoskel.formats.mjcf.model.layout import Coordinates
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.spatial import Array
 

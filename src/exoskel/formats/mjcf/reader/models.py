@@ -12,8 +12,9 @@ import numpy as np
 from msgspec import Struct, field
 
 from exoskel import spatial
+from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain
-from exoskel.formats.mjcf.model.layout import Addresses, Coordinates, WorldLayout, mujoco_joint_names
+from exoskel.formats.mjcf.model.layout import WorldLayout, mujoco_joint_names
 from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.generated_parts import (
