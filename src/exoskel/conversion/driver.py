@@ -85,50 +85,51 @@ def convert(
     """
     from exoskel.conversion.pipeline import Conversion, combine_documents
 
-    scene, document = _document_to_convert(source, options)
-    path = None if output is None else Path(output)
-    format = registry.by_name(to) if to else registry.for_output(str(path or ""))
-    _check_split(format, split=split)
-    makes_file = not (format.holds_one_model or split)
-    own_folder = path if makes_file and _names_folder(os.fspath(output or "")) else None
-    if own_folder is not None:
-        path = own_folder / f"{Path(document.name).name.split('.')[0] or 'scene'}{format.extensions[0]}"
-    _check_target(target, format)
-    selected = select_world(scene, world, format)
-    if model is not None:
-        selected = select_model(selected, find_model(selected, model))
-    is_split = model is None and (
-        split or (format.holds_one_model and (len(selected.world.models) != 1 or _is_folder(path)))
-    )
-    if is_split and folder is not None and (len(selected.world.models) != 1 or format.holds_one_model):
-        _refuse_several(format, [one.name for one in selected.world.models])
-    given = given_numbers(scene.documents)
-    conversion = Conversion(scene, document, given, format, target, lower, up, meshes, decompose, folder, split)
-    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # the certificate finds what overflows
-    with garbage_collection_paused(), no_edits(), quiet:  # the scene stays as it is
-        try:
-            if is_split:
-                documents = _write_models(conversion, selected, path)
-                whole = combine_documents(documents, selected, path)
-            else:
-                documents = [whole := conversion.write(selected, path)]
-        except UnwritableError:
+    with garbage_collection_paused():  # it would only examine what is freed at the end
+        scene, document = _document_to_convert(source, options)
+        path = None if output is None else Path(output)
+        format = registry.by_name(to) if to else registry.for_output(str(path or ""))
+        _check_split(format, split=split)
+        makes_file = not (format.holds_one_model or split)
+        own_folder = path if makes_file and _names_folder(os.fspath(output or "")) else None
+        if own_folder is not None:
+            path = own_folder / f"{Path(document.name).name.split('.')[0] or 'scene'}{format.extensions[0]}"
+        _check_target(target, format)
+        selected = select_world(scene, world, format)
+        if model is not None:
+            selected = select_model(selected, find_model(selected, model))
+        is_split = model is None and (
+            split or (format.holds_one_model and (len(selected.world.models) != 1 or _is_folder(path)))
+        )
+        if is_split and folder is not None and (len(selected.world.models) != 1 or format.holds_one_model):
+            _refuse_several(format, [one.name for one in selected.world.models])
+        given = given_numbers(scene.documents)
+        conversion = Conversion(scene, document, given, format, target, lower, up, meshes, decompose, folder, split)
+        quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # the certificate finds what overflows
+        with no_edits(), quiet:  # the scene stays as it is
+            try:
+                if is_split:
+                    documents = _write_models(conversion, selected, path)
+                    whole = combine_documents(documents, selected, path)
+                else:
+                    documents = [whole := conversion.write(selected, path)]
+            except UnwritableError:
+                _raise_for_extreme_numbers(scene, format)
+                raise
+            report = conversion.report(selected, whole)
+        if not report.certificate.passed:
             _raise_for_extreme_numbers(scene, format)
-            raise
-        report = conversion.report(selected, whole)
-    if not report.certificate.passed:
-        _raise_for_extreme_numbers(scene, format)
-    _raise_if_refused(report, format, strict=strict, approximate=approximate)
-    sources = source_files(scene)
-    if not overwrite:
-        _check_overwriting(documents, [*sources, *protected])
-    if path is not None and report.certificate.passed:
-        if is_split or own_folder is not None:
-            make_folder(own_folder or path)
-        for one in documents:
-            _save(one, sources, scene)
-        report.saved = True
-    return report
+        _raise_if_refused(report, format, strict=strict, approximate=approximate)
+        sources = source_files(scene)
+        if not overwrite:
+            _check_overwriting(documents, [*sources, *protected])
+        if path is not None and report.certificate.passed:
+            if is_split or own_folder is not None:
+                make_folder(own_folder or path)
+            for one in documents:
+                _save(one, sources, scene)
+            report.saved = True
+        return report
 
 
 def _raise_for_extreme_numbers(scene: Scene, format: Format) -> None:
