@@ -372,18 +372,19 @@ class Outline:
 
     def __init__(self, root: Tree) -> None:
         elements = list(root.iter())
-        self.tags: list[str] = [tag_as_written(element) for element in elements]
+        self.tags: list[str] = [tag if (tag := e.tag)[0] != "{" else tag_as_written(e) for e in elements]
         self.parents = [-1] * len(elements)
-        self.ends = [len(elements)] * len(elements)
+        self.ends = list(range(1, len(elements) + 1))
         """The number after that of the last descendant of each element."""
-        open_elements: list[list[int]] = []
-        for number, children in enumerate([len(element) for element in elements]):
-            while open_elements and open_elements[-1][1] == 0:
-                self.ends[open_elements.pop()[0]] = number
-            if open_elements:
-                self.parents[number] = open_elements[-1][0]
-                open_elements[-1][1] -= 1
-            open_elements.append([number, children])
+        parents, ends = self.parents, self.ends
+        counts = [len(element) for element in elements]
+        for number in range(len(elements) - 1, -1, -1):
+            if counts[number]:
+                child = number + 1
+                for _ in range(counts[number]):
+                    parents[child] = number
+                    child = ends[child]
+                ends[number] = child
 
     def ancestry(self, node: int) -> list[int]:
         """The path from the root to the element: its ancestors and itself."""
@@ -406,19 +407,24 @@ class Outline:
 
     def ordinal(self, node: int) -> int:
         """The number 1, 2, … among siblings of the same tag; 0 if there is only one."""
-        return self.ordinals.get(node, 0)
+        known = self._ordinals
+        if node not in known:
+            self._number_siblings(node)
+        return known.get(node, 0)
 
     @cached_property
-    def ordinals(self) -> dict[int, int]:
-        """The numbers of all elements that have siblings of the same tag."""
-        kinds = list(zip(self.parents, self.tags, strict=True))
-        totals, seen = Counter(kinds), Counter[tuple[int, str]]()
-        ordinals: dict[int, int] = {}
-        for node, kind in enumerate(kinds):
-            if totals[kind] > 1:
-                seen[kind] += 1
-                ordinals[node] = seen[kind]
-        return ordinals
+    def _ordinals(self) -> dict[int, int]:
+        """The ordinals that were asked for, and those of all siblings of these elements."""
+        return {}
+
+    def _number_siblings(self, node: int) -> None:
+        parent, tags = self.parents[node], self.tags
+        siblings = list(self.children(parent)) if parent >= 0 else [node]
+        totals, seen = Counter([tags[sibling] for sibling in siblings]), Counter[str]()
+        for sibling in siblings:
+            tag = tags[sibling]
+            seen[tag] += 1
+            self._ordinals[sibling] = seen[tag] if totals[tag] > 1 else 0
 
 
 def _quote(name: str) -> str:
