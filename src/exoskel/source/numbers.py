@@ -83,6 +83,9 @@ GivenNumbers = dict[float, float]
 """The numbers of a source with more than 13 digits, without their signs, by themselves and by their first 13 digits."""
 
 _GIVEN = re.compile(rb"[0-9.]{%d,}(?:[eE][-+]?[0-9]+)?" % (COMPUTED_DIGITS + 1))
+_DIGIT = b"0"
+_DIGITS = bytes.maketrans(b"123456789.", _DIGIT * 10)
+_DIGITS_OF_LONG = _DIGIT * (COMPUTED_DIGITS + 1)
 _LONG = re.compile(rf"(?<!\S)-?(?=[0-9.]{{{COMPUTED_DIGITS + 1}}})([0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?)(?!\S)")
 """A number with a fraction in the text of a value, between spaces."""
 _STRING_OR_LONG = re.compile(rf'"(?:[^"\\]|\\.)*"|-?(?=[0-9.]{{{COMPUTED_DIGITS + 1}}})[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?')
@@ -99,6 +102,8 @@ def given_numbers(documents: Iterable[object]) -> GivenNumbers:
             text = document.text
         except (encoding.UnknownEncodingError, UnicodeDecodeError):
             continue  # nothing was read from it
+        if _DIGITS_OF_LONG not in text.translate(_DIGITS):
+            continue  # equal bytes are found ten times faster than a pattern
         for number in _GIVEN.finditer(text):
             try:
                 value = float(number[0])
