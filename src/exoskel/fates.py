@@ -53,7 +53,7 @@ def no_effect(why: str) -> Verdict:
     return Verdict(Fate.DROPPED, why, harmless=True)
 
 
-class NodeFate(Struct, frozen=True):
+class NodeFate(Struct, frozen=True, gc=False):
     """The fate of one element, attribute, comment or instruction.
 
     `node` is the number of the element (-1: none), `end` that of the first element after its content, `attribute` the

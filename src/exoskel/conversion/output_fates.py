@@ -153,6 +153,10 @@ class OutputFates(ABC):
         return join_reasons([loss for loss in losses if loss.changes_effect and part in loss.fields])
 
 
+_REPEATED = (Body, Joint, Shape, Marker)
+"""The types of items of which many may be alike."""
+
+
 class EmbeddedFates(OutputFates):
     """The fates of fields in an output with embedded data: nothing is lost that is in the scene."""
 
@@ -184,7 +188,7 @@ class EmbeddedFates(OutputFates):
         return EXACT
 
     def verdict_class(self, item: Item) -> Hashable | None:
-        if id(item) in self.losses or not isinstance(item, Body | Joint | Shape | Marker):
+        if id(item) in self.losses or not isinstance(item, _REPEATED):
             return None
         kind = item.kind if isinstance(item, Joint) else ""
         return type(item), kind, id(item) in self.written.counterparts, self._embedded_fields.get(id(item))

@@ -13,6 +13,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.source.document import Document
 
+_REPEATED = (Body, Joint)
 _MOST_ELEMENTS = 200
 """Elements with more content are not compared: elements may be nested."""
 
@@ -47,22 +48,25 @@ class RepeatedElements:
         is_irregular[[node for node in irregular if 0 <= node < len(tags)]] = True
         self.irregular_before = _counts_before(is_irregular)
         self.others_before = _counts_before(~np.array(document.without_attributes, dtype=bool))
+        is_item = np.zeros(len(tags), dtype=bool)
+        self.nodes_of_items = sorted(node for node in items if 0 <= node < len(tags))
+        is_item[self.nodes_of_items] = True
+        self.items_before = _counts_before(is_item)
 
     def key(self, node: int) -> Hashable | None:
         """A key that is the same for elements whose contents have the same fates; None if there may be no other."""
         item, end = self.items.get(node), self.ends[node]
-        if not isinstance(item, Body | Joint) or end - node > _MOST_ELEMENTS:
+        if not isinstance(item, _REPEATED) or end - node > _MOST_ELEMENTS:
             return None
         if self.irregular_before[end] > self.irregular_before[node]:
             return None
         if self.others_before[end] > self.others_before[node + 1]:  # paths and fates depend on attributes
             return None
         classes: list[Hashable] = []
-        for inner in range(node, end):
-            if (item := self.items.get(inner)) is not None:
-                if (found := self.verdict_class(item)) is None:
-                    return None
-                classes += (inner - node, found)
+        for inner in self.nodes_of_items[self.items_before[node] : self.items_before[end]]:
+            if (found := self.verdict_class(self.items[inner])) is None:
+                return None
+            classes += (inner - node, found)
         return self.structure[node:end].tobytes(), *self.document.attributes(node), *classes
 
 
@@ -81,8 +85,12 @@ class FatePattern:
             (
                 one.node - first.node,
                 one.path.removeprefix(first.path),
-                (one.fate, one.why),
-                (one.attribute, one.loss, one.file, one.affects_motion),
+                one.fate,
+                one.why,
+                one.attribute,
+                one.loss,
+                one.file,
+                one.affects_motion,
                 one.end - first.node,
                 one.unselected,
             )
@@ -92,6 +100,6 @@ class FatePattern:
     def repeat(self, node: int, path: str, lines: Sequence[int]) -> list[NodeFate]:
         """The fates of another such element and its content."""
         return [
-            NodeFate(lines[node + offset], path + step, *fate, node + offset, *rest, node + end, unselected)
-            for offset, step, fate, rest, end, unselected in self.rows
+            NodeFate(lines[node + at], path + step, fate, why, node + at, name, loss, file, moves, node + end, part)
+            for at, step, fate, why, name, loss, file, moves, end, part in self.rows
         ]
