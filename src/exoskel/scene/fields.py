@@ -159,15 +159,17 @@ def iter_items(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
                 yield from _items_of_model(model)
 
 
-def _items_of_model(model: Model) -> Iterator[tuple[Item, Item | None, str]]:
-    for body in model.bodies[:]:
-        yield body, model, "bodies"
+def _items_of_model(model: Model) -> list[tuple[Item, Item | None, str]]:
+    found: list[tuple[Item, Item | None, str]] = []
+    for body in model.bodies:
+        found.append((body, model, "bodies"))
         if type(body) is Body:
             for name in CHILD_LISTS[Body]:
-                found = getattr(body, name)
-                if found:
-                    yield from [(one, body, name) for one in found]
-    yield from [(joint, model, "joints") for joint in model.joints]
+                items = getattr(body, name)
+                if items:
+                    found += [(one, body, name) for one in items]
+    found += [(joint, model, "joints") for joint in model.joints]
+    return found
 
 
 def items_by_node(scene: Scene) -> dict[int, Item]:
@@ -268,6 +270,10 @@ def _is_clearly_equal(one: Item, other: Item) -> bool:
     return False
 
 
+_NUMBER, _SEQUENCE = (float, int), (tuple, list)
+"""Types for `isinstance`: making a union takes longer than the comparison."""
+
+
 def relative_difference(one: Any, other: Any) -> float:
     """The largest difference between two values: relative above 1, infinite for values that are not numbers."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
@@ -276,12 +282,12 @@ def relative_difference(one: Any, other: Any) -> float:
         return 0.0
     if isinstance(one, bool) or isinstance(other, bool):
         return np.inf
-    if isinstance(one, float | int) and isinstance(other, float | int):
+    if isinstance(one, _NUMBER) and isinstance(other, _NUMBER):
         distance = abs(one - other) / max(1.0, abs(one), abs(other))
         return np.inf if isnan(distance) else float(distance)
     if isinstance(one, Pose) and isinstance(other, Pose):
         return float(pose_differences([one], [other])[0])
-    if isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
+    if isinstance(one, _SEQUENCE) and isinstance(other, _SEQUENCE) and len(one) == len(other):
         return max((relative_difference(a, b) for a, b in zip(one, other, strict=True) if a != b), default=0.0)
     if isinstance(one, Struct) and type(one) is type(other):
         names = one.__struct_fields__

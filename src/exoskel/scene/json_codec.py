@@ -239,7 +239,7 @@ def field_value(item: Item, field: str) -> Any:
         if field == "dofs":
             rows = [_encode_set_fields(dof, DOF_FIELDS) for dof in item._dofs or ()]
             return rows if any(rows) else []
-    if isinstance(item, Shape | Marker) and field == "color":
+    if field == "color" and isinstance(item, Shape | Marker):
         return clamp_color(item.color)  # embedded data has to be valid
     return getattr(item, field)
 
