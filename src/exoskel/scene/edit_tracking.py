@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, Protocol, TypeVar
@@ -90,6 +90,11 @@ def checks_values() -> bool:
 
 set_field = Struct.__setattr__
 """Sets a field without counting or checking, for readers: faster than within `no_edits`.  Lists must be tracked."""
+
+
+def field_setter() -> Callable[[Struct, str, Any], None]:
+    """A function that sets fields of new items: `set_field` within `no_edits`.  Lists must be tracked."""
+    return set_field if _suspended() else setattr
 
 
 class CheckedValue(Struct, frozen=True, repr_omit_defaults=True):

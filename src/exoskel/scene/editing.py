@@ -17,7 +17,7 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError, closest_name
 from exoskel.scene.body import Body, BodyState, check_mass
-from exoskel.scene.edit_tracking import TrackedList, no_edits
+from exoskel.scene.edit_tracking import TrackedList, field_setter, no_edits
 from exoskel.scene.field_checks import (
     FieldError,
     NumberRows,
@@ -44,23 +44,23 @@ ItemType = TypeVar("ItemType", bound=Item)
 
 def copy_body(body: Body) -> Body:
     """A copy that shares no mutable object with the original."""
-    new = copy(body)
-    new.inertia = copy(body.inertia)
-    new.visuals = [copy(shape) for shape in body.visuals]
-    new.collisions = [copy(shape) for shape in body.collisions]
-    new.markers = [copy(marker) for marker in body.markers]
-    new.soft = copy(body.soft)
-    new.state = copy(body.state)
-    new.ignored_values = dict(body.ignored_values) if body.ignored_values else None
+    new, put = copy(body), field_setter()
+    put(new, "inertia", copy(body.inertia))
+    put(new, "visuals", TrackedList(map(copy, body.visuals)))
+    put(new, "collisions", TrackedList(map(copy, body.collisions)))
+    put(new, "markers", TrackedList(map(copy, body.markers)))
+    put(new, "soft", copy(body.soft))
+    put(new, "state", copy(body.state))
+    put(new, "ignored_values", dict(body.ignored_values) if body.ignored_values else None)
     return new
 
 
 def copy_joint(joint: Joint, bodies: dict[int, Body]) -> Joint:
     """A copy that connects the copies of its bodies, by the ids of the originals; other parents become the world."""
-    new = copy(joint)
-    new.child = bodies[id(joint.child)]
-    new.parent = None if joint.parent is None else bodies.get(id(joint.parent))
-    new._dofs = None if joint._dofs is None else [copy(dof) for dof in joint._dofs]
+    new, put = copy(joint), field_setter()
+    put(new, "child", bodies[id(joint.child)])
+    put(new, "parent", None if joint.parent is None else bodies.get(id(joint.parent)))
+    put(new, "_dofs", None if joint._dofs is None else TrackedList(map(copy, joint._dofs)))
     return new
 
 
