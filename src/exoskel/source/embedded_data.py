@@ -7,7 +7,7 @@ describes the elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from math import inf
 from operator import attrgetter
@@ -37,13 +37,11 @@ from exoskel.scene.shape import Material, Mesh, Shape, TriMesh
 from exoskel.scene.validation import world_problems
 from exoskel.scene.value_checks import Problem
 from exoskel.scene.world import Scene, World
-from exoskel.source.document import Tree
 from exoskel.source.embedded_format import (
     EmbeddedElement,
     EmbeddedTag,
     GroupingRow,
     RejectedElements,
-    embedded_elements,
     parse_grouping,
 )
 from exoskel.source.meshes import MeshFinder
@@ -122,13 +120,13 @@ class EmbeddedReader:
             if isinstance(item, Joint) and not item.loop:
                 self.parent_joints[id(item.child)] = item
 
-    def apply(self, tree: Tree) -> RejectedElements | None:
+    def apply(self, elements: Iterable[EmbeddedElement]) -> RejectedElements | None:
         """Apply everything; if the scene is invalid then, return the elements without which to read it again."""
         for number, reason in self.rejected.reasons.items():
             self.report(f"{self.code}.broken", number, reason=[reason])  # a list is not shortened
         # Groupings come first: joints look up their bodies in their models.
-        found = sorted(embedded_elements(tree), key=lambda element: element.tag is not EmbeddedTag.GROUPING)
-        found = [element for element in found if element.number not in self.rejected.reasons]
+        found = [element for element in elements if element.number not in self.rejected.reasons]
+        found.sort(key=lambda element: element.tag is not EmbeddedTag.GROUPING)
         # All fingerprints are compared before anything changes.
         steps = [step for element in found if (step := self._prepare(element)) is not None]
         for step in steps:

@@ -96,6 +96,13 @@ class EmbeddedElement(Struct):
             index=int(index) if index.isascii() and index.isdigit() and len(index) < 9 else None,
         )
 
+    @classmethod
+    def read(cls, element: Tree, number: int, owner: int) -> EmbeddedElement:
+        """Interpret a parsed element with these numbers."""
+        found = cls.parse(element.tag.removeprefix(TAG_START), element.get, element.text or "")
+        found.number, found.owner = number, owner
+        return found
+
     def markup(self) -> Markup:
         """The element to be written; its place decides on a namespace."""
         attributes: dict[str, str] = {}
@@ -419,17 +426,22 @@ def might_contain_other_data(text: bytes) -> bool:
 
 
 def embedded_lines() -> bytes:
-    """A regular expression for the lines of embedded elements, and for the declaration, in a document as we write it.
+    """A regular expression for the lines of embedded elements in a document as we write it.
 
     Data of other applications that we preserved is not part of it.
     """
     tags = "|".join(_TAGS)
-    inside = rf"\n *<(?:{tags})(?: [^<>]*)?(?:/>|>[^<]*</(?:{tags})>)"
+    inside = rf"(?:{tags})(?: [^<>]*)?(?:/>|>[^<]*</(?:{tags})>)"
     extension = (
-        rf'\n *<{EXTENSION.tag} {EXTENSION.name_attribute}="{OWN_EXTENSION}">(?:{inside})*\n *</{EXTENSION.tag}>'
+        rf'{EXTENSION.tag} {EXTENSION.name_attribute}="{OWN_EXTENSION}">(?:\n *<{inside})*\n *</{EXTENSION.tag}>'
     )
     namespaced = inside.replace(f"(?:{tags})", f"{_PREFIX}:(?:{tags})")
-    return f'{extension}|{namespaced}| {_DECLARATION}="{NAMESPACE}"'.encode()
+    return rf"\n *<(?:{extension}|{namespaced})".encode()
+
+
+def embedded_declaration() -> bytes:
+    """The declaration of the namespace of embedded elements, as we write it."""
+    return f' {_DECLARATION}="{NAMESPACE}"'.encode()
 
 
 def embedded_elements(tree: Tree) -> Iterator[EmbeddedElement]:
@@ -444,9 +456,14 @@ def embedded_elements(tree: Tree) -> Iterator[EmbeddedElement]:
     numbered = {*owners, *owners.values()}
     numbers = {element: number for number, element in enumerate(tree.iter()) if element in numbered}
     for element, owner in owners.items():
-        found = EmbeddedElement.parse(element.tag.removeprefix(TAG_START), element.get, element.text or "")
-        found.number, found.owner = numbers[element], numbers[owner]
-        yield found
+        yield EmbeddedElement.read(element, numbers[element], numbers[owner])
+
+
+def elements_in_part(part: Tree, number: int, parent: int) -> Iterator[EmbeddedElement]:
+    """The elements in what `embedded_lines` matches; `part` has this number, and the element around it `parent`."""
+    is_container = part.tag == EXTENSION.tag
+    for found, element in enumerate(part if is_container else (part,), number + is_container):
+        yield EmbeddedElement.read(element, found, parent)
 
 
 def embedded_nodes(document: Document) -> set[int]:

@@ -14,6 +14,7 @@ from lxml import etree
 from msgspec import Struct
 
 from exoskel.source.document import Document, Tree, tag_as_written
+from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.limits import Limits
 from exoskel.source.markup import escape_attribute
 
@@ -142,6 +143,8 @@ def cut(document: Document, limits: Limits, levels: Levels) -> Pieces | None:
         return None
     text = document.checked_text(limits)
     if document.prolog.doctype is not None or b"xmlns:xml" in text:
+        return None
+    if might_contain_embedded_data(text):  # it refers to elements of the whole document
         return None
     samples = range(0, len(text), max(1, len(text) // _SAMPLES))
     for tags in levels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from exoskel.scene.pose import IDENTITY
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
-from exoskel.source.embedded_format import might_contain_embedded_data
+from exoskel.source.embedded_format import EmbeddedElement, embedded_elements, might_contain_embedded_data
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.pieces import Levels, NotInPiecesError, Pieces
@@ -196,22 +197,25 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     source_info = SourceInfo(format="skel", semantics=options.semantics)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source_info)
     codes = _ROOT_CODES if options.semantics == "dart" else _LENIENT_ROOT_CODES
-    root = parse_root(document, "skel", options.limits, collector, codes, cuts)
-    if root is not None:
+    embedded: Iterable[EmbeddedElement] | None = None
+    if options.native_reading is not None:
+        embedded = options.native_reading.apply(document, scene, CATALOGUE, options.limits)
+    root = None
+    if embedded is None:
+        root = parse_root(document, "skel", options.limits, collector, codes, cuts)
+    if embedded is not None or root is not None:
         try:
-            # A namespace has a colon, and most documents have none: one letter is found faster than a word.
-            is_embedded = document.text.find(b":") >= 0 and might_contain_embedded_data(document.text)
-            if is_embedded and isinstance(root, Pieces):
-                raise NotInPiecesError  # it refers to elements of the whole document
-            known = options.native_reading if is_embedded else None
-            if known is None or not known.apply(document, scene, CATALOGUE):
+            if root is not None:
                 _SkelReader(document, options, collector).read(root, scene)
-            if options.apply_embedded_data and is_embedded and options.semantics == "written":
+                # A namespace has a colon, and most documents have none: one letter is found faster than a word.
+                if document.text.find(b":") >= 0 and might_contain_embedded_data(document.text):
+                    embedded = embedded_elements(root)
+            if embedded is not None and options.apply_embedded_data and options.semantics == "written":
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                embedded = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder, options.rejected_elements)
-                rejected = embedded.apply(root)
+                reader = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder, options.rejected_elements)
+                rejected = reader.apply(embedded)
                 if rejected is not None:
                     return read(document, replace(options, rejected_elements=rejected))
         except MalformedError as problem:  # a limit was exceeded: the whole document is refused

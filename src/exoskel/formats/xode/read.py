@@ -38,7 +38,13 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Scene, SourceInfo, World
 from exoskel.source.document import Document, Tree, split_tag
 from exoskel.source.embedded_data import EmbeddedReader
-from exoskel.source.embedded_format import EXTENSION, OWN_EXTENSION, might_contain_embedded_data
+from exoskel.source.embedded_format import (
+    EXTENSION,
+    OWN_EXTENSION,
+    EmbeddedElement,
+    embedded_elements,
+    might_contain_embedded_data,
+)
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.numbers import parse_decimal
@@ -161,21 +167,24 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="xode"))
-    root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES, cuts)
-    if root is not None:
+    embedded: Iterable[EmbeddedElement] | None = None
+    if options.native_reading is not None:
+        embedded = options.native_reading.apply(document, scene, CATALOGUE, options.limits)
+    root = None
+    if embedded is None:
+        root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES, cuts)
+    if embedded is not None or root is not None:
         try:
-            is_embedded = might_contain_embedded_data(document.text)
-            if is_embedded and isinstance(root, Pieces):
-                raise NotInPiecesError  # it refers to elements of the whole document
-            known = options.native_reading if is_embedded else None
-            if known is None or not known.apply(document, scene, CATALOGUE):
+            if root is not None:
                 _XodeReader(document, options, collector).read(root, scene)
-            if options.apply_embedded_data and is_embedded:
+                if might_contain_embedded_data(document.text):
+                    embedded = embedded_elements(root)
+            if embedded is not None and options.apply_embedded_data:
                 if options.on_native_scene is not None:
                     options.on_native_scene(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                embedded = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder, options.rejected_elements)
-                rejected = embedded.apply(root)
+                reader = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder, options.rejected_elements)
+                rejected = reader.apply(embedded)
                 if rejected is not None:
                     return read(document, replace(options, rejected_elements=rejected))
         except (MalformedError, RecursionError) as problem:
