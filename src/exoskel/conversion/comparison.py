@@ -139,7 +139,7 @@ def shape_difference(one: Body, other: Body) -> float:
     differences += [
         relative_difference(clamp_color(a.color), clamp_color(b.color)) for a, b in pairs if a.color != b.color
     ]
-    return largest(differences)
+    return largest(differences) if any(differences) else 0.0  # mostly none, without NumPy
 
 
 # --- the comparison -------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class DiagnosticFates:
         """The attributes of these names that exist; the empty name is the element itself."""
         tags = self.document.outline.tags
         similar = [other for other, tag in enumerate(tags) if tag == tags[node]] if all_similar else [node]
-        given = {one: self.document.attributes(one) for one in similar}
+        given = {one: self.document.attributes(one) for one in similar} if any(names) else {}
         return [(one, name) for one in similar for name in names if not name or name in given[one]]
 
 
