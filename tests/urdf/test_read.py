@@ -156,6 +156,17 @@ def test_materials_are_found_by_name_wherever_they_are_defined() -> None:
     assert shapes[0].geometry == Box((1.0, 2.0, 3.0))
 
 
+@pytest.mark.parametrize("to", ["urdf", "mjcf", "sdf"])
+def test_a_material_without_a_name_has_its_own_colour_as_in_files_of_solidworks(to: str) -> None:
+    one, other = (f'<material name=""><color rgba="{red} 0 0 1"/></material>' for red in (0.25, 0.75))
+    box = '<visual><geometry><box size="1 1 1"/></geometry>{}</visual>'
+    scene = exoskel.load(robot(f'<link name="a">{box.format(one)}{box.format(other)}{box.format("")}</link>'))
+    assert not scene.diagnostics
+    assert [shape.color and shape.color[0] for shape in scene.world.models[0].bodies[0].visuals] == [0.25, 0.75, None]
+    report = exoskel.convert(scene, to=to)
+    assert not report.losses and b"0.25" in report.data and b"0.75" in report.data
+
+
 def test_meshes_are_found_by_package_and_path() -> None:
     for uri, options in (
         ("package://samples/obj/gear.obj", {"paths": _packages()}),

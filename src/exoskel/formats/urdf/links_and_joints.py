@@ -88,13 +88,13 @@ class UrdfShapeReader:
             self.materials[name] = self._appearance(node)
 
     def _paint(self, shape: Shape, material: Node) -> None:
-        name: str | None = material.fields.get("@name")
+        name: str = material.fields.get("@name", "")
         found = self._appearance(material)
         if found != _PLAIN:
             found.give_to(shape)
-            if name is not None:
+            if name:
                 self._inline.setdefault(name, found)
-        elif name is not None and "texture" not in material.fields:
+        elif name and "texture" not in material.fields:
             self._references.append((shape, name, material.number))
 
     def resolve_materials(self) -> None:

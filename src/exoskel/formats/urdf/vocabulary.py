@@ -259,7 +259,7 @@ _GEOMETRY = Element(
 )
 
 
-def _material(card: str, meaning: str, field: SceneField | str) -> Element:
+def _material(card: str, meaning: str, field: SceneField | str, name: Attribute) -> Element:
     return Element(
         "material",
         card,
@@ -277,7 +277,7 @@ def _material(card: str, meaning: str, field: SceneField | str) -> Element:
             attributes=[Attribute("filename", TEXT, "The file.")],
             field=SceneField("material", ("texture",), owner=field.owner if isinstance(field, SceneField) else ""),
         ),
-        attributes=[Attribute("name", NAME, "Name.", demanded=True)],
+        attributes=[name],
         field=field,
     )
 
@@ -289,7 +289,12 @@ VISUAL_ELEMENT = Element(
     "A visual shape.",
     _origin("Pose of the geometry in the link frame.", "pose"),
     _GEOMETRY,
-    _material("?", "A colour, or the name of a material of the robot.", "color"),
+    _material(
+        "?",
+        "A colour, or the name of a material of the robot.",
+        "color",
+        Attribute("name", TEXT, "Name; may be empty, as in files of SolidWorks.", demanded=True),
+    ),
     attributes=[_SHAPE_NAME],
     item=Shape,
     states=("visuals",),
@@ -440,7 +445,12 @@ ROBOT_ELEMENT = Element(
     "robot",
     "1",
     "The root element: one robot.",
-    _material("*", "A named material for visuals.", SceneField("color", owner="shapes")),
+    _material(
+        "*",
+        "A named material for visuals.",
+        SceneField("color", owner="shapes"),
+        Attribute("name", NAME, "Name.", demanded=True),
+    ),
     LINK_ELEMENT,
     JOINT_ELEMENT,
     *_EXTENSIONS,
