@@ -92,6 +92,34 @@ def test_springs_and_dampers_of_a_free_joint_are_in_usd(tag: str, index: int, fa
     assert fates(report)[f"skeleton/joint/dof/{tag}"].fate is fate
 
 
+MESH_AND_COLLIDER = """#usda 1.0
+(
+    defaultPrim = "w"
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+def Xform "w" {
+    def PhysicsScene "scene" {}
+    def Xform "b" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {
+        float physics:mass = 1
+        def Cube "collider" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {}
+        def Mesh "shown" {
+            int[] faceVertexCounts = [3, 3, 3, 3]
+            int[] faceVertexIndices = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
+            point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("to", ["sdf", "urdf", "skel"])
+def test_a_shape_is_in_the_moment_of_inertia_only_if_the_moment_depends_on_it(to: str) -> None:
+    report = exoskel.convert(MESH_AND_COLLIDER.encode(), to=to)
+    found = [item for item in report.items if item.path.startswith("/w/b/shown")]
+    assert found and not [item for item in found if "moment of inertia" in item.why]
+
+
 # --- defaults -------------------------------------------------------------------------------------------
 
 

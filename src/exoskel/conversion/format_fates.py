@@ -20,7 +20,7 @@ from exoskel.conversion.output_fates import (
     LISTED,
     NativeFates,
     combine,
-    is_moment_derived,
+    is_in_moment,
     join_reasons,
 )
 from exoskel.fates import Fate, Verdict
@@ -34,7 +34,7 @@ from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Material, Plane, Ray, Shape, Sphere, Texture
+from exoskel.scene.shape import Material, Shape, Sphere, Texture
 from exoskel.scene.world import Scene, World
 from exoskel.source.textures import same_image
 from exoskel.spatial import Array
@@ -188,7 +188,7 @@ class FormatFates(NativeFates):
         body = self.bodies[id(shape)]
         if field == "collidable" and not shape.collidable:
             return Verdict(Fate.LOWERED, "omitted: it does not collide")
-        if field in ("", "geometry", "pose") and is_moment_derived(body) and not _has_no_volume(shape):
+        if field in ("", "geometry", "pose") and is_in_moment(body, shape):
             return Verdict(Fate.APPROXIMATED, f"only in the moment of inertia: {self._why_missing(shape)}")
         return Verdict(Fate.DROPPED, self._why_missing(shape), harmless=self._has_no_effect(shape))
 
@@ -495,7 +495,3 @@ def _as_kind(shape: Shape) -> str:
 
 def _is_fixed(model: Model) -> bool:
     return all(joint.kind == "weld" for joint in model.joints)
-
-
-def _has_no_volume(shape: Shape) -> bool:
-    return isinstance(shape.geometry, Plane | Ray)

@@ -260,6 +260,13 @@ def is_moment_derived(body: Body) -> bool:
     return body.inertia.moment is None and body.mass > 0.0 and any(True for _ in body.shapes)
 
 
+def is_in_moment(body: Body, shape: Shape) -> bool:
+    """Whether the moment of inertia of a body follows from its shapes, and depends on this one."""
+    if not is_moment_derived(body) or isinstance(shape.geometry, Plane | Ray):
+        return False
+    return any(one is shape for one in body.mass_shapes)
+
+
 def join_reasons(losses: Sequence[Loss]) -> str:
     """The reasons in their order, each of them once."""
     return "; ".join(dict.fromkeys(loss.reason for loss in losses))
@@ -388,7 +395,7 @@ class PyodeFates(NativeFates):
                 if self.owners[id(body)].static:
                     return Verdict(Fate.LOWERED, _ROOT_PLANE)
                 return Verdict(Fate.APPROXIMATED, "as a plane that stays at its initial pose")
-            if is_moment_derived(body) and not isinstance(item.geometry, Plane | Ray):
+            if is_in_moment(body, item):
                 return Verdict(Fate.APPROXIMATED, "only in the moment of inertia: not supported by PyODE")
         return Verdict(Fate.DROPPED, self.not_supported)
 
