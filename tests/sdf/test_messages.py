@@ -35,6 +35,10 @@ def painted(image: str) -> str:
 
 
 BOX = "<box><size>1 1 1</size></box>"
+BITS = (
+    f"<collision name='c'><geometry>{BOX}</geometry><surface><contact><collide_bitmask>{{}}</collide_bitmask></contact>"
+    "</surface></collision>"
+)
 SKIN = "<geometry><box><size>1 1 1</size><frags>3 3 3</frags></box></geometry>"
 AXIS = "<axis><xyz>0 0 1</xyz></axis>"
 MODEL = "<model name='x'>" + A + "</model>"
@@ -167,6 +171,8 @@ CASES: dict[str, str] = {
         link("a", f"<soft_shape><total_mass>1</total_mass>{SKIN.replace('3 3 3', '3 2 3')}</soft_shape>")
     ),
     "SD082": shape("<sphere><radius>1</radius></sphere>", beside="<surface><soft_contact/></surface>"),
+    "SD082.motion": shape(BOX, beside="<surface><friction><ode><slip1>0.1</slip1></ode></friction></surface>"),
+    "SD082.bitmask": world("".join(f"<model name='m{bits}'>{link('a', BITS.format(bits))}</model>" for bits in (1, 2))),
     "SD001.limit": model(A),
 }
 

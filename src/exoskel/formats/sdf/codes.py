@@ -339,6 +339,14 @@ _LINKS = (
         "Surface",
         "A shape has one sliding friction and one restitution. Other contact properties are ignored.",
         info("SD082", "the surface property <{element}> is not supported; it is ignored"),
+        warning(
+            "SD082.motion", "the surface property <{element}> changes the physics but is not supported; it is ignored"
+        ),
+        warning(
+            "SD082.bitmask",
+            "shapes with <{element}> {value} and shapes with the bitmask {other} do not collide in Gazebo; this is not "
+            "supported, and they collide",
+        ),
     ),
     Topic(
         "SD083",

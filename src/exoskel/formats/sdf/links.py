@@ -18,6 +18,7 @@ from exoskel.formats.sdf.geometry_elements import (
     UNSUPPORTED_GEOMETRIES,
 )
 from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS, parse_material
+from exoskel.formats.sdf.surfaces import report_unread_properties
 from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMENT
 from exoskel.scene.body import Body, SoftBody, SoftGeometry, Tessellation
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
@@ -50,6 +51,7 @@ def read_shape(source: SdfContext, node: Node, element: str) -> tuple[Shape, Sta
     if geometry is None:
         return None
     stated, rule = source.pose(node), LINK_ELEMENT.children[element]
+    report_unread_properties(source, node)
     surface: Node | None = node.fields.get("surface")
     contact: Node | None = surface.fields.get("contact") if surface else None
     shape = Shape(

@@ -31,6 +31,7 @@ from exoskel.formats.sdf.models import (
 )
 from exoskel.formats.sdf.sensors import SENSOR, read_sensors
 from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS
+from exoskel.formats.sdf.surfaces import report_bitmasks
 from exoskel.formats.sdf.vocabulary import (
     CAMERAS,
     LIGHTS,
@@ -259,6 +260,7 @@ class _SdfReader:
             if frame.attribute:
                 scope.check(frame)
         self_collision.apply(world)
+        report_bitmasks(world, self.sources)
         taken, views = Names(), SdfViewReader(world, self.views)
         for model, _, read in made:
             is_view = has_world_cameras(model, read.sensors)
