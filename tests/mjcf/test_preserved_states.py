@@ -72,3 +72,46 @@ def test_other_keyframes_and_removed_actuators() -> None:
 def test_activations_are_lost_in_other_formats() -> None:
     report = exoskel.convert(document(KEYS[0]), None, to="skel")
     assert [item.fate.value for item in report.items if item.path.endswith("/@act")] == ["dropped"]
+
+
+MIXED = """<muscle name="mu" joint="r" lengthrange="0.1 1"/><motor name="m" joint="r"/>
+<general name="f" joint="s" dyntype="filter" dynprm="0.1"/><position joint="s" kp="3"/><motor name="tm" tendon="t"/>
+<damper name="d" joint="s" kv="2" ctrlrange="0 1"/>"""
+MIXED_KEYS = '<key name="home" ctrl="0.1 0.2 0.3 0.4 0.5 0.6" act="0.3 -0.6"/><key ctrl="6 5 4 3 2 1"/>'
+
+
+def order(model: mujoco.MjModel) -> list[tuple[int, ...]]:
+    """What each actuator acts on, and how, by its number."""
+    kinds = (model.actuator_gaintype, model.actuator_biastype, model.actuator_dyntype, model.actuator_trntype)
+    targets = [
+        (int(model.actuator_trnid[number, 0]), *(int(kind[number]) for kind in kinds)) for number in range(model.nu)
+    ]
+    assert len(set(targets)) == model.nu
+    return targets
+
+
+@pytest.mark.parametrize("build", ["file", "live"])
+def test_actuators_stay_in_the_order_of_the_document(build: str) -> None:
+    """Programs set controls by the numbers of actuators."""
+    text = document(MIXED_KEYS, MIXED)
+    before = mujoco.MjModel.from_xml_string(text)
+    if build == "file":
+        after = mujoco.MjModel.from_xml_string(exoskel.convert(text, None, to="mjcf").data.decode())
+    else:
+        after = exoskel.to_mujoco(exoskel.load(text)).model
+    assert order(after) == order(before)
+    np.testing.assert_array_equal(after.key_ctrl[1:], before.key_ctrl)
+    np.testing.assert_array_equal(after.key_act[1:], before.key_act)
+
+
+def test_actuators_of_an_edited_world_stay_in_its_order() -> None:
+    scene = exoskel.load(document(MIXED_KEYS, MIXED))
+    actuators = scene.world.actuators
+    actuators[:] = [actuators[2], actuators[0]]
+    model = mujoco.MjModel.from_xml_string(exoskel.convert(scene, None, to="mjcf").data.decode())
+    names = [model.actuator(number).name for number in range(model.nu)]
+    assert [name for name in names if name in ("m", "tm")] == ["tm", "m"]
+    assert sorted(names) == ["d", "f", "m", "mu", "tm"]
+    assert names.index("mu") < names.index("m") and names.index("d") > names.index("tm")
+    row = dict(zip(names, model.key_ctrl[1].tolist(), strict=True))
+    assert row == {"mu": 0.1, "m": 0.2, "f": 0.3, "tm": 0.5, "d": 0.6}

@@ -123,6 +123,8 @@ class PreservedElements(Struct, frozen=True):
 
     sensors: tuple[str | int, ...] = ()
     """The names of the sensors of the scene, and the nodes of others, in the order of the document."""
+    actuators: tuple[str | int, ...] = ()
+    """The same for actuators."""
     appearances: Mapping[str, Material | None] = {}
     """What shapes have of materials, by the names of these."""
 
@@ -345,6 +347,7 @@ class _PreservedWriter:
             self._section(one).children.append(made)
             self.output.preserved_nodes |= {one.node} | ({one.section_node} if one.section == "sensor" else set())
         self._add_states([one for one, _ in written if one.section == "actuator"])
+        self._sort_actuators({id(made): one.node for one, made in written if one.section == "actuator"})
         if any(made.tag not in ("visual", "statistic", "texture") for _, made in written):
             self._add_defaults()
             self.root.child("compiler").attributes["autolimits"] = self.preserved.has_automatic_limits
@@ -366,6 +369,27 @@ class _PreservedWriter:
         self.root.child("sensor").children.sort(
             key=lambda one: ranks.get(nodes.get(id(one), str(one.attributes.get("name", ""))), len(ranks))
         )
+
+    def _sort_actuators(self, nodes: Mapping[int, int]) -> None:
+        """Place preserved actuators among those of the world as in the source, as programs refer to them by number.
+
+        Those of the world stay in its order.  Keyframes state controls in the order of the actuators.
+        """
+        ranks = {key: rank for rank, key in enumerate(self.preserved.actuators)}
+        own_ranks = {element_name(one): ranks[one.name] for one in self.world.actuators if one.name in ranks}
+        section, places, last = self.root.child("actuator"), list[int](), -1
+        for one in section.children:
+            if id(one) in nodes:
+                places.append(ranks.get(nodes[id(one)], len(ranks)))
+            else:
+                last = max(last, own_ranks.get(str(one.attributes.get("name", "")), -1))
+                places.append(last)
+        order = sorted(range(len(places)), key=places.__getitem__)
+        section.children = [section.children[i] for i in order]
+        for key in (key for part in self.root.children if part.tag == "keyframe" for key in part.children):
+            controls = key.attributes.get("ctrl")
+            if isinstance(controls, list | tuple) and len(controls) == len(order):
+                key.attributes["ctrl"] = [controls[i] for i in order]
 
     def _add_states(self, actuators: list[SourceElement]) -> None:
         """Let keyframes state the controls and activations of preserved actuators, which follow all others."""

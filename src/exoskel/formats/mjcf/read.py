@@ -149,7 +149,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         sensors=sensors.sources,
         views=views.sources,
         equalities=equality.objects.nodes,
-        preserved=_find_preserved(compiled, reader.found, unread, tendons, sensors, len(world.keyframes)),
+        preserved=_find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, len(world.keyframes)),
     )
 
 
@@ -308,13 +308,14 @@ def _find_preserved(
     found: FoundParts,
     unread: Mapping[str, Collection[int]],
     tendons: TendonReader,
+    actuators: ActuatorReader,
     sensors: SensorReader,
     keyframe_count: int,
 ) -> PreservedElements | None:
     """The elements that the scene has no items for, to be written back unchanged, or None.
 
-    `unread` are the numbers of the tendons, actuators and equality constraints that were not read, `tendons` and
-    `sensors` are those that were.  `keyframe_count` is the number of keyframes that were read.
+    `unread` are the numbers of the tendons, actuators and equality constraints that were not read, `tendons`,
+    `actuators` and `sensors` are those that were.  `keyframe_count` is the number of keyframes that were read.
     """
     collected = compiled.prepared.collected
     if collected is None or not (collected.elements or collected.options):
@@ -327,13 +328,19 @@ def _find_preserved(
         for number in unread[section]
         if 0 < (line := parts.lines.get(number, 0)) <= len(fragments)
     }
+    lines = ((name, compiled.actuators.lines.get(number, 0)) for name, number in actuators.numbers.items())
+    actuator_names = {id(fragments[line - 1]): name for name, line in lines if 0 < line <= len(fragments)}
     rows_of_states = _keyframe_rows(compiled, keyframe_count)
     kept = [
         replace(one, state=_actuator_state(compiled, wanted[key], rows_of_states)) if one.section == "actuator" else one
         for key, one in collected.elements
         if key not in sensors.names and (one.section not in _NUMBERED or key in wanted)
     ]
-    order = [sensors.names.get(key, one.node) for key, one in collected.elements if one.section == "sensor"]
+    ranks: dict[str, Mapping[int, str]] = {"sensor": sensors.names, "actuator": actuator_names}
+    order = {
+        section: tuple(names.get(key, one.node) for key, one in collected.elements if one.section == section)
+        for section, names in ranks.items()
+    }
     names = {(kind, name) for one in kept for _, _, kind, name in references(one.element)}
     finder = _ItemFinder(compiled, found)
     return PreservedElements(
@@ -346,7 +353,8 @@ def _find_preserved(
         collected.has_automatic_limits,
         _keyframe_names(compiled, rows_of_states),
         _tendon_attributes(compiled, tendons),
-        tuple(order),
+        order["sensor"],
+        order["actuator"],
         compiled.materials,
     )
 
