@@ -7,6 +7,7 @@ from typing import get_args
 
 import mujoco
 import pytest
+from lxml import etree
 
 import exoskel
 from exoskel import ExoskelError, Ray, Scene, Shape
@@ -144,3 +145,41 @@ def test_the_camera_does_not_depend_on_shapes_that_are_not_written() -> None:
     scene.world.models[0].bodies[0].collisions.append(Shape(geometry=Ray(length=50.0)))
     camera = re.compile(r"<camera [^>]*>")
     assert camera.findall(converted(scene)) == camera.findall(before)
+
+
+# A document as dm_control exports it: names are paths of attached models.
+ATTACHED = """<mujoco model="scene"><default><default class="/"/><default class="walker/"><joint armature="0.1"/>
+<default class="walker/leg"><geom rgba="1 0 0 1"/></default><motor ctrlrange="-2 2" ctrllimited="true"/></default></default>
+<asset><texture name="walker/t" type="2d" builtin="flat" width="8" height="8"/>
+<material name="walker/m" texture="walker/t"/></asset>
+<worldbody><light name="a/lamp" pos="0 0 3"/><camera name="a/eye" pos="0 -3 1"/><camera name="a_eye" pos="0 3 1"/>
+<body name="walker/" childclass="walker/"><freejoint name="walker/root"/><geom size="0.1"/><site name="walker/s"/>
+<body name="walker/leg" pos="1 0 0"><joint name="walker/hip" axis="0 1 0"/><geom class="walker/leg" size="0.1"/>
+<camera name="walker/ego"/></body></body></worldbody>
+<tendon><fixed name="walker/f"><joint joint="walker/hip" coef="1"/></fixed></tendon>
+<actuator><motor name="walker/m" joint="walker/hip" class="walker/"/><muscle name="walker/mu" tendon="walker/f"
+lengthrange="0.1 1"/><motor name="walker/s" site="walker/s" class="walker/"/></actuator>
+<sensor><camprojection name="walker/p" site="walker/s" camera="a/eye"/><framepos name="walker/q" objtype="camera"
+objname="walker/ego"/><user name="walker/u" dim="1"/><actuatorfrc name="walker/af" actuator="walker/mu"/></sensor>
+<keyframe><key name="walker/home" qpos="0 0 1 1 0 0 0 0.3"/></keyframe></mujoco>"""
+
+
+def test_no_name_of_an_attached_model_has_a_slash_and_all_elements_stay() -> None:
+    """dm_control refuses names and classes with slashes."""
+    data = ATTACHED.encode()
+    before = mujoco.MjModel.from_xml_string(ATTACHED)
+    for _ in range(2):
+        report = exoskel.convert(data, None, to="mjcf")
+        assert not [loss for loss in report.losses if not loss.path.endswith("@name")]
+        data = report.data
+        after = mujoco.MjModel.from_xml_string(data.decode())
+        for count in ("ncam", "nlight", "ntendon", "nu", "nsensor", "nmat"):
+            assert getattr(after, count) == getattr(before, count)
+        root = etree.fromstring(data)
+        written = [one.get(name, "") for one in root.iter() for name in ("name", "class", "childclass", "model")]
+        assert not [name for name in written if "/" in name]
+        assert after.sensor("walker_p").refid[0] == after.camera("a_eye_2").id
+        world = exoskel.load(data).world
+        assert sorted(camera.name for camera in world.cameras) == ["a/eye", "a_eye", "walker/ego"]
+        assert [light.name for light in world.lights] == ["a/lamp"]
+        assert [key.name for key in world.keyframes] == ["walker/home"]

@@ -17,7 +17,9 @@ from urllib.parse import quote, unquote
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.item import qualified_name
 
-Kind = Literal["world", "body", "joint", "geom", "site", "mesh", "tendon", "actuator", "equality"]
+Kind = Literal[
+    "world", "body", "joint", "geom", "site", "mesh", "tendon", "actuator", "equality", "camera", "light", "key"
+]
 """Elements of each kind have different names; several kinds may share a name."""
 NameTable = Mapping[Kind, Mapping[str, str]]
 """Qualified names by the names in a file, or the reverse, for each kind."""
@@ -45,6 +47,9 @@ class NamedElement(Protocol):
 
 _TREE: dict[str, Kind] = {"body": "body", "joint": "joint", "freejoint": "joint", "geom": "geom", "site": "site"}
 _SECTIONS: dict[str, Kind] = {"tendon": "tendon", "actuator": "actuator", "equality": "equality", "asset": "mesh"}
+_PLAIN: dict[str, Kind] = {"camera": "camera", "light": "light", "key": "key"}
+"""Elements whose names are no paths, by their tags."""
+_KINDS: tuple[Kind, ...] = ("world", *dict.fromkeys((*_TREE.values(), *_SECTIONS.values(), *_PLAIN.values())))
 _REFERENCES: dict[str, Kind] = {
     **dict.fromkeys(("joint", "joint1", "joint2", "jointinparent"), "joint"),
     **dict.fromkeys(("body", "body1", "body2", "subtree1", "subtree2"), "body"),
@@ -54,9 +59,10 @@ _REFERENCES: dict[str, Kind] = {
     "mesh": "mesh",
     "target": "body",
     "actuator": "actuator",
+    "camera": "camera",
 }
 """Attributes that refer to other elements by name."""
-_OTHER_REFERENCES = {"camera": "camera", "texture": "texture", "material": "material", "flex": "flex"}
+_OTHER_REFERENCES = {"texture": "texture", "material": "material", "flex": "flex"}
 """The same for elements whose names are not changed."""
 _OBJECTS = {"objname": "objtype", "refname": "reftype"}
 """Attributes that refer to an element of the kind that another attribute states."""
@@ -78,6 +84,11 @@ def split_path(name: str) -> list[str]:
     if "~" not in name:
         return name.split("/")
     return [part.replace("~1", "/").replace("~0", "~") for part in name.split("/")]
+
+
+def plain_name(name: str) -> str:
+    """The name in the scene of a tendon, an actuator or a constraint, from its name in a document."""
+    return split_path(name)[0] if "/" not in name else name
 
 
 def is_generated(name: str) -> bool:
@@ -105,7 +116,13 @@ def _named_elements(root: NamedElement) -> _NamedElements:
             found += [(_TREE[one.tag], one) for one in _inside(section) if one.tag in _TREE]
         else:
             found += _section_elements(section)
-    return found
+    return found + _plain_elements(root)
+
+
+def _plain_elements(root: NamedElement) -> _NamedElements:
+    """The cameras, lights and keyframes."""
+    sections = (one for one in root.children if one.tag in ("worldbody", "keyframe"))
+    return [(_PLAIN[one.tag], one) for section in sections for one in _inside(section) if one.tag in _PLAIN]
 
 
 def _section_elements(section: NamedElement) -> _NamedElements:
@@ -212,7 +229,7 @@ NameRule = Callable[[Kind, str, str | None], str | None]
 
 def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str, str]]:
     """The qualified names of a document, as far as they are known."""
-    found: dict[Kind, dict[str, str]] = {kind: {} for kind in ("world", *_TREE.values(), *_SECTIONS.values())}
+    found: dict[Kind, dict[str, str]] = {kind: {} for kind in _KINDS}
 
     def add(kind: Kind, name: str, derived: str | None) -> None:
         qualified = rule(kind, name, derived) if name else None
@@ -249,6 +266,8 @@ def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str,
             add(kind, name, f"{found['body'].get(edge[1], '')}/{edge[2]}/{edge[3]}")
         elif kind in ("tendon", "actuator", "equality"):
             add(kind, name, _path_after_joint(name, found["joint"]) or name)
+    for kind, element in _plain_elements(root):
+        add(kind, _name(kind, element), _name(kind, element))
     return found
 
 
@@ -277,7 +296,7 @@ def stated_names(root: NamedElement) -> NameTable | None:
     for custom in (one for one in root.children if one.tag == "custom"):
         for text in custom.children:
             called, data = str(text.attributes.get("name", "")), str(text.attributes.get("data", ""))
-            for kind in ("world", *_TREE.values(), *_SECTIONS.values()):
+            for kind in _KINDS:
                 if called == f"{_TABLE}{kind}":
                     pairs = (row.partition("=") for row in data.split())
                     found[kind] = {unquote(name): unquote(qualified) for name, _, qualified in pairs}
@@ -320,7 +339,8 @@ def shorten_names(root: MjcfElement) -> NameTable:
 
 def _short_names(elements: _NamedElements) -> dict[Kind, dict[str, str]]:
     """The names in a file by the qualified names."""
-    named = [(kind, name) for kind, element in elements if (name := _name(kind, element))]
+    every = [(kind, name) for kind, element in elements if (name := _name(kind, element))]
+    named = [(kind, name) for kind, name in every if kind not in _PLAIN]
     paths = {name: split_path(name) for kind, name in named if kind != "world"}
     families: dict[bool, list[list[str]]] = {False: [], True: []}
     for kind, name in named:
@@ -328,7 +348,7 @@ def _short_names(elements: _NamedElements) -> dict[Kind, dict[str, str]]:
             families[_follows(kind, paths[name])].append(paths[name])
     owners = {of_joint: _owner_names(family) for of_joint, family in families.items()}
     markers = Counter(paths[name][-1] for kind, name in named if kind == "site")
-    found: dict[Kind, dict[str, str]] = {kind: {} for kind in ("world", *_TREE.values(), *_SECTIONS.values())}
+    found: dict[Kind, dict[str, str]] = {kind: {} for kind in _KINDS}
     taken: dict[Kind, set[str]] = {kind: {_WORLD} if kind == "body" else set() for kind in found}
     for kind, name in named:
         if kind == "world":
@@ -340,6 +360,9 @@ def _short_names(elements: _NamedElements) -> dict[Kind, dict[str, str]]:
         if kind == "site" and len(path) == 3 and markers[path[-1]] == 1:
             wanted = path[-1]
         found[kind][name] = _unused(wanted.replace("/", "_") or kind, taken[kind])
+    plain = sorted(dict.fromkeys(one for one in every if one[0] in _PLAIN), key=lambda one: "/" in one[1])
+    for kind, name in plain:  # names that stay first
+        found[kind][name] = _unused(name.replace("/", "_"), taken[kind])
     return found
 
 

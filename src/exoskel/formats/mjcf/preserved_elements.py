@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from exoskel.formats.mjcf.model.driven_joints import element_name
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.tendons import tendon_name
-from exoskel.formats.mjcf.names import GENERATED, reference_kind
+from exoskel.formats.mjcf.names import GENERATED, plain_name, reference_kind
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Marker
 from exoskel.scene.item import Item, Names, unique_name
@@ -305,6 +305,17 @@ def _inheriting_tags(stated: set[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _class_names(defaults: Sequence[MjcfElement]) -> dict[str, str]:
+    """The names of default classes without slashes, which some readers refuse, by those in the source."""
+    names = [str(one.attributes["class"]) for main in defaults for one in main.iter() if "class" in one.attributes]
+    taken = Names(name for name in names if "/" not in name)
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(name for name in names if "/" in name):
+        found[name] = unique_name(name.replace("/", "_"), taken)
+        taken.add(found[name])
+    return found
+
+
 def _all_items(world: World) -> Iterator[tuple[str, Model, Item, str]]:
     for model in world.models:
         for body in model.bodies:
@@ -335,6 +346,7 @@ class _PreservedWriter:
         self.main_names = {"main", *(str(one.attributes.get("class", "main")) for one in mains)}
         self.main_tags = _inheriting_tags({child.tag for one in mains for child in one.children})
         """Elements for which the main default class states something."""
+        self.classes = _class_names(mains)
         self.materials = {node: name for (node, _), name in preserved.materials.items()}
 
     def write(self) -> None:
@@ -450,11 +462,14 @@ class _PreservedWriter:
                 return None
             made.attributes[attribute] = reference
         self._set_class(made)
+        self._rename_classes(made)
         self._set_name(made, source.section)
         return made
 
     def _written_name(self, kind: str, name: str, element: MjcfElement, section: str) -> str | None:
         """The name in the document of something that an element of a section refers to."""
+        if kind in ("tendon", "actuator"):
+            name = plain_name(name) if (kind, name) not in self.names else name
         known = self.names.get((kind, name))
         if section == "sensor" and depends_on_inertial_axes(element):
             return None
@@ -513,7 +528,14 @@ class _PreservedWriter:
         if self.main_tags:
             target = target.add("default", **{"class": MAIN_CLASS})
         for source in self.preserved.defaults:
-            target.children += copy_element(source.element).children
+            made = copy_element(source.element)
+            self._rename_classes(made)
+            target.children += made.children
+
+    def _rename_classes(self, made: MjcfElement) -> None:
+        for one in made.iter():
+            if (name := one.attributes.get("class")) is not None:
+                one.attributes["class"] = self.classes.get(str(name), name)
 
     def _add_tendon_attributes(self) -> None:
         """Give tendons the solver settings and the appearance of the source."""

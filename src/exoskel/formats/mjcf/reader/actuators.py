@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNLIMITED_RANGE, Motor, force_motor_name
-from exoskel.formats.mjcf.names import split_path
+from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_motors, strip_model
 from exoskel.formats.mjcf.reader.joint_chains import Segment
@@ -238,7 +238,7 @@ class ActuatorReader:
         # Positions of a scene are relative to the reference pose.
         bias[0] += bias[1] * gear * shift
         given = self.compiled.actuators.name(number)
-        name = unique_name((split_path(given)[0] if "/" not in given else given) or target, self._names)
+        name = unique_name(plain_name(given) or target, self._names)
         self._names.add(name)
         self.numbers[name] = number
         has_range = model.actuator_ctrllimited[number] and "clampctrl" not in self.disabled

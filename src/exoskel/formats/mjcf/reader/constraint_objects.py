@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from exoskel import spatial
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.names import split_path
+from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.models import FoundParts, bodies_of
 from exoskel.formats.mjcf.reader.tendons import TendonReader, UnsupportedTendonError
@@ -54,7 +54,7 @@ class ConstraintObjects:
             raise UnsupportedConstraintError(str(reason)) from None
         kind = _KINDS[int(self.model.eq_type[number])]
         given = self.compiled.equalities.name(number)
-        name = (split_path(given)[0] if "/" not in given else given) or kind
+        name = plain_name(given) or kind
         active = bool(self.model.eq_active0[number])
         made = Equality(name, kind, **values, active=active, solver=solver)
         if made.problem:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
-from exoskel.formats.mjcf.names import split_path
+from exoskel.formats.mjcf.names import plain_name, split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts
 from exoskel.formats.mjcf.reader.models import FoundParts
@@ -116,7 +116,7 @@ class TendonReader:
             path = tuple(self._point(kind, one) for kind, one in zip(kinds, parts, strict=True))
         self.offsets[number] = offset
         given = self.compiled.tendons.name(number)
-        name = unique_name((split_path(given)[0] if "/" not in given else given) or "tendon", self._taken)
+        name = unique_name(plain_name(given) or "tendon", self._taken)
         self._taken.add(name)
         return Tendon(name, joints, path, **self._values(number, offset))
 
