@@ -231,3 +231,36 @@ def test_dart_reads_each_model_as_a_skeleton(tmp_path: Path) -> None:
     line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
     found = {path: tuple(row[:2]) for path, row in json.loads(line.removeprefix("RESULT ")).items()}
     assert found == expected
+
+
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+MESHES = """<sdf version="1.6"><world name="w"><model name="m"><link name="l"><inertial><mass>1</mass></inertial>
+<collision name="c"><geometry><mesh><uri>{}</uri></mesh></geometry></collision></link></model></world></sdf>"""
+
+
+@pytest.mark.parametrize("uri", ["model://part/mesh.obj", "package://part/mesh.obj"])
+def test_meshes_of_models_and_packages_are_paths_for_dart(uri: str, tmp_path: Path) -> None:
+    """DART's reader resolves no such URIs, and crashes on meshes that it does not find."""
+    folder, output = tmp_path / "part", tmp_path / "out" / "w.sdf"
+    folder.mkdir()
+    output.parent.mkdir()
+    (folder / "mesh.obj").write_text(TETRAHEDRON)
+    (folder / "package.xml").write_text("<package><name>part</name></package>")
+    (tmp_path / "w.sdf").write_text(MESHES.format(uri))
+    report = exoskel.convert(tmp_path / "w.sdf", output, target="dart")
+    assert not report.losses and b"<uri>../part/mesh.obj</uri>" in output.read_bytes()
+    assert read_by_dart(output)[output]["shapes"] == 1
+    exoskel.convert(tmp_path / "w.sdf", tmp_path / "out" / "plain.sdf")
+    assert uri in (tmp_path / "out" / "plain.sdf").read_text()
+
+
+@pytest.mark.parametrize("content", [None, "f 1 2 3\n"], ids=["missing", "damaged"])
+def test_meshes_that_cannot_be_read_are_not_written_for_dart(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "mesh.obj").write_text(content)
+    (tmp_path / "w.sdf").write_text(MESHES.format("mesh.obj"))
+    output = tmp_path / "dart.sdf"
+    report = exoskel.convert(tmp_path / "w.sdf", output, target="dart")
+    assert {item.fate for item in report.items if "collision" in item.path} == {Fate.DROPPED}
+    assert any("SD209" in loss.why for loss in report.losses)
+    assert read_by_dart(output)[output] == {"bodies": 1, "soft": 0, "mass": 1.0, "shapes": 0, "pitches": []}

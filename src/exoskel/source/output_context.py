@@ -263,12 +263,19 @@ class OutputContext:
 
     def _reference_to_source(self, uri: str, target: Path) -> str:
         """A reference to the file that the source refers to."""
-        if _is_uri(uri) and (self.resolves_model_uris or uri_scheme(uri) != "model"):
+        if _is_uri(uri) and uri_scheme(uri) not in self._unresolved_schemes:
             self._paths[uri.strip()] = target  # its package was found when the source was read
             return uri
         if self.folder is None or (self.folder / uri.strip()).resolve() == target.resolve():
             return uri
         return self.relative_path(target, self.folder)
+
+    @property
+    def _unresolved_schemes(self) -> tuple[str, ...]:
+        """The schemes of URIs that readers of the document do not resolve."""
+        if self.target == "dart":
+            return ("model", "package")
+        return () if self.resolves_model_uris else ("model",)
 
     @staticmethod
     def relative_path(target: Path, folder: Path) -> str:

@@ -485,8 +485,9 @@ _NOT_WRITTEN = (
     Topic(
         "SD209",
         "Unsupported shapes",
-        "SDF has no counterpart of the shape.",
+        "SDF has no counterpart of the shape, or DART's reader crashes on it.",
         warning("SD209", "SDF does not support this geometry: the shape is not written"),
+        warning("SD209.dart", "DART's SDF reader crashes on meshes that it cannot read: the shape is not written"),
     ),
     Topic(
         "SD210",

@@ -119,6 +119,9 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
         for one in made:
             one.item, one.placeholder = shape, True
         return made
+    if output.target == DART and isinstance(shape.geometry, Mesh) and Surfaces().of(shape.geometry) is None:
+        output.add_loss(shape, CATALOGUE["SD209.dart"], is_dropped=True)
+        return []
     geometry = _dart_mesh(shape, output) if output.target == DART else None
     geometry = geometry or geometry_element(shape.geometry, output)
     if geometry is None:
