@@ -184,3 +184,20 @@ def test_sites_keep_their_materials(tmp_path: Path) -> None:
     assert after.site("s").rgba.tolist() == before.site("s").rgba.tolist()
     found = [item for item in report.items if item.path.endswith("site[@name='s']/@material")]
     assert [item.fate for item in found] == [Fate.KEPT]
+
+
+@pytest.mark.parametrize("written", ['data="a &amp; &lt;b&gt;"', "<![CDATA[a & <b>]]>"], ids=["attribute", "content"])
+def test_texts_that_mujoco_saves_as_content_are_preserved(written: str) -> None:
+    """MuJoCo 4 saves texts with special characters as the content of the element."""
+    text = f'<text name="t" {written}/>' if written.startswith("data") else f'<text name="t">{written}</text>'
+    document = f'<mujoco><worldbody><body><geom size="1"/></body></worldbody><custom>{text}</custom></mujoco>'
+    report = exoskel.convert(document, None, to="mjcf")
+    assert not report.losses
+    model = mujoco.MjModel.from_xml_string(report.data.decode())
+    assert bytes(model.text_data).split(b"\0")[0] == b"a & <b>"
+
+
+def test_a_specification_with_a_text_comes_back() -> None:
+    document = '<mujoco><worldbody><body><geom size="1"/></body></worldbody><custom><text name="t" data="a &amp; b"/></custom></mujoco>'
+    made = exoskel.to_mujoco(exoskel.from_mujoco(mujoco.MjSpec.from_string(document)))
+    assert b"a & b" in bytes(made.model.text_data)

@@ -496,8 +496,14 @@ def _own_dofs(body: Fragment, classes: dict[str, str], inherited: str) -> float:
 
 
 def _fragment(element: Tree, node: int) -> Fragment:
-    """An element without its children."""
-    return Fragment(tag_as_written(element), {str(k): str(v) for k, v in element.attrib.items()}, node)
+    """An element without its children.
+
+    MuJoCo 4 saves a `<text>` with special characters as the content of the element; earlier versions read only `data`.
+    """
+    made = Fragment(tag_as_written(element), {str(k): str(v) for k, v in element.attrib.items()}, node)
+    if made.tag == "text" and element.text and not len(element):
+        made.attributes.setdefault("data", element.text)
+    return made
 
 
 class Line(Struct, gc=False):
