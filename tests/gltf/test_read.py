@@ -136,3 +136,33 @@ def test_meshes_in_a_folder_are_not_taken_for_scenes(tmp_path: Path) -> None:
     (tmp_path / "wheel.glb").write_bytes(b"glTF")
     (tmp_path / "robot.skel").write_bytes(b"<skel/>")
     assert [path.name for path in scene_files(tmp_path)] == ["robot.skel"]
+
+
+@pytest.mark.parametrize(("kind", "number"), [("<i2", 5122), ("<i1", 5120), ("<u2", 5123), ("<u1", 5121)])
+def test_quantized_vertices_are_read_in_their_units(tmp_path: Path, kind: str, number: int) -> None:
+    most = np.iinfo(kind).max
+    points = np.zeros((4, 4), dtype=kind)  # rows are aligned to four bytes
+    points[:, :3] = np.rint(POINTS * most)
+    data = points.tobytes() + FACES.tobytes()
+    changed = document(extensionsRequired=["KHR_mesh_quantization"])
+    changed["buffers"] = [{"byteLength": len(data), "uri": "data:;base64," + base64.b64encode(data).decode()}]
+    stride = points.strides[0]
+    changed["bufferViews"] = [
+        {"buffer": 0, "byteLength": 4 * stride, "byteStride": stride},
+        {"buffer": 0, "byteOffset": 4 * stride, "byteLength": 24},
+    ]
+    changed["accessors"][0] |= {"componentType": number, "normalized": True}
+    scene = load(tmp_path, changed)
+    assert codes(scene) == []
+    geometry = scene.world.models[0].bodies[0].visuals[0].geometry
+    assert isinstance(geometry, TriMesh)
+    np.testing.assert_allclose(geometry.vertices, 2 * POINTS, atol=1e-12)
+
+
+def test_extensions_that_change_the_scene_are_reported(tmp_path: Path) -> None:
+    changed = document(extensionsRequired=["EXT_meshopt_compression"])
+    changed["nodes"][1]["extensions"] = {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": 0}}}
+    scene = load(tmp_path, changed)
+    assert codes(scene) == ["GL107", "GL105.instances"]
+    lost = {item.path for item in exoskel.convert(scene, None, to="sdf").losses}
+    assert {"/@extensionsRequired", "/nodes/1/@extensions"} <= lost

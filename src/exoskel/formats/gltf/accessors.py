@@ -18,6 +18,7 @@ from exoskel.source.mesh_packages import glb_of
 
 _HEAD, _CHUNK = 12, 8
 _TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+AccessorArray = NDArray[Any]
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 
 
@@ -55,7 +56,14 @@ class GltfFile(Struct):
         if stride < size or (count and start + stride * (count - 1) + size > len(self.binary)):
             raise MalformedGltfError(f"accessor {number} exceeds its buffer")
         found = np.ndarray((count, width), kind, self.binary, start, (stride, np.dtype(kind).itemsize))
-        return found.copy()
+        return _normalized(found) if accessor.get("normalized") is True else found.copy()
+
+
+def _normalized(integers: AccessorArray) -> AccessorArray:
+    """Whole numbers as fractions of the largest one of their type, from -1 or 0 to 1."""
+    if integers.dtype.kind not in "iu":
+        return integers.copy()
+    return np.maximum(integers / np.iinfo(integers.dtype).max, -1.0)
 
 
 def _count(owner: dict[str, Any], name: str) -> int:
@@ -93,8 +101,6 @@ def _json(data: bytes) -> dict[str, Any]:
         raise MalformedGltfError("it is not a JSON object")
     return found
 
-
-AccessorArray = NDArray[Any]
 
 _MAGIC, _VERSION = 0x46546C67, 2
 _JSON, _BIN = 0x4E4F534A, 0x004E4942

@@ -47,11 +47,12 @@ _READ = (
     ),
     Topic(
         "GL105",
-        "Skins, animations and textures",
+        "Skins, animations, instances and textures",
         "A scene has rigid shapes, and no animation. A texture whose image is a file is that of the shape; images "
         "inside the glTF file, and the places of images on meshes, are not read.",
         warning("GL105", "{kind} are not read"),
         warning("GL105.image", "image {number} is not read: {reason}"),
+        warning("GL105.instances", "the instances of node {number} are not read; its mesh is read once"),
         warning("GL105.places", "the places of the image on mesh {mesh} are not read; it is projected onto the mesh"),
     ),
     Topic(
@@ -59,6 +60,12 @@ _READ = (
         "Primitives of meshes",
         "Lines, points, compressed triangles and morph targets are not supported.",
         warning("GL106", "mesh {mesh} has lines, points, compressed triangles or morph targets, which are not read"),
+    ),
+    Topic(
+        "GL107",
+        "Required extensions",
+        "A file can require extensions. A reader that does not support one of them may read something else than meant.",
+        warning("GL107", "the file requires {names}, which is not supported: parts may be missing or wrong"),
     ),
 )
 

@@ -53,6 +53,9 @@ _LISTS = {
 }
 """The lists of a document whose rows are objects, and what these are called."""
 _UNREAD = ("skins", "animations")
+_SUPPORTED = ("KHR_mesh_quantization", "KHR_draco_mesh_compression", "KHR_texture_transform", "KHR_materials_")
+"""The first parts of the names of extensions that are read, are appearance, or are reported where they are used."""
+_INSTANCES = "EXT_mesh_gpu_instancing"
 ReportGltf = Callable[..., None]
 
 
@@ -120,10 +123,24 @@ class _GltfReader:
         for name in _UNREAD:
             if self.file.rows(name):
                 self.report("GL105", self.numbers[name, 0], kind=name)
+        self._report_extensions()
         scenes = self.file.rows("scenes") or [{"nodes": self._roots()}]
         for number, scene in enumerate(scenes):
             yield self._world(scene, number)
         self._report_images()
+
+    def _report_extensions(self) -> None:
+        """Report extensions that change the scene and are not read."""
+        stated = self.file.header.get("extensionsRequired")
+        names = (
+            [str(name) for name in stated if not str(name).startswith(_SUPPORTED)] if isinstance(stated, list) else []
+        )
+        if names:
+            self.report("GL107", 0, attribute="extensionsRequired", names=", ".join(names))
+        for number, node in enumerate(self.nodes):
+            extensions = node.get("extensions")
+            if isinstance(extensions, dict) and _INSTANCES in extensions:
+                self.report("GL105.instances", self.numbers["nodes", number], attribute="extensions", number=number)
 
     def _report_images(self) -> None:
         """Report the textures and images that are not read."""
@@ -400,5 +417,5 @@ SOURCE_MAPPING = SourceMapping(
             Shape: {**_NODE, "@mesh": "geometry"},
         }
     ),
-    DiagnosticEffects(ignored=("GL105",), used=("GL106", "GL105.places")),
+    DiagnosticEffects(ignored=("GL105", "GL107"), used=("GL106", "GL105.places")),
 )
