@@ -15,7 +15,7 @@ from PIL import Image
 import exoskel
 from exoskel import Box, Material, Mesh, Shape, Sphere, Texture, World
 from exoskel.scene.shape import Geometry
-from exoskel.source.mesh_packages import glb_parts
+from exoskel.source.glb import glb_parts
 from tests.support.textured_meshes import png, quarters, write_square
 
 

@@ -90,6 +90,39 @@ def test_text_gltf_is_read_with_buffers_in_itself(tmp_path: Path) -> None:
     assert extent(tmp_path, "b.gltf", gltf(buffers=buffers, bufferViews=views)) == EXTENT
 
 
+@pytest.mark.parametrize(("kind", "number"), [("<i2", 5122), ("<u1", 5121)])
+def test_normalized_integers_are_fractions(tmp_path: Path, kind: str, number: int) -> None:
+    """gltfpack writes vertices so; nodes scale them."""
+    places = np.zeros((4, 4), dtype=kind)  # rows are aligned to four bytes
+    places[:, :3] = np.rint(POINTS / 4 * np.iinfo(kind).max)
+    data = places.tobytes() + FACES.tobytes()
+    accessors = [
+        {"bufferView": 0, "componentType": number, "count": 4, "type": "VEC3", "normalized": True, "max": [1, 1, 1]},
+        {"bufferView": 1, "componentType": 5125, "count": 12, "type": "SCALAR"},
+    ]
+    views = [
+        {"buffer": 0, "byteLength": places.nbytes, "byteStride": places.strides[0]},
+        {"buffer": 0, "byteOffset": places.nbytes, "byteLength": FACES.nbytes},
+    ]
+    buffers = [{"byteLength": len(data), "uri": data_uri(data)}]
+    nodes = [{"mesh": 0, "scale": [4, 4, 4]}]
+    content = gltf(accessors=accessors, bufferViews=views, buffers=buffers, nodes=nodes)
+    low, high = extent(tmp_path, "a.gltf", content)
+    assert low == (0.0, 0.0, 0.0) and high == pytest.approx(EXTENT[1], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "change", [{"count": 10**30}, {"count": -1}, {"bufferView": 9}, {"type": "MAT4"}, {"count": 1e9}]
+)
+def test_damaged_normalized_integers_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    accessors = [
+        {"bufferView": 0, "componentType": 5122, "count": 4, "type": "VEC3", "normalized": True} | change,
+        {"bufferView": 1, "componentType": 5125, "count": 12, "type": "SCALAR"},
+    ]
+    with pytest.raises(MeshError):
+        extent(tmp_path, "a.gltf", gltf(data_uri(BINARY), accessors=accessors))
+
+
 def test_textures_of_text_gltf_are_not_needed(tmp_path: Path) -> None:
     look = {"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "baseColorFactor": [1, 0, 0, 1]}}
     textured = {"images": [{"uri": "missing.png"}], "textures": [{"source": 0}], "materials": [look]}

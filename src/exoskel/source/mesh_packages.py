@@ -20,6 +20,7 @@ import numpy as np
 
 from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
+from exoskel.source.glb import glb_parts, header_bytes, join_glb
 from exoskel.source.limits import Limits
 from exoskel.source.mesh_parsing import MeshError
 from exoskel.source.well_formedness import MalformedError
@@ -31,21 +32,6 @@ GLB = "glb"
 def glb_of(data: bytes, kind: str, folder: Path, limits: Limits, within: Path | None) -> bytes:
     """The GLB file with the same triangles as a file of one of the `PACKAGES`, which is in `folder`."""
     return PACKAGES[kind](data, folder, limits, within)
-
-
-def join_glb(header: dict[str, Any], binary: bytes) -> bytes:
-    """A GLB file of its two parts."""
-    import json
-
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 4)
-    binary += b"\0" * (-len(binary) % 4)
-    chunks = _chunk(b"JSON", text) + _chunk(b"BIN\0", binary)
-    return b"glTF" + (2).to_bytes(4, "little") + (12 + len(chunks)).to_bytes(4, "little") + chunks
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    return len(content).to_bytes(4, "little") + name + content
 
 
 # --- text glTF ----------------------------------------------------------------------------------------
@@ -106,26 +92,9 @@ def _drop_textures(header: dict[str, Any]) -> None:
         waiting += [one for one in owner.values() if isinstance(one, dict)]
 
 
-_HEADER_START = 20
-"""Where the JSON of a GLB file starts: after the length and kind of its chunk."""
-
-
-def glb_parts(data: bytes) -> tuple[dict[str, Any] | None, bytes]:
-    """The header of a GLB file, or None if it is malformed, and its binary part."""
-    import json
-
-    end = _HEADER_START + int.from_bytes(data[12:16], "little")
-    try:
-        header = json.loads(data[_HEADER_START:end])
-    except (ValueError, RecursionError):
-        return None, b""
-    return (header if isinstance(header, dict) else None), data[end + 8 :]
-
-
 def glb_without_textures(data: bytes) -> bytes:
     """A GLB file without its images, which have no effect on triangles; with some extensions trimesh decodes them."""
-    end = _HEADER_START + int.from_bytes(data[12:16], "little")
-    if b'"images"' not in data[_HEADER_START:end]:
+    if b'"images"' not in header_bytes(data):
         return data
     header, binary = glb_parts(data)
     if header is None:

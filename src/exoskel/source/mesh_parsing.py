@@ -24,6 +24,7 @@ from exoskel import spatial
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds
 from exoskel.source.child_process import limit_memory, limit_processor_time
+from exoskel.source.glb import glb_without_quantization
 from exoskel.source.plain_obj import plain_obj_extent
 from exoskel.spatial import Array
 
@@ -94,6 +95,7 @@ def _parse(data: bytes, kind: str, files: ImageNumbers | None = None) -> Any:
 
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)
     with _trimesh_errors():
+        data = glb_without_quantization(data) if kind == "glb" else data
         given: Any = files
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False, resolver=given)
         for node in scene.graph.nodes_geometry:

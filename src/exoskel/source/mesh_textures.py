@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from exoskel.scene.shape import Geometry, Mesh
 from exoskel.source import mesh_parsing
 from exoskel.source.file_access import read_referenced
+from exoskel.source.glb import glb_parts, join_glb
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.mesh_packages import GLB, glb_parts, glb_without_textures, gltf_with_images, join_glb
+from exoskel.source.mesh_packages import GLB, glb_without_textures, gltf_with_images
 from exoskel.source.mesh_parsing import MeshError, TexturedTriangles, parse_textured
 from exoskel.source.meshes import Images, MeshFiles, ask_child, check_expansion, read_mesh_data
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.gltf.codes import catalogue_error
+from exoskel.source.glb import divide_normalized
 from exoskel.source.limits import Limits
 from exoskel.source.mesh_packages import glb_of
 
@@ -60,10 +61,7 @@ class GltfFile(Struct):
 
 
 def _normalized(integers: AccessorArray) -> AccessorArray:
-    """Whole numbers as fractions of the largest one of their type, from -1 or 0 to 1."""
-    if integers.dtype.kind not in "iu":
-        return integers.copy()
-    return np.maximum(integers / np.iinfo(integers.dtype).max, -1.0)
+    return divide_normalized(integers) if integers.dtype.kind in "iu" else integers.copy()
 
 
 def _count(owner: dict[str, Any], name: str) -> int:
