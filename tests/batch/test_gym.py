@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,29 @@ def test_actions_are_the_controls_of_actuators_within_their_ranges() -> None:
     assert env.core.actions.names == ["motor", "servo", "lift", "turn", "spin"]
     np.testing.assert_array_equal(env.action_space.low, [-1, -4, -100, -math.pi, -100])
     np.testing.assert_array_equal(env.action_space.high, [1, 2, 100, math.pi, 3])
+
+
+TENDONS = """<mujoco><worldbody><body name="a"><joint name="r" axis="0 1 0" range="-1 1"/><geom size=".1" pos=".3 0 0"/>
+<body name="b" pos=".6 0 0"><joint name="s" axis="0 1 0"/><geom size=".1"/></body></body></worldbody>
+<tendon><fixed name="t" range="-2 3" limited="true"><joint joint="r" coef="1"/><joint joint="s" coef="1"/></fixed></tendon>
+<actuator><motor name="m" joint="r" ctrlrange="-1 1"/><motor name="tm" tendon="t"/><position name="tp" tendon="t" kp="2"
+gear="2"/><motor name="tr" tendon="t" ctrlrange="0 4"/></actuator></mujoco>"""
+
+
+def test_actuators_of_tendons_are_actions(tmp_path: Path) -> None:
+    file = tmp_path / "tendons.xml"
+    file.write_text(TENDONS)
+    env = exoskel.gym.make(file)
+    assert env.action_space.low.tolist() == [-1, -100, -4, 0]
+    assert env.action_space.high.tolist() == [1, 100, 6, 4]
+    states = []
+    for action in ([0, 0, 0, 0], [0, 0, 0, 4]):
+        env.reset(seed=1)
+        states.append(env.step(np.array(action, dtype=np.float64))[0])
+    assert not np.allclose(states[0], states[1])
+    envs = exoskel.gym.make_vec(file, num_envs=2)
+    envs.reset(seed=1)
+    envs.step(envs.action_space.sample())
 
 
 def test_controls_of_environments_act_as_in_a_simulation() -> None:

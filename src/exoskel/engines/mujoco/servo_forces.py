@@ -42,6 +42,11 @@ class ControlledActuators(MeasuredSensors, SwitchedEqualities):
         return {known[element_name(one)]: one for one, _, _ in actuator_targets(self.compiled.layout)}
 
     @property
+    def driving_actuators(self) -> list[Actuator]:
+        """The actuators that drive a joint or tendon, in the order of their controls."""
+        return list(self._driving.values())
+
+    @property
     def actuator_names(self) -> list[str]:
         """The names of the actuators that drive a joint or tendon, in the order of their controls."""
         return [one.name for one in self._driving.values()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite, pi
+from math import inf, isfinite, pi
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.scene.actuator import Actuator, driven_dofs
 from exoskel.scene.joint import Dof, Interval, Joint
+from exoskel.scene.tendon import Tendon
 from exoskel.simulate.gym.tasks import Task
 from exoskel.spatial import Array, Indices
 
@@ -58,7 +59,12 @@ def find_actions(worlds: DrivenWorlds, task: Task) -> ActionSet:
 
 def _control_actions(worlds: DrivenWorlds) -> ActionSet:
     engine = worlds.engine
-    bounds = [_control_bounds(*row) for row in driven_dofs(engine.world.actuators, engine.world.models)]
+    driven = {id(one): (joint, dof) for one, joint, dof in driven_dofs(engine.world.actuators, engine.world.models)}
+    tendons = {tendon.name: tendon for tendon in engine.world.tendons}
+    bounds = [
+        _control_bounds(one, *driven[id(one)]) if id(one) in driven else _tendon_bounds(one, tendons[one.tendon])
+        for one in engine.driving_actuators
+    ]
     low, high = np.array(bounds, dtype=np.float64).reshape(-1, 2).T
     own, set_controls = worlds.own_controls, engine.set_controls_within_ranges
     return ActionSet(engine.actuator_names, low, high, lambda actions: set_controls(own, actions))
@@ -72,6 +78,17 @@ def _control_bounds(actuator: Actuator, joint: Joint, dof: Dof) -> Interval:
             fallback = (-pi, pi)
         ends = sorted(actuator.gear * limit for limit in dof.position_limits)
         fallback = (_finite(ends[0], fallback[0]), _finite(ends[1], fallback[1]))
+    return _within(actuator, fallback)
+
+
+def _tendon_bounds(actuator: Actuator, tendon: Tendon) -> Interval:
+    """The range of a control; for a position servo without one, the lengths that the tendon reaches."""
+    ends = sorted(actuator.gear * limit for limit in tendon.limits) if actuator.kind == "position" else (-inf, inf)
+    return _within(actuator, (_finite(ends[0], -DEFAULT_BOUND), _finite(ends[1], DEFAULT_BOUND)))
+
+
+def _within(actuator: Actuator, fallback: Interval) -> Interval:
+    """The range of a control, with other ends where it has none."""
     low, high = actuator.control_range
     return _finite(low, min(fallback[0], high)), _finite(high, max(fallback[1], low))
 
