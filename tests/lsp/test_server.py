@@ -54,6 +54,21 @@ def test_diagnostics_are_published_while_typing(path: Path) -> None:
     session(path, script)
 
 
+@pytest.mark.parametrize("name", ["my scene.skel", "Ünicode 场景.skel", "a#b%20c.skel"])
+def test_paths_with_spaces_and_other_characters_work(tmp_path: Path, name: str) -> None:
+    """Editors write them with percent signs, on Windows also the colon after the drive."""
+
+    async def script(editor: Editor) -> None:
+        assert "%" in editor.uri
+        (found,) = await editor.open(MISSPELLED)
+        assert found.code == "SK010"
+        symbols = await editor.client.text_document_document_symbol_async(types.DocumentSymbolParams(editor.document))
+        assert symbols
+        assert await editor.change(MISSPELLED.replace("transfromation", "transformation")) == []
+
+    session(tmp_path / name, script)
+
+
 def test_diagnostics_match_those_of_check(path: Path) -> None:
     text = (Path(exoskel.__file__).parent / "samples/skel/robot_arm.skel").read_text() + "<!-- end -->\n"
 

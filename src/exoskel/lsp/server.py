@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import BinaryIO, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from lsprotocol import types
@@ -69,7 +69,9 @@ class Server(LanguageServer):
         return types.MarkupKind.Markdown if types.MarkupKind.Markdown in (formats or ()) else types.MarkupKind.PlainText
 
     def is_open(self, uri: str) -> bool:
-        return uri in self.workspace.text_documents
+        """Whether the editor has opened a document; later versions of pygls store URIs without percent signs."""
+        known = self.workspace.text_documents
+        return uri in known or unquote(uri) in known
 
     async def compute(self, work: Callable[[OpenDocument], T], uri: str) -> T:
         """Call a function with an open document in a worker thread."""
