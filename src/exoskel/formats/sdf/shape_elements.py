@@ -28,6 +28,7 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
     Texture,
+    TriMesh,
     kind_of,
     texture_of,
 )
@@ -125,7 +126,7 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
     geometry = _dart_mesh(shape, output) if output.target == DART else None
     geometry = geometry or geometry_element(shape.geometry, output)
     if geometry is None:
-        output.add_loss(shape, CATALOGUE["SD209"])
+        output.add_loss(shape, CATALOGUE["SD209.mesh" if isinstance(shape.geometry, TriMesh) else "SD209"])
         return []
     element = Markup(tag, {"name": name}, item=shape)
     add_pose(element, _place(shape))
