@@ -678,3 +678,23 @@ def test_stages_become_every_format_with_the_paths_of_their_prims(to: str, tmp_p
     report = exoskel.convert(stage, tmp_path / "out", to=to, model="walker" if to == "urdf" else None)
     assert report.certificate.passed
     assert any(item.path.startswith("/walker") for item in report.items)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'#usda 1.0\ndef Xform "a" {', "line 2, column 16: Expected }"),
+        (b"#usda 9.0\n", "line 1, column 1: Cannot parse layer version '9.0'"),
+        (b'#usda 1.0\ndef Xform "a" { float x = "s" }', "line 2, column 27: Error parsing simple value"),
+        (b'#usda 1.0\ndef Xform "a" (\n doc = "b', "line 3, column "),
+        (b"PXR-USDC and then nothing of the kind", ""),
+        (b"#usda 1.0\n\xff", "it is not encoded in UTF-8"),
+    ],
+)
+def test_a_file_that_usd_core_refuses_has_a_reason(tmp_path: Path, content: bytes, reason: str) -> None:
+    file = tmp_path / "a.usd"
+    file.write_bytes(content)
+    (found,) = exoskel.load(file).diagnostics
+    message = found.message.removeprefix("not a USD file: ")
+    assert message.startswith(reason) and len(message) > 10
+    assert "pxr" not in message and "/opt/" not in message

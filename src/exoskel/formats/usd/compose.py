@@ -21,6 +21,7 @@ from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prims import apis, custom_data, name_of, values
+from exoskel.formats.usd.reader.stage import error_reason
 from exoskel.formats.usd.tree import BINARY, SIGNATURE, TEXT, open_layer, to_bytes, unpack
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.scene.body import Body
@@ -81,7 +82,7 @@ def _layer(data: bytes) -> Any:
             data.decode()  # usd-core's own error for invalid UTF-8 is not readable
         return open_layer(data, extension, Sdf)
     except (Tf.ErrorException, UnicodeDecodeError) as problem:
-        raise catalogue_error("US002", reason=str(problem).strip().splitlines()[-1]) from None
+        raise catalogue_error("US002", reason=error_reason(problem)) from None
 
 
 def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:

@@ -7,6 +7,7 @@ this process finds and reads those that a file refers to.  The answer has all pr
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -254,13 +255,26 @@ def _remove_clips(layer: Any) -> None:
     layer.Traverse("/", visit)
 
 
+def error_reason(problem: Exception) -> str:
+    """What an exception of usd-core says: the text of its last error, with line and column."""
+    try:
+        stated = str(problem)
+    except UnicodeDecodeError:  # it quotes the file
+        return "it is not encoded in UTF-8"
+    lines = [line for line in stated.splitlines() if line.strip("\t '")] or [type(problem).__name__]
+    before, _, after = lines[-1].partition(" : '")
+    text = (after or before).strip("\t '")
+    text = re.sub(r"parse error matching \S.* at '", "syntax error at '", text)
+    return re.sub(r"^(?:[A-Za-z]:)?[^:]*:(\d+):(\d+): ", r"line \1, column \2: ", text)
+
+
 def _answer(layers: _Layers, request: _StageRequest) -> _StageAnswer:
     from pxr import Tf
 
     try:
         wanted = layers.add(request)
     except (Tf.ErrorException, UnicodeDecodeError) as problem:
-        return _StageAnswer(problem=str(problem).strip().splitlines()[-1].strip("\t '"))
+        return _StageAnswer(problem=error_reason(problem))
     return _StageAnswer(wanted=wanted) if wanted else _StageAnswer(_compose(layers.layers[ROOT]))
 
 
