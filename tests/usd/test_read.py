@@ -698,3 +698,37 @@ def test_a_file_that_usd_core_refuses_has_a_reason(tmp_path: Path, content: byte
     message = found.message.removeprefix("not a USD file: ")
     assert message.startswith(reason) and len(message) > 10
     assert "pxr" not in message and "/opt/" not in message
+
+
+MOVING = """#usda 1.0
+(
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+def Xform "w" {{
+    def PhysicsScene "scene" {{}}
+    def Xform "a" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {{
+        float physics:mass = 1
+        vector3f physics:velocity = (1, 2, 3)
+    }}
+    def Xform "b" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {{
+        float physics:mass = 1
+        vector3f physics:velocity = ({speed})
+    }}
+    def PhysicsRevoluteJoint "j" {{
+        rel physics:body0 = </w/a>
+        rel physics:body1 = </w/b>
+        uniform token physics:axis = "Z"
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("speed", "keys"), [("1, 2, 3", []), ("5, 2, 3", ["US106.moving"]), ("0, 0, 0", [])])
+def test_a_velocity_that_joints_contradict_is_reported(tmp_path: Path, speed: str, keys: list[str]) -> None:
+    file = tmp_path / "moving.usda"
+    file.write_text(MOVING.format(speed=speed))
+    scene = exoskel.load(file)
+    assert codes(scene) == keys
+    lost = [item.path for item in exoskel.convert(scene, None, to="mjcf").losses]
+    assert lost == ["/w/b/@physics:velocity"] * len(keys)

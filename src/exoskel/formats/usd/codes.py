@@ -93,6 +93,7 @@ _READ = (
         warning("US106.axes", "joint '{name}' with the free axes {axes} is not supported; its translations are locked"),
         warning("US106.reversed", "body0 of joint '{name}' is the child; the order of its rotations is reversed"),
         warning("US106.apart", "the pose of body '{name}' contradicts its joint; the joint is used"),
+        warning("US106.moving", "the velocity of body '{name}' is not read: its joints state their own velocities"),
     ),
     Topic(
         "US107",

@@ -287,7 +287,7 @@ def _base_name(name: str) -> str:
 SOURCE_MAPPING = SourceMapping(
     PrimFieldTable(_ROWS),
     DiagnosticEffects(
-        ignored=("US101", "US102", "US105.mesh", "US106.disabled", "US113"),
+        ignored=("US101", "US102", "US105.mesh", "US106.disabled", "US106.moving", "US113"),
         used=(
             "US104",
             "US113.places",

@@ -46,7 +46,7 @@ from exoskel.formats.usd.reader.stage import (
 from exoskel.formats.usd.tree import SIGNATURE, PackageError, unpack
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.joint import Joint
-from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.kinematics import Kinematics, Twist, initial_twists
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.scene.validation import find_invalid
@@ -58,6 +58,7 @@ from exoskel.source.meshes import MeshFinder
 
 _GRAVITY = 9.81
 _LAYERS = (b"#usda", b"PXR-USDC")
+_VELOCITIES = ("physics:velocity", "physics:angularVelocity")
 _APART = 1e-4
 """How far a body may be from where its joint puts it, relative to its distance from the origin."""
 _GENERATED_NAME = re.compile(r"(visual|collision)_[0-9]+$")
@@ -253,6 +254,8 @@ class _StageReader:
         root = source.prim.path if source.prim is not None else ""
         FilterReader(self.index, world, models, bodies.by_path(), shapes.by_path, self.report).read(root)
         self._check_poses(world, bodies)
+        if not self.is_own:
+            self._check_velocities(world, bodies)
         return world
 
     def _gravity(self, scene: StagePrim | None) -> Vector:
@@ -336,6 +339,19 @@ class _StageReader:
             mine, theirs = poses[order[id(bodies.bodies[number])]], bodies.places[number]
             if np.abs(mine - theirs).max() > _APART * (1.0 + np.abs(theirs).max()):
                 self.report("US106.apart", self.index.number[path], name=bodies.bodies[number].name)
+
+    def _check_velocities(self, world: World, bodies: UsdBodyReader) -> None:
+        """Report bodies that do not move as they state, because the velocities of their joints are others."""
+        if not bodies.bodies or not (bodies.speeds.any() or bodies.spins.any()):
+            return
+        still: Twist = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        moving = initial_twists(world.models, Kinematics(world.models))
+        for path, number in bodies.number.items():
+            body = bodies.bodies[number]
+            mine = np.array(moving.get(id(body), still))
+            for name, own, stated in zip(_VELOCITIES, mine, (bodies.speeds[number], bodies.spins[number]), strict=True):
+                if stated.any() and np.abs(own - stated).max() > _APART * (1.0 + np.abs(stated).max()):
+                    self.report("US106.moving", self.index.number[path], attribute=name, name=body.name)
 
 
 def _time_step(scene: StagePrim | None) -> float:
