@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import exoskel
 from benchmarks import scenes
-from benchmarks.harness import compare, timed
+from benchmarks.harness import compare, processor_timed, timed
 from benchmarks.read_skel import load
 from benchmarks.table import Row, Table
 from exoskel.source.atomic_write import write_atomically
@@ -18,6 +21,7 @@ def measure(table: Table, quick: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
         _save(table, Path(folder), pairs, 10_000 if quick else 100_000)
         _convert(table, Path(folder), pairs)
+        _format(table, Path(folder), pairs)
 
 
 def _save(table: Table, folder: Path, pairs: int, count: int) -> None:
@@ -55,3 +59,18 @@ def _convert(table: Table, folder: Path, pairs: int) -> None:
     )
     name = "converting 10,000 boxes to XODE over 1,000: times as long"
     table.add(Row.of(name, growth, bar=12.0, lower_is_better=True))
+
+
+def _format(table: Table, folder: Path, pairs: int) -> None:
+    """Files of 5,000 bodies: one that is canonical already, and one whose elements are in another order."""
+    table.progress("formatting 5,000 bodies")
+    file = folder / "formatted.skel"
+    command = [sys.executable, "-m", "exoskel", "fmt", str(file)]
+    run = processor_timed(lambda: subprocess.run(command, check=True, capture_output=True))
+    for what, data in (("boxes, unchanged", scenes.free_boxes(5_000)), ("links, reordered", scenes.chains(50, 100))):
+        seconds = []
+        for _ in range(2 * pairs + 1):
+            file.write_bytes(data)
+            seconds.append(run())
+        name = f"`exoskel fmt` of 5,000 {what}: processor time"
+        table.add(Row.value(name, statistics.median(seconds), "s", bar=1.0))

@@ -36,9 +36,8 @@ _PLACEHOLDER = re.compile(rf"{_MARK}([0-9]+){_MARK}")
 _PLACED = re.compile(rf'(?:="|>){_MARK}([0-9]+){_MARK}'.encode())
 _SPECIAL = (b"<!", b"\r", b"xml:space", _STUB, _MARK.encode())
 """Comments, CDATA sections and the like, other line ends, spaces that matter, and what marks stubs and values here."""
-_VALUE = re.compile(rb'(="[^"<]+|>[^<> \t\n][^<]*)(?="|</)')
-_UNUSUAL = re.compile(rb"[\t\n]|  | \x00")
-"""Several spaces in a row, or one at the end, in values that are joined by zeros."""
+_VALUE = re.compile(rb'(="[^"<]+(?=")|>[^<> \t\n]+(?: [^<> \t\n]+)*(?=</))')
+"""Texts with other spaces are part of the shape, because formatting may change them."""
 
 
 class NotSimilarError(ValueError):
@@ -72,19 +71,15 @@ def find_similar(document: Document, vocabulary: Vocabulary) -> SimilarElements 
     elements: list[tuple[int, ElementValues]] = []
     frame: list[bytes] = []
     at = 0
-    end = 0
-    while match := find_start(text, end):
+    while match := find_start(text, at):
         start, end_tag = match.start(), b"</%b>" % match[1]
         end = text.find(end_tag, match.end()) + len(end_tag)
         if end < start:
             return None
         pieces = _VALUE.split(text[start:end])
-        values = pieces[1::2]
-        if _UNUSUAL.search(b"%b\0" % b"\0".join(values)):
-            continue
         frame += (text[at:start], b'<%b%b%d"/>' % (match[1], _STUB, len(elements)))
         at = end
-        elements.append((numbers.setdefault(tuple(pieces[::2]), len(numbers)), values))
+        elements.append((numbers.setdefault(tuple(pieces[::2]), len(numbers)), pieces[1::2]))
         if len(elements) % _CHECKED == 0 and len(numbers) * _FEWEST_PER_SHAPE > len(elements):
             return None
     if len(elements) < _FEWEST or len(numbers) * _FEWEST_PER_SHAPE > len(elements):
