@@ -34,8 +34,10 @@ _STUB = b' exoskel.stub="'
 _MARK = "\ue000"
 _PLACEHOLDER = re.compile(rf"{_MARK}([0-9]+){_MARK}")
 _PLACED = re.compile(rf'(?:="|>){_MARK}([0-9]+){_MARK}'.encode())
-_SPECIAL = (b"<!", b"\r", b"xml:space", _STUB, _MARK.encode())
-"""Comments, CDATA sections and the like, other line ends, spaces that matter, and what marks stubs and values here."""
+_SPECIAL = (b"\r", b"xml:space", _STUB, _MARK.encode())
+"""Other line ends, spaces that matter, and what marks stubs and values here."""
+_MARKUP = re.compile(rb"<[!?]")
+"""The start of a comment, a CDATA section or the like."""
 _VALUE = re.compile(rb'(="[^"<]+(?=")|>[^<> \t\n]+(?: [^<> \t\n]+)*(?=</))')
 """Texts with other spaces are part of the shape, because formatting may change them."""
 
@@ -62,8 +64,8 @@ class SimilarElements(Struct):
 def find_similar(document: Document, vocabulary: Vocabulary) -> SimilarElements | None:
     """Cut the bodies and joints of a large document out; None if that does not pay, or may not be exact."""
     text = document.text
-    is_plain = document.encoding.codec == "utf-8" and text.find(b"<?", 1) < 0
-    if len(text) < _LARGE or not is_plain or any(text.find(one) >= 0 for one in _SPECIAL):
+    is_small = len(text) < _LARGE
+    if is_small or document.encoding.codec != "utf-8" or any(text.find(one) >= 0 for one in _SPECIAL):
         return None
     names = b"|".join(sorted({e.name.encode() for _, e in vocabulary.rows() if e.item in (Body, Joint)}))
     find_start = re.compile(rb"<(%b)(?:[ \n\t][^<>]*)?(?<!/)>" % names).search
@@ -74,7 +76,7 @@ def find_similar(document: Document, vocabulary: Vocabulary) -> SimilarElements 
     while match := find_start(text, at):
         start, end_tag = match.start(), b"</%b>" % match[1]
         end = text.find(end_tag, match.end()) + len(end_tag)
-        if end < start:
+        if end < start or _MARKUP.search(text, start, end):
             return None
         pieces = _VALUE.split(text[start:end])
         frame += (text[at:start], b'<%b%b%d"/>' % (match[1], _STUB, len(elements)))
