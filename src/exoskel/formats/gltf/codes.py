@@ -47,9 +47,9 @@ _READ = (
     ),
     Topic(
         "GL105",
-        "Skins, animations, instances and textures",
-        "A scene has rigid shapes, and no animation. A texture whose image is a file is that of the shape; images "
-        "inside the glTF file, and the places of images on meshes, are not read.",
+        "Skins, animations, instances, cameras, lights and textures",
+        "A scene has rigid shapes, and no animation. Cameras and lights are not read. A texture whose image is a file "
+        "is that of the shape; images inside the glTF file, and the places of images on meshes, are not read.",
         warning("GL105", "{kind} are not read"),
         warning("GL105.image", "image {number} is not read: {reason}"),
         warning("GL105.instances", "the instances of node {number} are not read; its mesh is read once"),

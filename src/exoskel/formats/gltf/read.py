@@ -52,9 +52,10 @@ _LISTS = {
     "images": "image",
 }
 """The lists of a document whose rows are objects, and what these are called."""
-_UNREAD = ("skins", "animations")
+_UNREAD = ("skins", "animations", "cameras")
 _SUPPORTED = ("KHR_mesh_quantization", "KHR_draco_mesh_compression", "KHR_texture_transform", "KHR_materials_")
 """The first parts of the names of extensions that are read, are appearance, or are reported where they are used."""
+_LIGHTS = "KHR_lights_punctual"
 _INSTANCES = "EXT_mesh_gpu_instancing"
 ReportGltf = Callable[..., None]
 
@@ -96,7 +97,17 @@ def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject]]:
         for place, row in enumerate(file.rows(name)):
             numbers[name, place] = len(made)
             made.append(SourceObject(tag, 0, f"/{name}/{place}", tuple(row)))
+    for place, row in enumerate(_lights(file)):
+        numbers["lights", place] = len(made)
+        made.append(SourceObject("light", 0, f"/extensions/{_LIGHTS}/lights/{place}", tuple(row)))
     return numbers, made
+
+
+def _lights(file: GltfFile) -> list[dict[str, Any]]:
+    """The lights that nodes refer to."""
+    extensions = file.header.get("extensions")
+    found = extensions.get(_LIGHTS) if isinstance(extensions, dict) else None
+    return _rows(found, "lights") if isinstance(found, dict) else []
 
 
 class _GltfReader:
@@ -123,6 +134,8 @@ class _GltfReader:
         for name in _UNREAD:
             if self.file.rows(name):
                 self.report("GL105", self.numbers[name, 0], kind=name)
+        if _lights(self.file):
+            self.report("GL105", self.numbers["lights", 0], kind="lights")
         self._report_extensions()
         scenes = self.file.rows("scenes") or [{"nodes": self._roots()}]
         for number, scene in enumerate(scenes):
@@ -376,12 +389,14 @@ def _vector(values: Any, otherwise: Vector = (0.0, 0.0, 0.0)) -> Vector:
 
 
 _SHOWN = unused("appearance: not part of a scene")
+_NO_CAMERAS = SceneField("cameras", owner="world", unused="cameras are not read", affects_motion=True)
+_NO_LIGHTS = SceneField("lights", owner="world", unused="lights are not read", affects_motion=True)
 _PLACE: dict[str, SceneField | str] = dict.fromkeys(("@translation", "@rotation", "@scale", "@matrix"), "pose")
 _NODE: dict[str, SceneField | str] = {
     "": STRUCTURE,
     "@name": "name",
     "@children": STRUCTURE,
-    "@camera": _SHOWN,
+    "@camera": _NO_CAMERAS,
     "@skin": unused("skins are not read", affects_motion=True),
     **_PLACE,
 }
@@ -392,14 +407,15 @@ _FILE: dict[str, SceneField | str] = {
     "@extensions": unused("an extension: not part of a scene", affects_motion=True),
     "node": FLATTENED,
     "node/**": FLATTENED,
-    "node/@camera": _SHOWN,
+    "node/@camera": _NO_CAMERAS,
     "mesh": SceneField("geometry", owner="shapes"),
     "mesh/@primitives": SceneField("geometry", owner="shapes"),
     "mesh/**": unused("a label that nothing refers to"),
     "material": SceneField("color", owner="shapes"),
     "material/@pbrMetallicRoughness": SceneField("color", owner="shapes"),
     "material/**": _SHOWN,
-    "camera/**": _SHOWN,
+    "camera/**": _NO_CAMERAS,
+    "light/**": _NO_LIGHTS,
     "image": SceneField("material", owner="shapes"),
     "image/@uri": SceneField("material", owner="shapes"),
     "image/**": _SHOWN,

@@ -139,6 +139,12 @@ _READ = (
         warning("US113.places", "the texture coordinates of '{name}' are not read; the image is projected"),
         info("US113.hidden", "a shape that neither collides nor is visible is not read{repeats}"),
     ),
+    Topic(
+        "US114",
+        "Cameras and lights",
+        "Cameras and lights are not read.",
+        warning("US114", "{kind} '{name}' is not read"),
+    ),
 )
 
 _APPROXIMATED = (

@@ -104,6 +104,10 @@ UNREAD_TYPES = frozenset(
     }
 )
 """Types of prims that may have an effect and are not read."""
+CAMERA = "Camera"
+_LIGHT_SHAPES = ("Distant", "Dome", "Sphere", "Rect", "Disk", "Cylinder", "Portal", "Geometry", "Plugin")
+LIGHTS = frozenset({*(f"{shape}Light" for shape in _LIGHT_SHAPES), "DomeLight_1"})
+"""Types of prims that are lights."""
 
 _SHOWN = unused("appearance: not part of a scene")
 _LABEL = unused("a label that nothing refers to")
@@ -150,8 +154,12 @@ _ANYWHERE: dict[str, SceneField | str] = {
     **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in MATERIAL_INPUTS},
     "Material/Shader/@inputs:opacity_constant": _SHAPES["color"],
     **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in ("inputs:file", "inputs:scale")},
-    **{f"{kind}/**": _SHOWN for kind in ("Camera", "Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
-    **{f"{kind}Light/**": _SHOWN for kind in ("Distant", "Dome", "Sphere", "Rect", "Disk", "Cylinder")},
+    **{f"{kind}/**": _SHOWN for kind in ("Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
+    f"{CAMERA}/**": SceneField("cameras", owner="world", unused="cameras are not read", affects_motion=True),
+    **{
+        f"{kind}/**": SceneField("lights", owner="world", unused="lights are not read", affects_motion=True)
+        for kind in LIGHTS
+    },
 }
 """Prims that are not items of a scene, wherever they are."""
 
@@ -287,7 +295,7 @@ def _base_name(name: str) -> str:
 SOURCE_MAPPING = SourceMapping(
     PrimFieldTable(_ROWS),
     DiagnosticEffects(
-        ignored=("US101", "US102", "US105.mesh", "US106.disabled", "US106.moving", "US113"),
+        ignored=("US101", "US102", "US105.mesh", "US106.disabled", "US106.moving", "US113", "US114"),
         used=(
             "US104",
             "US113.places",

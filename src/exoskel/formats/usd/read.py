@@ -20,7 +20,7 @@ from exoskel.diagnostics import Collector, Severity, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
-from exoskel.formats.usd.mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
+from exoskel.formats.usd.mapping import CAMERA, GROUP, GROUP_TYPES, LIGHTS, UNREAD_TYPES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
@@ -227,6 +227,9 @@ class _StageReader:
         for prim in self.index.prims:
             if prim.type in UNREAD_TYPES:
                 self.report("US113", self.index.node(prim), kind=prim.type)
+            elif prim.type == CAMERA or prim.type in LIGHTS:
+                kind = "camera" if prim.type == CAMERA else "light"
+                self.report("US114", self.index.node(prim), kind=kind, name=prim.title)
 
     def _world(self, source: WorldSource, shapes: ShapePrimReader) -> World:
         if source.scene is None:
