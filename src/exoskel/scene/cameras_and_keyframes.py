@@ -194,3 +194,33 @@ def joint_paths(models: Iterable[Model]) -> Iterator[tuple[str, Joint]]:
 def state_of(path: str, joint: Joint) -> KeyframeJoint:
     """The initial state of a joint."""
     return KeyframeJoint(path, joint.positions, joint.velocities)
+
+
+def decaying_light(color: Vector, strength: float) -> tuple[Vector, Vector]:
+    """The diffuse colour and attenuation of a light that decays with the square of the distance.
+
+    A white matt surface at 1 m that faces the light has the brightness `strength`.  The colour is at most 1: the
+    attenuation of a brighter light is smaller.
+    """
+    largest = max(strength * max(color), 1.0)
+    return scaled_color(color, strength / largest), (0.0, 0.0, round_view_number(1.0 / largest))
+
+
+def even_light(color: Vector, strength: float) -> tuple[Vector, bool]:
+    """The diffuse colour of a light that does not decay, and whether it is limited: to 1 in its largest component."""
+    largest = max(strength * max(color), 1.0)
+    return scaled_color(color, strength / largest), largest > _BRIGHTEST
+
+
+_BRIGHTEST = 1.0 + 1e-6
+
+
+def scaled_color(color: Vector, factor: float) -> Vector:
+    """A colour times a factor, with the digits that are the same after single precision."""
+    red, green, blue = (round_view_number(factor * part) for part in color)
+    return (red, green, blue)
+
+
+def round_view_number(value: float) -> float:
+    """A number with the digits that are the same after single precision."""
+    return float(f"{value:.7g}")

@@ -47,9 +47,9 @@ _READ = (
     ),
     Topic(
         "GL105",
-        "Skins, animations, instances, cameras, lights and textures",
-        "A scene has rigid shapes, and no animation. Cameras and lights are not read. A texture whose image is a file "
-        "is that of the shape; images inside the glTF file, and the places of images on meshes, are not read.",
+        "Skins, animations, instances and textures",
+        "A scene has rigid shapes, and no animation. A texture whose image is a file is that of the shape; images "
+        "inside the glTF file, and the places of images on meshes, are not read.",
         warning("GL105", "{kind} are not read"),
         warning("GL105.image", "image {number} is not read: {reason}"),
         warning("GL105.instances", "the instances of node {number} are not read; its mesh is read once"),
@@ -66,6 +66,21 @@ _READ = (
         "Required extensions",
         "A file can require extensions. A reader that does not support one of them may read something else than meant.",
         warning("GL107", "the file requires {names}, which is not supported: parts may be missing or wrong"),
+    ),
+    Topic(
+        "GL108",
+        "Cameras and lights",
+        "Cameras and lights without a node, and those with invalid values, are not read.",
+        warning("GL108", "{kind} {number} is not read: {reason}"),
+    ),
+    Topic(
+        "GL109",
+        "Settings of cameras and lights",
+        "A camera of a scene has a vertical field of view. A light has colours that are at most 1 and one cone.",
+        warning("GL109.aspect", "the aspect ratio of camera {number} is not read"),
+        warning("GL109.range", "the range of light {number} is not read: it has no limit"),
+        warning("GL109.cone", "the inner cone of light {number} is not read; its outer cone is"),
+        warning("GL109.bright", "light {number} is brighter than a light of a scene; its largest colour is 1"),
     ),
 )
 

@@ -13,16 +13,18 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity
 from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, open_file
+from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, has_only_lights, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
 from exoskel.formats.gltf.textures import referenced_image
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import Names, unique_name
+from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, poses_from_matrices
@@ -52,10 +54,9 @@ _LISTS = {
     "images": "image",
 }
 """The lists of a document whose rows are objects, and what these are called."""
-_UNREAD = ("skins", "animations", "cameras")
-_SUPPORTED = ("KHR_mesh_quantization", "KHR_draco_mesh_compression", "KHR_texture_transform", "KHR_materials_")
+_UNREAD = ("skins", "animations")
+_SUPPORTED = ("KHR_mesh_quantization", "KHR_draco_mesh_compression", "KHR_texture_transform", "KHR_materials_", LIGHTS)
 """The first parts of the names of extensions that are read, are appearance, or are reported where they are used."""
-_LIGHTS = "KHR_lights_punctual"
 _INSTANCES = "EXT_mesh_gpu_instancing"
 ReportGltf = Callable[..., None]
 
@@ -75,7 +76,9 @@ def read(document: Document, options: ReadOptions) -> Scene:
         collector.source = source = ObjectDocument(document, objects, "/")
         scene.documents = [source]
         files = MeshFinder(document.location, options.paths, options.limits)
-        scene.worlds += _GltfReader(file, numbers, collector.report, files.textures.locate).worlds()
+        views = GltfViewReader(file, numbers, collector.report)
+        scene.worlds += _GltfReader(file, numbers, views, collector.report, files.textures.locate).worlds()
+        scene.source_info = structs.replace(scene.source_info, views=views.views)
     except (MalformedGltfError, MeshError) as problem:
         collector.report("GL104", reason=str(problem))
     problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
@@ -91,32 +94,36 @@ ObjectNumbers = dict[tuple[str, int], int]
 
 
 def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject]]:
-    made = [SourceObject("glTF", -1, "", tuple(name for name in file.header if name not in _LISTS))]
+    made = [SourceObject("glTF", -1, "", tuple(name for name in _properties(file.header) if name not in _LISTS))]
     numbers: ObjectNumbers = {}
     for name, tag in _LISTS.items():
         for place, row in enumerate(file.rows(name)):
             numbers[name, place] = len(made)
-            made.append(SourceObject(tag, 0, f"/{name}/{place}", tuple(row)))
-    for place, row in enumerate(_lights(file)):
+            made.append(SourceObject(tag, 0, f"/{name}/{place}", _properties(row)))
+    for place, row in enumerate(light_rows(file)):
         numbers["lights", place] = len(made)
-        made.append(SourceObject("light", 0, f"/extensions/{_LIGHTS}/lights/{place}", tuple(row)))
+        made.append(SourceObject("light", 0, f"/extensions/{LIGHTS}/lights/{place}", tuple(row)))
     return numbers, made
 
 
-def _lights(file: GltfFile) -> list[dict[str, Any]]:
-    """The lights that nodes refer to."""
-    extensions = file.header.get("extensions")
-    found = extensions.get(_LIGHTS) if isinstance(extensions, dict) else None
-    return _rows(found, "lights") if isinstance(found, dict) else []
+def _properties(row: dict[str, Any]) -> tuple[str, ...]:
+    """The names of the properties of an object; the extension of lights has its own name."""
+    return tuple(LIGHTS if name == "extensions" and has_only_lights(row) else name for name in row)
 
 
 class _GltfReader:
     """The scenes of one file."""
 
     def __init__(
-        self, file: GltfFile, numbers: ObjectNumbers, report: ReportGltf, find: Callable[[Texture], Texture]
+        self,
+        file: GltfFile,
+        numbers: ObjectNumbers,
+        views: GltfViewReader,
+        report: ReportGltf,
+        find: Callable[[Texture], Texture],
     ) -> None:
         self.file = file
+        self.views = views
         self._find_texture = find
         self._images: set[int] = set()
         """The images that are the textures of shapes."""
@@ -134,13 +141,12 @@ class _GltfReader:
         for name in _UNREAD:
             if self.file.rows(name):
                 self.report("GL105", self.numbers[name, 0], kind=name)
-        if _lights(self.file):
-            self.report("GL105", self.numbers["lights", 0], kind="lights")
         self._report_extensions()
         scenes = self.file.rows("scenes") or [{"nodes": self._roots()}]
         for number, scene in enumerate(scenes):
             yield self._world(scene, number)
         self._report_images()
+        self.views.report_unread()
 
     def _report_extensions(self) -> None:
         """Report extensions that change the scene and are not read."""
@@ -183,7 +189,7 @@ class _GltfReader:
             roots = [(child, np.eye(4)) for child in _numbers(self._node(roots[0][0]), "children")]
         taken = Names()
         for root, place in roots:
-            model = self._model(root, place, taken)
+            model = self._model(root, place, taken, world)
             if model.bodies:
                 world.models.append(model)
         return world
@@ -193,28 +199,29 @@ class _GltfReader:
             raise MalformedGltfError(f"node {number} does not exist")
         return self.nodes[number]
 
-    def _model(self, root: int, place: Array, taken: Names) -> Model:
-        """The model of a root node and all nodes in it."""
+    def _model(self, root: int, place: Array, taken: Names, world: World) -> Model:
+        """The model of a root node and all nodes in it; their cameras and lights are added to a world."""
         title = str(self._node(root).get("name") or f"node_{root}")
         model = Model(name=unique_name(title, taken), static=True)
         taken.add(model.name)
         names = Names()
-        waiting = [(root, place)]
+        waiting = [(root, place, _WORLD_FRAME)]
         while waiting:
-            number, outer = waiting.pop()
+            number, outer, around = waiting.pop()
             if number in self._seen:
                 raise MalformedGltfError(f"node {number} has several parents")
             self._seen.add(number)
             node = self._node(number)
             here = outer @ local_matrix(node)
-            inside = [(child, here) for child in reversed(_numbers(node, "children"))]
             shapes = self._shape_nodes(number, node)
+            owned = {child for child in shapes if child != number}
             if shapes:
-                self._add_body(model, number, here, shapes, names)
-                owned = {child for child in shapes if child != number}
+                body = self._add_body(model, number, here, shapes, names)
                 self._seen |= owned
-                inside = [one for one in inside if one[0] not in owned]
-            waiting += inside
+                around = _ViewFrame(qualified_name(model.name, body.name), split_matrix(here)[0])
+            self.views.read_views(world, number, node, around.body, spatial.inverse(around.place) @ here)
+            inside = [child for child in reversed(_numbers(node, "children")) if child not in owned]
+            waiting += [(child, here, around) for child in inside]
         return model
 
     def _shape_nodes(self, number: int, node: dict[str, Any]) -> list[int]:
@@ -223,7 +230,7 @@ class _GltfReader:
             return [child for child in _numbers(node, "children") if "mesh" in self._node(child)]
         return [number] if "mesh" in node else []
 
-    def _add_body(self, model: Model, number: int, here: Array, shapes: list[int], names: Names) -> None:
+    def _add_body(self, model: Model, number: int, here: Array, shapes: list[int], names: Names) -> Body:
         node = self._node(number)
         frame, _ = split_matrix(here)
         name = unique_name(str(node.get("name") or f"node_{number}"), names)
@@ -240,6 +247,7 @@ class _GltfReader:
         model.bodies.append(body)
         joint = Joint(name=f"{name}_fix", kind="weld", child=body, implicit=True)
         model.joints.append(joint)
+        return body
 
     def _add_shapes(self, body: Body, number: int, place: Array, *, is_own_node: bool) -> None:
         node = self._node(number)
@@ -336,6 +344,16 @@ class _GltfReader:
         return (r, g, b, a)
 
 
+class _ViewFrame(Struct, frozen=True, eq=False):
+    """What the cameras and lights of nodes move with: the path of a body, empty for the world, and its transform."""
+
+    body: str
+    place: Array
+
+
+_WORLD_FRAME = _ViewFrame("", np.eye(4))
+
+
 def local_matrix(node: dict[str, Any]) -> Array:
     """The transform from a node to the one around it, for column vectors."""
     matrix = node.get("matrix")
@@ -389,14 +407,14 @@ def _vector(values: Any, otherwise: Vector = (0.0, 0.0, 0.0)) -> Vector:
 
 
 _SHOWN = unused("appearance: not part of a scene")
-_NO_CAMERAS = SceneField("cameras", owner="world", unused="cameras are not read", affects_motion=True)
-_NO_LIGHTS = SceneField("lights", owner="world", unused="lights are not read", affects_motion=True)
+_CAMERAS, _LIGHTS = SceneField("cameras", owner="world"), SceneField("lights", owner="world")
 _PLACE: dict[str, SceneField | str] = dict.fromkeys(("@translation", "@rotation", "@scale", "@matrix"), "pose")
 _NODE: dict[str, SceneField | str] = {
     "": STRUCTURE,
     "@name": "name",
     "@children": STRUCTURE,
-    "@camera": _NO_CAMERAS,
+    "@camera": _CAMERAS,
+    f"@{LIGHTS}": _LIGHTS,
     "@skin": unused("skins are not read", affects_motion=True),
     **_PLACE,
 }
@@ -407,15 +425,17 @@ _FILE: dict[str, SceneField | str] = {
     "@extensions": unused("an extension: not part of a scene", affects_motion=True),
     "node": FLATTENED,
     "node/**": FLATTENED,
-    "node/@camera": _NO_CAMERAS,
+    "node/@camera": _CAMERAS,
+    f"node/@{LIGHTS}": _LIGHTS,
+    f"@{LIGHTS}": STRUCTURE,
     "mesh": SceneField("geometry", owner="shapes"),
     "mesh/@primitives": SceneField("geometry", owner="shapes"),
     "mesh/**": unused("a label that nothing refers to"),
     "material": SceneField("color", owner="shapes"),
     "material/@pbrMetallicRoughness": SceneField("color", owner="shapes"),
     "material/**": _SHOWN,
-    "camera/**": _NO_CAMERAS,
-    "light/**": _NO_LIGHTS,
+    "camera/**": _CAMERAS,
+    "light/**": _LIGHTS,
     "image": SceneField("material", owner="shapes"),
     "image/@uri": SceneField("material", owner="shapes"),
     "image/**": _SHOWN,
@@ -433,5 +453,8 @@ SOURCE_MAPPING = SourceMapping(
             Shape: {**_NODE, "@mesh": "geometry"},
         }
     ),
-    DiagnosticEffects(ignored=("GL105", "GL107"), used=("GL106", "GL105.places")),
+    DiagnosticEffects(
+        ignored=("GL105", "GL107", "GL108", "GL109.range"),
+        used=("GL106", "GL105.places", "GL109.aspect", "GL109.cone", "GL109.bright"),
+    ),
 )

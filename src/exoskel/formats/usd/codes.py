@@ -142,8 +142,19 @@ _READ = (
     Topic(
         "US114",
         "Cameras and lights",
-        "Cameras and lights are not read.",
+        "A scene has lights that shine from a point or in one direction. Other lights, such as dome lights, and "
+        "cameras and lights with invalid values are not read.",
         warning("US114", "{kind} '{name}' is not read"),
+    ),
+    Topic(
+        "US115",
+        "Settings of cameras and lights",
+        "A camera of a scene has a vertical field of view. A light has colours and a cone, and no size.",
+        info("US115", "settings of {kind} '{name}' are not read: {settings}"),
+        warning("US115.aspect", "the horizontal aperture of camera '{name}' is not read: the view has no aspect ratio"),
+        warning("US115.temperature", "the colour temperature of light '{name}' is not read"),
+        warning("US115.area", "light '{name}' has an area; it is read as a {kind} light at its centre"),
+        warning("US115.bright", "light '{name}' is brighter than a light of a scene; its largest colour is 1"),
     ),
 )
 

@@ -105,9 +105,27 @@ UNREAD_TYPES = frozenset(
 )
 """Types of prims that may have an effect and are not read."""
 CAMERA = "Camera"
-_LIGHT_SHAPES = ("Distant", "Dome", "Sphere", "Rect", "Disk", "Cylinder", "Portal", "Geometry", "Plugin")
-LIGHTS = frozenset({*(f"{shape}Light" for shape in _LIGHT_SHAPES), "DomeLight_1"})
+_READ_LIGHTS = ("DistantLight", "SphereLight", "RectLight", "DiskLight", "CylinderLight")
+LIGHTS = frozenset({*_READ_LIGHTS, "DomeLight", "DomeLight_1", "PortalLight", "GeometryLight", "PluginLight"})
 """Types of prims that are lights."""
+CAMERA_SETTINGS = (
+    *("horizontalApertureOffset", "verticalApertureOffset", "clippingRange", "clippingPlanes"),
+    *("fStop", "focusDistance", "stereoRole", "shutter:open", "shutter:close", "exposure"),
+    *(f"exposure:{name}" for name in ("time", "iso", "fStop", "responsivity")),
+)
+HORIZONTAL_APERTURE = "horizontalAperture"
+TEMPERATURE = "inputs:enableColorTemperature"
+LIGHT_SETTINGS = (
+    *("inputs:colorTemperature", "inputs:texture:file", "light:filters", "light:shaderId"),
+    *(
+        f"inputs:shaping:{name}"
+        for name in ("focus", "focusTint", "cone:softness", "ies:file", "ies:angleScale", "ies:normalize")
+    ),
+    *(f"inputs:shadow:{name}" for name in ("color", "distance", "falloff", "falloffGamma")),
+    *("collection:lightLink:includes", "collection:lightLink:excludes"),
+    *("collection:shadowLink:includes", "collection:shadowLink:excludes"),
+)
+"""Properties of cameras and lights that a scene does not have."""
 
 _SHOWN = unused("appearance: not part of a scene")
 _LABEL = unused("a label that nothing refers to")
@@ -116,6 +134,22 @@ _DEFAULTS = unused("describes the file")
 MATERIAL_INPUTS = ("inputs:roughness", "inputs:metallic")
 """The inputs of `UsdPreviewSurface` that are the roughness and metalness of a shape."""
 _SHAPES = {"friction": SceneField("friction", owner="shapes"), "color": SceneField("color", owner="shapes")}
+
+
+def _view_rows() -> dict[str, SceneField | str]:
+    """The rows of cameras and lights."""
+    rows: dict[str, SceneField | str] = {}
+    sides: tuple[tuple[str, str, frozenset[str], tuple[str, ...]], ...] = (
+        ("camera", "cameras", frozenset({CAMERA}), CAMERA_SETTINGS),
+        ("light", "lights", LIGHTS, LIGHT_SETTINGS),
+    )
+    for name, field, kinds, settings in sides:
+        lost = SceneField(field, unused=f"a {name} of a scene has no such setting", affects_motion=True)
+        for kind in kinds:
+            rows |= {f"{kind}/**": SceneField(field, owner="world")}
+            rows |= {f"{kind}/@{setting}": lost for setting in settings}
+    return rows
+
 
 _ANYWHERE: dict[str, SceneField | str] = {
     GROUP: STRUCTURE,
@@ -155,11 +189,7 @@ _ANYWHERE: dict[str, SceneField | str] = {
     "Material/Shader/@inputs:opacity_constant": _SHAPES["color"],
     **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in ("inputs:file", "inputs:scale")},
     **{f"{kind}/**": _SHOWN for kind in ("Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
-    f"{CAMERA}/**": SceneField("cameras", owner="world", unused="cameras are not read", affects_motion=True),
-    **{
-        f"{kind}/**": SceneField("lights", owner="world", unused="lights are not read", affects_motion=True)
-        for kind in LIGHTS
-    },
+    **_view_rows(),
 }
 """Prims that are not items of a scene, wherever they are."""
 
@@ -295,7 +325,17 @@ def _base_name(name: str) -> str:
 SOURCE_MAPPING = SourceMapping(
     PrimFieldTable(_ROWS),
     DiagnosticEffects(
-        ignored=("US101", "US102", "US105.mesh", "US106.disabled", "US106.moving", "US113", "US114"),
+        ignored=(
+            "US101",
+            "US102",
+            "US105.mesh",
+            "US106.disabled",
+            "US106.moving",
+            "US113",
+            "US114",
+            "US115.aspect",
+            "US115.temperature",
+        ),
         used=(
             "US104",
             "US113.places",
@@ -306,6 +346,8 @@ SOURCE_MAPPING = SourceMapping(
             "US107",
             "US109",
             "US111",
+            "US115.area",
+            "US115.bright",
         ),
     ),
     transparent=frozenset({GROUP}),

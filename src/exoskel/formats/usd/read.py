@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
-from exoskel.formats.usd.mapping import CAMERA, GROUP, GROUP_TYPES, LIGHTS, UNREAD_TYPES
+from exoskel.formats.usd.mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
+from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBody
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prims import (
@@ -45,6 +47,7 @@ from exoskel.formats.usd.reader.stage import (
 )
 from exoskel.formats.usd.tree import SIGNATURE, PackageError, unpack
 from exoskel.scene.body import Body, BodyState
+from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, Twist, initial_twists
 from exoskel.scene.model import Model
@@ -207,12 +210,18 @@ class _StageReader:
         self.files = files
         self.report = collector.report
         self.is_own = is_own_file(index)
+        self.view_bodies: dict[str, ViewBody] = {}
+        """The bodies that may have cameras and lights, by the paths of their prims."""
 
     def read(self, scene: Scene) -> None:
         worlds = own_layout(self.index) if self.is_own else [layout(self.index)]
         shapes = ShapePrimReader(self.index, self.report, self.files.textures.locate, is_own=self.is_own)
         scene.worlds += [self._world(source, shapes) for source in worlds]
         shapes.report_hidden()
+        views = UsdViewReader(self.index, self.report)
+        roots = ["" if source.prim is None else source.prim.path for source in worlds]
+        views.read_views(dict(zip(roots, scene.worlds, strict=True)), self.view_bodies)
+        scene.source_info = structs.replace(scene.source_info, views=views.views)
         self._report_unread()
 
     def _report_unread(self) -> None:
@@ -227,9 +236,6 @@ class _StageReader:
         for prim in self.index.prims:
             if prim.type in UNREAD_TYPES:
                 self.report("US113", self.index.node(prim), kind=prim.type)
-            elif prim.type == CAMERA or prim.type in LIGHTS:
-                kind = "camera" if prim.type == CAMERA else "light"
-                self.report("US114", self.index.node(prim), kind=kind, name=prim.title)
 
     def _world(self, source: WorldSource, shapes: ShapePrimReader) -> World:
         if source.scene is None:
@@ -278,6 +284,10 @@ class _StageReader:
         node = self.index.node(source.prim) if source.prim is not None else -1
         model = Model(name=source.name, static=source.is_static, document=0, node=node)
         model.bodies += [self._body(one, bodies, shapes) for one in source.bodies]
+        for one, body in zip(source.bodies, model.bodies, strict=True):
+            if one.is_own:
+                place = self.index.placement(one.prim).rigid
+                self.view_bodies[one.prim.path] = ViewBody(qualified_name(model.name, body.name), place)
         return model
 
     def _body(self, source: BodySource, bodies: UsdBodyReader, shapes: ShapePrimReader) -> Body:

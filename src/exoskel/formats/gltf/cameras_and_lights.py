@@ -1,0 +1,205 @@
+"""Cameras of glTF and lights of KHR_lights_punctual, as cameras and lights of a world.
+
+Both look along their -z axis, with y up, as in a scene.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import degrees, isfinite, pi
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from exoskel import spatial
+from exoskel.formats.gltf.accessors import GltfFile
+from exoskel.scene.cameras_and_keyframes import (
+    LightKind,
+    SceneCamera,
+    SceneLight,
+    View,
+    decaying_light,
+    even_light,
+    round_view_number,
+)
+from exoskel.scene.item import Names, unique_name
+from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.world import World
+from exoskel.spatial import Array
+
+LIGHTS = "KHR_lights_punctual"
+_KINDS: tuple[LightKind, ...] = ("point", "directional", "spot")
+_HALF_TURN = 180.0
+_WHITE = [1.0, 1.0, 1.0]
+
+
+class InvalidViewError(Exception):
+    """A camera or light has invalid values; the message is the reason."""
+
+
+def light_rows(file: GltfFile) -> list[dict[str, Any]]:
+    """The lights that nodes refer to."""
+    found = _extension(file.header)
+    rows = found.get("lights")
+    return [one for one in rows if isinstance(one, dict)] if isinstance(rows, list) else []
+
+
+def has_only_lights(row: Mapping[str, Any]) -> bool:
+    """Whether an object has no extensions but that of lights."""
+    extensions = row.get("extensions")
+    return isinstance(extensions, dict) and extensions.keys() == {LIGHTS}
+
+
+def _extension(row: Mapping[str, Any]) -> dict[str, Any]:
+    extensions = row.get("extensions")
+    found = extensions.get(LIGHTS) if isinstance(extensions, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+class GltfViewReader:
+    """Adds the cameras and lights of nodes to a world; `views` are those of the document, by its objects."""
+
+    def __init__(self, file: GltfFile, numbers: Mapping[tuple[str, int], int], report: Callable[..., None]) -> None:
+        self.numbers = numbers
+        self.report = report
+        self.views: dict[int, View] = {}
+        self._cameras, self._lights = file.rows("cameras"), light_rows(file)
+        self._names: dict[tuple[int, str], Names] = {}
+        self._problems: dict[tuple[str, int], str] = {}
+        self._used: set[tuple[str, int]] = set()
+
+    def read_views(self, world: World, number: int, node: Mapping[str, Any], body: str, place: Array) -> None:
+        """Read those of a node; `place` is its transform to the body (empty: the world)."""
+        camera, light = node.get("camera"), _extension(node).get("light")
+        if camera is None and light is None:
+            return
+        for kind, rows, one in (("cameras", self._cameras, camera), ("lights", self._lights, light)):
+            if type(one) is not int or not 0 <= one < len(rows):
+                continue
+            self._used.add((kind, one))
+            name = str(node.get("name") or rows[one].get("name") or f"{kind[:-1]}_{one}")
+            taken = self._names.setdefault((id(world), kind), Names())
+            try:
+                pose = _pose(place)
+                view = _camera(rows[one], pose) if kind == "cameras" else _light(rows[one], pose)
+            except InvalidViewError as problem:
+                self._problems[kind, one] = str(problem)
+                continue
+            view = structs.replace(view, name=unique_name(name, taken), body=body)
+            taken.add(view.name)
+            self.views.setdefault(self.numbers["nodes", number], view)
+            self.views.setdefault(self.numbers[kind, one], view)
+            if isinstance(view, SceneCamera):
+                world.cameras.append(view)
+            else:
+                world.lights.append(view)
+
+    def report_unread(self) -> None:
+        """Report cameras and lights that are not read, and settings that a scene does not have."""
+        for kind, rows in (("cameras", self._cameras), ("lights", self._lights)):
+            for number, row in enumerate(rows):
+                node, key = self.numbers[kind, number], (kind, number)
+                if key not in self._used:
+                    self.report("GL108", node, kind=kind[:-1], number=number, reason="no node refers to it")
+                elif key in self._problems:
+                    self.report("GL108", node, kind=kind[:-1], number=number, reason=self._problems[key])
+                else:
+                    self._report_settings(kind, number, row)
+
+    def _report_settings(self, kind: str, number: int, row: Mapping[str, Any]) -> None:
+        node = self.numbers[kind, number]
+        if kind == "cameras":
+            if "aspectRatio" in _settings(row, "perspective"):
+                self.report("GL109.aspect", node, attribute="perspective", number=number)
+            return
+        if "range" in row:
+            self.report("GL109.range", node, attribute="range", number=number)
+        if _settings(row, "spot").get("innerConeAngle"):
+            self.report("GL109.cone", node, attribute="spot", number=number)
+        if row.get("type") == "directional" and even_light(_color(row), _strength(row))[1]:
+            self.report("GL109.bright", node, attribute="intensity", number=number)
+
+
+def _settings(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = row.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _number(row: Mapping[str, Any], name: str, otherwise: float) -> float:
+    found = row.get(name, otherwise)
+    if type(found) not in (int, float) or not isfinite(found):
+        raise InvalidViewError(f"its {name} is not a number")
+    return float(found)
+
+
+def _camera(row: Mapping[str, Any], pose: Pose) -> SceneCamera:
+    """A camera without a name and body."""
+    is_orthographic = row.get("type") == "orthographic"
+    if is_orthographic:
+        view = 2.0 * _number(_settings(row, "orthographic"), "ymag", 0.0)
+    else:
+        view = degrees(_number(_settings(row, "perspective"), "yfov", 0.0))
+    if not view > 0.0 or not isfinite(view) or (not is_orthographic and view >= _HALF_TURN):
+        raise InvalidViewError("it has no valid field of view")
+    return SceneCamera(pose=pose, field_of_view=round_view_number(view), orthographic=is_orthographic)
+
+
+def _light(row: Mapping[str, Any], pose: Pose) -> SceneLight:
+    """A light without a name and body."""
+    kind = next((one for one in _KINDS if one == row.get("type")), None)
+    if kind is None:
+        raise InvalidViewError("it has no valid type")
+    color, strength, decay = _color(row), _strength(row), SceneLight().attenuation
+    if kind == "directional":
+        diffuse, _ = even_light(color, strength)
+    else:
+        diffuse, decay = decaying_light(color, strength)
+    cutoff = SceneLight().cutoff
+    if kind == "spot":
+        cutoff = round_view_number(degrees(_number(_settings(row, "spot"), "outerConeAngle", pi / 4.0)))
+        if not 0.0 < cutoff <= _HALF_TURN / 2.0:
+            raise InvalidViewError("its outerConeAngle is not between 0 and a right angle")
+    x, y, z = (spatial.round_vectors(-pose.matrix()[:3, 2]) + 0.0).tolist()
+    return SceneLight(
+        position=pose.position,
+        direction=(x, y, z),
+        kind=kind,
+        diffuse=diffuse,
+        specular=diffuse,
+        attenuation=decay,
+        cutoff=cutoff,
+    )
+
+
+def _color(row: Mapping[str, Any]) -> Vector:
+    stated = row.get("color", _WHITE)
+    is_list = isinstance(stated, list) and len(stated) == len(_WHITE)
+    if not is_list or not all(type(one) in (int, float) and 0.0 <= one <= 1.0 for one in stated):
+        raise InvalidViewError("its colour is not three numbers from 0 to 1")
+    red, green, blue = map(float, stated)
+    return (red, green, blue)
+
+
+def _strength(row: Mapping[str, Any]) -> float:
+    """The brightness of a white matt surface that faces the light, at 1 m."""
+    power = _number(row, "intensity", 1.0)
+    if power < 0.0:
+        raise InvalidViewError("its intensity is negative")
+    return power / pi
+
+
+def _pose(place: Array) -> Pose:
+    """The translation of a transform, and the rotation nearest to its linear part, which may scale."""
+    if not np.isfinite(place).all():
+        raise InvalidViewError("its pose is not finite")
+    linear = place[:3, :3]
+    left, _, right = np.linalg.svd(linear / (np.abs(linear).max() or 1.0))
+    rotation = left @ right
+    if np.linalg.det(rotation) < 0.0:
+        rotation = left @ np.diag([1.0, 1.0, -1.0]) @ right
+    is_rigid = np.abs(rotation - linear).max() < _ROUNDING
+    return Pose.from_matrix(spatial.transform(linear if is_rigid else rotation, place[:3, 3]))
+
+
+_ROUNDING = 1e-12
