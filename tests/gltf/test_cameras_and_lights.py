@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import degrees, pi
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,14 @@ def test_cameras_have_a_rotation_in_any_frame(tmp_path: Path, matrix: list[float
     rotation = camera.pose.matrix()[:3, :3]
     assert np.allclose(rotation @ rotation.T, np.eye(3)) and np.linalg.det(rotation) > 0
     assert camera.pose.position == (1.0, 2.0, 3.0)
+
+
+@pytest.mark.parametrize("value", ["1" + "0" * 400, "1e400", "true", '"x"', "null", "[]"])
+def test_lights_with_invalid_numbers_are_not_read(tmp_path: Path, value: str) -> None:
+    content = document(extensions={LIGHTS: {"lights": [{"type": "point", "intensity": "HERE"}]}})
+    content["nodes"][0]["extensions"] = {LIGHTS: {"light": 0}}
+    file = tmp_path / "scene.gltf"
+    file.write_text(json.dumps(content).replace('"HERE"', value))
+    scene = exoskel.load(file)
+    assert codes(scene) in (["GL108"], ["GL104"])
+    assert not any(world.lights for world in scene.worlds)

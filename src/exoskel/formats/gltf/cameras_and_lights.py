@@ -6,7 +6,7 @@ Both look along their -z axis, with y up, as in a scene.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import degrees, isfinite, pi
+from math import degrees, pi
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from exoskel.spatial import Array
 LIGHTS = "KHR_lights_punctual"
 _KINDS: tuple[LightKind, ...] = ("point", "directional", "spot")
 _HALF_TURN = 180.0
+_LARGE = 1e300
 _WHITE = [1.0, 1.0, 1.0]
 
 
@@ -128,7 +129,7 @@ def _settings(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _number(row: Mapping[str, Any], name: str, otherwise: float) -> float:
     found = row.get(name, otherwise)
-    if type(found) not in (int, float) or not isfinite(found):
+    if type(found) not in (int, float) or not -_LARGE < found < _LARGE:  # an integer may be too large for a float
         raise InvalidViewError(f"its {name} is not a number")
     return float(found)
 
@@ -140,7 +141,7 @@ def _camera(row: Mapping[str, Any], pose: Pose) -> SceneCamera:
         view = 2.0 * _number(_settings(row, "orthographic"), "ymag", 0.0)
     else:
         view = degrees(_number(_settings(row, "perspective"), "yfov", 0.0))
-    if not view > 0.0 or not isfinite(view) or (not is_orthographic and view >= _HALF_TURN):
+    if not view > 0.0 or (not is_orthographic and view >= _HALF_TURN):
         raise InvalidViewError("it has no valid field of view")
     return SceneCamera(pose=pose, field_of_view=round_view_number(view), orthographic=is_orthographic)
 
