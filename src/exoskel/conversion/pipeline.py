@@ -18,6 +18,7 @@ from exoskel.conversion.physics_certificate import tolerances
 from exoskel.conversion.report import Certificate, Check, Report
 from exoskel.conversion.selection import find_unselected, unselected_nodes, with_models, with_worlds
 from exoskel.diagnostics import Collector, Diagnostic
+from exoskel.formats.comments_and_extensions import combine_included
 from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
 from exoskel.formats.write import Written, embeds_data, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
@@ -341,11 +342,16 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
             output.losses.append(loss)
     found = {key: item for part in parts for key, item in part.counterparts.items()}
     found[id(world)] = first.native.worlds[0]
+    preserved = structs.replace(
+        first.preserved,
+        comments=set().union(*(part.preserved.comments for part in parts)),
+        included=combine_included([part.preserved for part in parts]),
+    )
     return structs.replace(
         first,
         data=b"".join(part.data for part in parts),
         counterparts=found,
         output=output,
-        preserved=structs.replace(first.preserved, comments=set().union(*(part.preserved.comments for part in parts))),
+        preserved=preserved,
         elements=frozenset().union(*(part.elements for part in parts)),
     )

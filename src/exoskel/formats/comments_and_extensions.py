@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
 
 from lxml import etree
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from exoskel.diagnostics import Place
 from exoskel.formats import registry
-from exoskel.scene.fields import items_by_node
+from exoskel.formats.unread_elements import (
+    ALL_READ,
+    ElementCopier,
+    FindName,
+    IncludedNames,
+    UnreadElements,
+    WrittenNames,
+    parse_tree,
+    places_by_document,
+)
+from exoskel.scene.fields import items_by_node, items_of_documents
 from exoskel.scene.item import Item
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
-from exoskel.source.document import Document, PlacedComment, Tree
+from exoskel.source.document import Document, PlacedComment
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data
-from exoskel.source.encoding import escape_undeclared_references
 from exoskel.source.markup import RAW_TAG, Markup
 from exoskel.source.positions import Elements
 
@@ -43,8 +50,23 @@ class PreservedData(Struct):
     attributes: set[tuple[int, str]] = field(default_factory=set)
     """Attributes that are written again as they are, by their elements and names."""
     comments: set[int] = field(default_factory=set)
+    included: dict[int, PreservedData] = field(default_factory=dict)
+    """The same for included files, by the numbers of their documents."""
+    lost: set[int] = field(default_factory=set)
+    """Elements of an included file that at least one of the models that include it does not have in the output."""
     has_other_data: bool = False
     """Whether the output contains data of other applications, in a layout of its own."""
+
+
+def combine_included(parts: Sequence[PreservedData]) -> dict[int, PreservedData]:
+    """What all parts of a scene together have preserved of included files."""
+    found: dict[int, PreservedData] = {}
+    for part in parts:
+        for number, one in part.included.items():
+            known = found.setdefault(number, PreservedData())
+            known.unknown |= one.unknown
+            known.lost |= one.lost
+    return found
 
 
 def preserve(root: Markup, scene: Scene, embedding: EmbeddedDataFormat) -> PreservedData:
@@ -54,24 +76,6 @@ def preserve(root: Markup, scene: Scene, embedding: EmbeddedDataFormat) -> Prese
     if isinstance(document, Document):
         _Preserver(root, scene, document, preserved).copy_all(embedding)
     return preserved
-
-
-class UnreadElements(Struct, frozen=True):
-    """The elements that are not part of a scene, and that the format of the source has a place for.
-
-    `keys` are those of diagnostics about them.  `settings` are the tags of others, by the tags of the elements around
-    them.  `folder` is that of the output; references to files are changed for it.  `changed` are the numbers of those
-    that the scene has with other values.  `copies` are the elements of the output that those of the source replace.
-    """
-
-    keys: tuple[str, ...] = ()
-    settings: Mapping[str, frozenset[str]] = {}
-    folder: Path | None = None
-    changed: frozenset[int] = frozenset()
-    copies: Mapping[int, Sequence[Markup]] = {}
-
-
-ALL_READ = UnreadElements()
 
 
 def preserve_comments(
@@ -110,7 +114,6 @@ class _Preserver:
         self.preserved = preserved
         self.unknown = {d.place.node for d in scene.diagnostics if d.key in UNKNOWN_NAMESPACE}
         self.scene = scene
-        self._materials: dict[int, Markup | None] = {}
 
     # Most documents have neither comments nor data of other applications, and need none of these.
 
@@ -138,98 +141,52 @@ class _Preserver:
     def copy_unread(self, unread: UnreadElements, is_rotated: bool) -> list[int]:
         """Copy the elements directly in written items, or in their materials, that are not read; returns their numbers.
 
-        An element that refers to a link or joint that is not written is omitted.
+        An element that refers to a link or joint that is not written is omitted.  Those of included files are copied
+        into each of the models that include them.
         """
-        found = {
-            self.document.element(one.place)
-            for one in self.scene.diagnostics
-            if one.key.startswith(unread.keys) and one.source is self.document and not one.place.attribute
-        }
-        found.update(self._find_settings(unread.settings))
-        found -= unread.changed
-        if not found:
-            return []
-        names, copied, added = self._written_names(), list[int](), list[tuple[Markup, Markup, Markup | None]]()
-        parents = self.document.outline.parents
-        for number, element in enumerate(self._tree().iter(etree.Element)):
-            owner = self._container_of(parents[number]) if number in found else None
-            if owner is None or (is_rotated and isinstance(owner.item, World)):
-                continue
-            own = self._own_element(number, owner, unread.copies)
-            if own is None and (number in unread.copies or self._is_written(element, owner)):
-                continue
-            copy = deepcopy(element)
-            _relocate_files(copy, self.document.location.directory, unread.folder)
-            made = _as_markup(copy) if _rename_references(copy, names) else None
-            if made is not None:
-                if own is not None:
-                    _take_references(made, own)
-                added.append((owner, made, own))
-                copied.append(number)
-                self.preserved.unknown.update(range(number, self.document.outline.ends[number]))
-        for owner, made, own in added:
-            if own is None:
-                owner.children.append(made)
-            else:
-                made.item = own.item
-                owner.children[owner.children.index(own)] = made
+        written = WrittenNames(self.scene, self.elements) if self.scene.source_info.included else None
+        names = self._written_names(written)
+        places = places_by_document(self.scene, unread.keys)
+        copier = ElementCopier(self.document, 0, unread, self.elements, names)
+        copier.root = None if self.is_part else self.root
+        copier.skips_worlds = is_rotated
+        found, copied = copier.find_elements(places.get(id(self.document), ())), list[int]()
+        if found:
+            copied = copier.copy(found, {node: [item] for node, item in self.items.items()})
+        self.preserved.unknown |= copier.nodes
+        if written is not None:
+            self._copy_included(unread, places, written)
         return copied
 
-    def _find_settings(self, settings: Mapping[str, frozenset[str]]) -> Iterator[int]:
-        """The numbers of elements with these tags, by the tags of the elements around them."""
-        tags, parents = self.document.outline.tags, self.document.outline.parents
-        known = frozenset[str]().union(*settings.values())
-        for number, tag in enumerate(tags):
-            if tag in known and parents[number] >= 0 and tag in settings.get(tags[parents[number]], ()):
-                yield number
+    def _copy_included(
+        self, unread: UnreadElements, places: Mapping[int, Sequence[Place]], written: WrittenNames
+    ) -> None:
+        """Copy the unread elements of included files."""
+        items, included = items_of_documents(self.scene), self.scene.source_info.included
+        unread = structs.replace(unread, folder=unread.folder or self.document.location.directory)
+        for number in sorted(items.keys() & included.keys()):
+            document = self.scene.documents[number]
+            if not isinstance(document, Document):
+                continue
+            names = IncludedNames(written, document, number)
+            copier = ElementCopier(document, number, unread, self.elements, names.find)
+            copier.find_frame = names.find_frame
+            if found := copier.find_elements(places.get(id(document), ())):
+                copier.copy(found, items[number], is_nested=included[number])
+                self.preserved.included[number] = PreservedData(unknown=copier.nodes, lost=copier.lost)
 
-    def _material_of(self, node: int) -> Markup | None:
-        """The material of a visual in the output, for that of the source.
+    def _written_names(self, written: WrittenNames | None) -> FindName:
+        """Finds the names of links and joints in the output by those in the source."""
 
-        An ambient colour that the writer made from the other one is removed, if the source states its own.
-        """
-        item = self.items.get(self.document.outline.parents[node])
-        visual = self.elements.get(id(item))
-        if item is None or visual is None:
-            return None
-        found = next((child for child in visual.children if child.tag == _MATERIAL), None)
-        if found is None:
-            found = visual.add(_MATERIAL)
-        texts = {child.tag: child.text for child in found.children}
-        inside = range(node + 1, self.document.outline.ends[node])
-        stated = {self.document.outline.tags[one]: self.document.value_text(one) for one in inside}
-        if "ambient" in stated and _same_numbers(texts.get("diffuse", ""), stated.get("diffuse", "")):
-            found.children[:] = [child for child in found.children if child.tag != "ambient"]
-        return found
+        def find(name: str, item: Item | None) -> str | None:
+            if name in self._stated_names or written is None or item is None:
+                return self._stated_names.get(name, name)
+            return written.find_path(name, item)
 
-    def _container_of(self, node: int) -> Markup | None:
-        """The element in the output of the item whose own element this is, or of the material of one."""
-        item = self.items.get(node)
-        if item is None and node > 0 and self.document.outline.tags[node] == _MATERIAL:
-            if node not in self._materials:
-                self._materials[node] = self._material_of(node)
-            return self._materials[node]
-        if item is None and node == 0 and not self.is_part:
-            return self.root
-        return self.elements.get(id(item)) if item is not None else None
+        return find
 
-    def _own_element(self, node: int, owner: Markup, copies: Mapping[int, Sequence[Markup]]) -> Markup | None:
-        """The element of a sensor, camera or light of the scene in the output, which a copy of its source replaces."""
-        item, made = self.items.get(node), {id(one) for one in copies.get(node, ())}
-        return next((one for one in owner.children if id(one) in made or (item is not None and one.item is item)), None)
-
-    @staticmethod
-    def _is_written(element: Tree, owner: Markup) -> bool:
-        """Whether the output already has an element of this tag, which its writer made from the scene.
-
-        Of sensors and lights, a link may have several: those with other names.
-        """
-        name = element.get("name") if element.tag in _NAMED else None
-        return any(
-            child.tag == element.tag and name in (None, child.attributes.get("name")) for child in owner.children
-        )
-
-    def _written_names(self) -> dict[str, str | None]:
+    @cached_property
+    def _stated_names(self) -> dict[str, str | None]:
         """The names of links and joints in the output by those in the source; None if they are not written."""
         found: dict[str, str | None] = {}
         tags, parents = self.document.outline.tags, self.document.outline.parents
@@ -347,7 +304,7 @@ class _Preserver:
         format = self.scene.source_info.format
         source = (registry.by_name(format).embedding if format else None) or NAMESPACED
         end = 0
-        for number, element in enumerate(self._tree().iter(etree.Element)):
+        for number, element in enumerate(parse_tree(self.document).iter(etree.Element)):
             if number < end:
                 continue
             is_unknown = number in self.unknown
@@ -355,17 +312,6 @@ class _Preserver:
             if found is not None:
                 end = number + sum(1 for _ in element.iter(etree.Element))
                 yield number, end, found
-
-    def _tree(self) -> Tree:
-        document = self.document
-        codec = document.encoding.codec if document.encoding.scannable else "utf-8"
-        parser = etree.XMLParser(
-            encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
-        )
-        text = document.text
-        if b"&" in text and document.prolog.is_incomplete:
-            text = escape_undeclared_references(text, document.scan.regions, document.scan.codec)
-        return etree.fromstring(text, parser)
 
     def _copy(self, number: int, found: OtherData, embedding: EmbeddedDataFormat) -> None:
         """Copy data into the output, each part with the namespaces it needs."""
@@ -380,85 +326,3 @@ class _Preserver:
             etree.cleanup_namespaces(part)
             copy = Markup(RAW_TAG, verbatim=etree.tostring(part, encoding="unicode", with_tail=False))
             embedding.add_other_data(self.root, owner, copy, found)
-
-
-_MATERIAL, _NAMED = "material", ("sensor", "light")
-_FILES = ("_map", "uri")
-"""How the tags of elements end whose text is the path of a file."""
-
-
-def _same_numbers(one: str, other: str) -> bool:
-    """Whether two colours have the same red, green and blue."""
-    try:
-        return [*map(float, one.split())][:3] == [*map(float, other.split())][:3]
-    except ValueError:
-        return False
-
-
-def _relocate_files(element: Tree, source: Path | None, target: Path | None) -> None:
-    """Change relative paths of files that an element refers to, for a document in another folder."""
-    if source is None or target is None or source.resolve() == target.resolve():
-        return
-    for one in element.iter(etree.Element):
-        text = (one.text or "").strip()
-        if str(one.tag).endswith(_FILES) and text and ":" not in text and not text.startswith("/"):
-            with suppress(ValueError):  # another drive
-                one.text = Path(os.path.relpath(source.resolve() / text, target.resolve())).as_posix()
-
-
-def _take_references(made: Markup, own: Markup) -> None:
-    """Give a copy of an element the reference to an image that the element in the output has: it may be a copy too."""
-    found = next((one.text for one in own.iter() if one.tag == _IMAGE and one.text), "")
-    copied = next((one for one in made.iter() if one.tag == _IMAGE and one.text), None)
-    if found and copied is not None:
-        copied.text = found
-
-
-_IMAGE = "albedo_map"
-_REFERENCES = frozenset({"reference", "link", "joint"})
-_REFERRING_ELEMENTS = frozenset({"joint_name", "link_name", "joint", "link", "parent", "child", "parent_link"})
-"""Attributes, and elements with their text or their attribute `name`, that refer to links and joints."""
-
-
-def _as_markup(element: Tree) -> Markup | None:
-    """An element with all that it contains; None if it has text between elements, or namespaces."""
-    root = Markup(str(element.tag), {str(key): str(value) for key, value in element.attrib.items()})
-    waiting = [(element, root)]
-    while waiting:
-        source, made = waiting.pop()
-        text, comments = (source.text or "").strip(), list[str]()
-        if "{" in f"{made.tag}{''.join(made.attributes)}" or (text and len(source)):
-            return None
-        made.text = text
-        for child in source:
-            if (child.tail or "").strip() or child.tag in (etree.Entity, etree.ProcessingInstruction):
-                return None
-            if child.tag is etree.Comment:
-                comments.append(child.text or "")
-                continue
-            inner = Markup(str(child.tag), {str(key): str(value) for key, value in child.attrib.items()})
-            inner.comments, comments = comments, []
-            made.children.append(inner)
-            waiting.append((child, inner))
-        made.closing_comments = comments
-    return root
-
-
-def _rename_references(element: Tree, names: Mapping[str, str | None]) -> bool:
-    """Replace the names of links and joints in an element; False if it refers to one that is not written."""
-    for one in element.iter(etree.Element):
-        places = [(key, value) for key, value in one.attrib.items() if key in _REFERENCES]
-        if one is not element and one.tag in _REFERRING_ELEMENTS and one.get("name"):
-            places.append(("name", one.get("name", "")))
-        for key, value in places:
-            written = names.get(str(value), str(value))
-            if written is None:
-                return False
-            one.set(key, written)
-        text = (one.text or "").strip()
-        if one.tag in _REFERRING_ELEMENTS and not len(one) and text in names:
-            written = names[text]
-            if written is None:
-                return False
-            one.text = written
-    return True

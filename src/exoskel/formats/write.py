@@ -10,10 +10,11 @@ from msgspec import Struct, structs
 
 from exoskel.diagnostics import Severity
 from exoskel.formats import registry
-from exoskel.formats.comments_and_extensions import ALL_READ, PreservedData, UnreadElements, preserve, preserve_comments
+from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
 from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions
+from exoskel.formats.unread_elements import ALL_READ, UnreadElements
 from exoskel.scene.body import Marker
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.exact_comparison import have_same_values

@@ -192,6 +192,15 @@ def items_by_document(scene: Scene) -> dict[int, dict[int, Item]]:
     return found
 
 
+def items_of_documents(scene: Scene) -> dict[int, dict[int, list[Item]]]:
+    """The same as `items_by_document`, with all items of each element: a file may be included several times."""
+    found: dict[int, dict[int, list[Item]]] = {}
+    for item, _, _ in iter_items(scene):
+        if item.node >= 0 and not (isinstance(item, Joint) and item.implicit):
+            found.setdefault(item.document, {}).setdefault(item.node, []).append(item)
+    return found
+
+
 def stated_items(scene: Scene) -> dict[int, dict[int, Item]]:
     """The same as `items_by_document`, and shapes also by the elements that state only their appearance."""
     found = items_by_document(scene)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from math import isfinite
 from typing import Any, TypeVar, overload
@@ -507,10 +507,12 @@ class SourceInfo(Struct, frozen=True):
     """The document is a bare skeleton: it has no world element."""
     generated: Mapping[int, int] = {}
     """Elements that Exoskel has generated to express a motor, a loop or a soft skin, and the element of its owner."""
-    sensors: Mapping[int, SensorSource] = {}
-    """Elements of the document that are sensors of the scene, and their values when they were read."""
-    views: Mapping[int, View] = {}
+    sensors: Mapping[tuple[int, int], Set[SensorSource]] = {}
+    """The sensors that were read from each element of each document: a file may be included several times."""
+    views: Mapping[tuple[int, int], Sequence[View]] = {}
     """The same for cameras and lights."""
+    included: Mapping[int, bool] = {}
+    """The documents that are included files, by number, and whether their models are parts of other models."""
     equalities: frozenset[int] = frozenset()
     """Elements of the document that are equality constraints of the scene."""
     preserved: object = None

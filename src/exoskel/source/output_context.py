@@ -36,6 +36,9 @@ from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
 from exoskel.spatial import Array
 
+NodeOfDocument = tuple[int, int]
+"""An element of the source: the numbers of its document and in it."""
+
 Target = Literal["portable", "pyode", "mujoco4", "mujoco3", "newton", "dm_control", "dart", "isaac"]
 """`portable` is for any reader, with embedded data; the others are for one program, such as PyODE, which refuses
 unknown elements.  Each format has its own targets."""
@@ -120,7 +123,7 @@ class OutputContext:
         preserved_attributes: the same for attributes, by their elements and names.
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         source_format: the format that the scene was read from, if any.
-        source_copies: elements of the output that the element of the source with this number may replace.
+        source_copies: elements of the output that an element of the source may replace.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
@@ -166,9 +169,9 @@ class OutputContext:
         self.losses: list[Loss] = []
         self.preserved_nodes: set[int] = set()
         self.preserved_attributes: set[tuple[int, str]] = set()
-        self.changed_nodes: set[int] = set()
+        self.changed_nodes: set[NodeOfDocument] = set()
         self.source_format = ""
-        self.source_copies: dict[int, list[Markup]] = {}
+        self.source_copies: dict[NodeOfDocument, list[Markup]] = {}
         self.rejected: list[Loss] = []
         self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}

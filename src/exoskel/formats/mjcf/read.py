@@ -146,8 +146,8 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
-        sensors=sensors.sources,
-        views=views.sources,
+        sensors={(0, node): {found} for node, found in sensors.sources.items()},
+        views={(0, node): (found,) for node, found in views.sources.items()},
         equalities=equality.objects.nodes,
         preserved=_find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, len(world.keyframes)),
     )

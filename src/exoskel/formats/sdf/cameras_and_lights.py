@@ -34,7 +34,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import Tree
 from exoskel.source.flat_tree import Node
 from exoskel.source.markup import Markup, format_number, format_numbers
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import NodeOfDocument, OutputContext
 
 LIGHT = "light"
 _CAMERA = "camera"
@@ -58,9 +58,9 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
 class SdfViewReader:
-    """Adds cameras and lights to a world; `views` are those of the first document, by their elements."""
+    """Adds cameras and lights to a world, and to `views` by their elements."""
 
-    def __init__(self, world: World, views: dict[int, View]) -> None:
+    def __init__(self, world: World, views: dict[NodeOfDocument, list[View]]) -> None:
         self.world = world
         self.views = views
         self._cameras, self._lights = Names(), Names()
@@ -107,8 +107,7 @@ class SdfViewReader:
         self._record(one, light)
 
     def _record(self, one: PendingSensor, view: View) -> None:
-        if one.source.number == 0:
-            self.views[one.number] = view
+        self.views.setdefault((one.source.number, one.number), []).append(view)
 
 
 def has_world_cameras(model: Model, sensors: Sequence[PendingSensor]) -> bool:
@@ -219,12 +218,13 @@ def _vector(element: Tree, tag: str, otherwise: Vector) -> Vector:
 class SdfViewWriter:
     """Writes the cameras and lights of a world; `nodes` are the elements of the source by the views they state."""
 
-    def __init__(self, world: World, output: OutputContext, views: Mapping[int, View]) -> None:
+    def __init__(self, world: World, output: OutputContext, views: Mapping[NodeOfDocument, Sequence[View]]) -> None:
         self.world = world
         self.output = output
-        self._nodes: dict[str, list[int]] = {}
-        for node, one in views.items():
-            self._nodes.setdefault(view_part(one), []).append(node)
+        self._nodes: dict[str, list[NodeOfDocument]] = {}
+        for node, stated in views.items():
+            for one in stated:
+                self._nodes.setdefault(view_part(one), []).append(node)
         self._views: dict[str, list[View]] = {}
         known = {"", *body_paths(world.models)}
         every: list[View] = [*world.cameras, *world.lights]
@@ -332,11 +332,18 @@ def _light_element(light: SceneLight, name: str) -> Markup:
     return made
 
 
-def changed_views(scene: Scene) -> set[int]:
-    """The elements of cameras and lights of the source that differ from the scene, which are not copied from it."""
+def changed_views(scene: Scene) -> set[NodeOfDocument]:
+    """The elements of cameras and lights of the source that differ from the scene, which are not copied from it.
+
+    The scene may have fewer of the models that include a file.
+    """
     every: list[View] = []
     for world in scene.worlds:
         every += [*world.cameras, *world.lights]
     present = {view_part(one): structs.replace(one, body="") for one in every}
-    found = scene.source_info.views
-    return {node for node, one in found.items() if present.get(view_part(one)) != structs.replace(one, body="")}
+    changed: set[NodeOfDocument] = set()
+    for key, stated in scene.source_info.views.items():
+        known = [(present[part], one) for one in stated if (part := view_part(one)) in present]
+        if not known or any(mine != structs.replace(one, body="") for mine, one in known):
+            changed.add(key)
+    return changed

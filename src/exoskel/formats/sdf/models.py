@@ -185,6 +185,7 @@ class SdfModelReader:
         self.names = {"link": Names(), "joint": Names()}
         """All names of the model: merged models may repeat names."""
         self.self_collision = SelfCollision()
+        self.nested_documents: set[int] = set()
 
     def read(self, placed: ModelPlacement, name: str) -> tuple[Model, Scope]:
         """Read the model, without its pose in the world, and its frames."""
@@ -243,6 +244,8 @@ class SdfModelReader:
         if len(place.roots) >= MAX_NESTED:
             referrer.report("SD034", inner.number, name=inner.name, most=MAX_NESTED)
             return
+        if inner.referrer is not None:
+            self.nested_documents.add(inner.source.number)
         name = "" if inner.merge else unique_in_scope(referrer, inner.number, inner.name, "model", names)
         frame = NamedFrame(name, referrer, inner.number, inner.stated)
         below = self._scope(inner, place.below(frame, scope, name))

@@ -54,6 +54,7 @@ from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.numbers import parse_decimal
+from exoskel.source.output_context import NodeOfDocument
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, FieldRows, SceneField, SceneFieldTable, unused
@@ -157,8 +158,10 @@ class _SdfReader:
         self.opened: dict[str, _IncludedFile] = {}
         self.chain: dict[int, tuple[str, ...]] = {}
         """For each document, the chain of files that include it."""
-        self.sensors: dict[int, SensorSource] = {}
-        self.views: dict[int, View] = {}
+        self.sensors: dict[NodeOfDocument, set[SensorSource]] = {}
+        self.views: dict[NodeOfDocument, list[View]] = {}
+        self.nested: set[int] = set()
+        """The numbers of documents with models that are parts of others."""
         self.included_elements = 0
         """The total number of included elements: small files that include each other could grow without bound."""
 
@@ -188,7 +191,12 @@ class _SdfReader:
             default_world = World(document=source.number)
             self._models(source, default_world, [placement_of(source, one) for one in models], None)
             scene.worlds.append(default_world)
-        scene.source_info = structs.replace(scene.source_info, sensors=self.sensors, views=self.views)
+        scene.source_info = structs.replace(
+            scene.source_info,
+            sensors=self.sensors,
+            views=self.views,
+            included={one.number: one.number in self.nested for one in self.sources[1:]},
+        )
 
     def _structure(self, source: SdfContext, root: Tree) -> Node:
         source.elements = list(root.iter())
@@ -265,7 +273,8 @@ class _SdfReader:
         for model, _, read in made:
             is_view = has_world_cameras(model, read.sensors)
             sensors = views.read_cameras(model, read.sensors, in_world=is_view)
-            self.sensors |= read_sensors(world, model, sensors, taken)
+            read_sensors(world, model, sensors, taken, self.sensors)
+            self.nested |= read.nested_documents
             views.read_lights(model, read.lights)
             if is_view:
                 world.models.remove(model)

@@ -25,10 +25,10 @@ from exoskel.scene.sensor import SceneSensor, SensorKind, SensorSource, SensorTa
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Geometry, Sphere
 from exoskel.scene.tendon import TendonParts
 from exoskel.scene.world import Scene, World
-from exoskel.source.document import Tree
+from exoskel.source.document import Document, Tree
 from exoskel.source.flat_tree import Node
 from exoskel.source.markup import Markup, format_number
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import NodeOfDocument, OutputContext
 
 SENSOR = "sensor"
 _LIDARS = ("lidar", "gpu_lidar", "ray", "gpu_ray")
@@ -88,10 +88,15 @@ def stated_pose(source: SdfContext, number: int, element: Tree) -> StatedPose:
     return source.pose(Node(number, {"pose": Node(at, fields)}))
 
 
-def read_sensors(world: World, model: Model, found: Sequence[PendingSensor], taken: Names) -> dict[int, SensorSource]:
-    """Add the sensors of a placed model to a world; returns those of the first document by their elements."""
+def read_sensors(
+    world: World,
+    model: Model,
+    found: Sequence[PendingSensor],
+    taken: Names,
+    made: dict[NodeOfDocument, set[SensorSource]],
+) -> None:
+    """Add the sensors of a placed model to a world, and to those that were `made`, by their elements."""
     joints = {joint.name: joint for joint in model.joints}
-    made: dict[int, SensorSource] = {}
     for one in found:
         joint = joints.get(one.joint) if one.joint else None
         body = one.body if joint is None else joint.child
@@ -113,11 +118,9 @@ def read_sensors(world: World, model: Model, found: Sequence[PendingSensor], tak
             noise = _noise(one, part.noise)
             sensors.append(SceneSensor(name, part.kind, "site", target, noise=noise, cutoff=part.cutoff))
         world.sensors += sensors
-        if one.source.number == 0:
-            made[one.number] = source_of(sensors, marker)
+        made.setdefault((one.source.number, one.number), set()).add(source_of(sensors, marker))
         kinds = ", ".join(part.kind for part in parts)
         one.source.report("SD012.sensor", one.number, name=one.name, kinds=kinds)
-    return made
 
 
 def _read_sensor(
@@ -464,17 +467,41 @@ _SETTINGS = {
 }
 
 
-def changed_sensors(scene: Scene) -> set[int]:
-    """The elements of sensors of the source that differ from the scene, which are not copied from it."""
+def changed_sensors(scene: Scene) -> set[NodeOfDocument]:
+    """The elements of sensors of the source that differ from the scene, which are not copied from it.
+
+    The scene may have fewer of the models that include a file.
+    """
     found = scene.source_info.sensors
     if not found:
         return set()
-    present: dict[int, SensorSource] = {}
+    present: dict[NodeOfDocument, set[SensorSource]] = {}
     for world in scene.worlds:
         targets: dict[str, list[SceneSensor]] = {}
         for sensor in world.sensors:
             targets.setdefault(sensor.target, []).append(sensor)
         for path, (_, _, marker) in TendonParts(world.models).sites.items():
-            if marker.document == 0 and marker.node in found:
-                present[marker.node] = source_of(targets.get(path, ()), marker)
-    return {node for node, source in found.items() if present.get(node) != source}
+            if (key := (marker.document, marker.node)) in found:
+                present.setdefault(key, set()).add(source_of(targets.get(path, ()), marker))
+    return {key for key, sources in found.items() if not present.get(key) or not present[key] <= sources}
+
+
+def rotated_sensors(scene: Scene) -> set[NodeOfDocument]:
+    """The elements of IMUs that would measure something else in a rotated world, which are not copied from the source.
+
+    Without a reference frame, an IMU measures its orientation in the world only if it starts aligned to it.
+    """
+    found: set[NodeOfDocument] = set()
+    for (number, node), sources in scene.source_info.sensors.items():
+        document = scene.documents[number]
+        kinds = {kind for source in sources for _, kind, *_ in source.sensors}
+        if "gyro" not in kinds or not isinstance(document, Document) or (not number and "framequat" not in kinds):
+            continue
+        inside = range(node, document.outline.ends[node])
+        has_reference = any(
+            document.outline.tags[one] == "localization" or "reference_frame" in document.attributes(one)
+            for one in inside
+        )
+        if not has_reference:
+            found.add((number, node))
+    return found

@@ -11,7 +11,7 @@ from exoskel.formats import collision_visuals
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.edit_tracking import no_edits
-from exoskel.scene.fields import items_by_node
+from exoskel.scene.fields import items_of_documents
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import ZERO, Euler, Pose, Vector
 from exoskel.scene.shape import (
@@ -209,28 +209,39 @@ def _add_material(element: Markup, shape: Shape, output: OutputContext) -> None:
 
 def record_material_sources(scene: Scene, root: Markup, output: OutputContext) -> None:
     """Record the materials of the source that a copy may replace, with their textures, and those that were edited."""
-    source = scene.documents[0] if scene.documents else None
-    if scene.source_info.format != "sdf" or not isinstance(source, Document) or b"<pbr" not in source.text:
+    main = scene.documents[0] if scene.documents else None
+    has_some = len(scene.documents) > 1 or (isinstance(main, Document) and b"<pbr" in main.text)
+    if scene.source_info.format != "sdf" or not has_some:
         return
-    items, outline = items_by_node(scene), source.outline
+    items = items_of_documents(scene)
     written = {id(one.item): one for one in root.iter() if one.tag == "visual" and isinstance(one.item, Shape)}
-    for node in (node for node, tag in enumerate(outline.tags) if tag == "pbr" and outline.parents[node] > 0):
-        shape = items.get(outline.parents[outline.parents[node]])
-        if not isinstance(shape, Shape):
+    for number in sorted(items):
+        source = scene.documents[number] if number >= 0 else None
+        if not isinstance(source, Document) or b"<pbr" not in source.text:
             continue
-        texts = {
-            (outline.tags[outline.parents[one]], outline.tags[one]): source.value_text(one)
-            for one in range(node + 1, outline.ends[node])
-        }
-        image = next((text for flow in WORKFLOWS if (text := texts.get((flow, TEXTURE_ELEMENT), "")).strip()), "")
-        stated = parse_material(texts.get(("metal", "roughness"), ""), texts.get(("metal", "metalness"), ""), image)
-        if not _is_same_material(stated, shape.material):
-            output.changed_nodes.add(node)
-        elif id(shape) in written:
-            own = [one for one in written[id(shape)].children if one.tag == "material"]
-            output.source_copies[node] = [part for one in own for part in one.children if part.tag == "pbr"]
-            if not output.source_copies[node]:
-                del output.source_copies[node]
+        outline = source.outline
+        for node in (node for node, tag in enumerate(outline.tags) if tag == "pbr" and outline.parents[node] > 0):
+            visual = outline.parents[outline.parents[node]]
+            shapes = [one for one in items[number].get(visual, ()) if isinstance(one, Shape)]
+            material = _stated_material(source, node) if shapes else None
+            if any(not _is_same_material(material, shape.material) for shape in shapes):
+                output.changed_nodes.add((number, node))
+                continue
+            own = [part for one in shapes if id(one) in written for part in written[id(one)].children]
+            found = [inner for part in own if part.tag == "material" for inner in part.children if inner.tag == "pbr"]
+            if found:
+                output.source_copies[number, node] = found
+
+
+def _stated_material(source: Document, node: int) -> Material | None:
+    """The material that an element `pbr` states."""
+    outline = source.outline
+    texts = {
+        (outline.tags[outline.parents[one]], outline.tags[one]): source.value_text(one)
+        for one in range(node + 1, outline.ends[node])
+    }
+    image = next((text for flow in WORKFLOWS if (text := texts.get((flow, TEXTURE_ELEMENT), "")).strip()), "")
+    return parse_material(texts.get(("metal", "roughness"), ""), texts.get(("metal", "metalness"), ""), image)
 
 
 def record_shown_colors(scene: Scene, output: OutputContext) -> None:

@@ -19,7 +19,7 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
-from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors
+from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors, rotated_sensors
 from exoskel.formats.sdf.shape_elements import (
     DART,
     add_pose,
@@ -59,6 +59,8 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements refer to the parts of the scene they represent."""
     root = Markup("sdf", {"version": version_text(OLDEST)}, item=scene)
     output.changed_nodes |= changed_sensors(scene) | changed_views(scene)
+    if output.is_rotated:
+        output.changed_nodes |= rotated_sensors(scene)
     names = Names()
     for world in scene.worlds:
         simple, original, owner = lower_with_origins(world)

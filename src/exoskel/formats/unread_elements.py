@@ -1,0 +1,473 @@
+"""Copies the elements that a scene does not contain from its source into a document of the same format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from functools import cached_property
+from pathlib import Path
+
+from lxml import etree
+from msgspec import Struct
+
+from exoskel.diagnostics import Place
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document, Tree
+from exoskel.source.encoding import escape_undeclared_references
+from exoskel.source.markup import Markup
+from exoskel.source.output_context import NodeOfDocument
+
+FindName = Callable[[str, "Item | None"], "str | None"]
+"""The name in the output of what an element in an item calls so; None if it is not written."""
+
+
+class UnreadElements(Struct, frozen=True):
+    """The elements that are not part of a scene, and that the format of the source has a place for.
+
+    `keys` are those of diagnostics about them.  `settings` are the tags of others, by the tags of the elements around
+    them.  `folder` is that of the output; references to files are changed for it.  `changed` are those that the scene
+    has with other values.  `copies` are the elements of the output that those of the source replace.
+    """
+
+    keys: tuple[str, ...] = ()
+    settings: Mapping[str, frozenset[str]] = {}
+    folder: Path | None = None
+    changed: frozenset[NodeOfDocument] = frozenset()
+    copies: Mapping[NodeOfDocument, Sequence[Markup]] = {}
+
+
+ALL_READ = UnreadElements()
+_Addition = tuple[Markup, Markup, "Markup | None"]
+"""An element of the output, a copy for it, and the element in it that the copy replaces, if any."""
+
+
+def places_by_document(scene: Scene, keys: tuple[str, ...]) -> dict[int, list[Place]]:
+    """The places of elements that diagnostics with these keys are about, by the ids of their documents."""
+    found: dict[int, list[Place]] = {}
+    for one in scene.diagnostics if keys else ():
+        if one.key.startswith(keys) and not one.place.attribute:
+            found.setdefault(id(one.source), []).append(one.place)
+    return found
+
+
+def parse_tree(document: Document) -> Tree:
+    """The elements of a document whose encoding or prolog may have errors."""
+    codec = document.encoding.codec if document.encoding.scannable else "utf-8"
+    parser = etree.XMLParser(
+        encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
+    )
+    text = document.text
+    if b"&" in text and document.prolog.is_incomplete:
+        text = escape_undeclared_references(text, document.scan.regions, document.scan.codec)
+    return etree.fromstring(text, parser)
+
+
+class ElementCopier:
+    """Copies unread elements of one document of the source; `elements` are those of the output by the ids of items."""
+
+    root: Markup | None = None
+    """The root of the output, if elements directly in that of the source are copied."""
+    skips_worlds = False
+
+    find_frame: FindName | None = None
+    """Finds the names of frames that poses are relative to, if these may differ."""
+
+    def __init__(
+        self,
+        document: Document,
+        number: int,
+        unread: UnreadElements,
+        elements: Mapping[int, Markup],
+        find_name: FindName,
+    ) -> None:
+        self.document = document
+        self.number = number
+        self.unread = unread
+        self.elements = elements
+        self.find_name = find_name
+        self._items: Mapping[int, Sequence[Item]] = {}
+        self.nodes: set[int] = set()
+        """The elements that were copied, with all that is inside."""
+        self.lost: set[int] = set()
+        """Those that were not copied into at least one of the items that they are in."""
+        self._materials: dict[int, Markup | None] = {}
+
+    def find_elements(self, places: Sequence[Place]) -> set[int]:
+        """The elements at these places, and settings, unless the scene has them with other values."""
+        found = {*map(self.document.element, places), *self._find_settings()}
+        return {node for node in found if (self.number, node) not in self.unread.changed}
+
+    def copy(self, found: set[int], items: Mapping[int, Sequence[Item]], *, is_nested: bool = False) -> list[int]:
+        """Copy elements that are directly in written items or in their materials; returns their numbers.
+
+        If the document `is_nested` in models, some of its models are not in the scene.
+        """
+        self._items = items
+        copied: list[int] = []
+        added: list[_Addition] = []
+        for number, element in enumerate(parse_tree(self.document).iter(etree.Element)):
+            if number not in found:
+                continue
+            before = len(added)
+            is_lost = self._copy_to_items(number, element, added)
+            if is_lost or (is_nested and self.document.outline.parents[number] == self._outer_model):
+                self.lost.update(range(number, self.document.outline.ends[number]))
+            if len(added) > before:
+                copied.append(number)
+                self.nodes.update(range(number, self.document.outline.ends[number]))
+        for owner, made, own in added:
+            if own is None:
+                owner.children.append(made)
+            else:
+                made.item = own.item
+                owner.children[owner.children.index(own)] = made
+        return copied
+
+    @cached_property
+    def _outer_model(self) -> int:
+        """The element of the model that others include."""
+        tags, parents = self.document.outline.tags, self.document.outline.parents
+        return next((node for node, tag in enumerate(tags) if tag == "model" and parents[node] == 0), -1)
+
+    def _copy_to_items(self, number: int, element: Tree, added: list[_Addition]) -> bool:
+        """Copy an element for each item that it is in; returns whether at least one does not get it.
+
+        What the writer has made from the scene is not lost, unless other items get a copy with more in it.
+        """
+        is_lost, is_only_read, before, key = False, False, len(added), (self.number, number)
+        replaced = {id(one) for one in self.unread.copies.get(key, ())}
+        known = {id(item) for item in self._items.get(number, ())}
+        moved: Tree | None = None
+        for item, owner in self._owners(self.document.outline.parents[number]):
+            if owner is None or (self.skips_worlds and isinstance(owner.item, World)):
+                is_lost = True
+                continue
+            own = next((one for one in owner.children if id(one) in replaced or id(one.item) in known), None)
+            is_written = own is not None or key in self.unread.copies or self._is_written(element, owner)
+            made: Markup | None = None
+            if own is not None or not is_written:
+                moved = self._with_paths(element) if moved is None else moved
+                made = self._copy(moved, item)
+            if made is not None:
+                if own is not None:
+                    _take_references(made, own)
+                added.append((owner, made, own))
+            elif is_written:
+                is_only_read = True
+            else:
+                is_lost = True
+        return is_lost or (is_only_read and len(added) > before)
+
+    def _with_paths(self, element: Tree) -> Tree:
+        """A copy of an element with the paths of files from the folder of the output."""
+        copy = deepcopy(element)
+        _relocate_files(copy, self.document.location.directory, self.unread.folder)
+        return copy
+
+    def _copy(self, element: Tree, item: Item | None) -> Markup | None:
+        """A copy of an element with the names of the output; None if it refers to what is not written."""
+        copy = deepcopy(element)
+        if self.find_frame is not None and not _rename_frames(copy, item, self.find_frame):
+            return None
+        return _as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=self.number > 0) else None
+
+    def _find_settings(self) -> Iterator[int]:
+        """The numbers of elements with these tags, by the tags of the elements around them."""
+        settings = self.unread.settings
+        tags, parents = self.document.outline.tags, self.document.outline.parents
+        known = frozenset[str]().union(*settings.values())
+        for number, tag in enumerate(tags):
+            if tag in known and parents[number] >= 0 and tag in settings.get(tags[parents[number]], ()):
+                yield number
+
+    def _owners(self, node: int) -> Iterator[tuple[Item | None, Markup | None]]:
+        """The items whose own element this is, or whose material it is, with their elements in the output."""
+        items = self._items.get(node, ())
+        for item in items:
+            yield item, self.elements.get(id(item))
+        if items:
+            return
+        if node > 0 and self.document.outline.tags[node] == _MATERIAL:
+            for item in self._items.get(self.document.outline.parents[node], ()):
+                if id(item) not in self._materials:
+                    self._materials[id(item)] = self._material_of(item, node)
+                yield item, self._materials[id(item)]
+        elif node == 0 and self.root is not None:
+            yield None, self.root
+
+    def _material_of(self, item: Item, node: int) -> Markup | None:
+        """The material of a visual in the output, for that of the source.
+
+        An ambient colour that the writer made from the other one is removed, if the source states its own.
+        """
+        visual = self.elements.get(id(item))
+        if visual is None:
+            return None
+        found = next((child for child in visual.children if child.tag == _MATERIAL), None)
+        if found is None:
+            found = visual.add(_MATERIAL)
+        texts = {child.tag: child.text for child in found.children}
+        inside = range(node + 1, self.document.outline.ends[node])
+        stated = {self.document.outline.tags[one]: self.document.value_text(one) for one in inside}
+        if "ambient" in stated and _same_numbers(texts.get("diffuse", ""), stated.get("diffuse", "")):
+            found.children[:] = [child for child in found.children if child.tag != "ambient"]
+        return found
+
+    @staticmethod
+    def _is_written(element: Tree, owner: Markup) -> bool:
+        """Whether the output already has an element of this tag, which its writer made from the scene.
+
+        Of sensors and lights, a link may have several: those with other names.
+        """
+        name = element.get("name") if element.tag in _NAMED else None
+        return any(
+            child.tag == element.tag and name in (None, child.attributes.get("name")) for child in owner.children
+        )
+
+
+# --- names ---------------------------------------------------------------------------------------------
+
+_SEPARATOR = "::"
+
+
+class _ModelPath(Struct, frozen=True):
+    """The model of the scene that an item is part of, and the path from there to the model of its document."""
+
+    model: Model
+    path: str = ""
+
+
+class WrittenNames:
+    """The names of links and joints in the output, by how the documents of a scene refer to them.
+
+    A scene has no models in models: the names of their links and joints begin with the path of the model.
+    """
+
+    def __init__(self, scene: Scene, elements: Mapping[int, Markup]) -> None:
+        self.scene = scene
+        self.elements = elements
+
+    @cached_property
+    def _places(self) -> dict[int, _ModelPath]:
+        """The places of models, links, shapes and joints, by id."""
+        found: dict[int, _ModelPath] = {}
+        for model in self._models():
+            found[id(model)] = _ModelPath(model)
+            for body in model.bodies:
+                place = found[id(body)] = _ModelPath(model, self._path(body))
+                found.update((id(shape), place) for shape in body.shapes)
+            found.update((id(joint), _ModelPath(model, self._path(joint))) for joint in model.joints)
+        return found
+
+    @cached_property
+    def _paths(self) -> dict[tuple[int, str], str | None]:
+        """The names in the output by the ids of models and the names in the scene."""
+        return {(id(model), item.name): self._name_of(item) for model in self._models() for item in _members(model)}
+
+    @cached_property
+    def _stated(self) -> dict[tuple[int, str, int, str], str | None]:
+        """The names in the output by those in the documents, in each model that a document is a part of.
+
+        A name is None if it may mean several things: a file may be merged into a model more than once.
+        """
+        found: dict[tuple[int, str, int, str], str | None] = {}
+        nodes: dict[tuple[int, str, int, str], int] = {}
+        for model in self._models():
+            for item in _members(model):
+                place = self._places[id(item)]
+                key = (id(model), place.path, item.document, self._stated_name(item))
+                found[key] = None if nodes.get(key) == item.node else self._name_of(item)
+                nodes[key] = item.node
+        return found
+
+    def _models(self) -> Iterator[Model]:
+        for world in self.scene.worlds:
+            yield from world.models
+
+    def _name_of(self, item: Body | Joint) -> str | None:
+        element = self.elements.get(id(item))
+        return None if element is None else element.attributes.get("name")
+
+    def _stated_name(self, item: Body | Joint) -> str:
+        document = self.scene.documents[item.document] if item.document >= 0 else None
+        return document.attribute_text(item.node, "name") if isinstance(document, Document) else item.name
+
+    def _path(self, item: Body | Joint) -> str:
+        """The path of the model that contains a link or joint; its own name may be edited, or contain `::`."""
+        parts = item.name.split(_SEPARATOR)
+        own = self._stated_name(item).count(_SEPARATOR) + 1
+        return "".join(f"{part}{_SEPARATOR}" for part in parts[:-own])
+
+    def find_path(self, name: str, item: Item) -> str | None:
+        """The name in the output of a link or joint by its path from the model around an item."""
+        place = self._places.get(id(item))
+        return name if place is None else self._paths.get((id(place.model), place.path + name), name)
+
+    def place(self, item: Item | None) -> _ModelPath | None:
+        return self._places.get(id(item))
+
+    def find_stated(self, name: str, place: _ModelPath, document: int) -> str | None:
+        """The name in the output of what a document calls so; None if it is not written; the name if it is unknown."""
+        key = (id(place.model), place.path, document, name)
+        if key in self._stated:
+            return self._stated[key]
+        return self._paths.get((id(place.model), place.path + name), name)
+
+    def is_known(self, name: str, place: _ModelPath, document: int) -> bool:
+        is_stated = (id(place.model), place.path, document, name) in self._stated
+        return is_stated or (id(place.model), place.path + name) in self._paths
+
+
+class IncludedNames:
+    """The names in the output of what an included file calls by other names."""
+
+    def __init__(self, written: WrittenNames, document: Document, number: int) -> None:
+        self.written = written
+        self.document = document
+        self.number = number
+
+    @cached_property
+    def _members(self) -> frozenset[str]:
+        """The names of all links and joints in the file, whether or not they are read."""
+        tags, parents = self.document.outline.tags, self.document.outline.parents
+        nodes = (node for node, tag in enumerate(tags) if tag in _MEMBERS and tags[parents[node]] == "model")
+        return frozenset(self.document.attribute_text(node, "name") for node in nodes)
+
+    def find(self, name: str, item: Item | None) -> str | None:
+        """The name of a link or joint in the output; None if it is not written."""
+        place = self.written.place(item)
+        if place is None:
+            return name
+        if self.written.is_known(name, place, self.number):
+            return self.written.find_stated(name, place, self.number)
+        return None if name in self._members else name
+
+    def find_frame(self, name: str, item: Item | None) -> str | None:
+        """The name of a frame in the output: that of a link, joint or model; others are not written."""
+        place = self.written.place(item)
+        if place is None:
+            return None
+        if name == _MODEL_FRAME:
+            return name if not place.path and place.model.document == self.number else None
+        return self.find(name, item) if self.written.is_known(name, place, self.number) else None
+
+
+_MODEL_FRAME = "__model__"
+_MEMBERS = ("link", "joint")
+
+
+def _members(model: Model) -> Iterator[Body | Joint]:
+    """The links and joints that a document states."""
+    yield from model.bodies
+    yield from (joint for joint in model.joints if not joint.implicit)
+
+
+# --- copies --------------------------------------------------------------------------------------------
+
+_MATERIAL, _NAMED = "material", ("sensor", "light")
+_FILES = ("_map", "uri")
+"""How the tags of elements end whose text is the path of a file."""
+
+
+def _same_numbers(one: str, other: str) -> bool:
+    """Whether two colours have the same red, green and blue."""
+    try:
+        return [*map(float, one.split())][:3] == [*map(float, other.split())][:3]
+    except ValueError:
+        return False
+
+
+def _relocate_files(element: Tree, source: Path | None, target: Path | None) -> None:
+    """Change relative paths of files that an element refers to, for a document in another folder."""
+    if source is None or target is None or source.resolve() == target.resolve():
+        return
+    for one in element.iter(etree.Element):
+        text = (one.text or "").strip()
+        if str(one.tag).endswith(_FILES) and text and ":" not in text and not text.startswith("/"):
+            with suppress(ValueError):  # another drive
+                one.text = Path(os.path.relpath(source.resolve() / text, target.resolve())).as_posix()
+
+
+def _take_references(made: Markup, own: Markup) -> None:
+    """Give a copy of an element the reference to an image that the element in the output has: it may be a copy too."""
+    found = next((one.text for one in own.iter() if one.tag == _IMAGE and one.text), "")
+    copied = next((one for one in made.iter() if one.tag == _IMAGE and one.text), None)
+    if found and copied is not None:
+        copied.text = found
+
+
+_IMAGE = "albedo_map"
+_REFERENCES = frozenset({"reference", "link", "joint"})
+_REFERRING_ELEMENTS = frozenset({"joint_name", "link_name", "joint", "link", "parent", "child", "parent_link"})
+"""Attributes, and elements with their text or their attribute `name`, that refer to links and joints."""
+_REFERRING_ENDS = ("joint", "link", "joint_name", "link_name", "jointname", "linkname", "bodyname")
+"""How the tags of other elements end, in lower case, whose text refers to them in parameters of plugins."""
+_FRAMES = ("relative_to", "expressed_in", "attached_to")
+
+
+def _as_markup(element: Tree) -> Markup | None:
+    """An element with all that it contains; None if it has text between elements, or namespaces."""
+    root = Markup(str(element.tag), {str(key): str(value) for key, value in element.attrib.items()})
+    waiting = [(element, root)]
+    while waiting:
+        source, made = waiting.pop()
+        text, comments = (source.text or "").strip(), list[str]()
+        if "{" in f"{made.tag}{''.join(made.attributes)}" or (text and len(source)):
+            return None
+        made.text = text
+        for child in source:
+            if (child.tail or "").strip() or child.tag in (etree.Entity, etree.ProcessingInstruction):
+                return None
+            if child.tag is etree.Comment:
+                comments.append(child.text or "")
+                continue
+            inner = Markup(str(child.tag), {str(key): str(value) for key, value in child.attrib.items()})
+            inner.comments, comments = comments, []
+            made.children.append(inner)
+            waiting.append((child, inner))
+        made.closing_comments = comments
+    return root
+
+
+def _rename_references(element: Tree, item: Item | None, names: FindName, *, all_words: bool) -> bool:
+    """Replace the names of links and joints in an element; False if it refers to one that is not written.
+
+    With `all_words`, parameters of plugins are replaced too.
+    """
+    for one in element.iter(etree.Element):
+        places = [(key, value) for key, value in one.attrib.items() if key in _REFERENCES]
+        if one is not element and one.tag in _REFERRING_ELEMENTS and one.get("name"):
+            places.append(("name", one.get("name", "")))
+        for key, value in places:
+            written = names(str(value), item)
+            if written is None:
+                return False
+            one.set(key, written)
+        text = (one.text or "").strip()
+        is_reference = one.tag in _REFERRING_ELEMENTS or (all_words and str(one.tag).lower().endswith(_REFERRING_ENDS))
+        if is_reference and text and not len(one):
+            written = names(text, item)
+            if written is None:
+                return False
+            if written != text:
+                one.text = written
+    return True
+
+
+def _rename_frames(element: Tree, item: Item | None, find: FindName) -> bool:
+    """Replace the names of frames that poses are relative to; False if one of them is not written."""
+    for one in element.iter(etree.Element):
+        for key in (*_FRAMES, "frame") if one.tag == "pose" else _FRAMES:
+            frame = str(one.get(key) or "").strip()
+            written = find(frame, item) if frame else ""
+            if written is None:
+                return False
+            if written:
+                one.set(key, written)
+    return True

@@ -1,0 +1,292 @@
+"""What a scene does not contain of included SDF files is written to SDF again, in each model that includes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+import exoskel
+from exoskel.fates import Fate
+from tests.sdf.support import link
+
+DRONE = f"""<sdf version="1.9"><model name="drone">
+  <!-- a comment -->
+  {
+    link(
+        "base",
+        '''<sensor name="scan" type="gpu_lidar"><topic>scan</topic><lidar><scan><horizontal><samples>640</samples>
+           </horizontal></scan></lidar></sensor>
+           <sensor name="rgb" type="camera"><update_rate>30</update_rate><camera/></sensor>
+           <light name="odd" type="laser"/>
+           <visual name="v"><geometry><box><size>1 1 1</size></box></geometry><cast_shadows>false</cast_shadows>
+             <material><ambient>0.1 0.2 0.3 1</ambient><diffuse>1 0.5 0.25 1</diffuse>
+               <script><uri>materials/scripts</uri><name>Drone/Body</name></script></material></visual>''',
+    )
+}
+  {link("rotor")}
+  <joint name="spin" type="revolute"><parent>base</parent><child>rotor</child><axis><xyz>0 0 1</xyz></axis>
+    <sensor name="wrench" type="wireless_receiver"/></joint>
+  <plugin filename="motor" name="Motor"><jointName>spin</jointName><joint_name>spin</joint_name>
+    <link_name>rotor</link_name></plugin>
+</model></sdf>"""
+INCLUDE = "<include><uri>model://{}</uri><name>{}</name><pose>{} 0 0 0 0 0</pose></include>"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    add_model(tmp_path, "drone", DRONE)
+    return tmp_path
+
+
+def add_model(folder: Path, name: str, text: str) -> None:
+    place = folder / "models" / name
+    place.mkdir(parents=True)
+    (place / "model.sdf").write_text(text)
+
+
+def convert(folder: Path, inside: str, target: str = "out.sdf") -> tuple[exoskel.Report, etree._Element]:
+    source, out = folder / "in.sdf", folder / target
+    source.write_text(f'<sdf version="1.9"><world name="w">{inside}</world></sdf>')
+    out.parent.mkdir(parents=True, exist_ok=True)
+    report = exoskel.convert(source, out)
+    assert report.certificate.passed
+    return report, etree.fromstring(out.read_bytes())
+
+
+def losses(report: exoskel.Report) -> set[str]:
+    return {
+        one.path.rpartition("/model")[2].removeprefix("model")
+        for one in report.items
+        if one.loss and "comment" not in one.path
+    }
+
+
+def texts(root: etree._Element, path: str) -> list[str]:
+    return [(one.text or "").strip() for one in root.iterfind(path)]
+
+
+def names(root: etree._Element, path: str) -> list[str | None]:
+    return [one.get("name") for one in root.iterfind(path)]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_each_model_gets_the_elements_of_its_file(folder: Path, count: int) -> None:
+    report, root = convert(folder, "".join(INCLUDE.format("drone", f"d{n}", n) for n in range(count)))
+    assert [model.get("name") for model in root.iter("model")] == [f"d{n}" for n in range(count)]
+    for model in root.iter("model"):
+        assert texts(model, "plugin/joint_name") == ["spin"]
+        assert texts(model, "link[@name='base']/sensor[@name='scan']/topic") == ["scan"]
+        assert names(model, "link[@name='base']/light") == ["odd"]
+        assert names(model, "joint/sensor") == ["wrench"]
+        visual = "link[@name='base']/visual"
+        assert texts(model, f"{visual}/cast_shadows") == ["false"]
+        assert texts(model, f"{visual}/material/ambient") == ["0.1 0.2 0.3 1"]
+        assert texts(model, f"{visual}/material/script/uri") == ["models/drone/materials/scripts"]
+    assert losses(report) == set()
+
+
+def test_paths_are_relative_to_the_folder_of_the_output(folder: Path) -> None:
+    _, root = convert(folder, INCLUDE.format("drone", "d", 0), "deep/er/out.sdf")
+    assert texts(root, ".//script/uri") == ["../../models/drone/materials/scripts"]
+
+
+def test_references_follow_the_names_of_nested_models(folder: Path) -> None:
+    inner = "".join(INCLUDE.format("drone", name, n) for n, name in enumerate(("left", "right")))
+    plugin = "<plugin filename='f' name='Fleet'><joint_name>right::spin</joint_name></plugin>"
+    add_model(folder, "fleet", f'<sdf version="1.9"><model name="fleet">{link("hub")}{inner}{plugin}</model></sdf>')
+    report, root = convert(folder, INCLUDE.format("fleet", "a", 0) + INCLUDE.format("fleet", "b", 5))
+    for model in root.iter("model"):
+        assert names(model, "link/sensor[@type='gpu_lidar']") == ["scan", "scan"]
+        assert texts(model, "plugin[@name='Fleet']/joint_name") == ["right__spin"]
+    plugin = "[drone]/plugin[Motor]"  # a scene has no models in models
+    assert {one.removeprefix(plugin).partition("/")[0] for one in losses(report)} == {""}
+    assert plugin in losses(report)
+
+
+def test_references_in_links_of_nested_models_follow_names(folder: Path) -> None:
+    sensor = '<sensor name="s" type="custom"><link_name>arm</link_name></sensor>'
+    add_model(folder, "arm", f'<sdf version="1.9"><model name="arm">{link("arm", sensor)}</model></sdf>')
+    inner = INCLUDE.format("arm", "one", 0) + INCLUDE.format("arm", "two", 1)
+    _, root = convert(folder, f'<model name="m">{inner}</model>')
+    assert texts(root, ".//sensor/link_name") == ["one__arm", "two__arm"]
+    assert names(root, ".//sensor/..") == ["one__arm", "two__arm"]
+
+
+def test_a_model_of_the_document_refers_to_included_joints(folder: Path) -> None:
+    plugin = "<plugin filename='f' name='P'><joint_name>d::spin</joint_name></plugin>"
+    _, root = convert(folder, f'<model name="m">{INCLUDE.format("drone", "d", 0)}{plugin}</model>')
+    assert texts(root, ".//plugin[@name='P']/joint_name") == ["d__spin"]
+
+
+def test_merged_files_with_the_same_names_are_not_confused(folder: Path) -> None:
+    inside = f'{link("a", SENSOR)}<plugin filename="f" name="P"><link_name>a</link_name></plugin>'
+    add_model(folder, "part", f'<sdf version="1.9"><model name="part">{inside}</model></sdf>')
+    merged = '<include merge="true"><uri>model://part</uri><pose>{} 0 0 0 0 0</pose></include>'
+    report, root = convert(folder, f'<model name="m">{merged.format(0)}{merged.format(1)}</model>')
+    assert texts(root, ".//sensor/link_name") == []
+    assert {"[part]/link[a]/sensor[s]", "[part]/plugin[P]"} <= losses(report)
+
+
+SENSOR = '<sensor name="s" type="custom"><link_name>a</link_name></sensor>'
+
+
+def test_frames_of_included_sensors_that_are_not_written_are_reported(folder: Path) -> None:
+    sensor = '<sensor name="s" type="custom"><pose relative_to="{}"/></sensor>'
+    inside = f'<frame name="f"/>{link("a", sensor.format("f") + sensor.format("b"))}{link("b")}'
+    add_model(folder, "part", f'<sdf version="1.9"><model name="part">{inside}</model></sdf>')
+    report, root = convert(folder, f'<model name="m">{INCLUDE.format("part", "p", 0)}</model>')
+    assert [one.get("relative_to") for one in root.iterfind(".//sensor/pose")] == ["p__b"]
+    assert any("sensor" in one for one in losses(report))
+
+
+def test_an_element_that_only_some_models_keep_is_reported(folder: Path) -> None:
+    inside = f"{link('a')}{link('b', SENSOR)}"
+    add_model(folder, "part", f'<sdf version="1.9"><model name="part">{inside}</model></sdf>')
+    source = folder / "in.sdf"
+    source.write_text(
+        f'<sdf version="1.9"><world name="w">{INCLUDE.format("part", "p", 0)}{INCLUDE.format("part", "q", 1)}</world></sdf>'
+    )
+    scene = exoskel.load(source)
+    model = scene.world.models[1]
+    model.bodies = [one for one in model.bodies if one.name == "b"]
+    model.joints = [one for one in model.joints if one.child.name == "b"]
+    report = exoskel.convert(scene, folder / "out.sdf", to="sdf")
+    root = etree.parse(folder / "out.sdf").getroot()
+    assert len(root.findall(".//sensor")) == 1
+    found = next(one for one in report.items if one.path.endswith("sensor[s]"))
+    assert found.loss and "in part" in found.why
+
+
+def test_renamed_links_and_edited_materials_are_followed(folder: Path) -> None:
+    source = folder / "in.sdf"
+    source.write_text(f'<sdf version="1.9"><world name="w">{INCLUDE.format("drone", "d", 0)}</world></sdf>')
+    scene = exoskel.load(source)
+    scene.world.models[0].body("rotor").name = "blade"
+    exoskel.convert(scene, folder / "out.sdf", to="sdf")
+    assert texts(etree.parse(folder / "out.sdf").getroot(), ".//plugin/link_name") == ["blade"]
+
+
+def test_other_formats_report_them_as_dropped(folder: Path) -> None:
+    source = folder / "in.sdf"
+    source.write_text(f'<sdf version="1.9"><world name="w">{INCLUDE.format("drone", "d", 0)}</world></sdf>')
+    report = exoskel.convert(source, folder / "out.xml", to="mjcf")
+    assert "[drone]/plugin[Motor]" in losses(report)
+
+
+def sensors(noise: str = "") -> str:
+    gaussian = "<noise type='gaussian'><stddev>0.1</stddev></noise>"
+    gyro = f"<imu><angular_velocity>{''.join(f'<{a}>{gaussian}</{a}>' for a in 'xyz')}</angular_velocity></imu>"
+    return f"""<sensor name="imu" type="imu"><update_rate>200</update_rate><topic>imu</topic>{gyro}</sensor>
+      <sensor name="eye" type="camera"><update_rate>30</update_rate><camera><horizontal_fov>1.2</horizontal_fov>
+        <image><width>64</width><height>48</height></image></camera></sensor>
+      <light name="lamp" type="point"><attenuation><range>7</range></attenuation></light>
+      <visual name="v"><geometry><sphere><radius>1</radius></sphere></geometry><material><pbr><metal>
+        <roughness>0.3</roughness><normal_map>n.png</normal_map></metal></pbr></material></visual>
+      <collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry><max_contacts>7</max_contacts>
+      </collision>{noise}"""
+
+
+def robot(folder: Path, *included: str) -> exoskel.Scene:
+    if not (folder / "models" / "robot").exists():
+        add_model(folder, "robot", f'<sdf version="1.9"><model name="robot">{link("a", sensors())}</model></sdf>')
+    source = folder / "in.sdf"
+    includes = "".join(INCLUDE.format("robot", name, n) for n, name in enumerate(included))
+    source.write_text(f'<sdf version="1.9"><world name="w">{includes}</world></sdf>')
+    return exoskel.load(source)
+
+
+def test_sensors_and_materials_of_the_scene_keep_their_other_settings(folder: Path) -> None:
+    report = exoskel.convert(robot(folder, "r", "s"), folder / "out.sdf", to="sdf")
+    assert report.certificate.passed
+    root = etree.parse(folder / "out.sdf").getroot()
+    for model in root.iter("model"):
+        assert texts(model, ".//update_rate") == ["200", "30"]
+        assert names(model, "link/sensor") == ["imu", "eye"]
+        assert (names(model, "link/light"), texts(model, ".//light//range")) == (["lamp"], ["7"])
+        assert texts(model, ".//normal_map") == ["models/robot/n.png"]
+        assert (texts(model, ".//roughness"), texts(model, ".//max_contacts")) == (["0.3"], ["7"])
+    assert losses(report) == set()
+    again = exoskel.load(folder / "out.sdf").world
+    assert [one.name for one in again.sensors] == [one.name for one in robot(folder, "r", "s").world.sensors]
+
+
+def test_edited_sensors_and_materials_are_written_as_they_are_in_the_scene(folder: Path) -> None:
+    scene = robot(folder, "r", "s")
+    first, second = scene.world.models
+    first.bodies[0].markers[0].offset = (0.0, 0.0, 5.0)
+    second.bodies[0].visuals[0].material = None
+    scene.world.cameras[0] = exoskel.SceneCamera(scene.world.cameras[0].name, body="r/a", field_of_view=10.0)
+    report = exoskel.convert(scene, folder / "out.sdf", to="sdf")
+    root = etree.parse(folder / "out.sdf").getroot()
+    assert texts(root, ".//update_rate") == texts(root, ".//normal_map") == []
+    assert texts(root, ".//sensor[@type='imu']/pose") == ["0 0 5 0 0 0", "0 0 0 0 0 0"]
+    assert texts(root, ".//roughness") == ["0.3"]
+    assert {"[robot]/link[a]/sensor[imu]/update_rate", "[robot]/link[a]/sensor[eye]/update_rate"} <= losses(report)
+
+
+def test_each_file_of_a_folder_has_the_elements_of_its_models(folder: Path) -> None:
+    report = exoskel.convert(robot(folder, "r", "s"), folder / "out", to="sdf", split=True)
+    for name in ("r", "s"):
+        root = etree.parse(folder / "out" / f"{name}.sdf").getroot()
+        assert texts(root, ".//update_rate") == ["200", "30"]
+        assert texts(root, ".//normal_map") == ["../models/robot/n.png"]
+    assert losses(report) == {"world[w]/@name"}
+
+
+def test_a_file_that_is_also_nested_reports_what_only_one_model_keeps(folder: Path) -> None:
+    nested = INCLUDE.format("drone", "inner", 0)
+    report, root = convert(folder, f'{INCLUDE.format("drone", "d", 0)}<model name="m">{nested}</model>')
+    assert texts(root, ".//model/plugin/joint_name") == ["spin"]
+    found = next(one for one in report.items if one.path.endswith("plugin[Motor]"))
+    assert found.loss and "in part" in found.why
+
+
+def test_lost_sensors_of_included_files_are_reported(folder: Path) -> None:
+    report = exoskel.convert(robot(folder, "r"), folder / "out.urdf", to="urdf")
+    assert "[robot]/link[a]/sensor[imu]" in losses(report)
+    assert next(one for one in report.items if one.path.endswith("sensor[eye]")).fate is Fate.DROPPED
+
+
+def test_parameters_of_plugins_in_nested_models_follow_names(folder: Path) -> None:
+    plugin = '<plugin filename="f" name="P"><left_joint>j</left_joint><bodyName>b</bodyName><topic>j</topic></plugin>'
+    joint = '<joint name="j" type="fixed"><parent>a</parent><child>b</child></joint>'
+    sensor = f"<sensor name='s' type='custom'>{plugin}</sensor>"
+    inside = link("a", sensor) + link("b") + joint
+    add_model(folder, "part", f'<sdf version="1.9"><model name="part">{inside}</model></sdf>')
+    _, root = convert(folder, f'<model name="m">{INCLUDE.format("part", "p", 0)}</model>')
+    found = [texts(root, f".//plugin/{tag}") for tag in ("left_joint", "bodyName", "topic")]
+    assert found == [["p__j"], ["p__b"], ["j"]]
+
+
+def test_settings_of_nested_models_are_reported(folder: Path) -> None:
+    inside = f"{link('a')}<allow_auto_disable>false</allow_auto_disable>"
+    add_model(folder, "part", f'<sdf version="1.9"><model name="part">{inside}</model></sdf>')
+    report, root = convert(folder, f'<model name="m">{INCLUDE.format("part", "p", 0)}</model>')
+    assert texts(root, ".//allow_auto_disable") == []
+    assert losses(report) == {"[part]/allow_auto_disable"}
+
+
+def test_an_edited_sensor_of_a_merged_scene_is_not_replaced(folder: Path) -> None:
+    scene = exoskel.merge(robot(folder, "r"), robot(folder, "s"))
+    scene.world.model("s").bodies[0].markers[0].offset = (0.0, 0.0, 5.0)
+    report = exoskel.convert(scene, folder / "out.sdf", to="sdf")
+    root = etree.parse(folder / "out.sdf").getroot()
+    assert texts(root, ".//model[@name='r']//update_rate") == ["200", "30"]
+    assert texts(root, ".//model[@name='s']//sensor[@type='imu']/pose") == ["0 0 5 0 0 0"]
+    assert len(root.findall(".//light")) == 2
+    assert "[robot]/link[a]/sensor[imu]/update_rate" in losses(report)
+
+
+@pytest.mark.parametrize("is_included", [True, False])
+def test_sensors_that_were_aligned_to_the_world_are_not_copied_into_a_rotated_world(
+    folder: Path, is_included: bool
+) -> None:
+    robot(folder, "r")
+    if not is_included:
+        (folder / "in.sdf").write_bytes((folder / "models" / "robot" / "model.sdf").read_bytes())
+    report = exoskel.convert(folder / "in.sdf", folder / "out.sdf", to="sdf", up="y")
+    assert report.certificate.passed
+    assert texts(etree.parse(folder / "out.sdf").getroot(), ".//update_rate") == ["30"]
+    assert any(one.endswith("sensor[imu]/update_rate") for one in losses(report))
