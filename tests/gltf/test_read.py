@@ -126,6 +126,38 @@ def test_malformed_files_are_reported(tmp_path: Path, content: dict[str, Any]) -
     assert scene.worlds == []
 
 
+LARGE = 10**400
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("nodes", 0, "translation", 1),
+        ("nodes", 1, "scale", 0),
+        ("nodes", 2, "matrix", 12),
+        ("materials", 0, "pbrMetallicRoughness", "baseColorFactor", 0),
+        ("nodes", 1, "extras", "mass"),
+        ("nodes", 1, "extras", "inertia", 0),
+        ("nodes", 1, "extras", "com", 0),
+        ("nodes", 1, "extras"),
+        ("scenes", 0, "extras", "time_step"),
+        ("scenes", 0, "extras", "gravity", 1),
+    ],
+)
+def test_whole_numbers_beyond_the_range_of_floats_are_read_without_an_error(
+    tmp_path: Path, place: tuple[str | int, ...]
+) -> None:
+    content = document(asset={"version": "2.0", "generator": "exoskel 0"})
+    content["nodes"][1]["extras"] = {"mass": 1, "com": [0, 0, 0], "inertia": [1, 1, 1, 0, 0, 0]}
+    content["scenes"][0]["extras"] = {"time_step": 0.01, "gravity": [0, 0, -1]}
+    inner: Any = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = {"mass": LARGE} if place[-1] == "extras" else LARGE
+    scene = load(tmp_path, content)
+    assert codes(scene) in ([], ["GL104"])
+
+
 def test_text_gltf_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(exoskel.ExoskelError, match=r"unknown extension '\.gltf'"):
         exoskel.convert("dart://sample/skel/pendulum.skel", tmp_path / "a.gltf")

@@ -116,7 +116,7 @@ class _EmbeddedParts(Struct, frozen=True):
         return [element for part, number, parent in places for element in elements_in_part(part, number, parent)]
 
     def _parse(self, parts: Sequence[bytes], document: Document) -> Tree | None:
-        """Parse the root element with nothing but these parts; None if they may not be well-formed."""
+        """Parse the root element with only these parts; None if they may not be well-formed."""
         text, start = self.text, int(self.starts[0])
         opening, closing = text[start : text.find(b">", start) + 1], text[text.rfind(b"</") :]
         parser = document.parser()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 
 class MalformedGltfError(Exception):
     """A glTF file is invalid; the message is the reason."""
+
+
+def is_finite_number(value: object) -> bool:
+    """Whether a value of JSON is a number in the range of a float; whole numbers may be larger."""
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
 class GltfFile(Struct):

@@ -7,7 +7,6 @@ nodes are bodies, and their masses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,7 +16,7 @@ from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity
-from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, open_file
+from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_finite_number, open_file
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, has_only_lights, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
 from exoskel.formats.gltf.textures import referenced_image
@@ -182,7 +181,7 @@ class _GltfReader:
         world = World(name=str(scene.get("name") or f"scene_{number}"), document=0, node=0)
         world.gravity = _vector(extras.get("gravity"), _GRAVITY)
         step = extras.get("time_step", DEFAULT_TIME_STEP)
-        world.time_step = float(step) if isinstance(step, int | float) and step > 0 else DEFAULT_TIME_STEP
+        world.time_step = float(step) if is_finite_number(step) and step > 0 else DEFAULT_TIME_STEP
         roots = [(number, np.eye(4)) for number in _numbers(scene, "nodes")]
         if self.is_own and len(roots) == 1:  # the node that rotates the world to y-up
             self._seen.add(roots[0][0])
@@ -239,8 +238,10 @@ class _GltfReader:
         (body.pose,) = poses_from_matrices(frame[None])
         extras = node.get("extras") if self.is_own else None
         if isinstance(extras, dict) and "mass" in extras:
+            if not (_are_numbers([extras["mass"]], 1) and _are_numbers(extras.get("inertia"), 6)):
+                raise MalformedGltfError(f"the mass or inertia in the extras of node {number} is invalid")
             xx, yy, zz, xy, xz, yz = map(float, extras["inertia"])
-            body.inertia = Inertia(float(extras["mass"]), _vector(extras["com"]), (xx, yy, zz, xy, xz, yz))
+            body.inertia = Inertia(float(extras["mass"]), _vector(extras.get("com")), (xx, yy, zz, xy, xz, yz))
         for one in shapes:
             inner = here if one == number else here @ local_matrix(self._node(one))
             self._add_shapes(body, one, spatial.inverse(frame) @ inner, is_own_node=one != number)
@@ -392,11 +393,7 @@ def _numbers(owner: dict[str, Any], name: str) -> list[int]:
 
 
 def _are_numbers(values: Any, count: int) -> bool:
-    return (
-        isinstance(values, list)
-        and len(values) == count
-        and all(isinstance(one, int | float) and isfinite(one) for one in values)
-    )
+    return isinstance(values, list) and len(values) == count and all(map(is_finite_number, values))
 
 
 def _vector(values: Any, otherwise: Vector = (0.0, 0.0, 0.0)) -> Vector:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from exoskel.formats.gltf.accessors import Buffer, GltfFile
+from exoskel.formats.gltf.accessors import Buffer, GltfFile, is_finite_number
 from exoskel.scene.shape import Texture
 from exoskel.source.textures import PNG, ImageError, image_kind, png_of, read_image
 
@@ -82,7 +81,7 @@ def _repeat(stated: dict[str, Any]) -> tuple[float, float]:
     scale = moved.get("scale") if isinstance(moved, dict) else None
     if not isinstance(scale, list) or len(scale) != 2:
         return (1.0, 1.0)
-    if not all(isinstance(one, int | float) and isfinite(one) and one > 0.0 for one in scale):
+    if not all(is_finite_number(one) and one > 0.0 for one in scale):
         return (1.0, 1.0)
     return (float(scale[0]), float(scale[1]))
 
