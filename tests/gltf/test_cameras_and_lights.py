@@ -123,3 +123,16 @@ def test_lights_with_invalid_numbers_are_not_read(tmp_path: Path, value: str) ->
     scene = exoskel.load(file)
     assert codes(scene) in (["GL108"], ["GL104"])
     assert not any(world.lights for world in scene.worlds)
+
+
+@pytest.mark.parametrize("format", ["skel", "xode", "mjcf", "sdf", "urdf", "usd", "gltf"])
+def test_scenes_with_cameras_and_lights_are_converted_to_every_format(tmp_path: Path, format: str) -> None:
+    pytest.importorskip("pxr", reason="usd-core is not installed")
+    scene = load(tmp_path, views([SUN, SPOT], CAMERAS))
+    report = exoskel.convert(scene, to=format)
+    assert report.certificate.passed
+    if format in ("mjcf", "sdf"):
+        world = exoskel.load(report.data, format=format).world
+        expected = [one for one in scene.world.cameras if format == "mjcf" or not one.orthographic]
+        assert len(world.cameras) >= len(expected) > 0
+        assert len(world.lights) >= len(scene.world.lights)

@@ -64,7 +64,7 @@ class GltfViewReader:
     def __init__(self, file: GltfFile, numbers: Mapping[tuple[str, int], int], report: Callable[..., None]) -> None:
         self.numbers = numbers
         self.report = report
-        self.views: dict[int, View] = {}
+        self.views: dict[tuple[int, int], list[View]] = {}
         self._cameras, self._lights = file.rows("cameras"), light_rows(file)
         self._names: dict[tuple[int, str], Names] = {}
         self._problems: dict[tuple[str, int], str] = {}
@@ -89,8 +89,8 @@ class GltfViewReader:
                 continue
             view = structs.replace(view, name=unique_name(name, taken), body=body)
             taken.add(view.name)
-            self.views.setdefault(self.numbers["nodes", number], view)
-            self.views.setdefault(self.numbers[kind, one], view)
+            for key in (("nodes", number), (kind, one)):
+                self.views.setdefault((0, self.numbers[key]), []).append(view)
             if isinstance(view, SceneCamera):
                 world.cameras.append(view)
             else:

@@ -70,7 +70,7 @@ class UsdViewReader:
     def __init__(self, index: PrimIndex, report: Callable[..., None]) -> None:
         self.index = index
         self.report = report
-        self.views: dict[int, View] = {}
+        self.views: dict[tuple[int, int], list[View]] = {}
 
     def read_views(self, worlds: Mapping[str, World], bodies: Mapping[str, ViewBody]) -> None:
         """Read all: `worlds` by the path of their prim (empty: the whole stage), `bodies` by theirs."""
@@ -84,7 +84,7 @@ class UsdViewReader:
             if view is None:
                 continue
             taken.add(view.name)
-            self.views[self.index.node(prim)] = view
+            self.views.setdefault((0, self.index.node(prim)), []).append(view)
             if isinstance(view, SceneCamera):
                 worlds[root].cameras.append(view)
             else:
