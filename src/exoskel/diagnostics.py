@@ -173,6 +173,7 @@ class Catalogue:
         self.fixes = fixes or {}
         self.topics = {topic.code: topic for topic in topics}
         self.messages = {m.key: m for topic in self.topics.values() for m in topic.messages}
+        self.codes = {key: message.code for key, message in self.messages.items()}
 
     def __getitem__(self, key: str) -> Message:
         return self.messages[key]
@@ -290,20 +291,22 @@ class Collector:
         **details: object,
     ) -> None:
         """Add a diagnostic, unless its message is not reported at this strictness."""
-        message = self.catalogue.messages[key]
-        severity = message.severity_in(self.strict)
+        catalogue = self.catalogue
+        message = catalogue.messages[key]
+        severity = message.strict if self.strict else message.severity
         if severity is None:
             return
         shown = {name: format_detail(value) for name, value in details.items()}
         shown["token"] = format_detail(token) if token else ""
-        fix = self.catalogue.fixes.get(key)
+        fix = catalogue.fixes.get(key)
+        hint, note = message.hint, message.reader_note
         self.diagnostics.append(
             Diagnostic(
-                code=message.code,
+                code=catalogue.codes[key],
                 severity=severity,
-                message=_fill(message.text, shown),
-                hint=_fill(message.hint, shown),
-                reader_note=_fill(message.reader_note, shown),
+                message=message.text.format_map(shown),
+                hint=_fill(hint, shown) if hint else hint,
+                reader_note=_fill(note, shown) if note else note,
                 place=Place(node, child, attribute, token, position),
                 source=self.source,
                 key=key,
@@ -314,7 +317,7 @@ class Collector:
 
 def _fill(template: str, details: Mapping[str, str]) -> str:
     """Fill in a template; most hints and notes have nothing to fill in."""
-    return template.format_map(details) if "{" in template or "}" in template else template
+    return template.format_map(details) if "{" in template else template
 
 
 class ExoskelError(Exception):

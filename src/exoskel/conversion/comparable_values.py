@@ -14,7 +14,7 @@ from exoskel import spatial
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.fields import DOF_FIELDS, SOFT_FIELDS, comparable_value, relative_difference, transform_differences
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint
+from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint, coordinate_suffixes
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
@@ -91,7 +91,7 @@ def _with_default(item: Item, field: str) -> Any:
 
 def _dofs(joint: Joint) -> dict[str, Any]:
     rows = comparable_value(joint, "dofs") or (_DEFAULT_ROW,) * len(joint.motion)
-    default_names = [joint.name + suffix for suffix in joint._suffixes()]
+    default_names = [joint.name + suffix for suffix in coordinate_suffixes(joint.kind, joint.order, joint.plane)]
     return {
         f"dof[{number}]": dict(zip(DOF_FIELDS, (name if name != default else "", *rest), strict=True))
         for number, ((name, *rest), default) in enumerate(zip(rows, default_names, strict=False), 1)

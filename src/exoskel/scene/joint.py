@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf
 from typing import Any, Literal
 
@@ -74,6 +75,20 @@ TRAITS: dict[str, Traits] = {
 }
 """A hinge2 is a universal joint with a suspension along its first axis, which is not a coordinate.  An amotor
 drives rotations and constrains nothing: its bodies move freely."""
+
+
+@lru_cache(maxsize=256)
+def coordinate_suffixes(kind: JointKind, order: str, plane: str) -> tuple[str, ...]:
+    """What follows the name of a joint in the names of its coordinates.
+
+    `order` is that of the axes of an euler joint, `plane` that of a planar joint.
+    """
+    if kind == "euler":
+        return tuple(f"_{axis}" for axis in order)
+    suffixes = TRAITS[kind].suffixes
+    if kind == "planar" and plane in PLANES:
+        return (f"_{plane[0]}", f"_{plane[1]}", suffixes[2])
+    return suffixes
 
 
 class Drive(CheckedValue, frozen=True, gc=False):
@@ -229,19 +244,10 @@ class Joint(Item):
     @property
     def dof_names(self) -> list[str]:
         """The names of the coordinates: their own, or the joint's with the kind's suffixes."""
-        name = self.name
-        defaults = [name + suffix for suffix in self._suffixes()]
+        name, suffixes = self.name, coordinate_suffixes(self.kind, self.order, self.plane)
         if self._dofs is None:
-            return defaults
-        return [dof.name or default for dof, default in zip(self._dofs, defaults, strict=True)]
-
-    def _suffixes(self) -> tuple[str, ...]:
-        if self.kind == "euler":
-            return tuple(f"_{axis}" for axis in self.order)
-        suffixes = TRAITS[self.kind].suffixes
-        if self.kind == "planar" and self.plane in PLANES:
-            return (f"_{self.plane[0]}", f"_{self.plane[1]}", suffixes[2])
-        return suffixes
+            return [name + suffix for suffix in suffixes]
+        return [dof.name or name + suffix for dof, suffix in zip(self._dofs, suffixes, strict=True)]
 
     @property
     def positions(self) -> tuple[float, ...]:

@@ -6,13 +6,14 @@ The sources are `axis`, then `init_pos` and `init_vel`, then `dof`; later ones t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from functools import lru_cache
 from math import pi
 from typing import Any
 
 from exoskel.formats.skel.context import DOCUMENT, SkelContext
 from exoskel.formats.skel.vocabulary import DYNAMICS, INITIAL, JOINT_ELEMENT
-from exoskel.scene.edit_tracking import set_field
+from exoskel.scene.edit_tracking import TrackedList, set_field
 from exoskel.scene.item import NO_FIELDS
 from exoskel.scene.joint import DOF_STATES, UNLIMITED, Dof, Interval, Joint
 from exoskel.source.flat_tree import Node
@@ -25,10 +26,9 @@ AXIS_DYNAMICS = frozenset(_AXIS_ELEMENT.rows_setting("dofs"))
 _SYMMETRIC_LIMITS = _AXIS_ELEMENT.children["limit"].part_of_each_row("dofs")
 """Elements of `limit` that hold for both directions, and the fields that they set."""
 _INITIAL_ELEMENTS = {field: element for element, field in INITIAL.items()}
-_INITIAL_ITEMS = tuple(INITIAL.items())
-_DYNAMICS_ITEMS = tuple(DYNAMICS.items())
-_DAMPING_ITEMS = (("damping", DYNAMICS["damping"]),)
+_DAMPING = {"damping": DYNAMICS["damping"]}
 _BOUNDS = ("lower", "upper")
+_BOUND_ATTRIBUTES = ("@lower", "@upper")
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
 NOT_IN_DART = ("screw", "translational2d")
 """Joints that DART parses and never builds."""
@@ -48,100 +48,111 @@ class DofReader:
 
     def read(self, joint: Joint, node: Node, axes: int) -> None:
         """Read the degrees of freedom of a joint; the first `axes` of them may have an axis element."""
-        fields = node.fields
-        for number, element in enumerate(AXES[:axes]):
-            axis: Node | None = fields.get(element)
+        fields, count = node.fields, len(joint.motion)
+        if not count:
+            return
+        positions = self._read_initial(joint, node, "init_pos", count) if "init_pos" in fields else None
+        velocities = self._read_initial(joint, node, "init_vel", count) if "init_vel" in fields else None
+        states_values = bool(positions or velocities or "dof" in fields)
+        dofs: list[Dof] = []
+        for number in range(count):
+            position = positions[number] if positions else 0.0
+            velocity = velocities[number] if velocities else 0.0
+            axis: Node | None = fields.get(AXES[number]) if number < axes else None
             if axis is not None and (axis.invalid or not AXIS_DYNAMICS.isdisjoint(axis.fields)):
-                self._read_axis(joint.dofs[number], axis)
-        for element, field in _INITIAL_ITEMS:
-            if element in fields and joint.motion:
-                self._read_initial(joint, node, element, field)
-        if "dof" in fields and joint.motion:
-            self._read_dof_elements(joint, node)
-        if joint._dofs is not None:
-            self._check_joint(joint, node, joint._dofs)
+                dof = Dof(document=DOCUMENT, node=axis.number, position=position, velocity=velocity)
+                self._read_axis(dof, axis)
+                states_values = True
+            else:
+                dof = Dof(document=DOCUMENT, node=joint.node, position=position, velocity=velocity)
+            dofs.append(dof)
+        if states_values:
+            set_field(joint, "_dofs", TrackedList(dofs))
+            if "dof" in fields:
+                self._read_dof_elements(joint, node)
+            self._check_joint(joint, node, dofs)
         if self.context.dart and joint.kind == "planar":
             joint.dofs[2].name = joint.dofs[2].name or PLANAR_THIRD
 
     # --- axis -----------------------------------------------------------------------------------------
 
     def _read_axis(self, dof: Dof, axis: Node) -> None:
-        stated: set[str] = set()
+        stated: list[str] = []
         fields = axis.fields
-        set_field(dof, "node", axis.number)
         if axis.invalid or "damping" in fields:
-            self._read_dynamics(dof, axis, _DAMPING_ITEMS, stated)
+            self._read_dynamics(dof, axis, _DAMPING, stated)
         dynamics: Node | None = fields.get("dynamics")
         if dynamics is not None:
-            self._read_dynamics(dof, dynamics, _DYNAMICS_ITEMS, stated)
+            self._read_dynamics(dof, dynamics, DYNAMICS, stated)
         limit: Node | None = fields.get("limit")
         if limit is not None:
-            self._read_limit(dof, limit, stated)
-        set_field(dof, "given", frozenset(stated))
+            self._read_interval(dof, "position_limits", limit, _BOUNDS, UNLIMITED, stated)
+            if not self.context.dart and (limit.invalid or not _SYMMETRIC_LIMITS.keys().isdisjoint(limit.fields)):
+                self._read_symmetric_limits(dof, limit, stated)
+        set_field(dof, "given", _set_of_fields(tuple(stated)))
 
-    def _read_dynamics(self, dof: Dof, node: Node, elements: Iterable[tuple[str, str]], stated: set[str]) -> None:
-        """Set the dynamics that a node states; adds the names of the fields to those that are stated."""
-        fields = node.fields
-        for element, field in elements:
-            if element in fields:
-                value: float = fields[element]
-                if dof.repaired:
-                    dof.repaired -= {field}
-                if field in _NEVER_NEGATIVE and not value >= 0.0:
-                    self.report("SK083", node.number, element, element=element, found=value)
-                    value = 0.0
-                    dof.repaired |= {field}
-                set_field(dof, field, value)
-                stated.add(field)
-            elif node.invalid and element in node.invalid:
+    def _read_dynamics(self, dof: Dof, node: Node, elements: Mapping[str, str], stated: list[str]) -> None:
+        """Set the dynamics that a node states; adds the names of the fields to those that are stated.
+
+        `elements` are those that count, with their fields.
+        """
+        for element, value in node.fields.items():
+            field = elements.get(element)
+            if field is None:
+                continue
+            if dof.repaired:
+                dof.repaired -= {field}
+            is_negative = not value >= 0.0 and field in _NEVER_NEGATIVE
+            if is_negative:
+                self.report("SK083", node.number, element, element=element, found=value)
                 dof.repaired |= {field}
+            set_field(dof, field, 0.0 if is_negative else value)
+            stated.append(field)
+        if node.invalid:
+            dof.repaired |= {elements[element] for element in node.invalid if element in elements}
 
-    def _read_limit(self, dof: Dof, limit: Node, stated: set[str]) -> None:
-        self._read_interval(dof, "position_limits", limit, _BOUNDS, UNLIMITED, stated)
-        if self.context.dart or not (limit.invalid or limit.fields.keys() & _SYMMETRIC_LIMITS.keys()):
-            return
+    def _read_symmetric_limits(self, dof: Dof, limit: Node, stated: list[str]) -> None:
         for element, field in _SYMMETRIC_LIMITS.items():
             if element in limit.fields:
                 bound = abs(limit.fields[element])
                 setattr(dof, field, (-bound, bound))
-                stated.add(field)
+                stated.append(field)
             elif limit.is_invalid(element):
                 dof.repaired |= {field}
 
     def _read_interval(
-        self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval, stated: set[str]
+        self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval, stated: list[str]
     ) -> None:
         """Set the bounds that a node states; adds the field to those that are stated if there are any."""
         if node.invalid and not node.invalid.isdisjoint(ends):
             dof.repaired |= {field}
-        first, last = ends
-        if not (first in node.fields or last in node.fields):
-            return
-        low, high = node.fields.get(first, before[0]), node.fields.get(last, before[1])
+        low, high = node.fields.get(ends[0]), node.fields.get(ends[1])
+        if low is None or high is None:
+            if low is None and high is None:
+                return
+            low, high = before[0] if low is None else low, before[1] if high is None else high
         if low > high:
             self.report("SK082", node.number, lower=low, upper=high)
             if not self.context.dart:
                 low, high = UNLIMITED
                 dof.repaired |= {field}
         set_field(dof, field, (low, high))
-        stated.add(field)
+        stated.append(field)
 
     # --- init_pos and init_vel ------------------------------------------------------------------------
 
-    def _read_initial(self, joint: Joint, node: Node, element: str, field: str) -> None:
+    def _read_initial(self, joint: Joint, node: Node, element: str, count: int) -> tuple[float, ...] | None:
+        """The initial positions or velocities; None if they are invalid or all zero."""
         values: tuple[float, ...] = node.fields[element]
-        count = len(joint.motion)
         if len(values) != count:
             self.report(
                 "SK080", node.number, element, element=element, found=len(values), kind=joint.kind, expected=count
             )
             if not (self.context.dart and count == 1):
                 node.mark_invalid(element)
-                return
+                return None
             values = values[:1]
-        if any(values):
-            for dof, value in zip(joint.dofs, values, strict=True):
-                set_field(dof, field, value)
+        return values if any(values) else None
 
     # --- dof ------------------------------------------------------------------------------------------
 
@@ -180,24 +191,24 @@ class DofReader:
         dof.document, dof.node = DOCUMENT, element.number
         if "@name" in fields:
             dof.name = fields["@name"]
-        stated: set[str] = set()
-        self._read_dynamics(dof, element, _DYNAMICS_ITEMS, stated)
+        stated: list[str] = []
+        self._read_dynamics(dof, element, DYNAMICS, stated)
         for state in DOF_STATES:
             if state in fields:
                 self._read_state(dof, state, fields[state], stated)
-        for field in sorted(stated & elsewhere):
+        for field in sorted(elsewhere.intersection(stated)):
             after = getattr(dof, field)
             if after != before[field]:
                 self._report_disagreement(joint, index, element, field, after, before[field])
-        dof.given = dof.given | stated
+        dof.given = dof.given.union(stated)
 
-    def _read_state(self, dof: Dof, state: str, node: Node, stated: set[str]) -> None:
+    def _read_state(self, dof: Dof, state: str, node: Node, stated: list[str]) -> None:
         limits = f"{state}_limits"
-        self._read_interval(dof, limits, node, ("@lower", "@upper"), getattr(dof, limits), stated)
+        self._read_interval(dof, limits, node, _BOUND_ATTRIBUTES, getattr(dof, limits), stated)
         if "@initial" in node.fields:
             setattr(dof, state, node.fields["@initial"])
             dof.repaired -= {state}
-            stated.add(state)
+            stated.append(state)
         elif node.is_invalid("@initial"):
             dof.repaired |= {state}
 
@@ -216,11 +227,15 @@ class DofReader:
     # --- checks ---------------------------------------------------------------------------------------
 
     def _check_joint(self, joint: Joint, node: Node, dofs: list[Dof]) -> None:
-        limited = [kind for kind, has in _LIMITS if has(dofs, node)]
+        """Report limits that DART does not enforce, and initial positions outside of them."""
+        bounded = [dof for dof in dofs if dof.position_limits != UNLIMITED]
+        limited = ["position"] if bounded else []
+        if "dof" in node.fields and _has_velocity_limits(node.nodes("dof")):
+            limited.append("velocity")
         if limited and joint.kind not in NOT_IN_DART:
             key = "SK089.servo" if joint.actuator == "servo" else "SK089"
             self.report(key, joint.node, joint=joint.name, kinds=" and ".join(limited))
-        if "position" in limited:
+        if bounded:
             self._check_initial_positions(joint, dofs)
         if joint.kind in ("ball", "free") and any(dof.stiffness for dof in dofs):
             self.report("SK092", joint.node, kind=joint.kind)
@@ -250,21 +265,16 @@ def _dart_index(text: str, count: int) -> int | None:
     return index if 0 <= index < count else None
 
 
-def _has_position_limits(dofs: list[Dof], _: Node) -> bool:
-    limits = [dof.position_limits for dof in dofs]
-    return limits.count(UNLIMITED) != len(limits)
-
-
-def _has_velocity_limits(_: list[Dof], node: Node) -> bool:
+def _has_velocity_limits(elements: list[Node]) -> bool:
     """Whether a `dof` states velocity limits; DART does not store those of `limit/velocity`."""
-    if "dof" not in node.fields:
-        return False
-    velocities = [element.fields["velocity"] for element in node.nodes("dof") if "velocity" in element.fields]
+    velocities = [element.fields["velocity"] for element in elements if "velocity" in element.fields]
     return any("@lower" in velocity.fields or "@upper" in velocity.fields for velocity in velocities)
 
 
-_LIMITS = (("position", _has_position_limits), ("velocity", _has_velocity_limits))
-"""The kinds of limits that DART stores but does not enforce, and the test for each."""
+@lru_cache(maxsize=256)
+def _set_of_fields(fields: tuple[str, ...]) -> frozenset[str]:
+    """Files repeat a few combinations over and over, so the sets are shared."""
+    return frozenset(fields)
 
 
 def _format_value(value: Any) -> str:

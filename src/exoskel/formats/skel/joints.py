@@ -90,7 +90,8 @@ class SkelJointReader:
         if kind is None or connected is None:
             self._check_ignored(node, kind or self._likely_kind(node), bodies)
             return None
-        joint = self._build_joint(node, kind, *connected)
+        child, parent = connected
+        joint = self._build_joint(node, kind, child, parent)
         if kind in NOT_IN_DART:
             self.report("SK090", node.number, attribute="type", kind=kind)
         if not self._read_details(joint, node):
@@ -136,12 +137,13 @@ class SkelJointReader:
 
     def _read_details(self, joint: Joint, node: Node) -> bool:
         """Read axes, plane and degrees of freedom; False if the joint is invalid."""
-        if not AXIS_USES[joint.kind].dynamics and _DETAIL_ELEMENTS.isdisjoint(node.fields):
+        use = AXIS_USES[joint.kind]
+        if not use.dynamics and _DETAIL_ELEMENTS.isdisjoint(node.fields):
             return True
-        self._report_unused(joint, node)
-        if not self._read_axes(joint, node):
+        self._report_unused(joint, node, use)
+        if not self._read_axes(joint, node, use):
             return False
-        self.dofs.read(joint, node, AXIS_USES[joint.kind].dynamics)
+        self.dofs.read(joint, node, use.dynamics)
         return True
 
     # --- bodies ---------------------------------------------------------------------------------------
@@ -171,9 +173,8 @@ class SkelJointReader:
 
     # --- axes and planes ------------------------------------------------------------------------------
 
-    def _read_axes(self, joint: Joint, node: Node) -> bool:
-        kind, fields = joint.kind, node.fields
-        directions = AXIS_USES[kind].directions
+    def _read_axes(self, joint: Joint, node: Node, use: AxisUse) -> bool:
+        kind, fields, directions = joint.kind, node.fields, use.directions
         if directions:
             axes = [self._read_axis(joint, node, element, fallback) for element, fallback in directions]
             set_field(joint, "axes", tuple(axes))
@@ -268,8 +269,8 @@ class SkelJointReader:
 
     # --- what has no effect ---------------------------------------------------------------------------
 
-    def _report_unused(self, joint: Joint, node: Node) -> None:
-        kind, fields, use = joint.kind, node.fields, AXIS_USES[joint.kind]
+    def _report_unused(self, joint: Joint, node: Node, use: AxisUse) -> None:
+        kind, fields = joint.kind, node.fields
         with_direction = _WITH_DIRECTION[kind]
         for number, element in enumerate(AXES):
             axis: Node | None = fields.get(element)
