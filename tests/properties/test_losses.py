@@ -14,7 +14,7 @@ import exoskel
 from exoskel import Scene, World
 from exoskel.formats import interface, registry
 from exoskel.formats.write import Written, write
-from exoskel.scene.body import BodyState, Marker, SoftBody
+from exoskel.scene.body import Body, BodyState, Marker, SoftBody
 from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import iter_items
@@ -31,6 +31,7 @@ FORMATS: tuple[tuple[str, Target], ...] = (
     ("mjcf", "portable"),
     ("mjcf", "mujoco3"),
     ("mjcf", "isaac"),
+    ("mjcf", "dart"),
     ("urdf", "portable"),
     ("sdf", "portable"),
     ("sdf", "dart"),
@@ -40,6 +41,8 @@ FORMATS: tuple[tuple[str, Target], ...] = (
 )
 SAMPLES = ("skel/actuators", "skel/geometry_zoo", "skel/joint_zoo", "skel/soft_bodies", "xode/amotor_gimbal")
 """Together with the unusual world, they have every loss of MJCF, URDF and SDF."""
+PARTS = {Joint: DOF_VALUES, Body: ("moment", "products")}
+"""What losses name besides fields: values of degrees of freedom and of inertia."""
 X = ((1.0, 0.0, 0.0),)
 XY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
@@ -112,7 +115,7 @@ def _checked(scene: Scene, written: Written, format: str) -> Iterator[str]:
     for loss in (*written.output.losses, *written.output.kept, *written.output.rejected):
         assert id(loss.item) in items, loss
         assert loss.code in topics and loss.text and "{" not in loss.text, loss
-        known = {*type(loss.item).__struct_fields__, *(DOF_VALUES if isinstance(loss.item, Joint) else ())}
+        known = {*type(loss.item).__struct_fields__, *PARTS.get(type(loss.item), ())}
         assert known.issuperset(field.partition("/")[0] for field in loss.fields), loss
         assert loss.fields or id(loss.item) not in written.elements, f"what of the item is lost? {loss}"
         yield loss.code
