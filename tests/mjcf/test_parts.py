@@ -49,7 +49,10 @@ MIXED = f"""
     <body name="g"><joint/><geom size="0.1"/><light/></body>
     <body name="h" mocap="true"/>
     <light mode="targetbody" target="f"/>
+    <body name="i"><joint/><geom size="0.2" material="red"/></body>
+    <body name="j"><joint/><geom size="0.3"/></body>
   </worldbody>
+  <equality><connect body1="d" body2="i" anchor="1 2 3"/><connect body1="e" body2="j" anchor="3 2 1"/></equality>
 </mujoco>
 """
 
@@ -82,8 +85,19 @@ def test_parts_give_the_same_model_as_the_whole(sample: str, always_split: None)
 def test_parts_have_shared_materials_and_separate_meshes_targets_and_world_elements(always_split: None) -> None:
     parts = compare_parts(MIXED)
     texts = ["".join(start for start, _ in part.lines) for part in parts.jointless]
-    assert len(texts) > 1
-    assert ["<mesh" in text for text in texts] == [True] + [False] * (len(texts) - 1)
+    assert ["<mesh" in text for text in texts] == [True, False], (
+        "the second one has the tree that is connected to a mesh"
+    )
+    complete = [part for part in parts.parts if part.is_complete]
+    assert len(complete) > 1
+    assert not any("<geom size" in start for part in parts.parts if not part.is_complete for start, _ in part.lines)
+    places = [
+        place
+        for part in (*parts.jointless, *complete)
+        for place, (start, _) in zip(part.places, part.lines, strict=True)
+        if place and start.startswith("<geom size")
+    ]
+    assert len(places) == len(set(places)) == MIXED.count("<geom size"), "each shape is compiled once"
 
 
 def test_documents_with_many_materials_have_one_part_without_joints(

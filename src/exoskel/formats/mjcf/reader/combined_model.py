@@ -40,10 +40,12 @@ class _JointlessPart(Struct):
 class _JointlessModel:
     """The arrays of MuJoCo's model that do not depend on joints; `rows` are the elements by kind.
 
-    The first part has all elements of the world itself, and all meshes and height fields.
+    They are those of parts without joints and of complete parts.  The first part has all elements of the world itself,
+    and all meshes and height fields.
     """
 
-    def __init__(self, texts: Sequence[PartText], outputs: Sequence[CompilerOutput]) -> None:
+    def __init__(self, compiled: Sequence[tuple[PartText, CompilerOutput]]) -> None:
+        texts, outputs = zip(*compiled, strict=True)
         self._parts = [
             _JointlessPart(output.model, {"bodies": np.array([0, *text.bodies], dtype=np.intp)}, min(number, 1))
             for number, (text, output) in enumerate(zip(texts, outputs, strict=True))
@@ -162,7 +164,8 @@ _BITS = 16
 def compile_in_parts(document: DocumentParts, assets: dict[str, bytes], seconds: float) -> CompilerOutput:
     """Compile the parts of a document.  Raises CompilerError where the whole has to show what is wrong."""
     jointless, parts = compile_parts(document.jointless, document.parts, assets, document.seconds, seconds)
-    whole = _JointlessModel(document.jointless, jointless)
+    complete = [pair for pair in zip(document.parts, parts, strict=True) if pair[0].is_complete]
+    whole = _JointlessModel([*zip(document.jointless, jointless, strict=True), *complete])
     model = CombinedModel(document, whole, parts)
     rows = whole.rows | model.rows
     for kind in ("bodies", "geoms", "sites", "cameras", "lights"):

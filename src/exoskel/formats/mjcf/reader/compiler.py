@@ -110,13 +110,14 @@ class PartText(Struct):
     """A part of a document: start and end tags by line, and the lines of the whole document that these are.
 
     `bodies` are the numbers of its bodies in the whole document.  `inertials` are the lines of bodies whose inertia is
-    that of a body of the whole document, by its number there.
+    that of a body of the whole document, by its number there.  A complete part has joints and shapes.
     """
 
     lines: list[tuple[str, str]]
     places: list[int]
     bodies: list[int]
     inertials: dict[int, int]
+    is_complete: bool = False
 
     @property
     def size(self) -> int:

@@ -1,13 +1,14 @@
 """Split a large document into parts that MuJoCo compiles one by one.
 
 MuJoCo's time grows with the square of the number of coordinates and of elements.  Trees of bodies that no constraint,
-tendon or actuator connects do not depend on each other, so that they are compiled apart.  What does not depend on
-joints is compiled in other parts, without joints: frames, inertia, shapes, cameras, lights and options.
+tendon or actuator connects do not depend on each other, so that they are compiled apart.  Elements of the world, and
+trees that use meshes or have targets of cameras, are compiled twice: what does not depend on joints (frames, inertia,
+shapes, cameras, lights and options) with all meshes and without joints, and the joints without shapes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -56,7 +57,7 @@ _MOST_SHARE = 0.5
 
 
 class DocumentParts(Struct):
-    """Parts without joints, and parts with joints.
+    """Parts without joints, and parts with joints, of which complete ones also have shapes, cameras and lights.
 
     `seconds` is the least processor time that MuJoCo needs for them, `names` are the names of elements by line.
     `excludes` and `keys` are elements that no part has, with their lines.
@@ -132,6 +133,10 @@ class _Splitter:
             if "name" in one.attributes and one.tag in ("body", "site", *_JOINTS)
         }
         """The trees of bodies, joints, sites and tendons, by kind and name."""
+        self._targets = {one.attributes["target"] for one in root.iter() if "target" in one.attributes}
+        self._assets = [one for section in self._sections("asset") for one in section.children]
+        self._not_shared = {id(one) for one in self._assets if one.tag != "material"}
+        """The assets that only the first part has."""
 
     def _sections(self, *tags: str) -> list[Fragment]:
         return [one for one in self.root.children if one.tag in tags]
@@ -143,14 +148,19 @@ class _Splitter:
         groups: dict[int, list[int]] = {}
         for number in range(len(self.trees)):
             groups.setdefault(self._group(number), []).append(number)
-        members = list(self._packed(groups.values()))
-        works = [self._measure(trees) for trees in members]
+        first = set(self._first_trees())
+        complete = list(self._packed(group for group in groups.values() if first.isdisjoint(group)))
+        divided = list(self._packed(group for group in groups.values() if not first.isdisjoint(group)))
+        works = [self._measure(trees) for trees in (*complete, *divided)]
         if max((one.seconds for one in works), default=0.0) > _MOST_SHARE * work.seconds:
             return None
         named = (one for one in self.root.iter() if "name" in one.attributes)
         return DocumentParts(
-            self._jointless(),
-            [self._part(trees, relations) for trees in members],
+            self._jointless(first, sorted(number for trees in divided for number in trees if number not in first)),
+            [
+                *(self._complete_part(trees, relations) for trees in complete),
+                *(self._part(trees, relations) for trees in divided),
+            ],
             sum(one.seconds for one in works),
             {self.lines[id(one)]: one.attributes["name"] for one in named},
             self._lines_of("contact"),
@@ -203,49 +213,45 @@ class _Splitter:
 
     # --- texts ----------------------------------------------------------------------------------------
 
-    def _jointless(self) -> list[PartText]:
-        """The document without joints and what refers to them, and without names, which the parts with joints have.
-
-        The first part has the elements of the world, meshes and height fields with all trees that refer to them, and
-        bodies that cameras or lights are directed at.
-        """
-        worlds = self._sections("worldbody")
-        targets = {one.attributes["target"] for one in self.root.iter() if "target" in one.attributes}
-        assets = [one for section in self._sections("asset") for one in section.children]
-        shared = {id(one) for one in assets if one.tag == "material"}
+    def _first_trees(self) -> list[int]:
+        """The trees in the first part without joints: with meshes, and with bodies that cameras are directed at."""
         settings = [one for section in self._sections("default") for one in section.iter()]
-        first = list(range(len(self.trees)))
-        if len(shared) <= _MAX_MATERIALS and not any(_uses_mesh(one) for one in settings):
-            first = [number for number in first if _needs_first_part(self.trees[number], targets)]
-        others = list(self._packed([number] for number in sorted(set(range(len(self.trees))) - set(first))))
-        within = {id(one) for section in worlds for one in section.iter()}
+        if sum(one.tag == "material" for one in self._assets) > _MAX_MATERIALS or any(map(_uses_mesh, settings)):
+            return list(range(len(self.trees)))
+        return [number for number, tree in enumerate(self.trees) if _needs_first_part(tree, self._targets)]
 
-        def text(sections: list[Fragment], left_out: set[int]) -> PartText:
+    def _jointless(self, first: Container[int], others: Sequence[int]) -> list[PartText]:
+        """Trees without joints and what refers to them, and without names, which the parts with joints have.
+
+        The first part also has the elements of the world, meshes and height fields.
+        """
+        within = {id(one) for section in self._sections("worldbody") for one in section.iter()}
+
+        def text(sections: list[Fragment], left_out: Container[int]) -> PartText:
             def attributes(one: Fragment) -> dict[str, str] | None:
                 if id(one) in left_out or (one.tag in _JOINTS and id(one) in within):
                     return None
-                if id(one) not in within or one.attributes.get("name") in targets:
+                if id(one) not in within or one.attributes.get("name") in self._targets:
                     return one.attributes
                 return {key: value for key, value in one.attributes.items() if key != "name"}
 
             return self._text(sections, attributes)
 
-        in_others = {id(self.trees[number]) for trees in others for number in trees}
-        texts = [text(self._sections(*_SETTINGS, "size", "asset", "worldbody"), in_others)]
-        not_shared = {id(one) for one in assets} - shared
-        for trees in others:
-            world = Fragment("worldbody", {}, -1, [self.trees[number] for number in trees])
-            texts.append(text([*self._sections(*_SETTINGS, "asset"), world], not_shared))
+        not_first = {id(tree) for number, tree in enumerate(self.trees) if number not in first}
+        texts = [text(self._sections(*_SETTINGS, "size", "asset", "worldbody"), not_first)]
+        for trees in self._packed([number] for number in others):
+            texts.append(text([*self._sections(*_SETTINGS, "asset"), self._world(trees)], self._not_shared))
         return texts
+
+    def _complete_part(self, trees: Sequence[int], relations: Relations) -> PartText:
+        """Some trees with all that is in them."""
+        sections = [*self._sections(*_SETTINGS, "asset"), self._world(trees), *self._own_relations(trees, relations)]
+        part = self._text(sections, lambda one: None if id(one) in self._not_shared else one.attributes)
+        part.is_complete = True
+        return part
 
     def _part(self, trees: Sequence[int], relations: Relations) -> PartText:
         """Some trees with their joints; the inertia of their bodies is that of the whole document."""
-        world = Fragment("worldbody", {}, -1, [self.trees[number] for number in trees])
-        sections = [*self._sections(*_SETTINGS), world]
-        for tag in _RELATIONS:
-            own = [one for number in trees for kind, one in relations.get(number, ()) if kind == tag]
-            if own:
-                sections.append(Fragment(tag, {}, -1, sorted(own, key=lambda one: self.lines[id(one)])))
 
         def attributes(one: Fragment) -> dict[str, str] | None:
             if one.tag in ("geom", "inertial", "camera", "light"):
@@ -255,7 +261,18 @@ class _Splitter:
                 return one.attributes
             return {key: value for key, value in one.attributes.items() if key not in left_out}
 
+        sections = [*self._sections(*_SETTINGS), self._world(trees), *self._own_relations(trees, relations)]
         return self._text(sections, attributes, with_inertia=True)
+
+    def _world(self, trees: Sequence[int]) -> Fragment:
+        return Fragment("worldbody", {}, -1, [self.trees[number] for number in trees])
+
+    def _own_relations(self, trees: Sequence[int], relations: Relations) -> Iterator[Fragment]:
+        """The sections of what connects some trees."""
+        for tag in _RELATIONS:
+            own = [one for number in trees for kind, one in relations.get(number, ()) if kind == tag]
+            if own:
+                yield Fragment(tag, {}, -1, sorted(own, key=lambda one: self.lines[id(one)]))
 
     def _text(
         self,
