@@ -108,21 +108,27 @@ class _NamedBody:
 _NamedElements = list[tuple[Kind, NamedElement]]
 
 
-def _named_elements(root: NamedElement) -> _NamedElements:
-    """All elements whose names have to be unique, with the world first."""
-    found: _NamedElements = [("world", root)]
-    for section in root.children:
-        if section.tag == "worldbody":
-            found += [(_TREE[one.tag], one) for one in _inside(section) if one.tag in _TREE]
-        else:
-            found += _section_elements(section)
-    return found + _plain_elements(root)
+class _DocumentElements:
+    """The elements of a document, found once.
 
+    `named` are those whose names have to be unique, with the world first, and `plain` the cameras, lights and keyframes
+    among them.
+    """
 
-def _plain_elements(root: NamedElement) -> _NamedElements:
-    """The cameras, lights and keyframes."""
-    sections = (one for one in root.children if one.tag in ("worldbody", "keyframe"))
-    return [(_PLAIN[one.tag], one) for section in sections for one in _inside(section) if one.tag in _PLAIN]
+    def __init__(self, root: NamedElement) -> None:
+        self.root = root
+        inside = [(section, _inside(section)) for section in root.children]
+        self.all: list[NamedElement] = [one for section, found in inside for one in (section, *found)]
+        named: _NamedElements = [("world", root)]
+        self.plain: _NamedElements = []
+        for section, found in inside:
+            if section.tag == "worldbody":
+                named += [(_TREE[one.tag], one) for one in found if one.tag in _TREE]
+            else:
+                named += _section_elements(section)
+            if section.tag in ("worldbody", "keyframe"):
+                self.plain += [(_PLAIN[one.tag], one) for one in found if one.tag in _PLAIN]
+        self.named: _NamedElements = named + self.plain
 
 
 def _section_elements(section: NamedElement) -> _NamedElements:
@@ -171,17 +177,17 @@ def _places(root: NamedElement) -> list[_NamedBody]:
     return found
 
 
-def _rename(root: NamedElement, named: _NamedElements, names: NameTable) -> None:
+def _rename(elements: _DocumentElements, names: NameTable) -> None:
     """Replace names and the references to them; names that are not in the table stay."""
     tables: dict[str, Mapping[str, str]] = {str(kind): found for kind, found in names.items()}
-    for kind, element in named:
+    for kind, element in elements.named:
         attribute = "model" if kind == "world" else "name"
         found = names.get(kind, {}).get(_name(kind, element))
         if found is not None:
             element.attributes[attribute] = found
-    for text in _skin_texts(root):
+    for text in _skin_texts(elements.root):
         text.attributes["name"] = SKIN_TEXT + names.get("body", {}).get(_skin_body(text), _skin_body(text))
-    for element in _inside(root):
+    for element in elements.all:
         if _ALL_REFERENCES.isdisjoint(element.attributes):
             continue
         for attribute in _ALL_REFERENCES & element.attributes.keys():
@@ -227,8 +233,9 @@ NameRule = Callable[[Kind, str, str | None], str | None]
 """The qualified name of an element, from its kind, its name in the file, and the name that follows from the tree."""
 
 
-def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str, str]]:
+def _qualified_names(elements: _DocumentElements, rule: NameRule) -> dict[Kind, dict[str, str]]:
     """The qualified names of a document, as far as they are known."""
+    root = elements.root
     found: dict[Kind, dict[str, str]] = {kind: {} for kind in _KINDS}
 
     def add(kind: Kind, name: str, derived: str | None) -> None:
@@ -266,7 +273,7 @@ def _qualified_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str,
             add(kind, name, f"{found['body'].get(edge[1], '')}/{edge[2]}/{edge[3]}")
         elif kind in ("tendon", "actuator", "equality"):
             add(kind, name, _path_after_joint(name, found["joint"]) or name)
-    for kind, element in _plain_elements(root):
+    for kind, element in elements.plain:
         add(kind, _name(kind, element), _name(kind, element))
     return found
 
@@ -307,8 +314,9 @@ def restore_names(root: NamedElement) -> None:
     """Give the elements of a document of ours their qualified names again; others stay as they are."""
     stated = stated_names(root)
     if stated is not None:
-        found = _qualified_names(root, lambda kind, name, derived: stated.get(kind, {}).get(name, derived))
-        _rename(root, _named_elements(root), found)
+        elements = _DocumentElements(root)
+        found = _qualified_names(elements, lambda kind, name, derived: stated.get(kind, {}).get(name, derived))
+        _rename(elements, found)
 
 
 # --- from qualified names to names in a file -----------------------------------------------------------
@@ -319,9 +327,9 @@ def shorten_names(root: MjcfElement) -> NameTable:
 
     Returns the names in the file by the qualified names.
     """
-    named = _named_elements(root)
-    short = _short_names(named)
-    _rename(root, named, short)
+    elements = _DocumentElements(root)
+    short = _short_names(elements.named)
+    _rename(elements, short)
     truth = {kind: {name: qualified for qualified, name in names.items()} for kind, names in short.items()}
     rows: dict[Kind, list[str]] = {}
 
@@ -331,7 +339,7 @@ def shorten_names(root: MjcfElement) -> NameTable:
             rows.setdefault(kind, []).append(f"{quote(name, safe='')}={quote(qualified, safe='/~')}")
         return qualified
 
-    _qualified_names(root, note)
+    _qualified_names(elements, note)
     for kind, listed in rows.items():
         root.child("custom").add("text", name=f"{_TABLE}{kind}", data=" ".join(listed))
     return short

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import inf, isfinite
 from typing import Any
 
@@ -27,6 +27,18 @@ _AFFINE, _FIXED, _STATELESS, _AT_JOINT, _AT_TENDON = 1, 0, 0, (0, 1), 3
 _ONE_COORDINATE = ("hinge", "slide")
 
 
+class _PassiveForces:
+    """Springs, dampers and friction: values by coordinate or joint, none if they are disabled."""
+
+    def __init__(self, model: Any, disabled: Collection[str]) -> None:
+        damper, spring, friction = ((flag not in disabled) for flag in ("damper", "spring", "frictionloss"))
+        self.damping: list[float] = np.where(damper, model.dof_damping, 0.0).tolist()
+        self.friction: list[float] = np.where(friction, model.dof_frictionloss, 0.0).tolist()
+        self.stiffness: list[float] = np.where(spring, model.jnt_stiffness, 0.0).tolist()
+        self.nonlinear_damping: list[bool] = (model.dof_dampingpoly.any(axis=1) & damper).tolist()
+        self.nonlinear_stiffness: list[bool] = (model.jnt_stiffnesspoly.any(axis=1) & spring).tolist()
+
+
 class ActuatorReader:
     """Sets the dynamics of joints, and the actuators of a world."""
 
@@ -47,6 +59,7 @@ class ActuatorReader:
         self.tendons = tendons
         self.report = report
         self.disabled = disabled_flags(compiled)
+        self._passive = _PassiveForces(compiled.model, self.disabled)
         self.unread: list[int] = []
         """The numbers of actuators that are not part of the scene."""
         self.numbers: dict[str, int] = {}
@@ -81,26 +94,24 @@ class ActuatorReader:
     # --- passive --------------------------------------------------------------------------------------
 
     def _read_passive(self, number: int, owner: Owner) -> None:
-        model, kind = self.model, self.compiled.types[number]
+        model, kind, passive = self.model, self.compiled.types[number], self._passive
         width = {"free": 6, "ball": 3}.get(kind, 1)
         address, position = int(model.jnt_dofadr[number]), int(model.jnt_qposadr[number])
         rows = owner.joint.dofs[owner.first : owner.first + width]
         # MuJoCo orders translations first in a free joint, a scene rotations.
         order = (3, 4, 5, 0, 1, 2) if kind == "free" else range(width)
         for dof, i in zip(rows, order, strict=True):
-            dof.damping = 0.0 if "damper" in self.disabled else float(model.dof_damping[address + i])
-            dof.friction = 0.0 if "frictionloss" in self.disabled else float(model.dof_frictionloss[address + i])
-            dof.stiffness = 0.0 if "spring" in self.disabled else float(model.jnt_stiffness[number])
+            dof.damping = passive.damping[address + i]
+            dof.friction = passive.friction[address + i]
+            dof.stiffness = passive.stiffness[number]
         if width == 1 and rows[0].stiffness:
             rows[0].rest = float(model.qpos_spring[position] - model.qpos0[position])
         self._read_limits(number, kind, rows, float(model.qpos0[position]))
         self._read_armature(owner.joint, rows, [address + i for i in order])
         node = self.compiled.joints.node(number)
-        for what, flag, values in (
-            ("damping", "damper", model.dof_dampingpoly[address]),
-            ("stiffness", "spring", model.jnt_stiffnesspoly[number]),
-        ):
-            if np.any(values) and flag not in self.disabled:
+        nonlinear = {"damping": passive.nonlinear_damping[address], "stiffness": passive.nonlinear_stiffness[number]}
+        for what, is_nonlinear in nonlinear.items():
+            if is_nonlinear:
                 self.report("MJ303", node, attribute=what, what=what, joint=owner.joint.name)
 
     def _read_limits(self, number: int, kind: str, rows: list[Dof], reference: float) -> None:

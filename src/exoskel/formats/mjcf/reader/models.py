@@ -5,7 +5,9 @@ Bodies are grouped into models: one per tree, merged if a constraint connects tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -175,6 +177,17 @@ class FoundParts(Struct):
     segments: list[tuple[Model, Joint, Segment]] = field(default_factory=list)
 
 
+def _stated_moments(moments: Array, stated: Mapping[int, Sequence[float]]) -> list[Moment]:
+    """The moments of all bodies about their centres of mass, as stated unless MuJoCo changed them."""
+    found = {number: values for number, values in stated.items() if isfinite(values[0])}
+    if found:
+        numbers, values = list(found), np.array(list(found.values()))
+        mine = moments[numbers]
+        close = np.abs(values - mine).max(axis=1) <= _CLOSE * np.abs(mine).max(axis=1)
+        moments[numbers] = np.where(close[:, None], values, mine)
+    return list(map(tuple, moments.tolist()))
+
+
 class MjcfModelReader:
     """Creates models from groups of bodies."""
 
@@ -198,7 +211,13 @@ class MjcfModelReader:
         rotations = spatial.quaternion_matrix(self.mujoco.body_iquat)
         principal = np.zeros((len(rotations), 3, 3))
         principal[:, range(3), range(3)] = self.mujoco.body_inertia
-        self._moments = spatial.moment_entries(spatial.rotate_moment(rotations, principal))
+        self._moments = _stated_moments(
+            spatial.moment_entries(spatial.rotate_moment(rotations, principal)), compiled.full_inertias
+        )
+        self._masses: list[float] = self.mujoco.body_mass.tolist()
+        self._centres: list[tuple[float, float, float]] = list(map(tuple, self.mujoco.body_ipos.tolist()))
+        self._mocap_ids: list[int] = self.mujoco.body_mocapid.tolist()
+        self._compensations: list[float] = self.mujoco.body_gravcomp.tolist()
         self._sites: dict[int, list[int]] = {}
         for site, body in enumerate(self.mujoco.site_bodyid.tolist()):
             self._sites.setdefault(body, []).append(site)
@@ -238,7 +257,7 @@ class MjcfModelReader:
         body.visuals[:], body.collisions[:] = self._geoms(number)
         body.markers[:] = self._markers(number)
         self.found.bodies[number], self.found.models[number] = body, model
-        if number and int(self.mujoco.body_mocapid[number]) >= 0:
+        if number and self._mocap_ids[number] >= 0:
             self.report("MJ306", body.node, attribute="mocap", body=name)
         self._add_joints(model, number, body, group)
         model.bodies.append(body)
@@ -249,30 +268,17 @@ class MjcfModelReader:
         return out
 
     def _inertia(self, number: int) -> Inertia:
-        model = self.mujoco
         if not number:
             return Inertia(mass=0.0, moment=NO_MOMENT)
-        mass, moment = float(model.body_mass[number]), np.array(self._moment(number))
+        mass, moment = self._masses[number], self._moments[number]
         for other in self._shared.get(number, ()):
-            mass += float(model.body_mass[other])
-            moment += self._moment(other)
-        x, y, z = model.body_ipos[number].tolist()
-        xx, yy, zz, xy, xz, yz = moment.tolist()
-        return Inertia(mass=mass, com=(x, y, z), moment=(xx, yy, zz, xy, xz, yz))
-
-    def _moment(self, number: int) -> Moment:
-        """The moments about the centre of mass in the body frame, as stated unless MuJoCo changed them."""
-        out = self._moments[number]
-        full = self.compiled.full_inertias.get(number)
-        if full is not None and np.isfinite(full[0]):
-            stated = spatial.array(full)
-            if np.abs(stated - out).max() <= _CLOSE * np.abs(out).max():
-                out = stated
-        xx, yy, zz, xy, xz, yz = out.tolist()
-        return (xx, yy, zz, xy, xz, yz)
+            mass += self._masses[other]
+            xx, yy, zz, xy, xz, yz = map(add, moment, self._moments[other])
+            moment = (xx, yy, zz, xy, xz, yz)
+        return Inertia(mass=mass, com=self._centres[number], moment=moment)
 
     def _gravity(self, number: int, name: str) -> bool:
-        compensation = float(self.mujoco.body_gravcomp[number])
+        compensation = self._compensations[number]
         if compensation not in (0.0, 1.0):
             read = "1" if compensation > 0.5 else "0"
             self.report(

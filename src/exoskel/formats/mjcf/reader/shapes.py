@@ -64,6 +64,8 @@ class MjcfShapeReader:
         self.limits = limits
         self._places = transforms(self.model.geom_pos, self.model.geom_quat)
         self._poses = _shape_poses(self._places)
+        self._has_no_color: list[bool] = (self.model.geom_rgba == NO_COLOUR).all(axis=1).tolist()
+        self._materials: list[int] = self.model.geom_matid.tolist()
         self._geometries: dict[tuple[str, int], Geometry | None] = {}
         self._extents: dict[str, Bounds | None] = {}
 
@@ -121,12 +123,10 @@ class MjcfShapeReader:
             self.report("MJ309", node, attribute="condim", condim=condim, repeats=repeats(len(odd)))
 
     def _color(self, number: int) -> Color | None:
+        material = self._materials[number]
+        if self._has_no_color[number] and (material < 0 or self._is_generated(material)):
+            return None
         own = self.model.geom_rgba[number]
-        material = int(self.model.geom_matid[number])
-        if tuple(own) == NO_COLOUR and material < 0:
-            return None
-        if material >= 0 and tuple(own) == NO_COLOUR and self._is_generated(material):
-            return None
         if material >= 0 and tuple(own) in (NO_COLOUR, _GREY):
             own = self.model.mat_rgba[material]
         r, g, b, a = (float(str(value)) for value in own)  # the shortest digits of single precision
