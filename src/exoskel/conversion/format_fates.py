@@ -91,7 +91,10 @@ class FormatFates(NativeFates):
     def verdict_class(self, item: Item) -> Hashable | None:
         other = self.written.counterparts.get(id(item))
         differing = self.differing_fields.get(id(item), ())
-        if other is None or id(item) in self.losses or id(item) in self._items_kept or _NAMED.intersection(differing):
+        if other is None or id(item) in self.losses or id(item) in self._items_kept:
+            return None
+        is_unnamed = isinstance(item, Shape) and not item.name  # so no element states a name that could differ
+        if not is_unnamed and _NAMED.intersection(differing):
             return None
         match item:
             case Body() if item.state is None:
