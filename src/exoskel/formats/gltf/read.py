@@ -75,7 +75,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         collector.source = source = ObjectDocument(document, objects, "/")
         scene.documents = [source]
         files = MeshFinder(document.location, options.paths, options.limits)
-        views = GltfViewReader(file, numbers, collector.report)
+        views = GltfViewReader(file, numbers, collector.report, is_own=file.is_own)
         scene.worlds += _GltfReader(file, numbers, views, collector.report, files.textures.locate).worlds()
         scene.source_info = structs.replace(scene.source_info, views=views.views)
     except (MalformedGltfError, MeshError) as problem:
@@ -129,7 +129,7 @@ class _GltfReader:
         self.numbers = numbers
         self.report = report
         self.nodes = file.rows("nodes")
-        self.is_own = str(file.header.get("asset", {}).get("generator", "")).startswith("exoskel ")
+        self.is_own = file.is_own
         self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None, Material | None]]] = {}
         self._seen: set[int] = set()
         self._size = 0

@@ -218,7 +218,7 @@ class _StageReader:
         shapes = ShapePrimReader(self.index, self.report, self.files.textures.locate, is_own=self.is_own)
         scene.worlds += [self._world(source, shapes) for source in worlds]
         shapes.report_hidden()
-        views = UsdViewReader(self.index, self.report)
+        views = UsdViewReader(self.index, self.report, is_own=self.is_own)
         roots = ["" if source.prim is None else source.prim.path for source in worlds]
         views.read_views(dict(zip(roots, scene.worlds, strict=True)), self.view_bodies)
         scene.source_info = structs.replace(scene.source_info, views=views.views)
