@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -77,7 +77,7 @@ def test_they_come_back() -> None:
 
 
 @given(cameras=st.lists(CAMERAS, max_size=3), lights=st.lists(LIGHTS, max_size=3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_cameras_and_lights_come_back(cameras: list[SceneCamera], lights: list[SceneLight]) -> None:
     cameras = [structs.replace(one, name=f"c{i}") for i, one in enumerate(cameras)]
     lights = [structs.replace(one, name=f"l{i}") for i, one in enumerate(lights)]

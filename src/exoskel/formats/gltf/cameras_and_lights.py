@@ -266,7 +266,9 @@ class GltfViewWriter:
         `number` are the rows of bodies, by their ids, in their initial poses in the world.
         """
         made: dict[int | None, list[dict[str, Any]]] = {}
-        bodies = body_paths(world.models) if world.cameras or world.lights else {}
+        if not (world.cameras or world.lights):
+            return made
+        bodies = body_paths(world.models)
         centre = poses[:, :3, 3].mean(axis=0) if len(poses) else np.zeros(3)
         views: list[View] = [*world.cameras, *world.lights]
         for view in views:

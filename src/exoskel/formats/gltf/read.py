@@ -19,7 +19,7 @@ from exoskel.diagnostics import Collector, Severity
 from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_finite_number, open_file
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, has_only_lights, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
-from exoskel.formats.gltf.textures import referenced_image
+from exoskel.formats.gltf.textures import referenced_image, texture_numbers
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
@@ -76,8 +76,9 @@ def read(document: Document, options: ReadOptions) -> Scene:
         scene.documents = [source]
         files = MeshFinder(document.location, options.paths, options.limits)
         views = GltfViewReader(file, numbers, collector.report, is_own=file.is_own)
-        scene.worlds += _GltfReader(file, numbers, views, collector.report, files.textures.locate).worlds()
-        scene.source_info = structs.replace(scene.source_info, views=views.views)
+        reader = _GltfReader(file, numbers, views, collector.report, files.textures.locate)
+        scene.worlds += reader.worlds()
+        scene.source_info = structs.replace(scene.source_info, views=views.views, users=reader.users)
     except (MalformedGltfError, MeshError) as problem:
         collector.report("GL104", reason=str(problem))
     problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
@@ -129,8 +130,11 @@ class _GltfReader:
         self.numbers = numbers
         self.report = report
         self.nodes = file.rows("nodes")
+        self.users: dict[int, set[int]] = {}
+        """Nodes around bodies, meshes, materials and images, and the bodies that they are for."""
         self.is_own = file.is_own
         self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None, Material | None]]] = {}
+        self._parts: dict[int, set[int]] = {}
         self._seen: set[int] = set()
         self._size = 0
         """The bytes of all meshes, each once for every scale that it is used with."""
@@ -204,6 +208,7 @@ class _GltfReader:
         model = Model(name=unique_name(title, taken), static=True)
         taken.add(model.name)
         names = Names()
+        groups: list[int] = []
         waiting = [(root, place, _WORLD_FRAME)]
         while waiting:
             number, outer, around = waiting.pop()
@@ -218,9 +223,13 @@ class _GltfReader:
                 body = self._add_body(model, number, here, shapes, names)
                 self._seen |= owned
                 around = _ViewFrame(qualified_name(model.name, body.name), split_matrix(here)[0])
+            else:
+                groups.append(number)
             self.views.read_views(world, number, node, around.body, spatial.inverse(around.place) @ here)
             inside = [child for child in reversed(_numbers(node, "children")) if child not in owned]
             waiting += [(child, here, around) for child in inside]
+        bodies = {body.node for body in model.bodies}
+        self.users |= {self.numbers["nodes", number]: bodies for number in groups}
         return model
 
     def _shape_nodes(self, number: int, node: dict[str, Any]) -> list[int]:
@@ -257,11 +266,28 @@ class _GltfReader:
         mesh = node.get("mesh")
         if not isinstance(mesh, int) or not 0 <= mesh < len(self.file.rows("meshes")):
             raise MalformedGltfError(f"mesh {mesh} does not exist")
+        for part in self._parts_of_mesh(mesh):
+            self.users.setdefault(part, set()).add(body.node)
         for geometry, color, material in self._triangles(mesh, stretch):
             name = str(node.get("name") or "")
             shape = Shape(geometry=geometry, pose=pose, color=color, name=name, material=material, document=0)
             shape.node = self.numbers["nodes", number] if is_own_node else -1
             body.visuals.append(shape)
+
+    def _parts_of_mesh(self, mesh: int) -> set[int]:
+        """The objects of the document for a mesh: itself, its materials, their textures and images."""
+        if mesh not in self._parts:
+            materials, textures = self.file.rows("materials"), self.file.rows("textures")
+            found: dict[str, set[object]] = {"meshes": {mesh}}
+            primitives = _rows(self.file.rows("meshes")[mesh], "primitives")
+            found["materials"] = {one.get("material") for one in primitives if type(one.get("material")) is int}
+            stated = [row for number, row in enumerate(materials) if number in found["materials"]]
+            found["textures"] = {number for row in stated for number in texture_numbers(row)}
+            used = [row for number, row in enumerate(textures) if number in found["textures"]]
+            found["images"] = {row.get("source") for row in used if type(row.get("source")) is int}
+            keys = ((name, number) for name, numbers in found.items() for number in numbers)
+            self._parts[mesh] = {self.numbers[key] for key in keys if key in self.numbers}
+        return self._parts[mesh]
 
     def _triangles(self, mesh: int, stretch: Array) -> list[tuple[TriMesh, Color | None, Material | None]]:
         key = (mesh, stretch.tobytes())
