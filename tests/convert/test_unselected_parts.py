@@ -135,3 +135,30 @@ def test_sensors_of_mjcf(to: str) -> None:
     assert {path.rpartition("/")[2] for path in lost} == {
         *("body[@name='two']", "freejoint[1]", "geom[1]", "site[@name='s2']", "light[@name='l2']", "gyro[@name='g2']")
     }
+
+
+DEPENDENT = """
+<mujoco>
+ <asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/><mesh name="shared" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
+ <worldbody>
+  <body name="one"><freejoint/><geom name="g1" type="mesh" mesh="shared"/>
+    <body name="one2"><joint name="j1"/><geom size="0.1"/></body></body>
+  <body name="two"><freejoint/><geom name="g2" type="mesh" mesh="wedge"/><geom type="mesh" mesh="shared"/>
+    <body name="two2"><joint name="j2"/><geom size="0.1"/></body></body>
+ </worldbody>
+ <contact><exclude name="x1" body1="one" body2="one2"/><exclude name="x2" body1="two" body2="two2"/></contact>
+ <sensor><actuatorfrc name="s2" actuator="a2"/><jointpos name="s1" joint="j1"/></sensor>
+ <actuator><motor name="a1" joint="j1"/><motor name="a2" tendon="t2"/></actuator>
+ <tendon><fixed name="t1"><joint joint="j1" coef="1"/></fixed><fixed name="t2"><joint joint="j2" coef="1"/></fixed></tendon>
+ <equality><joint name="e1" joint1="j1"/><joint name="e2" joint1="j2"/></equality>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("to", ["mjcf", "sdf", "skel"])
+def test_what_refers_to_other_models_in_mjcf(to: str) -> None:
+    scene = exoskel.load(DEPENDENT.encode(), format="mjcf")
+    lost = unselected(exoskel.convert(scene, None, to=to, model="one"))
+    named = {path.rpartition("[@name='")[2].partition("'")[0] for path in lost if "worldbody" not in path}
+    assert named - {""} == {"wedge", "x2", "t2", "e2", "a2", "s2"}
+    back = exoskel.convert(scene, None, to="mjcf", model="one").data.decode()
+    assert not [name for name in ("x2", "t2", "e2", "a2", "s2") if f'"{name}"' in back], "they are not in the output"
