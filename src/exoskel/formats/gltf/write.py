@@ -23,6 +23,7 @@ from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, single
 from exoskel.formats.gltf.animation import Keyframes, Motion, animation
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewWriter
 from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
+from exoskel.formats.gltf.extras import ExtrasWriter
 from exoskel.formats.gltf.textures import TRANSFORM, GltfTextureWriter
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
@@ -269,7 +270,7 @@ def write(
         raise catalogue_error("GL103.worlds", count=len(scene.worlds))
     require_valid(scene)
     with garbage_collection_paused():
-        return _file(scene, motion, _GltfWriter(output, shown, reach))
+        return _file(scene, motion, _GltfWriter(output, shown, reach, ExtrasWriter(scene, output)))
 
 
 def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
@@ -292,8 +293,9 @@ def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
 
 
 class _GltfWriter:
-    def __init__(self, output: OutputContext, shown: Shown, reach: float) -> None:
+    def __init__(self, output: OutputContext, shown: Shown, reach: float, extras: ExtrasWriter) -> None:
         self.output = output
+        self.extras = extras
         self.shown = shown
         self.reach = reach
         self.buffer = Buffer()
@@ -432,7 +434,7 @@ class _Bodies:
         children += [self._marker(marker) for marker in body.markers]
         children += map(self.writer.add, self._views.get(id(body), ()))
         _set_children(node, children)
-        node["extras"] = self._extras(body, next(self._moments))
+        node["extras"] = self.writer.extras.add(body, self._extras(body, next(self._moments)))
         return number
 
     def _marker(self, marker: Marker) -> int:
