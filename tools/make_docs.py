@@ -636,6 +636,15 @@ GLTF_PARTS: tuple[tuple[str, GltfMapping], ...] = (
         ),
     ),
     (
+        "cameras and lights",
+        GltfMapping(
+            "cameras and KHR_lights_punctual of nodes",
+            Fate.EXACT,
+            "what glTF does not have is lost",
+            ("GL207", "GL309"),
+        ),
+    ),
+    (
         "name, kind and parent of a joint",
         GltfMapping("extras of the child's node", Fate.KEPT, "of the model's node if the joint closes a loop"),
     ),

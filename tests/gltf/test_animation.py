@@ -10,7 +10,8 @@ import pytest
 import exoskel
 from exoskel import Box, Pose, Scene, World
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.gltf.write import Motion, write
+from exoskel.formats.gltf.animation import Motion
+from exoskel.formats.gltf.write import write
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import euler_matrix, pose7, transform
 from exoskel.view.render import animate

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.formats.gltf.write import Motion, write
+from exoskel.formats.gltf.animation import Motion
+from exoskel.formats.gltf.write import write
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import pose7
 from tests.gltf.test_animation import boxes, rotating_boxes

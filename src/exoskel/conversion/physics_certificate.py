@@ -32,12 +32,13 @@ from exoskel.conversion.comparison import (
     worst_rows,
 )
 from exoskel.conversion.shape_checks import COLORS, MESHES, CollisionCheck, ShapeCheck
+from exoskel.conversion.view_checks import view_rows
 from exoskel.diagnostics import pluralize
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.actuator import comparable_actuators
 from exoskel.scene.body import Body
-from exoskel.scene.cameras_and_keyframes import comparable_views, placed_views, view_part
+from exoskel.scene.cameras_and_keyframes import comparable_views
 from exoskel.scene.equality import comparable_equalities, known_equalities
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
@@ -315,8 +316,9 @@ class _WorldCertificate:
             rows.append(("sensors", relative_difference(*sides)))
         elif self.world.sensors and (World, "sensors") in self.rewritten:
             rows.append(("sensors", self._compare_placed_sensors()))
-        if any((World, field) in self.rewritten and getattr(self.world, field) for field in ("cameras", "lights")):
-            rows.append(("cameras and lights", self._compare_placed_views()))
+        if any((World, field) in self.rewritten for field in ("cameras", "lights")):
+            unwritten = self.lost_fields.get(id(self.world), frozenset())
+            rows += view_rows(self.world, self.other_world, unwritten, self.counterparts)
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(
             self.pairs,
@@ -348,29 +350,6 @@ class _WorldCertificate:
             worst = max(worst, error)
             if number >= 0:
                 left.pop(number)
-        return worst
-
-    def _compare_placed_views(self) -> float:
-        """Compare cameras and lights, which may have other names; lost ones are omitted."""
-        lost = self.lost_fields.get(id(self.world), frozenset())
-        mine, theirs = (
-            list(placed_views([*world.cameras, *world.lights], world.models))
-            for world in (self.world, self.other_world)
-        )
-        worst = 0.0
-        for view, body, values in mine:
-            other = None if body is None else self.counterparts.get(id(body))
-            if view_part(view) in lost or (body is not None and other is None):
-                continue
-            found = [
-                (relative_difference(values, there), number)
-                for number, (one, on, there) in enumerate(theirs)
-                if on is other and type(one) is type(view)
-            ]
-            error, number = min(found, default=(np.inf, -1))
-            worst = max(worst, error)
-            if number >= 0:
-                theirs.pop(number)
         return worst
 
     # --- worlds and masses ----------------------------------------------------------------------------

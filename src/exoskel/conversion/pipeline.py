@@ -17,6 +17,7 @@ from exoskel.conversion.physics_certificate import compare as compare_physics
 from exoskel.conversion.physics_certificate import tolerances
 from exoskel.conversion.report import Certificate, Check, Report
 from exoskel.conversion.selection import find_unselected, unselected_nodes, with_models, with_worlds
+from exoskel.conversion.view_checks import view_rows
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
 from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
@@ -70,6 +71,7 @@ def _compare_picture(mine: World, theirs: World, written: Written) -> list[Row]:
     masses = ([side[i].mass for i in exact] for side in (bodies, others))
     inertias = (moments([side[i] for i in exact]).tolist() for side in (bodies, others))
     settings = ((world.gravity, world.time_step) for world in (mine, theirs))
+    lost = {field for loss in written.output.losses if loss.item is mine for field in loss.fields}
     return [
         ("bodies", 0.0),
         ("poses in the initial state", comparison.initial_poses()),
@@ -77,6 +79,7 @@ def _compare_picture(mine: World, theirs: World, written: Written) -> list[Row]:
         ("masses in extras", relative_difference(*masses)),
         ("moments of inertia in extras", relative_difference(*inertias)),
         ("gravity and time step", relative_difference(*settings)),
+        *view_rows(mine, theirs, lost, written.counterparts),
     ]
 
 

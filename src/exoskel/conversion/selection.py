@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 
 from msgspec import Struct
@@ -11,10 +11,12 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
+from exoskel.scene.cameras_and_keyframes import View, view_part
 from exoskel.scene.edit_tracking import TrackedList, no_edits
 from exoskel.scene.fields import iter_items
-from exoskel.scene.item import NameIndex, Names, unique_name
+from exoskel.scene.item import Item, NameIndex, Names, unique_name
 from exoskel.scene.model import Model
+from exoskel.scene.sensor import sensor_part
 from exoskel.scene.world import Scene, World
 
 MODEL_NOT_SELECTED = Verdict(Fate.DROPPED, "this model was not selected", unselected="model")
@@ -93,11 +95,43 @@ def _unselected_models(whole: Scene, selected: Scene) -> list[Model]:
 
 
 def unselected_nodes(whole: Scene, selected: Scene) -> set[int]:
-    """The elements of models, and of their bodies and joints, that were not selected."""
+    """The elements of models, of what is in them, and of what only they use, that were not selected."""
     others = _unselected_models(whole, selected)
+    if not others:
+        return set()
     own = {item.node for item, _, _ in iter_items(selected)}
-    found = {item.node for model in others for item in (model, *model.bodies, *model.joints) if item.document == 0}
-    return found - own
+    found = {item.node for model in others for item in _parts(model) if item.document == 0}
+    found |= _unselected_views(whole, selected)
+    found -= own
+    return found | {node for node, users in whole.source_info.users.items() if users and found.issuperset(users)}
+
+
+def _parts(model: Model) -> Iterator[Item]:
+    """A model and everything in it."""
+    yield from (model, *model.bodies, *model.joints)
+    for body in model.bodies:
+        yield from (*body.shapes, *body.markers)
+
+
+def _unselected_views(whole: Scene, selected: Scene) -> set[int]:
+    """The elements of cameras, lights and sensors of the selected worlds that were not selected with them."""
+    names = {world.name for world in selected.worlds}
+    lost = _named_parts([world for world in whole.worlds if world.name in names]) - _named_parts(selected.worlds)
+    info = whole.source_info
+    stated = {key: [view_part(one) for one in views] for key, views in info.views.items()}
+    for key, sources in info.sensors.items():
+        stated.setdefault(key, []).extend(sensor_part(name) for one in sources for name, *_ in one.sensors)
+    return {node for (document, node), parts in stated.items() if document == 0 and parts and lost.issuperset(parts)}
+
+
+def _named_parts(worlds: Iterable[World]) -> set[str]:
+    """The names of cameras, lights and sensors, as losses name them."""
+    found: set[str] = set()
+    for world in worlds:
+        views: list[View] = [*world.cameras, *world.lights]
+        found |= set(map(view_part, views))
+        found |= {sensor_part(one.name) for one in world.sensors}
+    return found
 
 
 def file_names(models: Sequence[str], extension: str) -> list[str]:

@@ -7,7 +7,7 @@ when they are called, so that a program loads only the parts it uses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
@@ -137,6 +137,10 @@ def _find_nothing(document: Document) -> dict[NodeKey, Verdict]:
     return {}
 
 
+def _find_no_dependents(document: Document, lost: Collection[int]) -> set[int]:
+    return set()
+
+
 class WriterCapabilities(Struct, frozen=True):
     """What a format can express, and the functions that write it.
 
@@ -252,6 +256,8 @@ class SourceMapping(Struct, frozen=True):
     """Elements that are not part of a scene and are written to the same format again, by those around them."""
     includes: frozenset[str] = frozenset()
     """Elements that are replaced by the content of another file."""
+    find_dependents: Callable[[Document, Collection[int]], set[int]] = _find_no_dependents
+    """Finds the elements that are lost with others because they refer to them."""
 
 
 Restore = Callable[[], None]

@@ -310,7 +310,8 @@ def _write_once(
     output.source_format = scene.source_info.format
     _record_lost_textures(scene, output, reads_files=capabilities.reads_mesh_textures)
     if capabilities.compose is not None:
-        return _native_only(capabilities.compose(scene, output), output, PreservedData())
+        composed = capabilities.compose(scene, output)
+        return _native_only(composed, output, PreservedData(attributes=output.preserved_attributes))
     if root is None:
         root = _compose(scene, chosen, output)
     embedding = chosen.embedding

@@ -97,28 +97,58 @@ def body_paths(models: Iterable[Model]) -> dict[str, Body]:
     return {qualified_name(model.name, body.name): body for model in models for body in model.bodies}
 
 
-def placed_views(
-    views: Iterable[View], models: Iterable[Model]
-) -> Iterator[tuple[View, Body | None, tuple[float, ...]]]:
+PartsOfView = dict[str, tuple[float, ...]]
+"""What a camera or light states, by the names of its fields, as numbers that formats may express differently."""
+
+
+def lost_view_part(view: View, part: str) -> str:
+    """How losses name a field of a camera or light, of which the rest is written."""
+    return f"{view_part(view)}/{part}"
+
+
+def placed_views(views: Iterable[View], models: Iterable[Model]) -> Iterator[tuple[View, Body | None, PartsOfView]]:
     """The fixed cameras and lights with their bodies (None: the world), and with what all formats that have them state.
 
-    The values are those of pictures: where the view is, what it shows, and the colours of lights.
+    The values are those of pictures: where the view is, what it shows, and the colours of lights at 1 m.
     """
     bodies = body_paths(models)
     for one in views:
         if one.mode != "fixed" or (one.body and one.body not in bodies):
             continue
-        if isinstance(one, SceneCamera):
-            pose = one.pose.matrix()[:3].ravel().tolist()
-            values = (*pose, one.field_of_view, float(one.orthographic), *map(float, one.resolution))
-        else:
-            kinds = ("spot", "directional", "point")
-            switches = (float(kinds.index(one.kind)), float(one.active), float(one.casts_shadows))
-            colors = (*one.diffuse, *one.specular, *one.attenuation)
-            spot = (one.cutoff,) if one.kind == "spot" else ()
-            direction = spatial.unit(np.array(one.direction)).tolist() if one.kind != "point" else []
-            values = (*one.position, *direction, *switches, *colors, *spot)
-        yield one, bodies.get(one.body), values
+        parts = _camera_parts(one) if isinstance(one, SceneCamera) else _light_parts(one)
+        yield one, bodies.get(one.body), parts
+
+
+def _camera_parts(camera: SceneCamera) -> PartsOfView:
+    width, height = camera.resolution
+    return {
+        "pose": tuple(camera.pose.matrix()[:3].ravel().tolist()),
+        "field_of_view": (camera.field_of_view,),
+        "orthographic": (float(camera.orthographic),),
+        "resolution": (float(width), float(height)),
+    }
+
+
+def _light_parts(light: SceneLight) -> PartsOfView:
+    kinds = ("spot", "directional", "point")
+    parts: PartsOfView = {
+        "position": light.position,
+        "kind": (float(kinds.index(light.kind)),),
+        "active": (float(light.active),),
+        "casts_shadows": (float(light.casts_shadows),),
+    }
+    if light.kind != "point":
+        parts["direction"] = tuple(spatial.unit(np.array(light.direction)).tolist())
+    if light.kind == "spot":
+        parts |= {"cutoff": (light.cutoff,), "exponent": (light.exponent,)}
+    at_a_metre = 1.0
+    if light.kind != "directional" and any((*light.diffuse, *light.specular)):
+        total = sum(light.attenuation)
+        at_a_metre = total if total > 0.0 else 1.0
+        parts["attenuation"] = tuple(value / at_a_metre for value in light.attenuation)
+    for name in ("diffuse", "specular"):
+        parts[name] = tuple(value / at_a_metre for value in getattr(light, name))
+    return parts
 
 
 def look_at(position: NumberSequence, target: NumberSequence, up: NumberSequence = (0.0, 0.0, 1.0)) -> Pose:

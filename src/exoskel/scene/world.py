@@ -511,6 +511,8 @@ class SourceInfo(Struct, frozen=True):
     """The sensors that were read from each element of each document: a file may be included several times."""
     views: Mapping[tuple[int, int], Sequence[View]] = {}
     """The same for cameras and lights."""
+    users: Mapping[int, Set[int]] = {}
+    """Elements of the document that bodies and shapes use, such as materials, and the elements of these."""
     included: Mapping[int, bool] = {}
     """The documents that are included files, by number, and whether their models are parts of other models."""
     equalities: frozenset[int] = frozenset()

@@ -20,8 +20,9 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError, printable
+from exoskel.formats.gltf.animation import Motion
 from exoskel.formats.gltf.codes import catalogue_error
-from exoskel.formats.gltf.write import Motion, Shown
+from exoskel.formats.gltf.write import Shown
 from exoskel.formats.gltf.write import write as write_gltf
 from exoskel.formats.load import source_files
 from exoskel.scene.item import Item

@@ -48,6 +48,12 @@ class GltfFile(Struct):
             raise MalformedGltfError(f"'{name}' is not a list of objects")
         return found
 
+    @property
+    def is_own(self) -> bool:
+        """Whether Exoskel wrote the file."""
+        asset = self.header.get("asset")
+        return isinstance(asset, dict) and str(asset.get("generator", "")).startswith("exoskel ")
+
     def array(self, number: Any, width: int) -> Any:
         """The rows of an accessor."""
         accessors, views = self.rows("accessors"), self.rows("bufferViews")

@@ -1,4 +1,4 @@
-"""Cameras of glTF and lights of KHR_lights_punctual, as cameras and lights of a world.
+"""Cameras of glTF and lights of KHR_lights_punctual, read as cameras and lights of a world, and written.
 
 Both look along their -z axis, with y up, as in a scene.
 """
@@ -6,26 +6,34 @@ Both look along their -z axis, with y up, as in a scene.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import degrees, pi
+from math import degrees, pi, radians
 from typing import Any
 
 import numpy as np
 from msgspec import structs
 
 from exoskel import spatial
+from exoskel.fates import Fate
 from exoskel.formats.gltf.accessors import GltfFile
+from exoskel.formats.gltf.codes import CATALOGUE, fate_of
 from exoskel.scene.cameras_and_keyframes import (
     LightKind,
     SceneCamera,
     SceneLight,
     View,
+    body_paths,
     decaying_light,
     even_light,
+    lost_view_part,
     round_view_number,
+    scaled_color,
+    view_part,
 )
 from exoskel.scene.item import Names, unique_name
+from exoskel.scene.light_brightness import LightEmission, emission, light_rotation
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import World
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 LIGHTS = "KHR_lights_punctual"
@@ -59,11 +67,22 @@ def _extension(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class GltfViewReader:
-    """Adds the cameras and lights of nodes to a world; `views` are those of the document, by its objects."""
+    """Adds the cameras and lights of nodes to a world; `views` are those of the document, by its objects.
 
-    def __init__(self, file: GltfFile, numbers: Mapping[tuple[str, int], int], report: Callable[..., None]) -> None:
+    `is_own`: Exoskel wrote the file, from lights that are as bright as those of a scene.
+    """
+
+    def __init__(
+        self,
+        file: GltfFile,
+        numbers: Mapping[tuple[str, int], int],
+        report: Callable[..., None],
+        *,
+        is_own: bool,
+    ) -> None:
         self.numbers = numbers
         self.report = report
+        self.is_own = is_own
         self.views: dict[tuple[int, int], list[View]] = {}
         self._cameras, self._lights = file.rows("cameras"), light_rows(file)
         self._names: dict[tuple[int, str], Names] = {}
@@ -83,7 +102,7 @@ class GltfViewReader:
             taken = self._names.setdefault((id(world), kind), Names())
             try:
                 pose = _pose(place)
-                view = _camera(rows[one], pose) if kind == "cameras" else _light(rows[one], pose)
+                view = _camera(rows[one], pose) if kind == "cameras" else _light(rows[one], pose, is_own=self.is_own)
             except InvalidViewError as problem:
                 self._problems[kind, one] = str(problem)
                 continue
@@ -118,8 +137,23 @@ class GltfViewReader:
             self.report("GL109.range", node, attribute="range", number=number)
         if _settings(row, "spot").get("innerConeAngle"):
             self.report("GL109.cone", node, attribute="spot", number=number)
-        if row.get("type") == "directional" and even_light(_color(row), _strength(row))[1]:
+        if row.get("type") == "directional" and not self.is_own and even_light(_color(row), _strength(row))[1]:
             self.report("GL109.bright", node, attribute="intensity", number=number)
+
+
+def is_view(node: Mapping[str, Any]) -> bool:
+    """Whether a node of a file that Exoskel wrote is a camera or light."""
+    return "camera" in node or "light" in _extension(node)
+
+
+def written_view(document: Mapping[str, Any], node: Mapping[str, Any], place: Array, body: str) -> View:
+    """The camera or light of a node of a file that Exoskel wrote."""
+    pose = _pose(place)
+    if "camera" in node:
+        camera = _camera(document["cameras"][node["camera"]], pose)
+        return structs.replace(camera, name=node["name"], body=body)
+    row = _extension(document)["lights"][_extension(node)["light"]]
+    return structs.replace(_light(row, pose, is_own=True), name=node["name"], body=body)
 
 
 def _settings(row: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -146,14 +180,14 @@ def _camera(row: Mapping[str, Any], pose: Pose) -> SceneCamera:
     return SceneCamera(pose=pose, field_of_view=round_view_number(view), orthographic=is_orthographic)
 
 
-def _light(row: Mapping[str, Any], pose: Pose) -> SceneLight:
+def _light(row: Mapping[str, Any], pose: Pose, *, is_own: bool) -> SceneLight:
     """A light without a name and body."""
     kind = next((one for one in _KINDS if one == row.get("type")), None)
     if kind is None:
         raise InvalidViewError("it has no valid type")
     color, strength, decay = _color(row), _strength(row), SceneLight().attenuation
     if kind == "directional":
-        diffuse, _ = even_light(color, strength)
+        diffuse = scaled_color(color, strength) if is_own else even_light(color, strength)[0]
     else:
         diffuse, decay = decaying_light(color, strength)
     cutoff = SceneLight().cutoff
@@ -204,3 +238,123 @@ def _pose(place: Array) -> Pose:
 
 
 _ROUNDING = 1e-12
+
+
+# --- writing -------------------------------------------------------------------------------------------
+
+
+_NEAR, _FAR = 0.01, 10000.0
+"""What cameras clip, in m; perspective ones have no far plane."""
+_MAX_VIEW = 179.9999
+_MAX_INTENSITY = 3.4e38
+"""Most programs hold it in single precision."""
+_MIN_CONE = 1e-4
+"""The smallest angle of a spot light that is written, in degrees."""
+
+
+class GltfViewWriter:
+    """Creates the nodes of cameras and lights, and the objects of the file that they refer to."""
+
+    def __init__(self, output: OutputContext) -> None:
+        self.output = output
+        self.cameras: list[dict[str, Any]] = []
+        self.lights: list[dict[str, Any]] = []
+
+    def nodes(self, world: World, number: Mapping[int, int], poses: Array) -> dict[int | None, list[dict[str, Any]]]:
+        """The nodes by the ids of their bodies; None: the world.
+
+        `number` are the rows of bodies, by their ids, in their initial poses in the world.
+        """
+        made: dict[int | None, list[dict[str, Any]]] = {}
+        if not (world.cameras or world.lights):
+            return made
+        bodies = body_paths(world.models)
+        centre = poses[:, :3, 3].mean(axis=0) if len(poses) else np.zeros(3)
+        views: list[View] = [*world.cameras, *world.lights]
+        for view in views:
+            if view.body and view.body not in bodies:
+                continue
+            body = id(bodies[view.body]) if view.body else None
+            if isinstance(view, SceneCamera):
+                node = self._camera_node(world, view)
+            else:
+                place = np.array([*view.position, 1.0])
+                at = place[:3] if body is None else (poses[number[body]] @ place)[:3]
+                node = self._light_node(world, view, float(np.linalg.norm(at - centre)))
+            if node is not None:
+                made.setdefault(body, []).append(node)
+        return made
+
+    def _lose(self, world: World, view: View, key: str, *fields: str, **details: Any) -> None:
+        """Report fields of a camera or light that are not written, or the whole of it."""
+        parts = [lost_view_part(view, field) for field in fields]
+        kind = "camera" if isinstance(view, SceneCamera) else "light"
+        message, is_dropped = CATALOGUE[key], fate_of(key) is Fate.DROPPED
+        details |= {"name": view.name, "kind": kind}
+        self.output.add_loss(world, message, view_part(view), *parts, is_dropped=is_dropped, **details)
+
+    def _camera_node(self, world: World, camera: SceneCamera) -> dict[str, Any] | None:
+        width, height = camera.resolution
+        is_stated = camera.resolution != (1, 1) and width > 0 and height > 0
+        if camera.orthographic:
+            half = camera.field_of_view / 2.0
+            shape = {"xmag": half * width / height if is_stated else half, "ymag": half, "znear": 0.0, "zfar": _FAR}
+        elif camera.field_of_view <= _MAX_VIEW:
+            shape = {"yfov": radians(camera.field_of_view), "znear": _NEAR}
+            shape |= {"aspectRatio": width / height} if is_stated else {}
+        else:
+            self._lose(world, camera, "GL309.angle")
+            return None
+        kind = "orthographic" if camera.orthographic else "perspective"
+        self.cameras.append({"name": camera.name, "type": kind, kind: shape})
+        if camera.mode != "fixed":
+            self._lose(world, camera, "GL207.mode", "mode", mode=camera.mode)
+        if is_stated:
+            self._lose(world, camera, "GL207.resolution", "resolution")
+        pose = _placed(camera.pose.position, camera.pose.quaternion)
+        return {"name": camera.name, **pose, "camera": len(self.cameras) - 1}
+
+    def _light_node(self, world: World, light: SceneLight, distance: float) -> dict[str, Any] | None:
+        if not light.active:
+            self._lose(world, light, "GL309.off")
+            return None
+        emitted = emission(structs.replace(light, specular=light.diffuse), distance)
+        made: dict[str, Any] = {"name": light.name, "type": light.kind, "color": list(emitted.color)}
+        made["intensity"] = min(pi * emitted.strength, _MAX_INTENSITY)
+        if light.kind == "spot":
+            made["spot"] = {"innerConeAngle": 0.0, "outerConeAngle": radians(_cone(light))}
+        self.lights.append(made)
+        self._report_light(world, light, emitted)
+        pose = _placed(light.position, light_rotation(light))
+        return {"name": light.name, **pose, "extensions": {LIGHTS: {"light": len(self.lights) - 1}}}
+
+    def _report_light(self, world: World, light: SceneLight, emitted: LightEmission) -> None:
+        if light.mode != "fixed":
+            self._lose(world, light, "GL207.mode", "mode", mode=light.mode)
+        if emitted.distance:
+            at = f"{emitted.distance:.3g}"
+            self._lose(world, light, "GL207.decay", "diffuse", "specular", "attenuation", distance=at)
+        if pi * emitted.strength > _MAX_INTENSITY:
+            self._lose(world, light, "GL207.power", "diffuse", "specular", "attenuation")
+        if light.specular != light.diffuse:
+            self._lose(world, light, "GL207.specular", "specular")
+        if any(light.ambient):
+            self._lose(world, light, "GL207.ambient", "ambient")
+        if light.kind == "spot":
+            self._lose(world, light, "GL207.spot", "exponent")
+            angle = _cone(light)
+            if angle != light.cutoff:
+                self._lose(world, light, "GL207.cone", "cutoff", angle=angle)
+        if not light.casts_shadows:
+            self._lose(world, light, "GL207.shadows", "casts_shadows")
+
+
+def _cone(light: SceneLight) -> float:
+    return min(max(light.cutoff, _MIN_CONE), _HALF_TURN / 2.0)
+
+
+def _placed(position: Vector, quaternion: tuple[float, ...]) -> dict[str, Any]:
+    """The translation and rotation of a node, if they are not the identity."""
+    w, x, y, z = spatial.round_vectors(quaternion).tolist()
+    made: dict[str, Any] = {"translation": list(position)} if any(position) else {}
+    return made | ({"rotation": [x, y, z, w]} if x or y or z else {})

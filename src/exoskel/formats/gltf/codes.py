@@ -1,4 +1,4 @@
-"""GL101 to GL308: the diagnostics of the glTF reader and writer.
+"""GL101 to GL309: the diagnostics of the glTF reader and writer.
 
 GL1nn are errors, GL2nn parts that are written approximately, GL3nn parts that are not written.
 """
@@ -122,6 +122,24 @@ _APPROXIMATED = (
         "Times are stored in single precision. Late in a long motion, consecutive frames can have the same time.",
         warning("GL206", "{count} frames are skipped: in single precision their times equal those before them"),
     ),
+    Topic(
+        "GL207",
+        "Settings of cameras and lights",
+        "Lights of KHR_lights_punctual have one colour, and no ambient light. They decay with the square of the "
+        "distance. Cameras have an aspect ratio instead of a resolution. All of them are fixed to their nodes.",
+        warning("GL207.mode", "glTF does not support the mode '{mode}': {kind} '{name}' is fixed"),
+        warning("GL207.resolution", "glTF has no resolution of cameras: camera '{name}' has only its aspect ratio"),
+        warning(
+            "GL207.decay",
+            "lights of glTF decay with the square of the distance: light '{name}' has its brightness at {distance} m",
+        ),
+        warning("GL207.specular", "lights of glTF have one colour: that of the highlights of '{name}' is not written"),
+        warning("GL207.ambient", "glTF has no ambient colours of lights: that of '{name}' is not written"),
+        warning("GL207.spot", "glTF has no exponent of spots: light '{name}' decays towards its cone in another way"),
+        warning("GL207.cone", "the cone of a light is above 0 and up to 90 degrees: {angle} is written for '{name}'"),
+        warning("GL207.shadows", "glTF does not state shadows: light '{name}' may cast them"),
+        warning("GL207.power", "light '{name}' is too bright for single precision; the largest number is written"),
+    ),
 )
 
 _DROPPED = (
@@ -175,6 +193,13 @@ _DROPPED = (
         "Texture that cannot be read",
         "The images of textures are written into the file. An image whose file is missing or damaged is not.",
         warning("GL308", "texture '{uri}' is not written: {reason}"),
+    ),
+    Topic(
+        "GL309",
+        "Unsupported cameras and lights",
+        "A perspective camera has an angle below 180 degrees. glTF has no lights that are off.",
+        warning("GL309.angle", "the angle of camera '{name}' is not below 180 degrees: the camera is not written"),
+        warning("GL309.off", "glTF has no lights that are off: light '{name}' is not written"),
     ),
 )
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.fates import Fate, Verdict
+from exoskel.formats.gltf.cameras_and_lights import LIGHTS, is_view, written_view
 from exoskel.formats.gltf.write import SHAPES, GltfNode, write
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.scene.body import Body
+from exoskel.scene.cameras_and_keyframes import SceneCamera
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
@@ -31,20 +33,37 @@ def read_back(data: bytes) -> Scene:
     """The scene in a file that Exoskel wrote: all joints are fixed, and shapes have a placeholder geometry."""
     (size,) = struct.unpack_from("<I", data, _HEAD)
     document: dict[str, Any] = msgspec.json.decode(data[_HEAD + _CHUNK : _HEAD + _CHUNK + size])
-    nodes: list[GltfNode] = document.get("nodes", [])
     return Scene(
-        worlds=[_world(one, nodes) for one in document.get("scenes", [])],
+        worlds=[_world(one, document) for one in document.get("scenes", [])],
         source_info=SourceInfo("gltf"),
     )
 
 
-def _world(document: dict[str, Any], nodes: list[GltfNode]) -> World:
-    extras = document["extras"]
-    root = nodes[document["nodes"][0]]
-    models = [_model(nodes[number], nodes) for number in root.get("children", ())]
-    return World(
-        name=document["name"], gravity=_vector(extras["gravity"]), time_step=float(extras["time_step"]), models=models
+def _world(scene: dict[str, Any], document: dict[str, Any]) -> World:
+    extras = scene["extras"]
+    nodes: list[GltfNode] = document["nodes"]
+    root = nodes[scene["nodes"][0]]
+    inside = [nodes[number] for number in root.get("children", ())]
+    views = [(node, "") for node in inside if is_view(node)]
+    models: list[Model] = []
+    for one in inside:
+        if not is_view(one):
+            model = _model(one, nodes)
+            models.append(model)
+            for number, body in zip(one.get("children", ()), model.bodies, strict=True):
+                children = (nodes[child] for child in nodes[number].get("children", ()))
+                path = qualified_name(model.name, body.name)
+                views += [(node, path) for node in children if is_view(node)]
+    world = World(
+        name=scene["name"], gravity=_vector(extras["gravity"]), time_step=float(extras["time_step"]), models=models
     )
+    for node, path in views:
+        view = written_view(document, node, _pose(node).matrix(), path)
+        if isinstance(view, SceneCamera):
+            world.cameras.append(view)
+        else:
+            world.lights.append(view)
+    return world
 
 
 def _model(node: GltfNode, nodes: list[GltfNode]) -> Model:
@@ -145,5 +164,9 @@ CAPABILITIES = WriterCapabilities(
         (Shape, "restitution"): Verdict(Fate.DROPPED, _NO_CONTACTS),
     },
     shape_fates={kind: Verdict(row.fate, row.why) for kind, row in SHAPES.items()},
+    rewritten_fields={
+        (World, "cameras"): "as cameras of nodes",
+        (World, "lights"): f"as lights of {LIGHTS}",
+    },
     hidden_shape_reason="other shapes of its body are drawn instead",
 )

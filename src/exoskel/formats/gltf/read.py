@@ -19,7 +19,8 @@ from exoskel.diagnostics import Collector, Severity
 from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_finite_number, open_file
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, has_only_lights, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
-from exoskel.formats.gltf.textures import referenced_image
+from exoskel.formats.gltf.extras import EXTRAS, OWN_EXTRAS, PreservedExtras, other_extras
+from exoskel.formats.gltf.textures import referenced_image, texture_numbers
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
@@ -75,9 +76,12 @@ def read(document: Document, options: ReadOptions) -> Scene:
         collector.source = source = ObjectDocument(document, objects, "/")
         scene.documents = [source]
         files = MeshFinder(document.location, options.paths, options.limits)
-        views = GltfViewReader(file, numbers, collector.report)
-        scene.worlds += _GltfReader(file, numbers, views, collector.report, files.textures.locate).worlds()
-        scene.source_info = structs.replace(scene.source_info, views=views.views)
+        views = GltfViewReader(file, numbers, collector.report, is_own=file.is_own)
+        reader = _GltfReader(file, numbers, views, collector.report, files.textures.locate)
+        scene.worlds += reader.worlds()
+        scene.source_info = structs.replace(
+            scene.source_info, views=views.views, users=reader.users, preserved=reader.extras
+        )
     except (MalformedGltfError, MeshError) as problem:
         collector.report("GL104", reason=str(problem))
     problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
@@ -93,21 +97,32 @@ ObjectNumbers = dict[tuple[str, int], int]
 
 
 def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject]]:
-    made = [SourceObject("glTF", -1, "", tuple(name for name in _properties(file.header) if name not in _LISTS))]
+    made = [
+        SourceObject(
+            "glTF", -1, "", tuple(name for name in _properties(file.header, is_own=file.is_own) if name not in _LISTS)
+        )
+    ]
     numbers: ObjectNumbers = {}
     for name, tag in _LISTS.items():
         for place, row in enumerate(file.rows(name)):
             numbers[name, place] = len(made)
-            made.append(SourceObject(tag, 0, f"/{name}/{place}", _properties(row)))
+            made.append(SourceObject(tag, 0, f"/{name}/{place}", _properties(row, is_own=file.is_own)))
     for place, row in enumerate(light_rows(file)):
         numbers["lights", place] = len(made)
         made.append(SourceObject("light", 0, f"/extensions/{LIGHTS}/lights/{place}", tuple(row)))
     return numbers, made
 
 
-def _properties(row: dict[str, Any]) -> tuple[str, ...]:
-    """The names of the properties of an object; the extension of lights has its own name."""
-    return tuple(LIGHTS if name == "extensions" and has_only_lights(row) else name for name in row)
+def _properties(row: dict[str, Any], *, is_own: bool) -> tuple[str, ...]:
+    """The names of the properties of an object; the extension of lights and the extras of Exoskel have their own."""
+    found: list[str] = []
+    for name, value in row.items():
+        if name == EXTRAS and is_own and isinstance(value, dict):
+            found += [f"{EXTRAS}.{key}" for key in value if key in OWN_EXTRAS]
+            found += [EXTRAS] if other_extras(row, is_own=is_own) else []
+        else:
+            found.append(LIGHTS if name == "extensions" and has_only_lights(row) else name)
+    return tuple(found)
 
 
 class _GltfReader:
@@ -129,8 +144,13 @@ class _GltfReader:
         self.numbers = numbers
         self.report = report
         self.nodes = file.rows("nodes")
-        self.is_own = str(file.header.get("asset", {}).get("generator", "")).startswith("exoskel ")
+        self.users: dict[int, set[int]] = {}
+        """Nodes around bodies, meshes, materials and images, and the bodies that they are for."""
+        self.is_own = file.is_own
         self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None, Material | None]]] = {}
+        self.extras: PreservedExtras = {}
+        """The extras of other programs, by the objects of bodies."""
+        self._parts: dict[int, set[int]] = {}
         self._seen: set[int] = set()
         self._size = 0
         """The bytes of all meshes, each once for every scale that it is used with."""
@@ -204,6 +224,7 @@ class _GltfReader:
         model = Model(name=unique_name(title, taken), static=True)
         taken.add(model.name)
         names = Names()
+        groups: list[int] = []
         waiting = [(root, place, _WORLD_FRAME)]
         while waiting:
             number, outer, around = waiting.pop()
@@ -218,9 +239,13 @@ class _GltfReader:
                 body = self._add_body(model, number, here, shapes, names)
                 self._seen |= owned
                 around = _ViewFrame(qualified_name(model.name, body.name), split_matrix(here)[0])
+            else:
+                groups.append(number)
             self.views.read_views(world, number, node, around.body, spatial.inverse(around.place) @ here)
             inside = [child for child in reversed(_numbers(node, "children")) if child not in owned]
             waiting += [(child, here, around) for child in inside]
+        bodies = {body.node for body in model.bodies}
+        self.users |= {self.numbers["nodes", number]: bodies for number in groups}
         return model
 
     def _shape_nodes(self, number: int, node: dict[str, Any]) -> list[int]:
@@ -235,6 +260,8 @@ class _GltfReader:
         name = unique_name(str(node.get("name") or f"node_{number}"), names)
         names.add(name)
         body = Body(name=name, document=0, node=self.numbers["nodes", number])
+        if others := other_extras(node, is_own=self.is_own):
+            self.extras[body.node] = others
         (body.pose,) = poses_from_matrices(frame[None])
         extras = node.get("extras") if self.is_own else None
         if isinstance(extras, dict) and "mass" in extras:
@@ -257,11 +284,28 @@ class _GltfReader:
         mesh = node.get("mesh")
         if not isinstance(mesh, int) or not 0 <= mesh < len(self.file.rows("meshes")):
             raise MalformedGltfError(f"mesh {mesh} does not exist")
+        for part in self._parts_of_mesh(mesh):
+            self.users.setdefault(part, set()).add(body.node)
         for geometry, color, material in self._triangles(mesh, stretch):
             name = str(node.get("name") or "")
             shape = Shape(geometry=geometry, pose=pose, color=color, name=name, material=material, document=0)
             shape.node = self.numbers["nodes", number] if is_own_node else -1
             body.visuals.append(shape)
+
+    def _parts_of_mesh(self, mesh: int) -> set[int]:
+        """The objects of the document for a mesh: itself, its materials, their textures and images."""
+        if mesh not in self._parts:
+            materials, textures = self.file.rows("materials"), self.file.rows("textures")
+            found: dict[str, set[object]] = {"meshes": {mesh}}
+            primitives = _rows(self.file.rows("meshes")[mesh], "primitives")
+            found["materials"] = {one.get("material") for one in primitives if type(one.get("material")) is int}
+            stated = [row for number, row in enumerate(materials) if number in found["materials"]]
+            found["textures"] = {number for row in stated for number in texture_numbers(row)}
+            used = [row for number, row in enumerate(textures) if number in found["textures"]]
+            found["images"] = {row.get("source") for row in used if type(row.get("source")) is int}
+            keys = ((name, number) for name, numbers in found.items() for number in numbers)
+            self._parts[mesh] = {self.numbers[key] for key in keys if key in self.numbers}
+        return self._parts[mesh]
 
     def _triangles(self, mesh: int, stretch: Array) -> list[tuple[TriMesh, Color | None, Material | None]]:
         key = (mesh, stretch.tobytes())
@@ -405,7 +449,16 @@ def _vector(values: Any, otherwise: Vector = (0.0, 0.0, 0.0)) -> Vector:
 
 _SHOWN = unused("appearance: not part of a scene")
 _CAMERAS, _LIGHTS = SceneField("cameras", owner="world"), SceneField("lights", owner="world")
+_MASS_EXTRAS: dict[str, tuple[str, ...]] = {"mass": ("mass",), "com": ("com",), "inertia": ()}
 _PLACE: dict[str, SceneField | str] = dict.fromkeys(("@translation", "@rotation", "@scale", "@matrix"), "pose")
+_OTHER_DATA = SceneField("name", unused="data of another program", affects_motion=True)
+"""Like a name, it affects no motion."""
+_NOT_READ = unused("glTF is read without joints, markers and motion", affects_motion=True)
+_EXTRAS: dict[str, SceneField | str] = {
+    f"@{EXTRAS}": _OTHER_DATA,
+    **{f"@{EXTRAS}.{key}": SceneField("inertia", parts=parts) for key, parts in _MASS_EXTRAS.items()},
+    **{f"@{EXTRAS}.{key}": _NOT_READ for key in OWN_EXTRAS - _MASS_EXTRAS.keys()},
+}
 _NODE: dict[str, SceneField | str] = {
     "": STRUCTURE,
     "@name": "name",
@@ -414,12 +467,16 @@ _NODE: dict[str, SceneField | str] = {
     f"@{LIGHTS}": _LIGHTS,
     "@skin": unused("skins are not read", affects_motion=True),
     **_PLACE,
+    **_EXTRAS,
 }
 _FILE: dict[str, SceneField | str] = {
     "": STRUCTURE,
-    **dict.fromkeys(("@asset", "@scene", "@extensionsUsed", "@samplers", "@extras"), unused("describes the file")),
+    **dict.fromkeys(("@asset", "@scene", "@extensionsUsed", "@samplers"), unused("describes the file")),
     **dict.fromkeys(("@scenes", "@buffers", "@bufferViews", "@accessors", "@extensionsRequired"), STRUCTURE),
     "@extensions": unused("an extension: not part of a scene", affects_motion=True),
+    **dict.fromkeys(
+        [f"{tag}@{EXTRAS}" for tag in ("", *(f"{one}/" for one in (*_LISTS.values(), "light")))], _OTHER_DATA
+    ),
     "node": FLATTENED,
     "node/**": FLATTENED,
     "node/@camera": _CAMERAS,
@@ -446,7 +503,7 @@ SOURCE_MAPPING = SourceMapping(
         {
             None: _FILE,
             World: _FILE,
-            Body: {**_NODE, "@mesh": SceneField("geometry", owner="shapes"), "@extras": "inertia"},
+            Body: {**_NODE, "@mesh": SceneField("geometry", owner="shapes")},
             Shape: {**_NODE, "@mesh": "geometry"},
         }
     ),

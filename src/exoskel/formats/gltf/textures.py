@@ -75,6 +75,20 @@ def referenced_image(file: GltfFile, surface: dict[str, Any]) -> ReferencedImage
     return ReferencedImage(number, uri, _repeat(stated)) if uri and not uri.startswith("data:") else None
 
 
+def texture_numbers(material: object) -> set[int]:
+    """The numbers of all textures that a material refers to, in itself and in its extensions."""
+    found: set[int] = set()
+    waiting: list[tuple[str, object]] = [("", material)]
+    while waiting:
+        name, one = waiting.pop()
+        if isinstance(one, dict):
+            index = one.get("index")
+            if name.endswith("Texture") and type(index) is int:
+                found.add(index)
+            waiting += one.items()
+    return found
+
+
 def _repeat(stated: dict[str, Any]) -> tuple[float, float]:
     extensions = stated.get("extensions")
     moved = extensions.get(TRANSFORM) if isinstance(extensions, dict) else None

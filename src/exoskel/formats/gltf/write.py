@@ -10,18 +10,20 @@ each shape: here 10,000 boxes share one mesh.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite, sqrt
 from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct, structs
-from numpy.typing import ArrayLike, NDArray
 
 from exoskel import spatial
 from exoskel.fates import Fate
 from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, single
+from exoskel.formats.gltf.animation import Keyframes, Motion, animation
+from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewWriter
 from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
+from exoskel.formats.gltf.extras import ExtrasWriter
 from exoskel.formats.gltf.textures import TRANSFORM, GltfTextureWriter
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
@@ -234,103 +236,6 @@ def _has_dynamics(dof: Dof) -> bool:
     return any(forces) or any(limit != UNLIMITED for limit in limits)
 
 
-# --- motions: keyframes of translation and rotation for each moving body ------------------------------
-
-
-Singles = NDArray[np.float32]
-
-
-class Motion(Struct, frozen=True, eq=False):
-    """The poses of the bodies of a world over time.
-
-    `times (T)` in s, increasing from zero on; `poses (T, bodies, 7)` as x y z qw qx qy qz, or `(T, bodies, 4, 4)`,
-    in world coordinates, with bodies in the world's order.
-    """
-
-    times: ArrayLike
-    poses: ArrayLike
-    name: str = "motion"
-
-
-class Keyframes:
-    """Keyframes in single precision: `times (T)`, `positions (bodies, T, 3)`, `rotations (bodies, T, 4)` as x y z w.
-
-    `skipped` counts the frames whose time equals the one before in single precision.
-    """
-
-    def __init__(self, motion: Motion, bodies: int) -> None:
-        times = spatial.array(motion.times)
-        poses = _rows(spatial.array(motion.poses), len(times))
-        if poses.shape[1] != bodies:
-            raise catalogue_error("GL103", found=poses.shape[1], wanted=bodies)
-        _check(times)
-        every = single(times, "a time of the motion")
-        is_distinct = np.concatenate([[True], np.diff(every) > 0.0])
-        self.skipped = int((~is_distinct).sum())
-        self.times: Singles = every[is_distinct]
-        distinct = poses if is_distinct.all() else poses[is_distinct]
-        self.positions = single(distinct[:, :, :3].transpose(1, 0, 2), "a position of the motion")
-        self.rotations = single(
-            _make_continuous(distinct[:, :, 3:])[:, :, [1, 2, 3, 0]].transpose(1, 0, 2), "a rotation of the motion"
-        )
-
-
-def _rows(poses: spatial.Array, count: int) -> spatial.Array:
-    if poses.ndim == 4 and poses.shape[2:] == (4, 4):
-        poses = spatial.pose7(poses)
-    if poses.ndim != 3 or poses.shape[2] != 7 or len(poses) != count or not count:
-        raise catalogue_error("GL103.shape", shape=f"{poses.shape} at {count} times")
-    return poses
-
-
-def _check(times: spatial.Array) -> None:
-    if times.ndim != 1 or not np.isfinite(times).all():
-        raise catalogue_error("GL103.times", reason="they are not a one-dimensional array of finite numbers")
-    if times[0] < 0.0:
-        raise catalogue_error("GL103.times", reason=f"the first is {times[0]:g} s")
-    if (np.diff(times) <= 0.0).any():
-        raise catalogue_error("GL103.times", reason=f"frame {int(np.argmax(np.diff(times) <= 0.0)) + 1} does not")
-
-
-def _make_continuous(quaternions: spatial.Array) -> spatial.Array:
-    """The same rotations with consistent quaternion signs, so that interpolation takes the shorter arc."""
-    unit = spatial.unit(quaternions)
-    flips = np.sum(unit[1:] * unit[:-1], axis=-1, keepdims=True) < 0.0
-    signs = np.cumprod(np.where(flips, -1.0, 1.0), axis=0)
-    unit[1:] *= signs
-    return unit
-
-
-def animation(name: str, keys: Keyframes, nodes: Sequence[int], still: spatial.Array, buffer: Buffer) -> dict[str, Any]:
-    """The animation of the bodies with these nodes; empty if none of them moves.
-
-    `still (bodies, 7)` are the poses of the nodes: a body that never leaves them needs no keyframes.
-    """
-    still_positions = still[:, None, :3].astype(np.float32)
-    still_rotations = still[:, None, [4, 5, 6, 3]].astype(np.float32)
-    is_translated = (keys.positions != still_positions).any(axis=(1, 2))
-    is_rotated = ((keys.rotations != still_rotations).any(axis=(1, 2))) & (
-        (keys.rotations != -still_rotations).any(axis=(1, 2))
-    )
-    if not (is_translated.any() or is_rotated.any()):
-        return {}
-    times = buffer.add(keys.times, bounds=True)
-    samplers: list[dict[str, Any]] = []
-    channels: list[dict[str, Any]] = []
-    for path, which, values in (
-        ("translation", is_translated, keys.positions),
-        ("rotation", is_rotated, keys.rotations),
-    ):
-        bodies = np.flatnonzero(which)
-        if not len(bodies):
-            continue
-        outputs = buffer.add_many(values[bodies])
-        for body, output in zip(bodies.tolist(), outputs, strict=True):
-            channels.append({"sampler": len(samplers), "target": {"node": nodes[body], "path": path}})
-            samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
-    return {"name": name, "channels": channels, "samplers": samplers}
-
-
 # --- the file ------------------------------------------------------------------------------------------
 
 
@@ -365,7 +270,7 @@ def write(
         raise catalogue_error("GL103.worlds", count=len(scene.worlds))
     require_valid(scene)
     with garbage_collection_paused():
-        return _file(scene, motion, _GltfWriter(output, shown, reach))
+        return _file(scene, motion, _GltfWriter(output, shown, reach, ExtrasWriter(scene, output)))
 
 
 def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
@@ -377,19 +282,25 @@ def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
         document |= {"scene": 0, "scenes": scenes, "nodes": writer.nodes}
     made = writer.meshes
     parts = {"meshes": made.meshes, "materials": made.materials, "animations": writer.animations}
+    parts |= {"cameras": writer.views.cameras}
     parts |= {"textures": writer.textures.textures, "images": writer.textures.images}
     if writer.textures.is_repeated:
         document["extensionsUsed"] = [TRANSFORM]
+    if writer.views.lights:
+        document.setdefault("extensionsUsed", []).append(LIGHTS)
+        document["extensions"] = {LIGHTS: {"lights": writer.views.lights}}
     return writer.buffer.file(document | {name: part for name, part in parts.items() if part})
 
 
 class _GltfWriter:
-    def __init__(self, output: OutputContext, shown: Shown, reach: float) -> None:
+    def __init__(self, output: OutputContext, shown: Shown, reach: float, extras: ExtrasWriter) -> None:
         self.output = output
+        self.extras = extras
         self.shown = shown
         self.reach = reach
         self.buffer = Buffer()
         self.textures = GltfTextureWriter(self.buffer, output.confined_to)
+        self.views = GltfViewWriter(output)
         self.meshes = MeshWriter(Surfaces(reach), Surfaces(reach, TexturedMeshFiles()), self.buffer, self.textures)
         self.nodes: list[GltfNode] = []
         self.animations: list[dict[str, Any]] = []
@@ -401,9 +312,12 @@ class _GltfWriter:
         rotation = _UP_ROTATIONS[nearest_up_axis(world)]
         if rotation != _NO_ROTATION:
             self.nodes[root]["rotation"] = rotation
-        poses = self.rows(Kinematics(world.models).initial_poses())
-        bodies = _Bodies(self, world, poses)
-        _set_children(self.nodes[root], [bodies.model(model) for model in world.models])
+        transforms = Kinematics(world.models).initial_poses()
+        poses = self.rows(transforms)
+        views = self.views.nodes(world, {id(body): i for i, body in enumerate(world.bodies())}, transforms)
+        bodies = _Bodies(self, world, poses, views)
+        models = [bodies.model(model) for model in world.models]
+        _set_children(self.nodes[root], [*models, *map(self.add, views.get(None, ()))])
         if motion is not None:
             self._animate(world, motion, bodies.numbers, poses)
         record_losses(world, self.output)
@@ -475,8 +389,15 @@ class _GltfWriter:
 class _Bodies:
     """Creates the nodes of one world's bodies; `numbers` are their indices, in the world's order."""
 
-    def __init__(self, writer: _GltfWriter, world: World, poses: list[list[float]]) -> None:
+    def __init__(
+        self,
+        writer: _GltfWriter,
+        world: World,
+        poses: list[list[float]],
+        views: Mapping[int | None, list[GltfNode]],
+    ) -> None:
         self.writer = writer
+        self._views = views
         self.numbers: list[int] = []
         bodies = list(world.bodies())
         self._poses = iter(poses)
@@ -511,8 +432,9 @@ class _Bodies:
             own = {id(shape) for shape in body.shapes}
             losses[before:] = [_of_skin(loss, body) if id(loss.item) not in own else loss for loss in losses[before:]]
         children += [self._marker(marker) for marker in body.markers]
+        children += map(self.writer.add, self._views.get(id(body), ()))
         _set_children(node, children)
-        node["extras"] = self._extras(body, next(self._moments))
+        node["extras"] = self.writer.extras.add(body, self._extras(body, next(self._moments)))
         return number
 
     def _marker(self, marker: Marker) -> int:

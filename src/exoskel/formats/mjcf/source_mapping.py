@@ -12,6 +12,7 @@ from msgspec import structs
 
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
+from exoskel.formats.mjcf.dependent_elements import find_dependents
 from exoskel.formats.mjcf.reader.compiled import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.preprocessor import IGNORED_ATTRIBUTES
 from exoskel.formats.mjcf.reader.textures import image_reference, is_color_layer, texture_name
@@ -384,4 +385,5 @@ SOURCE_MAPPING = SourceMapping(
     find_unused,
     joint_elements=frozenset({"joint", "freejoint"}),
     includes=frozenset({"include"}),
+    find_dependents=find_dependents,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import atan, degrees, hypot, isfinite, pi, radians, tan
+from typing import Any
 
 from msgspec import structs
 
@@ -26,7 +27,15 @@ from exoskel.formats.sdf.sensors import (
 )
 from exoskel.formats.sdf.shape_elements import DART, add_pose
 from exoskel.scene.body import Body
-from exoskel.scene.cameras_and_keyframes import LightKind, SceneCamera, SceneLight, View, body_paths, view_part
+from exoskel.scene.cameras_and_keyframes import (
+    LightKind,
+    SceneCamera,
+    SceneLight,
+    View,
+    body_paths,
+    lost_view_part,
+    view_part,
+)
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Quaternion, Vector
@@ -277,13 +286,17 @@ class SdfViewWriter:
             self._report_losses(one)
 
     def _report_losses(self, one: View) -> None:
-        kind, part = _CAMERA if isinstance(one, SceneCamera) else LIGHT, view_part(one)
         if one.mode != "fixed":
-            self.output.add_loss(self.world, CATALOGUE["SD214.mode"], part, kind=kind, name=one.name, mode=one.mode)
+            kind = _CAMERA if isinstance(one, SceneCamera) else LIGHT
+            self._lose(one, "SD214.mode", "mode", kind=kind, mode=one.mode)
         if isinstance(one, SceneLight) and any(one.ambient):
-            self.output.add_loss(self.world, CATALOGUE["SD214.ambient"], part, name=one.name)
+            self._lose(one, "SD214.ambient", "ambient")
         if isinstance(one, SceneLight) and one.kind == "spot":
-            self.output.add_loss(self.world, CATALOGUE["SD214.spot"], part, name=one.name)
+            self._lose(one, "SD214.spot", "exponent")
+
+    def _lose(self, one: View, key: str, field: str, **details: Any) -> None:
+        loss_of = self.output.add_loss
+        loss_of(self.world, CATALOGUE[key], view_part(one), lost_view_part(one, field), name=one.name, **details)
 
 
 def _horizontal_angle(camera: SceneCamera) -> float:

@@ -1,4 +1,4 @@
-"""US001 to US313: the diagnostics of the USD reader and writer.
+"""US001 to US315: the diagnostics of the USD reader and writer.
 
 US0nn are errors, US1nn problems of a file that is read, US2nn parts that are written approximately, US3nn parts that
 are not written.
@@ -254,6 +254,23 @@ _APPROXIMATED = (
         "programs show one colour of the image.",
         warning("US215", "the {kind} has no texture coordinates; most programs show one colour of the image"),
     ),
+    Topic(
+        "US216",
+        "Settings of cameras and lights",
+        "Lights of USD have one colour. They decay with the square of the distance. Cameras have an aspect ratio "
+        "instead of a resolution. All of them are fixed to their prims.",
+        warning("US216.mode", "USD does not support the mode '{mode}': {kind} '{name}' is fixed"),
+        warning("US216.resolution", "USD has no resolution of cameras: camera '{name}' has only its aspect ratio"),
+        warning(
+            "US216.decay",
+            "lights of USD decay with the square of the distance: light '{name}' has its brightness at {distance} m",
+        ),
+        warning("US216.specular", "lights of USD have one colour: that of the highlights of '{name}' is not written"),
+        warning("US216.ambient", "USD has no ambient colours of lights: that of '{name}' is not written"),
+        warning("US216.cone", "the cone of a light is above 0 and up to 90 degrees: {angle} is written for '{name}'"),
+        warning("US216.exponent", "the exponent of light '{name}' is negative; 0 is written"),
+        warning("US216.power", "light '{name}' is too bright for single precision; the largest number is written"),
+    ),
 )
 
 _DROPPED = (
@@ -341,6 +358,12 @@ _DROPPED = (
         "Texture",
         "Images of textures are files of their own, as PNG or JPEG. Other images are converted to PNG if possible.",
         warning("US314", "texture '{uri}' is not written: {reason}"),
+    ),
+    Topic(
+        "US315",
+        "Unsupported cameras",
+        "A perspective camera has an angle above 0 and below 180 degrees.",
+        warning("US315", "the angle of camera '{name}' is not between 0 and 180 degrees: the camera is not written"),
     ),
 )
 

@@ -19,6 +19,7 @@ from exoskel.formats.usd.collision_filter import read_collision_rules
 from exoskel.formats.usd.joint_axes import fits
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
+from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, add_written_views, is_view
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prims import apis, custom_data, name_of, values
 from exoskel.formats.usd.reader.stage import error_reason
@@ -98,6 +99,9 @@ def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:
     joints.finish()
     world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
     world.models += models.values()
+    views: list[WrittenView] = [(one, None) for one in prim.nameChildren if is_view(one.typeName)]
+    add_written_views(world, [*views, *shapes.views])
+    shapes.views.clear()
     pairs = [*joints.non_colliding, *bodies.filtered_pairs()]
     return world, read_collision_rules(prim, models, bodies.by_path(), shapes.found, pairs)
 
@@ -216,6 +220,8 @@ CAPABILITIES = WriterCapabilities(
         (Joint, "order"): _IN_FRAME,
         (Joint, "plane"): _IN_FRAME,
         (Joint, "swapped"): _IN_FRAME,
+        (World, "cameras"): "as prims of type Camera",
+        (World, "lights"): "as lights of UsdLux",
     },
     shapes=frozenset(kind for kind, row in SHAPES.items() if row.prim),
     precision=1e-6,  # UsdPhysics has masses, frames of joints and limits in single precision

@@ -109,17 +109,18 @@ _READ_LIGHTS = ("DistantLight", "SphereLight", "RectLight", "DiskLight", "Cylind
 LIGHTS = frozenset({*_READ_LIGHTS, "DomeLight", "DomeLight_1", "PortalLight", "GeometryLight", "PluginLight"})
 """Types of prims that are lights."""
 CAMERA_SETTINGS = (
-    *("horizontalApertureOffset", "verticalApertureOffset", "clippingRange", "clippingPlanes"),
+    *("horizontalApertureOffset", "verticalApertureOffset", "clippingPlanes"),
     *("fStop", "focusDistance", "stereoRole", "shutter:open", "shutter:close", "exposure"),
     *(f"exposure:{name}" for name in ("time", "iso", "fStop", "responsivity")),
 )
 HORIZONTAL_APERTURE = "horizontalAperture"
+CLIPPING_RANGE = "clippingRange"
 TEMPERATURE = "inputs:enableColorTemperature"
 LIGHT_SETTINGS = (
     *("inputs:colorTemperature", "inputs:texture:file", "light:filters", "light:shaderId"),
     *(
         f"inputs:shaping:{name}"
-        for name in ("focus", "focusTint", "cone:softness", "ies:file", "ies:angleScale", "ies:normalize")
+        for name in ("focusTint", "cone:softness", "ies:file", "ies:angleScale", "ies:normalize")
     ),
     *(f"inputs:shadow:{name}" for name in ("color", "distance", "falloff", "falloffGamma")),
     *("collection:lightLink:includes", "collection:lightLink:excludes"),
@@ -148,6 +149,7 @@ def _view_rows() -> dict[str, SceneField | str]:
         for kind in kinds:
             rows |= {f"{kind}/**": SceneField(field, owner="world")}
             rows |= {f"{kind}/@{setting}": lost for setting in settings}
+    rows[f"{CAMERA}/@{CLIPPING_RANGE}"] = unused("what viewers clip: not part of a scene")
     return rows
 
 

@@ -27,6 +27,7 @@ from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBod
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prims import (
+    GPRIMS,
     BodySource,
     ModelSource,
     PrimIndex,
@@ -61,6 +62,7 @@ from exoskel.source.meshes import MeshFinder
 
 _GRAVITY = 9.81
 _LAYERS = (b"#usda", b"PXR-USDC")
+_GROUP, _MEMBERS = "PhysicsCollisionGroup", "collection:colliders:includes"
 _VELOCITIES = ("physics:velocity", "physics:angularVelocity")
 _APART = 1e-4
 """How far a body may be from where its joint puts it, relative to its distance from the origin."""
@@ -218,11 +220,26 @@ class _StageReader:
         shapes = ShapePrimReader(self.index, self.report, self.files.textures.locate, is_own=self.is_own)
         scene.worlds += [self._world(source, shapes) for source in worlds]
         shapes.report_hidden()
-        views = UsdViewReader(self.index, self.report)
+        views = UsdViewReader(self.index, self.report, is_own=self.is_own)
         roots = ["" if source.prim is None else source.prim.path for source in worlds]
         views.read_views(dict(zip(roots, scene.worlds, strict=True)), self.view_bodies)
-        scene.source_info = structs.replace(scene.source_info, views=views.views)
+        scene.source_info = structs.replace(scene.source_info, views=views.views, users=self._users())
         self._report_unread()
+
+    def _users(self) -> dict[int, set[int]]:
+        """The materials and collision groups of shapes, and the shapes that have them."""
+        groups: dict[str, list[str]] = {}
+        for prim in self.index.prims:
+            for path in prim.targets.get(_MEMBERS, ()) if prim.type == _GROUP else ():
+                groups.setdefault(path, []).append(prim.path)
+        found: dict[int, set[int]] = {}
+        for prim in (one for one in self.index.prims if one.type in GPRIMS):
+            around = (prim.path, *(one.path for one in self.index.ancestors(prim.path))) if groups else ()
+            used = (*prim.materials.values(), *(group for path in around for group in groups.get(path, ())))
+            for path in used:
+                if path in self.index.number:
+                    found.setdefault(self.index.number[path], set()).add(self.index.node(prim))
+        return found
 
     def _report_unread(self) -> None:
         stage = self.index.stage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -279,13 +279,13 @@ class UsdShapeWriter:
         if _is_mesh(geometry, is_visual):
             made = self._mesh(shape, name, is_visual)
             if made is not None:
-                _add_pose(made.properties, position, quaternion)
+                add_pose(made.properties, position, quaternion)
             return made
         made = Prim(row.prim, name, item=shape)
         scale = _add_primitive(made.properties, geometry)
         if isinstance(geometry, Plane | Cone):
             position, quaternion = _usd_origin(geometry, position, quaternion)
-        _add_pose(made.properties, position, quaternion, scale)
+        add_pose(made.properties, position, quaternion, scale)
         return made
 
     def _mesh(self, shape: Shape, name: str, is_visual: bool) -> Prim | None:
@@ -359,20 +359,20 @@ def _usd_origin(
     return place.tolist(), quaternion
 
 
-def _add_pose(
+def add_pose(
     properties: Properties,
-    position: list[float],
-    quaternion: list[float],
+    position: Sequence[float],
+    quaternion: Sequence[float],
     scale: tuple[float, float, float] | None = None,
 ) -> None:
-    """Add the pose of a shape in its body; identity operations are not written."""
+    """Add the pose of a shape, camera or light in its body; identity operations are not written."""
     order: list[str] = []
     for declaration, value, nothing in (
         ("double3 xformOp:translate", position, _NO_TRANSLATION),
         ("quatd xformOp:orient", quaternion, _NO_ROTATION),
         ("double3 xformOp:scale", scale, None),
     ):
-        if value != nothing and value is not None:
+        if value is not None and list(value) != nothing:
             properties[declaration] = tuple(value)
             order.append(declaration.partition(" ")[2])
     if order:

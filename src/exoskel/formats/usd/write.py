@@ -24,6 +24,7 @@ from exoskel.formats.usd.joint_writer import UsdJointWriter
 from exoskel.formats.usd.shape_writer import MESHES, MaterialWriter, UsdShapeWriter
 from exoskel.formats.usd.shape_writer import SCOPE as LOOKS
 from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, clip_to_single, display_name
+from exoskel.formats.usd.view_writer import UsdViewWriter
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -53,6 +54,7 @@ class BodyWriter:
         bodies = list(world.bodies())
         self.number = {id(body): i for i, body in enumerate(bodies)}
         poses = kinematics.initial_poses()
+        self.poses = poses
         lengths, _ = kinematics.chains()
         self.positions: list[list[float]] = spatial.without_noise(poses[:, :3, 3], _CHAIN_ERRORS * lengths).tolist()
         self.quaternions: list[list[float]] = spatial.quaternion(poses[:, :3, :3]).tolist() if bodies else []
@@ -295,6 +297,7 @@ class _UsdWorldWriter:
         self.joints = UsdJointWriter(world, kinematics, output)
         self.looks = MaterialWriter(self.path)
         self.groups = CollisionGroups(world, self.path)
+        self.views = UsdViewWriter(world, self.bodies.number, self.bodies.poses, output)
         self.owner = PrimPath(f"{self.path}/{_SCENE}") if is_one_of_several else None
 
     def prim(self) -> Prim:
@@ -306,6 +309,7 @@ class _UsdWorldWriter:
         models = [self._model(model, names.unique(model.name, "model")) for model in self.world.models]
         groups = self.groups.prim()
         made.children += [self.looks.prim(), *([groups] if groups is not None else []), *models]
+        made.children += self.views.prims(None, names)
         self._record_losses()
         return made
 
@@ -414,6 +418,7 @@ class _UsdWorldWriter:
             site = Prim("Sphere", own, apis=["NewtonSiteAPI"], properties=marker_properties(marker.offset), item=marker)
             site.metadata |= display_name(marker.name, own)
             made.children.append(site)
+        made.children += self.views.prims(body, names)
         if self.owner is not None:
             for prim in made.iter():
                 if (prim is made and not model.static) or "PhysicsCollisionAPI" in prim.apis:

@@ -11,6 +11,7 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
 from exoskel.formats.usd.mapping import MATERIAL_INPUTS, SKIN
+from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, is_view
 from exoskel.formats.usd.reader.prims import Values, apis, custom_data, name_of, read_material, target, targets, values
 from exoskel.formats.usd.textures import FILE, SCALE, read_texture
 from exoskel.scene.body import Body
@@ -58,6 +59,7 @@ class UsdShapeReader:
         self._textures = textures
         self.found: dict[str, Shape] = {}
         """By the path of the prim."""
+        self.views: list[WrittenView] = []
         self._meshes: dict[str, TriMesh] = {}
         self._materials: dict[str, Color | None] = {}
         self._reflections: dict[str, Material | None] = {}
@@ -68,6 +70,8 @@ class UsdShapeReader:
     def read(self, prim: Any, body: Body) -> None:
         """Read the shapes of a body's prim."""
         for one in prim.nameChildren:
+            if is_view(one.typeName):
+                self.views.append((one, body))
             known = _PRIMITIVES.get(one.typeName)
             schemas = apis(one)
             if (known is None and one.typeName != "Mesh") or SITE in schemas or SKIN in custom_data(one):

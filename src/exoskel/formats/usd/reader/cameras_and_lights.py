@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import atan, degrees, inf, isfinite, pi, pow, radians, sin
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, structs
@@ -21,12 +22,14 @@ from exoskel.formats.usd.mapping import (
     LIGHTS,
     TEMPERATURE,
 )
-from exoskel.formats.usd.reader.prims import PrimIndex, is_in
-from exoskel.formats.usd.reader.stage import StagePrim
+from exoskel.formats.usd.reader.prims import PrimIndex, is_in, name_of, values
+from exoskel.formats.usd.reader.stage import Stage, StagePrim
+from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import (
     SceneCamera,
     SceneLight,
     View,
+    body_paths,
     decaying_light,
     even_light,
     round_view_number,
@@ -44,7 +47,7 @@ _TENTH = 0.1
 _SUN, _SUN_ANGLE = 50000.0, 0.53
 """The intensity of a distant light that does not state it, and its angle in degrees."""
 _RIGHT_ANGLE, _HALF_TURN = 90.0, 180.0
-_CONE = "inputs:shaping:cone:angle"
+_CONE, _FOCUS = "inputs:shaping:cone:angle", "inputs:shaping:focus"
 _SIZES = {
     "SphereLight": (("radius", 0.5), ("radius", 0.5)),
     "DiskLight": (("radius", 0.5), ("radius", 0.5)),
@@ -64,19 +67,32 @@ class ViewBody(Struct, frozen=True, eq=False):
     place: Array
 
 
-class UsdViewReader:
-    """Adds the cameras and lights of a stage to its worlds; `views` are those of the document, by their objects."""
+WrittenView = tuple[Any, Body | None]
+"""A prim of a layer that is a camera or light, and the body that it is in; None: the world."""
 
-    def __init__(self, index: PrimIndex, report: Callable[..., None]) -> None:
+
+def is_view(kind: str) -> bool:
+    """Whether prims of a type are cameras or lights."""
+    return kind == CAMERA or kind in LIGHTS
+
+
+class UsdViewReader:
+    """Adds the cameras and lights of a stage to its worlds; `views` are those of the document, by their objects.
+
+    `is_own`: Exoskel wrote the file, from lights that are as bright as those of a scene.
+    """
+
+    def __init__(self, index: PrimIndex, report: Callable[..., None], *, is_own: bool) -> None:
         self.index = index
         self.report = report
+        self.is_own = is_own
         self.views: dict[tuple[int, int], list[View]] = {}
 
     def read_views(self, worlds: Mapping[str, World], bodies: Mapping[str, ViewBody]) -> None:
         """Read all: `worlds` by the path of their prim (empty: the whole stage), `bodies` by theirs."""
         cameras, lights = ({path: Names() for path in worlds} for _ in range(2))
         for prim in self.index.prims:
-            if prim.type != CAMERA and prim.type not in LIGHTS:
+            if not is_view(prim.type):
                 continue
             root = next((path for path in worlds if is_in(prim.path, path)), next(iter(worlds)))
             taken = (cameras if prim.type == CAMERA else lights)[root]
@@ -141,7 +157,8 @@ class UsdViewReader:
             return None
         x, y, z = (spatial.round_vectors(-pose.matrix()[:3, 2]) + 0.0).tolist()
         cone, is_even = _number(prim, _CONE, _RIGHT_ANGLE), prim.type == "DistantLight"
-        has_cone = (0.0 < cone < _RIGHT_ANGLE) or prim.type in _FLAT
+        is_flat = prim.type in _FLAT
+        has_cone = (_CONE in prim.values and 0.0 < cone <= _RIGHT_ANGLE) or is_flat
         light = SceneLight(
             name=name,
             body=body,
@@ -151,7 +168,7 @@ class UsdViewReader:
             active=prim.is_visible,
             casts_shadows=bool(prim.values.get("inputs:shadow:enable", True)),
             cutoff=cone if 0.0 < cone < _RIGHT_ANGLE else _RIGHT_ANGLE if has_cone else SceneLight().cutoff,
-            exponent=1.0 if prim.type in _FLAT else SceneLight().exponent,
+            exponent=_focus(prim) + float(is_flat) if has_cone else SceneLight().exponent,
         )
         self._report_light(prim)
         return self._with_colors(light, prim, strength, color, factors)
@@ -166,7 +183,9 @@ class UsdViewReader:
         if light.kind == "directional":
             brightest, is_limited = even_light(tint, strength * largest)
             decay = light.attenuation
-            if is_limited:
+            if is_limited and self.is_own:
+                brightest = scaled_color(tint, strength * largest)
+            elif is_limited:
                 self.report("US115.bright", self.index.node(prim), attribute="inputs:intensity", name=prim.title)
         else:
             brightest, decay = decaying_light(tint, strength * largest)
@@ -214,6 +233,49 @@ def _areas(kind: str, first: float, second: float) -> tuple[float, float]:
     return 2.0 * first * second, 2.0 * pi * first * second
 
 
+def _focus(prim: StagePrim) -> float:
+    """The exponent of the cosine of the angle to the axis of a light."""
+    found = _number(prim, _FOCUS, 0.0)
+    return found if 0.0 <= found < inf else 0.0
+
+
 def _number(prim: StagePrim, name: str, otherwise: float) -> float:
     found = prim.values.get(name, otherwise)
     return float(found) if isinstance(found, int | float) else otherwise
+
+
+# --- files that Exoskel has written, for certificates -----------------------------------------------------
+
+
+def add_written_views(world: World, views: Sequence[WrittenView]) -> None:
+    """Add the cameras and lights of prims of a layer to a world."""
+    if not views:
+        return
+    paths = {id(body): path for path, body in body_paths(world.models).items()}
+    stage = Stage([_written_prim(prim) for prim, _ in views], meters_per_unit=1.0)
+    bodies = {str(prim.path): ViewBody(paths[id(body)], np.eye(4)) for prim, body in views if body is not None}
+    UsdViewReader(PrimIndex(stage), lambda *_, **__: None, is_own=True).read_views({"": world}, bodies)
+
+
+def _written_prim(prim: Any) -> StagePrim:
+    """A prim whose transform is that to the prim around it."""
+    found = values(prim)
+    rotation = spatial.quaternion_matrix(found.get("xformOp:orient", (1.0, 0.0, 0.0, 0.0)))
+    place = spatial.transform(rotation, found.get("xformOp:translate", (0.0, 0.0, 0.0)))
+    return StagePrim(
+        path=str(prim.path),
+        type=str(prim.typeName),
+        apis=[],
+        kind="",
+        display_name=name_of(prim),
+        custom={},
+        properties=[*found],
+        values=found,
+        arrays={},
+        targets={},
+        place=place.T.ravel().tolist(),
+        is_visible=found.get("visibility") != "invisible",
+        purpose="default",
+        materials={},
+        animated=[],
+    )
