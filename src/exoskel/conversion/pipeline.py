@@ -335,6 +335,7 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
         images = part.output.missing_textures
         output.missing_textures += [uri for uri in images if uri not in output.missing_textures]
         output.unwritten |= part.output.unwritten
+        output.carried_nodes |= part.output.carried_nodes
         output.companions |= part.output.companions
     of_world = [loss for part in parts for loss in part.output.losses if isinstance(loss.item, World)]
     for loss in (structs.replace(loss, item=world) for loss in of_world):

@@ -30,6 +30,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, PlacedComment
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data
 from exoskel.source.markup import RAW_TAG, Markup
+from exoskel.source.output_context import NodeOfDocument
 from exoskel.source.positions import Elements
 
 _DATA_COMMENT = b"odeenvironment parameters"
@@ -49,6 +50,8 @@ class PreservedData(Struct):
     is inside."""
     attributes: set[tuple[int, str]] = field(default_factory=set)
     """Attributes that are written again as they are, by their elements and names."""
+    resolved: set[NodeOfDocument] = field(default_factory=set)
+    """Poses in such elements that are written in their default frames, with the numbers of their documents."""
     comments: set[int] = field(default_factory=set)
     included: dict[int, PreservedData] = field(default_factory=dict)
     """The same for included files, by the numbers of their documents."""
@@ -144,16 +147,20 @@ class _Preserver:
         An element that refers to a link or joint that is not written is omitted.  Those of included files are copied
         into each of the models that include them.
         """
-        written = WrittenNames(self.scene, self.elements) if self.scene.source_info.included else None
+        every = WrittenNames(self.scene, self.elements, unread.frames)
+        written = every if self.scene.source_info.included else None
         names = self._written_names(written)
         places = places_by_document(self.scene, unread.keys)
         copier = ElementCopier(self.document, 0, unread, self.elements, names)
         copier.root = None if self.is_part else self.root
         copier.skips_worlds = is_rotated
+        if unread.frames is not None:
+            copier.find_frame = lambda name, item: every.find_frame(name, item, 0)
         found, copied = copier.find_elements(places.get(id(self.document), ())), list[int]()
         if found:
             copied = copier.copy(found, {node: [item] for node, item in self.items.items()})
         self.preserved.unknown |= copier.nodes
+        self.preserved.resolved |= {(0, node) for node in copier.resolved}
         if written is not None:
             self._copy_included(unread, places, written)
         return copied
@@ -174,6 +181,7 @@ class _Preserver:
             if found := copier.find_elements(places.get(id(document), ())):
                 copier.copy(found, items[number], is_nested=included[number])
                 self.preserved.included[number] = PreservedData(unknown=copier.nodes, lost=copier.lost)
+                self.preserved.resolved |= {(number, node) for node in copier.resolved}
 
     def _written_names(self, written: WrittenNames | None) -> FindName:
         """Finds the names of links and joints in the output by those in the source."""

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import Message, format_detail
+from exoskel.fates import Verdict
 from exoskel.scene.fields import FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.json_codec import (
@@ -124,6 +125,10 @@ class OutputContext:
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         source_format: the format that the scene was read from, if any.
         source_copies: elements of the output that an element of the source may replace.
+        frame_names: names of frames in the output, by the ids of models and worlds and their names in these.
+        resolved_poses: poses of the source in their default frames, by their elements, for frames not in the output.
+        is_moved: whether links have other poses in their models than in the source, if this is known.
+        carried_nodes: what becomes of elements of the source that no item contains, where the writer knows it.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
@@ -172,6 +177,10 @@ class OutputContext:
         self.changed_nodes: set[NodeOfDocument] = set()
         self.source_format = ""
         self.source_copies: dict[NodeOfDocument, list[Markup]] = {}
+        self.frame_names: dict[tuple[int, str], str | None] | None = None
+        self.resolved_poses: dict[NodeOfDocument, str] = {}
+        self.is_moved = False
+        self.carried_nodes: dict[NodeOfDocument, Verdict] = {}
         self.rejected: list[Loss] = []
         self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}
