@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
+from zlib import crc32
 
 import numpy as np
 from msgspec import Struct, structs
@@ -376,10 +377,16 @@ class OutputContext:
         copy._texts = self._texts
         return copy
 
-    def generate_mesh(self, stem: str, vertices: Array, triangles: mesh_files.Triangles) -> Mesh:
-        """A mesh whose file is written beside the document, for a geometry that its readers do not support."""
+    def generate_mesh(
+        self, stem: str, vertices: Array, triangles: mesh_files.Triangles, *, is_named_by_content: bool = False
+    ) -> Mesh:
+        """A mesh whose file is written beside the document, for a geometry that its readers do not support.
+
+        If it `is_named_by_content`, all documents in a folder share the file of the same triangles.
+        """
         data = mesh_files.obj_bytes(vertices, triangles)
-        path = str(self._write_temporary(f"{stem}_{len(self.generated) + 1}.obj", data).resolve())
+        end = f"{crc32(data):08x}" if is_named_by_content else len(self.generated) + 1
+        path = str(self._write_temporary(f"{stem}_{end}.obj", data).resolve())
         self.generated.add(path)
         return Mesh(Path(path).name, path=path)
 

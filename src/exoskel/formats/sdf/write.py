@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from exoskel import spatial
+from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
@@ -455,7 +456,11 @@ CAPABILITIES = WriterCapabilities(
         **{(World, field): why for field, why in _REWRITTEN_LISTS.items()},
     },
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "mesh"}),
-    rewritten_shapes={"plane": "through the origin of its pose", "cone": "centred at half its height"},
+    rewritten_shapes={
+        "plane": "through the origin of its pose",
+        "cone": "centred at half its height",
+        **dict.fromkeys(MESH_KINDS, AS_MESH),
+    },
     mesh_extensions=frozenset({".stl", ".dae", ".obj", ".glb"}),
     resolves_model_uris=True,
     has_textures=True,
