@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from pathlib import Path
@@ -226,9 +227,13 @@ class OutputContext:
             return self._reference_to_missing(mesh.uri, self.missing)
         if self.meshes == "copy" or mesh.path in self.generated:
             return self._copy(mesh, mesh.path, is_readable)
-        if self.meshes == "absolute":
-            return _absolute_uri(Path(mesh.path))
-        return self._reference_to_source(mesh.uri, Path(mesh.path))
+        found = (
+            _absolute_uri(Path(mesh.path))
+            if self.meshes == "absolute"
+            else self._reference_to_source(mesh.uri, Path(mesh.path))
+        )
+        is_cut = self.target == "dart" and any(mark in found.removeprefix("file:") for mark in _URI_MARKS)
+        return self._copy(mesh, mesh.path, is_readable) if is_cut else found
 
     def texture_reference(self, texture: Texture, kinds: frozenset[str] = frozenset()) -> str:
         """The reference to the image of a texture, like that to a mesh file.
@@ -287,7 +292,7 @@ class OutputContext:
     def _unresolved_schemes(self) -> tuple[str, ...]:
         """The schemes of URIs that readers of the document do not resolve."""
         if self.target == "dart":
-            return ("model", "package")
+            return ("model", "package", "file")
         return () if self.resolves_model_uris else ("model",)
 
     @staticmethod
@@ -416,6 +421,7 @@ class OutputContext:
 
     def _unused_name(self, stem: str, extension: str, data: bytes, folder: str = MESH_FOLDER) -> str:
         """A name that no other file has or will have, also on file systems that ignore case."""
+        stem = _UNUSUAL.sub("_", stem).strip() or "file"
         found, count = f"{folder}/{stem}{extension}", 1
         while not self._is_free(found, data):
             count += 1
@@ -472,8 +478,16 @@ def _as_obj(source: Path, within: Path | None) -> bytes:
     return mesh_files.obj_bytes(vertices if colors is None else np.hstack([vertices, colors[:, :3]]), triangles)
 
 
+_URI_MARKS = ("#", "?", ":")
+"""DART reads a path as a URI, where these end the path or its scheme."""
+_UNUSUAL = re.compile(r'[#?%\\:*"<>|\x00-\x1f\x7f\ud800-\udfff]')
+"""Characters that some readers or systems do not accept in names of files."""
+
+
 def _absolute_uri(path: Path) -> str:
-    return "file://" + quote(os.fsencode(path.resolve().as_posix()))
+    """The path of a file as a URI.  Readers decode no percent codes: only what is not text is written with these."""
+    text = path.resolve().as_posix()
+    return "file://" + (text if text.isprintable() and text == text.rstrip() else quote(os.fsencode(text)))
 
 
 def _is_uri(reference: str) -> bool:
