@@ -23,8 +23,9 @@ import json, sys
 import dartpy
 found = {}
 for file in sys.argv[1:]:
-    if file.endswith(".sdf"):
-        world = dartpy.utils.SdfParser.readWorld("file://" + file)
+    if file.endswith((".sdf", ".xml")):
+        parser = dartpy.utils.SdfParser if file.endswith(".sdf") else dartpy.utils.MjcfParser
+        world = parser.readWorld("file://" + file)
         skeleton = None if world is None else world.getSkeleton(0)
     else:
         skeleton = dartpy.utils.DartLoader().parseSkeleton("file://" + file)
@@ -51,11 +52,12 @@ def robot(folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("meshes", ["reference", "copy", "absolute"])
-def test_dart_opens_every_mesh_of_sdf_for_dart(meshes: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("extension", ["sdf", "xml"])
+def test_dart_opens_every_mesh_of_files_for_dart(extension: str, meshes: Any, tmp_path: Path) -> None:
     files = []
     for number, name in enumerate(NAMES):
         file = robot(tmp_path / str(number), name)
-        files.append(file.with_name("out.sdf"))
+        files.append(file.with_name(f"out.{extension}"))
         assert exoskel.convert(file, files[-1], target="dart", meshes=meshes).certificate.passed
     assert read_by_dart(*files) == {str(file): 1 for file in files}
 

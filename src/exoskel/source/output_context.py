@@ -232,8 +232,12 @@ class OutputContext:
             if self.meshes == "absolute"
             else self._reference_to_source(mesh.uri, Path(mesh.path))
         )
-        is_cut = self.target == "dart" and any(mark in found.removeprefix("file:") for mark in _URI_MARKS)
-        return self._copy(mesh, mesh.path, is_readable) if is_cut else found
+        return self.openable_reference(mesh, found, is_readable=is_readable)
+
+    def openable_reference(self, mesh: Mesh, reference: str, *, is_readable: bool | None = None) -> str:
+        """The reference to a mesh file that exists, or to a copy of it if DART would not open the file by that name."""
+        is_cut = self.target == "dart" and any(mark in reference.removeprefix("file:") for mark in _URI_MARKS)
+        return self._copy(mesh, mesh.path, is_readable) if is_cut and mesh.path is not None else reference
 
     def texture_reference(self, texture: Texture, kinds: frozenset[str] = frozenset()) -> str:
         """The reference to the image of a texture, like that to a mesh file.
