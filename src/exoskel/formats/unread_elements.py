@@ -12,16 +12,16 @@ from pathlib import Path
 from lxml import etree
 from msgspec import Struct
 
-from exoskel.diagnostics import Place
+from exoskel.diagnostics import Diagnostic
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, Tree
-from exoskel.source.encoding import escape_undeclared_references
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import NodeOfDocument
+from exoskel.source.source_elements import SourceElements, within
 
 FindName = Callable[[str, "Item | None"], "str | None"]
 """The name in the output of what an element in an item calls so; None if it is not written."""
@@ -30,47 +30,28 @@ FindName = Callable[[str, "Item | None"], "str | None"]
 class UnreadElements(Struct, frozen=True):
     """The elements that are not part of a scene, and that the format of the source has a place for.
 
-    `keys` are those of diagnostics about them.  `settings` are the tags of others, by the tags of the elements around
+    `keys` are those of `diagnostics` about them.  `settings` are the tags of others, by the tags of the elements around
     them.  `folder` is that of the output; references to files are changed for it.  `changed` are those that the scene
     has with other values.  `copies` are the elements of the output that those of the source replace.  `frames` are the
-    names of frames in the output, and `poses` those in their default frames: see `OutputContext`.  They are written so
-    if a frame is not in the output, or if links `is_moved` from where they are in the source.
+    names of frames in the output, and `resolve_pose` finds poses in their default frames: see `OutputContext`.  They
+    are written so if a frame is not in the output, or if links `is_moved` from where they are in the source.
     """
 
+    source: SourceElements
+    diagnostics: Sequence[Diagnostic] = ()
     keys: tuple[str, ...] = ()
     settings: Mapping[str, frozenset[str]] = {}
     folder: Path | None = None
     changed: frozenset[NodeOfDocument] = frozenset()
     copies: Mapping[NodeOfDocument, Sequence[Markup]] = {}
     frames: Mapping[tuple[int, str], str | None] | None = None
-    poses: Mapping[NodeOfDocument, str] = {}
+    resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
     is_moved: bool = False
 
 
-ALL_READ = UnreadElements()
+ALL_READ = UnreadElements(SourceElements())
 _Addition = tuple[Markup, Markup, "Markup | None"]
 """An element of the output, a copy for it, and the element in it that the copy replaces, if any."""
-
-
-def places_by_document(scene: Scene, keys: tuple[str, ...]) -> dict[int, list[Place]]:
-    """The places of elements that diagnostics with these keys are about, by the ids of their documents."""
-    found: dict[int, list[Place]] = {}
-    for one in scene.diagnostics if keys else ():
-        if one.key.startswith(keys) and not one.place.attribute:
-            found.setdefault(id(one.source), []).append(one.place)
-    return found
-
-
-def parse_tree(document: Document) -> Tree:
-    """The elements of a document whose encoding or prolog may have errors."""
-    codec = document.encoding.codec if document.encoding.scannable else "utf-8"
-    parser = etree.XMLParser(
-        encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
-    )
-    text = document.text
-    if b"&" in text and document.prolog.is_incomplete:
-        text = escape_undeclared_references(text, document.scan.regions, document.scan.codec)
-    return etree.fromstring(text, parser)
 
 
 class ElementCopier:
@@ -105,23 +86,20 @@ class ElementCopier:
         """Poses in elements that were copied, which are written in their default frames, with all that is inside."""
         self._materials: dict[int, Markup | None] = {}
 
-    def find_elements(self, places: Sequence[Place]) -> set[int]:
-        """The elements at these places, and settings, unless the scene has them with other values."""
-        found = {*map(self.document.element, places), *self._find_settings()}
-        return {node for node in found if (self.number, node) not in self.unread.changed}
-
-    def copy(self, found: set[int], items: Mapping[int, Sequence[Item]], *, is_nested: bool = False) -> list[int]:
+    def copy(self, items: Mapping[int, Sequence[Item]], spans: Sequence[range] | None, is_nested: bool) -> list[int]:
         """Copy elements that are directly in written items or in their materials; returns their numbers.
 
-        If the document `is_nested` in models, some of its models are not in the scene.
+        Elements outside of the `spans` are left out, and those that the scene has with other values.  If the document
+        `is_nested` in models, some of its models are not in the scene.
         """
+        source = self.unread.source
+        every = source.unread(self.document, self.unread.diagnostics, self.unread.keys, self.unread.settings)
+        found = [node for node in within(every, spans) if (self.number, node) not in self.unread.changed]
         self._items = items
         copied: list[int] = []
         added: list[_Addition] = []
-        for number, element in enumerate(parse_tree(self.document).iter(etree.Element)):
-            if number not in found:
-                continue
-            before = len(added)
+        for number in found:
+            element, before = source.elements(self.document)[number], len(added)
             is_lost = self._copy_to_items(number, element, added)
             if is_lost or (is_nested and self.document.outline.parents[number] == self._outer_model):
                 self.lost.update(range(number, self.document.outline.ends[number]))
@@ -194,7 +172,7 @@ class ElementCopier:
             keys = [key for key in (*_FRAMES, "frame") if key != "frame" or one.tag == "pose"]
             for key in keys:
                 frame = str(one.get(key) or "").strip()
-                pose = self.unread.poses.get((self.number, node))
+                pose = self.unread.resolve_pose((self.number, node)) if frame else None
                 written = find(frame, item) if frame and not (pose and self.unread.is_moved) else None
                 if frame and written is None:
                     if pose is None:
@@ -206,15 +184,6 @@ class ElementCopier:
                     one.attrib.pop(key)
                     one.set("relative_to" if key == "frame" else key, str(written))
         return True
-
-    def _find_settings(self) -> Iterator[int]:
-        """The numbers of elements with these tags, by the tags of the elements around them."""
-        settings = self.unread.settings
-        tags, parents = self.document.outline.tags, self.document.outline.parents
-        known = frozenset[str]().union(*settings.values())
-        for number, tag in enumerate(tags):
-            if tag in known and parents[number] >= 0 and tag in settings.get(tags[parents[number]], ()):
-                yield number
 
     def _owners(self, node: int) -> Iterator[tuple[Item | None, Markup | None]]:
         """The items whose own element this is, or whose material it is, with their elements in the output."""

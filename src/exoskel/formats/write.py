@@ -322,9 +322,18 @@ def _write_once(
         if is_same and output.target == "portable":
             changed = frozenset(output.changed_nodes)
             keys, settings = mapping.diagnostics.preserved, mapping.settings
-            unread = UnreadElements(keys, settings, output.folder, changed, output.source_copies)
-            frames, poses = output.frame_names, output.resolved_poses
-            unread = structs.replace(unread, frames=frames, poses=poses, is_moved=output.is_moved)
+            unread = UnreadElements(
+                output.source_elements,
+                scene.diagnostics,
+                keys,
+                settings,
+                output.folder,
+                changed,
+                output.source_copies,
+                output.frame_names,
+                output.resolve_pose,
+                output.is_moved,
+            )
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
         preserved.attributes |= output.preserved_attributes
         output.carried_nodes |= dict.fromkeys(preserved.resolved, _IN_DEFAULT_FRAME)

@@ -36,6 +36,7 @@ from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.markup import Markup
 from exoskel.source.numbers import GivenNumbers, round_json
+from exoskel.source.source_elements import SourceElements
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
 from exoskel.spatial import Array
 
@@ -127,8 +128,9 @@ class OutputContext:
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         source_format: the format that the scene was read from, if any.
         source_copies: elements of the output that an element of the source may replace.
+        source_elements: the elements of the documents of the source, for all documents that are written from it.
         frame_names: names of frames in the output, by the ids of models and worlds and their names in these.
-        resolved_poses: poses of the source in their default frames, by their elements, for frames not in the output.
+        resolve_pose: finds the pose of an element in its default frame, where its frame is not in the output.
         is_moved: whether links have other poses in their models than in the source, if this is known.
         carried_nodes: what becomes of elements of the source that no item contains, where the writer knows it.
         rejected: parts that are written, but that the target reader does not accept.
@@ -179,8 +181,9 @@ class OutputContext:
         self.changed_nodes: set[NodeOfDocument] = set()
         self.source_format = ""
         self.source_copies: dict[NodeOfDocument, list[Markup]] = {}
+        self.source_elements = SourceElements()
         self.frame_names: dict[tuple[int, str], str | None] | None = None
-        self.resolved_poses: dict[NodeOfDocument, str] = {}
+        self.resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
         self.is_moved = False
         self.carried_nodes: dict[NodeOfDocument, Verdict] = {}
         self.rejected: list[Loss] = []
@@ -377,6 +380,7 @@ class OutputContext:
         copy = OutputContext(self.folder, self.target, self.meshes, self.readable, self.extension)
         copy.is_bare = self.is_bare
         copy.planned_files = self.planned_files
+        copy.source_elements = self.source_elements
         copy.origin = self.origin
         copy.generated = self.generated
         copy.confined_to = self.confined_to

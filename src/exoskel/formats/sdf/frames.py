@@ -59,10 +59,11 @@ class StatedFrame(Struct, frozen=True):
 class SdfFrames(Struct, frozen=True):
     """The frames of a document, and the poses that other elements state relative to them, in their default frames.
 
-    `places` are the poses of links by their elements, to find edits.
+    `frames` are those of each world and outermost model, by its element.  `places` are the poses of links by their
+    elements, to find edits.
     """
 
-    frames: Sequence[StatedFrame] = ()
+    frames: Mapping[NodeOfDocument, Sequence[StatedFrame]] = {}
     poses: Mapping[NodeOfDocument, Pose] = {}
     places: Mapping[NodeOfDocument, Sequence[Pose]] = {}
 
@@ -98,6 +99,14 @@ def state_frame(
     return StatedFrame(
         (frame.source.number, frame.node), owner, name, link, pose, attached, base, frame.stated.pose, outer is not None
     )
+
+
+def by_owner(frames: Iterable[StatedFrame]) -> dict[NodeOfDocument, list[StatedFrame]]:
+    """The frames of each world and outermost model."""
+    found: dict[NodeOfDocument, list[StatedFrame]] = {}
+    for one in frames:
+        found.setdefault(one.owner, []).append(one)
+    return found
 
 
 def resolve_poses(pending: Iterable[PendingSensor]) -> Iterator[tuple[NodeOfDocument, Pose]]:
@@ -137,7 +146,8 @@ def add_frames(scene: Scene, root: Markup, output: OutputContext) -> bool:
     if not isinstance(known, SdfFrames) or output.target != "portable":
         return False
     output.frame_names = {}
-    output.resolved_poses |= {key: pose_text(pose) for key, pose in known.poses.items()}
+    poses = known.poses
+    output.resolve_pose = lambda key: pose_text(poses[key]) if key in poses else None
     output.is_moved = bool(known.places) and _has_moved_links(scene, known.places)
     if known.frames:
         _FrameWriter(scene, root, output).add(known.frames)
@@ -171,11 +181,11 @@ class _FrameWriter:
                 for body in model.bodies:
                     self.links.setdefault((body.document, body.node), []).append((model, body))
 
-    def add(self, frames: Sequence[StatedFrame]) -> None:
+    def add(self, frames: Mapping[NodeOfDocument, Sequence[StatedFrame]]) -> None:
         found: list[tuple[StatedFrame, Model | World, Markup, str]] = []
         taken: dict[int, Names] = {}
-        for one in frames:
-            for owner in self.owners.get(one.owner, ()):
+        for one in (one for key in self.owners for one in frames.get(key, ())):
+            for owner in self.owners[one.owner]:
                 element = self.elements.get(id(owner))
                 link = None if one.link is None else self._link(one.link, owner)
                 if element is None or not self._is_placed(one, owner) or (one.link is not None and link is None):

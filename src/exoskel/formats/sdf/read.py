@@ -21,7 +21,7 @@ from exoskel.formats.sdf.context import (
     parse_version,
     version_text,
 )
-from exoskel.formats.sdf.frames import SdfFrames, StatedFrame, places_of_links, resolve_poses, state_frame
+from exoskel.formats.sdf.frames import SdfFrames, StatedFrame, by_owner, places_of_links, resolve_poses, state_frame
 from exoskel.formats.sdf.models import (
     ModelPlacement,
     SdfModelReader,
@@ -203,7 +203,7 @@ class _SdfReader:
             views=self.views,
             included={one.number: one.number in self.nested for one in self.sources[1:]},
             preserved=SdfFrames(
-                self.frames, self.poses, places_of_links(scene.worlds if self.frames or self.poses else ())
+                by_owner(self.frames), self.poses, places_of_links(scene.worlds if self.frames or self.poses else ())
             ),
         )
 
