@@ -118,4 +118,7 @@ class Workspace(Struct, frozen=True):
         file = (self.folder / case.name).parent / written.name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(written.text, encoding="utf-8")
+        for name, data in written.companions.items():
+            (file.parent / name).parent.mkdir(exist_ok=True)
+            (file.parent / name).write_bytes(data)
         return file

@@ -43,7 +43,7 @@ from tests.urdf.support import chain as urdf_chain
 class WrittenDocument(Struct, frozen=True):
     """The text of a document, its file name, traits that some readers cannot handle, and its expected mechanism.
 
-    `plain` is the text without the comments of the scene.
+    `plain` is the text without the comments of the scene, `companions` the files written with it, by their paths.
     """
 
     name: str
@@ -51,6 +51,7 @@ class WrittenDocument(Struct, frozen=True):
     plain: str
     traits: frozenset[str]
     mechanism: Callable[[], Mechanism]
+    companions: dict[str, bytes] = {}
 
 
 def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[WrittenDocument]:
@@ -72,11 +73,11 @@ def _texts(root: Markup, scene: Scene, *, is_part: bool = False) -> tuple[str, s
 def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     models = [model for world in scene.worlds for model in world.models]
     for number, model in enumerate(models):
-        root = write_urdf(Scene([World(models=[model])]), OutputContext(folder))
+        output = OutputContext(folder)
+        root = write_urdf(Scene([World(models=[model])]), output)
         text, plain = _texts(root, scene, is_part=len(models) > 1)
-        yield WrittenDocument(
-            f"{stem}.{number}.urdf", text, plain, frozenset(), partial(_urdf_mechanism, model, root, text, folder)
-        )
+        mechanism = partial(_urdf_mechanism, model, root, text, folder)
+        yield WrittenDocument(f"{stem}.{number}.urdf", text, plain, frozenset(), mechanism, output.companions)
 
 
 def _urdf_mechanism(model: Model, root: Markup, text: str, folder: Path) -> Mechanism:
@@ -93,10 +94,11 @@ def _urdf_shift(model: Model, joint: Joint | None) -> Array:
 
 
 def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
-    root = write_sdf(scene, OutputContext(folder))
+    output = OutputContext(folder)
+    root = write_sdf(scene, output)
     text, plain = _texts(root, scene)
     mechanism = partial(_sdf_mechanism, scene, root, text, folder)
-    yield WrittenDocument(f"{stem}.sdf", text, plain, _sdf_traits(root), mechanism)
+    yield WrittenDocument(f"{stem}.sdf", text, plain, _sdf_traits(root), mechanism, output.companions)
 
 
 def _sdf_traits(root: Markup) -> frozenset[str]:

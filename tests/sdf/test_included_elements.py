@@ -132,13 +132,13 @@ def test_merged_files_with_the_same_names_are_not_confused(folder: Path) -> None
 SENSOR = '<sensor name="s" type="custom"><link_name>a</link_name></sensor>'
 
 
-def test_frames_of_included_sensors_that_are_not_written_are_reported(folder: Path) -> None:
+def test_frames_of_included_sensors_follow_names(folder: Path) -> None:
     sensor = '<sensor name="s" type="custom"><pose relative_to="{}"/></sensor>'
     inside = f'<frame name="f"/>{link("a", sensor.format("f") + sensor.format("b"))}{link("b")}'
     add_model(folder, "part", f'<sdf version="1.9"><model name="part">{inside}</model></sdf>')
     report, root = convert(folder, f'<model name="m">{INCLUDE.format("part", "p", 0)}</model>')
-    assert [one.get("relative_to") for one in root.iterfind(".//sensor/pose")] == ["p__b"]
-    assert any("sensor" in one for one in losses(report))
+    assert [one.get("relative_to") for one in root.iterfind(".//sensor/pose")] == ["p__f", "p__b"]
+    assert losses(report) == set()
 
 
 def test_an_element_that_only_some_models_keep_is_reported(folder: Path) -> None:

@@ -20,7 +20,6 @@ from exoskel.scene.shape import (
     Geometry,
     MultiSphere,
     Plane,
-    Pyramid,
     Ray,
     Shape,
     Sphere,
@@ -207,7 +206,6 @@ def test_an_ellipsoid_with_equal_axes_becomes_a_sphere() -> None:
     [
         (Ellipsoid((1.0, 2.0, 3.0)), [(Box((1.0, 2.0, 3.0)), (0.0, 0.0, 1.0))]),
         (Cone(0.5, 2.0), [(Box((1.0, 1.0, 2.0)), (0.0, 0.0, 1.0))]),
-        (Pyramid(1.0, 2.0, 3.0), [(Box((1.0, 2.0, 3.0)), (0.0, 0.0, 1.0))]),
         (Plane((0.0, 0.0, 1.0), 0.5), [(Box((100.0, 100.0, 1.0)), (0.0, 0.0, 1.0))]),
         (
             MultiSphere((Ball(0.1, (0.0, 0.0, 0.0)), Ball(0.2, (1.0, 0.0, 0.0)))),

@@ -113,6 +113,8 @@ class FateRecorder:
     def _open_document(self) -> None:
         self.embedded = embedded_nodes(self.document)
         self.diagnostics = DiagnosticFates(self.scene, self.document, self.source, self.items.keys())
+        carried = self.written.output.carried_nodes
+        self.carried = {node: verdict for (number, node), verdict in carried.items() if number == self.number}
         self.unused = self._unused_nodes()
         self.generated = {} if self.file else self._generated_nodes()
         self.equalities = frozenset[int]() if self.file else self.scene.source_info.equalities
@@ -200,7 +202,7 @@ class FateRecorder:
         owner, path = self._locate(node, outer, path, is_root=parent < 0)
         state.owners[node] = (owner, path)
         not_used = self.unused.get((node, "")) if self.unused else None
-        lost = None if node in unknown else above or not_used
+        lost = None if node in unknown else self.carried.get(node) or above or not_used
         verdict = lost or self._node_verdict(owner, path, node)
         if not lost and node not in unknown:
             verdict = self.diagnostics.limit(verdict, node)
@@ -503,7 +505,7 @@ class FateRecorder:
             harmless = bool(key[1]) and diagnostic.severity is Severity.INFO
             if key not in found or found[key].fate is Fate.LOWERED:  # what the reader finds is more certain
                 found[key] = Verdict(Fate.DROPPED, self._why_unused(diagnostic), harmless)
-        return found
+        return found | {(node, ""): verdict for node, verdict in self.carried.items()}
 
     def _why_unused(self, diagnostic: Diagnostic) -> str:
         if diagnostic.key in UNKNOWN_NAMESPACE:  # the diagnostic states that it is preserved, which it is not here

@@ -86,7 +86,10 @@ class OutputFates(ABC):
         if own.fate is Fate.DROPPED:
             return own
         lost = [name for name in FIELDS[type(item)] if self.field(item, name).loss]
-        return in_part(lost) if lost else own
+        if lost or not isinstance(item, Shape):
+            return in_part(lost) if lost else own
+        geometry = self.field(item, "geometry")
+        return geometry if geometry.fate is Fate.LOWERED else own
 
     def grouping(self) -> Verdict:
         """The fate of the grouping of bodies into models."""

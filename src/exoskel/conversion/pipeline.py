@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from exoskel.conversion.comparison import PlacedWorlds, Row, SceneComparison, check, largest, worst_rows
 from exoskel.conversion.embedded_certificate import compare as compare_embedded
@@ -34,6 +34,7 @@ from exoskel.source.document import Document
 from exoskel.source.file_lookup import confinement
 from exoskel.source.numbers import GivenNumbers
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target, with_owners
+from exoskel.source.source_elements import SourceElements
 
 
 def certify(scene: Scene, written: Written, target: Format, lowering: JointLowering | None = None) -> Certificate:
@@ -140,6 +141,7 @@ class Conversion(Struct, frozen=True):
     decompose: bool = False
     folder: Path | None = None
     is_split: bool = False
+    source_elements: SourceElements = field(default_factory=SourceElements)
 
     def write(self, selected: Scene, path: Path | None, planned: PlannedFiles | None = None) -> ConvertedDocument:
         """Write and certify a selection of the scene as one document.
@@ -201,6 +203,7 @@ class Conversion(Struct, frozen=True):
         output.file_name = path.name if path is not None else ""
         output.is_bare = self.is_split
         output.planned_files = planned if planned is not None else {}
+        output.source_elements = self.source_elements
         output.origin = self.document.location.directory
         output.given_numbers = self.given_numbers
         if self.scene.options is not None:
@@ -338,6 +341,7 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
         images = part.output.missing_textures
         output.missing_textures += [uri for uri in images if uri not in output.missing_textures]
         output.unwritten |= part.output.unwritten
+        output.carried_nodes |= part.output.carried_nodes
         output.companions |= part.output.companions
     of_world = [loss for part in parts for loss in part.output.losses if isinstance(loss.item, World)]
     for loss in (structs.replace(loss, item=world) for loss in of_world):
@@ -348,6 +352,8 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
     preserved = structs.replace(
         first.preserved,
         comments=set().union(*(part.preserved.comments for part in parts)),
+        unknown=set().union(*(part.preserved.unknown for part in parts)),
+        attributes=set().union(*(part.preserved.attributes for part in parts)),
         included=combine_included([part.preserved for part in parts]),
     )
     return structs.replace(

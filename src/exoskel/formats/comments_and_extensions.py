@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property
 from operator import attrgetter
@@ -11,7 +11,6 @@ from operator import attrgetter
 from lxml import etree
 from msgspec import Struct, field, structs
 
-from exoskel.diagnostics import Place
 from exoskel.formats import registry
 from exoskel.formats.unread_elements import (
     ALL_READ,
@@ -20,8 +19,6 @@ from exoskel.formats.unread_elements import (
     IncludedNames,
     UnreadElements,
     WrittenNames,
-    parse_tree,
-    places_by_document,
 )
 from exoskel.scene.fields import items_by_node, items_of_documents
 from exoskel.scene.item import Item
@@ -30,7 +27,9 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, PlacedComment
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data
 from exoskel.source.markup import RAW_TAG, Markup
+from exoskel.source.output_context import NodeOfDocument
 from exoskel.source.positions import Elements
+from exoskel.source.source_elements import SourceElements, within
 
 _DATA_COMMENT = b"odeenvironment parameters"
 """How a comment starts that is read as data: PyBrain's parameters."""
@@ -49,6 +48,8 @@ class PreservedData(Struct):
     is inside."""
     attributes: set[tuple[int, str]] = field(default_factory=set)
     """Attributes that are written again as they are, by their elements and names."""
+    resolved: set[NodeOfDocument] = field(default_factory=set)
+    """Poses in such elements that are written in their default frames, with the numbers of their documents."""
     comments: set[int] = field(default_factory=set)
     included: dict[int, PreservedData] = field(default_factory=dict)
     """The same for included files, by the numbers of their documents."""
@@ -74,7 +75,7 @@ def preserve(root: Markup, scene: Scene, embedding: EmbeddedDataFormat) -> Prese
     preserved = PreservedData()
     document = scene.documents[0] if scene.documents else None
     if isinstance(document, Document):
-        _Preserver(root, scene, document, preserved).copy_all(embedding)
+        _Preserver(root, scene, document, preserved, SourceElements()).copy_all(embedding)
     return preserved
 
 
@@ -94,7 +95,7 @@ def preserve_comments(
     preserved = PreservedData()
     document = scene.documents[0] if scene.documents else None
     if isinstance(document, Document):
-        preserver = _Preserver(root, scene, document, preserved, is_part=is_part)
+        preserver = _Preserver(root, scene, document, preserved, unread.source, is_part=is_part)
         copied = preserver.copy_unread(unread, is_rotated) if unread.keys or unread.settings else []
         if document.placed_comments:
             preserver.copy_comments(copied)
@@ -106,16 +107,28 @@ _following = attrgetter("following")
 
 class _Preserver:
     def __init__(
-        self, root: Markup, scene: Scene, document: Document, preserved: PreservedData, *, is_part: bool = False
+        self,
+        root: Markup,
+        scene: Scene,
+        document: Document,
+        preserved: PreservedData,
+        source: SourceElements,
+        *,
+        is_part: bool = False,
     ) -> None:
         self.is_part = is_part
         self.root = root
         self.document = document
         self.preserved = preserved
-        self.unknown = {d.place.node for d in scene.diagnostics if d.key in UNKNOWN_NAMESPACE}
+        self.source = source
         self.scene = scene
 
     # Most documents have neither comments nor data of other applications, and need none of these.
+
+    @cached_property
+    def unknown(self) -> set[int]:
+        """Elements of other namespaces outside of extensions."""
+        return {d.place.node for d in self.scene.diagnostics if d.key in UNKNOWN_NAMESPACE}
 
     @cached_property
     def elements(self) -> dict[int, Markup]:
@@ -144,23 +157,31 @@ class _Preserver:
         An element that refers to a link or joint that is not written is omitted.  Those of included files are copied
         into each of the models that include them.
         """
-        written = WrittenNames(self.scene, self.elements) if self.scene.source_info.included else None
+        every = WrittenNames(self.scene, self.elements, unread.frames)
+        written = every if self.scene.source_info.included else None
         names = self._written_names(written)
-        places = places_by_document(self.scene, unread.keys)
         copier = ElementCopier(self.document, 0, unread, self.elements, names)
         copier.root = None if self.is_part else self.root
         copier.skips_worlds = is_rotated
-        found, copied = copier.find_elements(places.get(id(self.document), ())), list[int]()
-        if found:
-            copied = copier.copy(found, {node: [item] for node, item in self.items.items()})
+        if unread.frames is not None:
+            copier.find_frame = lambda name, item: every.find_frame(name, item, 0)
+        copied = copier.copy({node: [item] for node, item in self.items.items()}, self._spans, is_nested=False)
         self.preserved.unknown |= copier.nodes
+        self.preserved.resolved |= {(0, node) for node in copier.resolved}
         if written is not None:
-            self._copy_included(unread, places, written)
+            self._copy_included(unread, written)
         return copied
 
-    def _copy_included(
-        self, unread: UnreadElements, places: Mapping[int, Sequence[Place]], written: WrittenNames
-    ) -> None:
+    @cached_property
+    def _spans(self) -> list[range] | None:
+        """The elements of the models that are written, if there are others and no world; None: all elements."""
+        if not self.is_part or any(isinstance(element.item, World) for element in self.elements.values()):
+            return None
+        ends = self.document.outline.ends
+        nodes = sorted(node for node, item in self.items.items() if isinstance(item, Model))
+        return [range(node, ends[node]) for node in nodes]
+
+    def _copy_included(self, unread: UnreadElements, written: WrittenNames) -> None:
         """Copy the unread elements of included files."""
         items, included = items_of_documents(self.scene), self.scene.source_info.included
         unread = structs.replace(unread, folder=unread.folder or self.document.location.directory)
@@ -171,9 +192,10 @@ class _Preserver:
             names = IncludedNames(written, document, number)
             copier = ElementCopier(document, number, unread, self.elements, names.find)
             copier.find_frame = names.find_frame
-            if found := copier.find_elements(places.get(id(document), ())):
-                copier.copy(found, items[number], is_nested=included[number])
+            copier.copy(items[number], None, is_nested=included[number])
+            if copier.nodes or copier.lost:
                 self.preserved.included[number] = PreservedData(unknown=copier.nodes, lost=copier.lost)
+                self.preserved.resolved |= {(number, node) for node in copier.resolved}
 
     def _written_names(self, written: WrittenNames | None) -> FindName:
         """Finds the names of links and joints in the output by those in the source."""
@@ -189,11 +211,8 @@ class _Preserver:
     def _stated_names(self) -> dict[str, str | None]:
         """The names of links and joints in the output by those in the source; None if they are not written."""
         found: dict[str, str | None] = {}
-        tags, parents = self.document.outline.tags, self.document.outline.parents
         written = {str(one.attributes.get("name")) for one in self.root.iter() if one.tag in ("link", "joint")}
-        for node, tag in enumerate(tags):
-            if tag not in ("link", "joint") or tags[parents[node]] not in ("robot", "model"):
-                continue
+        for node in within(self.source.named(self.document), self._spans):
             item, name = self.items.get(node), self.document.attribute_text(node, "name")
             if item is not None and id(item) in self.elements:
                 found[name] = self.elements[id(item)].attributes.get("name", name)
@@ -304,7 +323,7 @@ class _Preserver:
         format = self.scene.source_info.format
         source = (registry.by_name(format).embedding if format else None) or NAMESPACED
         end = 0
-        for number, element in enumerate(parse_tree(self.document).iter(etree.Element)):
+        for number, element in enumerate(self.source.elements(self.document)):
             if number < end:
                 continue
             is_unknown = number in self.unknown

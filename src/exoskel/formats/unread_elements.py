@@ -12,16 +12,16 @@ from pathlib import Path
 from lxml import etree
 from msgspec import Struct
 
-from exoskel.diagnostics import Place
+from exoskel.diagnostics import Diagnostic
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, Tree
-from exoskel.source.encoding import escape_undeclared_references
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import NodeOfDocument
+from exoskel.source.source_elements import SourceElements, within
 
 FindName = Callable[[str, "Item | None"], "str | None"]
 """The name in the output of what an element in an item calls so; None if it is not written."""
@@ -30,42 +30,28 @@ FindName = Callable[[str, "Item | None"], "str | None"]
 class UnreadElements(Struct, frozen=True):
     """The elements that are not part of a scene, and that the format of the source has a place for.
 
-    `keys` are those of diagnostics about them.  `settings` are the tags of others, by the tags of the elements around
+    `keys` are those of `diagnostics` about them.  `settings` are the tags of others, by the tags of the elements around
     them.  `folder` is that of the output; references to files are changed for it.  `changed` are those that the scene
-    has with other values.  `copies` are the elements of the output that those of the source replace.
+    has with other values.  `copies` are the elements of the output that those of the source replace.  `frames` are the
+    names of frames in the output, and `resolve_pose` finds poses in their default frames: see `OutputContext`.  They
+    are written so if a frame is not in the output, or if links `is_moved` from where they are in the source.
     """
 
+    source: SourceElements
+    diagnostics: Sequence[Diagnostic] = ()
     keys: tuple[str, ...] = ()
     settings: Mapping[str, frozenset[str]] = {}
     folder: Path | None = None
     changed: frozenset[NodeOfDocument] = frozenset()
     copies: Mapping[NodeOfDocument, Sequence[Markup]] = {}
+    frames: Mapping[tuple[int, str], str | None] | None = None
+    resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
+    is_moved: bool = False
 
 
-ALL_READ = UnreadElements()
+ALL_READ = UnreadElements(SourceElements())
 _Addition = tuple[Markup, Markup, "Markup | None"]
 """An element of the output, a copy for it, and the element in it that the copy replaces, if any."""
-
-
-def places_by_document(scene: Scene, keys: tuple[str, ...]) -> dict[int, list[Place]]:
-    """The places of elements that diagnostics with these keys are about, by the ids of their documents."""
-    found: dict[int, list[Place]] = {}
-    for one in scene.diagnostics if keys else ():
-        if one.key.startswith(keys) and not one.place.attribute:
-            found.setdefault(id(one.source), []).append(one.place)
-    return found
-
-
-def parse_tree(document: Document) -> Tree:
-    """The elements of a document whose encoding or prolog may have errors."""
-    codec = document.encoding.codec if document.encoding.scannable else "utf-8"
-    parser = etree.XMLParser(
-        encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
-    )
-    text = document.text
-    if b"&" in text and document.prolog.is_incomplete:
-        text = escape_undeclared_references(text, document.scan.regions, document.scan.codec)
-    return etree.fromstring(text, parser)
 
 
 class ElementCopier:
@@ -96,31 +82,31 @@ class ElementCopier:
         """The elements that were copied, with all that is inside."""
         self.lost: set[int] = set()
         """Those that were not copied into at least one of the items that they are in."""
+        self.resolved: set[int] = set()
+        """Poses in elements that were copied, which are written in their default frames, with all that is inside."""
         self._materials: dict[int, Markup | None] = {}
 
-    def find_elements(self, places: Sequence[Place]) -> set[int]:
-        """The elements at these places, and settings, unless the scene has them with other values."""
-        found = {*map(self.document.element, places), *self._find_settings()}
-        return {node for node in found if (self.number, node) not in self.unread.changed}
-
-    def copy(self, found: set[int], items: Mapping[int, Sequence[Item]], *, is_nested: bool = False) -> list[int]:
+    def copy(self, items: Mapping[int, Sequence[Item]], spans: Sequence[range] | None, is_nested: bool) -> list[int]:
         """Copy elements that are directly in written items or in their materials; returns their numbers.
 
-        If the document `is_nested` in models, some of its models are not in the scene.
+        Elements outside of the `spans` are left out, and those that the scene has with other values.  If the document
+        `is_nested` in models, some of its models are not in the scene.
         """
+        source = self.unread.source
+        every = source.unread(self.document, self.unread.diagnostics, self.unread.keys, self.unread.settings)
+        found = [node for node in within(every, spans) if (self.number, node) not in self.unread.changed]
         self._items = items
         copied: list[int] = []
         added: list[_Addition] = []
-        for number, element in enumerate(parse_tree(self.document).iter(etree.Element)):
-            if number not in found:
-                continue
-            before = len(added)
+        for number in found:
+            element, before = source.elements(self.document)[number], len(added)
             is_lost = self._copy_to_items(number, element, added)
             if is_lost or (is_nested and self.document.outline.parents[number] == self._outer_model):
                 self.lost.update(range(number, self.document.outline.ends[number]))
             if len(added) > before:
                 copied.append(number)
                 self.nodes.update(range(number, self.document.outline.ends[number]))
+        self.nodes -= self.resolved
         for owner, made, own in added:
             if own is None:
                 owner.children.append(made)
@@ -153,7 +139,7 @@ class ElementCopier:
             made: Markup | None = None
             if own is not None or not is_written:
                 moved = self._with_paths(element) if moved is None else moved
-                made = self._copy(moved, item)
+                made = self._copy(number, moved, item)
             if made is not None:
                 if own is not None:
                     _take_references(made, own)
@@ -170,21 +156,34 @@ class ElementCopier:
         _relocate_files(copy, self.document.location.directory, self.unread.folder)
         return copy
 
-    def _copy(self, element: Tree, item: Item | None) -> Markup | None:
+    def _copy(self, number: int, element: Tree, item: Item | None) -> Markup | None:
         """A copy of an element with the names of the output; None if it refers to what is not written."""
         copy = deepcopy(element)
-        if self.find_frame is not None and not _rename_frames(copy, item, self.find_frame):
+        if self.find_frame is not None and not self._rename_frames(number, copy, item, self.find_frame):
             return None
         return _as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=self.number > 0) else None
 
-    def _find_settings(self) -> Iterator[int]:
-        """The numbers of elements with these tags, by the tags of the elements around them."""
-        settings = self.unread.settings
-        tags, parents = self.document.outline.tags, self.document.outline.parents
-        known = frozenset[str]().union(*settings.values())
-        for number, tag in enumerate(tags):
-            if tag in known and parents[number] >= 0 and tag in settings.get(tags[parents[number]], ()):
-                yield number
+    def _rename_frames(self, number: int, element: Tree, item: Item | None, find: FindName) -> bool:
+        """Replace the names of frames that poses are relative to; False if one of them is not written.
+
+        A pose that is known in its default frame is written so instead.
+        """
+        for node, one in enumerate(element.iter(etree.Element), number):
+            keys = [key for key in (*_FRAMES, "frame") if key != "frame" or one.tag == "pose"]
+            for key in keys:
+                frame = str(one.get(key) or "").strip()
+                pose = self.unread.resolve_pose((self.number, node)) if frame else None
+                written = find(frame, item) if frame and not (pose and self.unread.is_moved) else None
+                if frame and written is None:
+                    if pose is None:
+                        return False
+                    one.attrib.clear()
+                    one.text = pose
+                    self.resolved.update(range(node, self.document.outline.ends[node]))
+                elif frame:
+                    one.attrib.pop(key)
+                    one.set("relative_to" if key == "frame" else key, str(written))
+        return True
 
     def _owners(self, node: int) -> Iterator[tuple[Item | None, Markup | None]]:
         """The items whose own element this is, or whose material it is, with their elements in the output."""
@@ -249,9 +248,12 @@ class WrittenNames:
     A scene has no models in models: the names of their links and joints begin with the path of the model.
     """
 
-    def __init__(self, scene: Scene, elements: Mapping[int, Markup]) -> None:
+    def __init__(
+        self, scene: Scene, elements: Mapping[int, Markup], frames: Mapping[tuple[int, str], str | None] | None = None
+    ) -> None:
         self.scene = scene
         self.elements = elements
+        self.frames = {} if frames is None else frames
 
     @cached_property
     def _places(self) -> dict[int, _ModelPath]:
@@ -319,6 +321,37 @@ class WrittenNames:
             return self._stated[key]
         return self._paths.get((id(place.model), place.path + name), name)
 
+    def find_frame(self, name: str, item: Item | None, document: int) -> str | None:
+        """The name in the output of what an item of a document calls so: a frame, link or joint; None if unknown.
+
+        A world refers to its models and to what is in them, too.
+        """
+        if isinstance(item, World):
+            return self._find_in_world(name, item, document)
+        place = self._places.get(id(item))
+        if place is None:
+            return None
+        if name == _MODEL_FRAME:
+            return name if not place.path and place.model.document == document else None
+        key = (id(place.model), place.path + name)
+        if key in self.frames:
+            return self.frames[key]
+        return self.find_stated(name, place, document) if self.is_known(name, place, document) else None
+
+    def _find_in_world(self, name: str, world: World, document: int) -> str | None:
+        if name == _WORLD_FRAME or (id(world), name) in self.frames:
+            return self.frames.get((id(world), name), name)
+        for model in world.models:
+            element = self.elements.get(id(model))
+            own = "" if element is None else element.attributes.get("name", "")
+            if name == model.name:
+                return own or None
+            inside = name.removeprefix(f"{model.name}{_SEPARATOR}")
+            if own and inside != name:
+                found = self.find_frame(inside, model, model.document)
+                return None if found is None else f"{own}{_SEPARATOR}{found}"
+        return None
+
     def is_known(self, name: str, place: _ModelPath, document: int) -> bool:
         is_stated = (id(place.model), place.path, document, name) in self._stated
         return is_stated or (id(place.model), place.path + name) in self._paths
@@ -349,16 +382,11 @@ class IncludedNames:
         return None if name in self._members else name
 
     def find_frame(self, name: str, item: Item | None) -> str | None:
-        """The name of a frame in the output: that of a link, joint or model; others are not written."""
-        place = self.written.place(item)
-        if place is None:
-            return None
-        if name == _MODEL_FRAME:
-            return name if not place.path and place.model.document == self.number else None
-        return self.find(name, item) if self.written.is_known(name, place, self.number) else None
+        """The name of a frame in the output: a frame, link or joint; None if it is not written."""
+        return self.written.find_frame(name, item, self.number)
 
 
-_MODEL_FRAME = "__model__"
+_MODEL_FRAME, _WORLD_FRAME = "__model__", "world"
 _MEMBERS = ("link", "joint")
 
 
@@ -457,17 +485,4 @@ def _rename_references(element: Tree, item: Item | None, names: FindName, *, all
                 return False
             if written != text:
                 one.text = written
-    return True
-
-
-def _rename_frames(element: Tree, item: Item | None, find: FindName) -> bool:
-    """Replace the names of frames that poses are relative to; False if one of them is not written."""
-    for one in element.iter(etree.Element):
-        for key in (*_FRAMES, "frame") if one.tag == "pose" else _FRAMES:
-            frame = str(one.get(key) or "").strip()
-            written = find(frame, item) if frame else ""
-            if written is None:
-                return False
-            if written:
-                one.set(key, written)
     return True

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import Severity
+from exoskel.fates import Fate, Verdict
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
@@ -322,9 +323,21 @@ def _write_once(
         if is_same and output.target == "portable":
             changed = frozenset(output.changed_nodes)
             keys, settings = mapping.diagnostics.preserved, mapping.settings
-            unread = UnreadElements(keys, settings, output.folder, changed, output.source_copies)
+            unread = UnreadElements(
+                output.source_elements,
+                scene.diagnostics,
+                keys,
+                settings,
+                output.folder,
+                changed,
+                output.source_copies,
+                output.frame_names,
+                output.resolve_pose,
+                output.is_moved,
+            )
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
         preserved.attributes |= output.preserved_attributes
+        output.carried_nodes |= dict.fromkeys(preserved.resolved, _IN_DEFAULT_FRAME)
         preserved.unknown |= _with_content(output.preserved_nodes, scene, chosen.source_mapping().includes)
     data = native_data = serialize(root).encode()
     native, _ = readings.read(data, output)
@@ -357,6 +370,9 @@ def _write_once(
         native_data=native_data,
         placeholders=writer.placeholders,
     )
+
+
+_IN_DEFAULT_FRAME = Verdict(Fate.LOWERED, "the same pose, in its default frame")
 
 
 def _with_content(nodes: set[int], scene: Scene, includes: frozenset[str]) -> set[int]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
+from zlib import crc32
 
 import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import Message, format_detail
+from exoskel.fates import Verdict
 from exoskel.scene.fields import FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.json_codec import (
@@ -33,6 +36,7 @@ from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.markup import Markup
 from exoskel.source.numbers import GivenNumbers, round_json
+from exoskel.source.source_elements import SourceElements
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
 from exoskel.spatial import Array
 
@@ -124,6 +128,11 @@ class OutputContext:
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         source_format: the format that the scene was read from, if any.
         source_copies: elements of the output that an element of the source may replace.
+        source_elements: the elements of the documents of the source, for all documents that are written from it.
+        frame_names: names of frames in the output, by the ids of models and worlds and their names in these.
+        resolve_pose: finds the pose of an element in its default frame, where its frame is not in the output.
+        is_moved: whether links have other poses in their models than in the source, if this is known.
+        carried_nodes: what becomes of elements of the source that no item contains, where the writer knows it.
         rejected: parts that are written, but that the target reader does not accept.
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
@@ -172,6 +181,11 @@ class OutputContext:
         self.changed_nodes: set[NodeOfDocument] = set()
         self.source_format = ""
         self.source_copies: dict[NodeOfDocument, list[Markup]] = {}
+        self.source_elements = SourceElements()
+        self.frame_names: dict[tuple[int, str], str | None] | None = None
+        self.resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
+        self.is_moved = False
+        self.carried_nodes: dict[NodeOfDocument, Verdict] = {}
         self.rejected: list[Loss] = []
         self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}
@@ -216,9 +230,17 @@ class OutputContext:
             return self._reference_to_missing(mesh.uri, self.missing)
         if self.meshes == "copy" or mesh.path in self.generated:
             return self._copy(mesh, mesh.path, is_readable)
-        if self.meshes == "absolute":
-            return _absolute_uri(Path(mesh.path))
-        return self._reference_to_source(mesh.uri, Path(mesh.path))
+        found = (
+            _absolute_uri(Path(mesh.path))
+            if self.meshes == "absolute"
+            else self._reference_to_source(mesh.uri, Path(mesh.path))
+        )
+        return self.openable_reference(mesh, found, is_readable=is_readable)
+
+    def openable_reference(self, mesh: Mesh, reference: str, *, is_readable: bool | None = None) -> str:
+        """The reference to a mesh file that exists, or to a copy of it if DART would not open the file by that name."""
+        is_cut = self.target == "dart" and any(mark in reference.removeprefix("file:") for mark in _URI_MARKS)
+        return self._copy(mesh, mesh.path, is_readable) if is_cut and mesh.path is not None else reference
 
     def texture_reference(self, texture: Texture, kinds: frozenset[str] = frozenset()) -> str:
         """The reference to the image of a texture, like that to a mesh file.
@@ -277,7 +299,7 @@ class OutputContext:
     def _unresolved_schemes(self) -> tuple[str, ...]:
         """The schemes of URIs that readers of the document do not resolve."""
         if self.target == "dart":
-            return ("model", "package")
+            return ("model", "package", "file")
         return () if self.resolves_model_uris else ("model",)
 
     @staticmethod
@@ -358,6 +380,7 @@ class OutputContext:
         copy = OutputContext(self.folder, self.target, self.meshes, self.readable, self.extension)
         copy.is_bare = self.is_bare
         copy.planned_files = self.planned_files
+        copy.source_elements = self.source_elements
         copy.origin = self.origin
         copy.generated = self.generated
         copy.confined_to = self.confined_to
@@ -367,10 +390,16 @@ class OutputContext:
         copy._texts = self._texts
         return copy
 
-    def generate_mesh(self, stem: str, vertices: Array, triangles: mesh_files.Triangles) -> Mesh:
-        """A mesh whose file is written beside the document, for a geometry that its readers do not support."""
+    def generate_mesh(
+        self, stem: str, vertices: Array, triangles: mesh_files.Triangles, *, is_named_by_content: bool = False
+    ) -> Mesh:
+        """A mesh whose file is written beside the document, for a geometry that its readers do not support.
+
+        If it `is_named_by_content`, all documents in a folder share the file of the same triangles.
+        """
         data = mesh_files.obj_bytes(vertices, triangles)
-        path = str(self._write_temporary(f"{stem}_{len(self.generated) + 1}.obj", data).resolve())
+        end = f"{crc32(data):08x}" if is_named_by_content else len(self.generated) + 1
+        path = str(self._write_temporary(f"{stem}_{end}.obj", data).resolve())
         self.generated.add(path)
         return Mesh(Path(path).name, path=path)
 
@@ -400,6 +429,7 @@ class OutputContext:
 
     def _unused_name(self, stem: str, extension: str, data: bytes, folder: str = MESH_FOLDER) -> str:
         """A name that no other file has or will have, also on file systems that ignore case."""
+        stem = _UNUSUAL.sub("_", stem).strip() or "file"
         found, count = f"{folder}/{stem}{extension}", 1
         while not self._is_free(found, data):
             count += 1
@@ -456,8 +486,16 @@ def _as_obj(source: Path, within: Path | None) -> bytes:
     return mesh_files.obj_bytes(vertices if colors is None else np.hstack([vertices, colors[:, :3]]), triangles)
 
 
+_URI_MARKS = ("#", "?", ":")
+"""DART reads a path as a URI, where these end the path or its scheme."""
+_UNUSUAL = re.compile(r'[#?%\\:*"<>|\x00-\x1f\x7f\ud800-\udfff]')
+"""Characters that some readers or systems do not accept in names of files."""
+
+
 def _absolute_uri(path: Path) -> str:
-    return "file://" + quote(os.fsencode(path.resolve().as_posix()))
+    """The path of a file as a URI.  Readers decode no percent codes: only what is not text is written with these."""
+    text = path.resolve().as_posix()
+    return "file://" + (text if text.isprintable() and text == text.rstrip() else quote(os.fsencode(text)))
 
 
 def _is_uri(reference: str) -> bool:

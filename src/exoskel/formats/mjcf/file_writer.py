@@ -203,12 +203,13 @@ class MeshAssetWriter(GeomWriter):
         if self.output.folder is None or not _is_readable(Path(mesh.path)):
             return None
         target = Path(mesh.path).resolve()
-        if self.output.meshes == "absolute":
+        if self.output.meshes == "absolute" and self.output.target != "dart":  # DART reads no absolute paths
             return target.as_posix()
         try:
-            return Path(os.path.relpath(target, self.output.folder.resolve())).as_posix()
+            found = Path(os.path.relpath(target, self.output.folder.resolve())).as_posix()
         except ValueError:  # another drive
             return target.as_posix()
+        return self.output.openable_reference(mesh, found)
 
 
 def _inertia_rule(vertices: Array, triangles: Triangles) -> dict[str, Value]:
@@ -448,6 +449,8 @@ class FileWriter(WorldWriter):
         if "" in self.views:
             root.child("worldbody").children += self.views[""]
         add_scenery(root, self.layout, self.moving)
+        if self.output.target == "dart" and any("file" in asset.attributes for asset in self.geoms.assets):
+            root.child("compiler").attributes["meshdir"] = "."  # else DART looks in the root of the file system
         return root
 
     def _actuators(self) -> None:

@@ -487,7 +487,7 @@ _NOT_WRITTEN = (
         "Unsupported shapes",
         "SDF has no counterpart of the shape, or DART's reader crashes on it.",
         warning("SD209", "SDF does not support this geometry: the shape is not written"),
-        warning("SD209.mesh", "not written: SDF supports only meshes in files"),
+        warning("SD209.faces", "not written: the shape has no faces"),
         warning("SD209.dart", "DART's SDF reader crashes on meshes that it cannot read: the shape is not written"),
     ),
     Topic(

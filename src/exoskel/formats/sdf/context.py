@@ -31,6 +31,9 @@ NEWEST: Version = (1, 12)
 JOINT_FRAME_AXES: Version = (1, 5)
 """Since this version an axis is expressed in the joint frame; before, in the model frame."""
 
+FRAMES_SINCE: Version = (1, 7)
+"""Since this version there are frames, and poses may be relative to them."""
+
 REQUIRED_VERSIONS: dict[str, Version] = {
     "capsule": (1, 8),
     "ellipsoid": (1, 8),

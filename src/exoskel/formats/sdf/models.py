@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from exoskel.formats.sdf.context import WORLD, NamedFrame, Scope, SdfContext, StatedPose, relative
+from exoskel.formats.sdf.frames import StatedFrame, state_frame
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
 from exoskel.formats.sdf.links import DisplacedShape, read_link, report_unsupported_motion
 from exoskel.formats.sdf.sensors import SENSOR, PendingSensor, pending_sensors
@@ -22,6 +23,8 @@ from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array, array, identity, inverse
 
 _SELF_COLLIDE = "self_collide"
+_PLACED = ("projector", "audio_source", "particle_emitter")
+"""Elements of links that have a pose, and are not part of a scene."""
 
 
 class SelfCollision:
@@ -176,11 +179,13 @@ class SdfModelReader:
         self.included = included
         self.bodies: list[Body] = []
         self.links: list[tuple[NamedFrame, Scope, NestedModel]] = []
-        self.frames: list[tuple[NamedFrame, Scope]] = []
+        self.frames: list[tuple[NamedFrame, Scope, NestedModel]] = []
         self.displaced: dict[int, list[DisplacedShape]] = {}
         self.pending: list[PendingJoint] = []
         self.sensors: list[PendingSensor] = []
         self.lights: list[PendingSensor] = []
+        self.others: list[PendingSensor] = []
+        """Other elements of links that have poses, and are not part of a scene."""
         self.fixed: set[int] = set()
         self.names = {"link": Names(), "joint": Names()}
         """All names of the model: merged models may repeat names."""
@@ -194,7 +199,7 @@ class SdfModelReader:
         joints = [joint for one in self.pending if (joint := build_joint(one)) is not None]
         couple_gearboxes(self.pending, joints)
         check_mimics(self.pending, joints)
-        for frame, own_scope in self.frames:
+        for frame, own_scope, _ in self.frames:
             own_scope.check(frame)
         source_of = {one.name: one.source for one in self.pending}
         tree = JointTree(self.bodies, joints, lambda j: source_of[j.name].report("SD063", j.node, joint=j.name))
@@ -212,6 +217,16 @@ class SdfModelReader:
             given=placed.node.stated_fields(MODEL_ELEMENT),
         )
         return model, scope
+
+    def stated_frames(self, model: Model) -> Iterator[StatedFrame]:
+        """The frames of the model, and those of models in it, once all of them are placed."""
+        above: dict[int, Array] = {}
+        for frame, scope, place in self.frames:
+            outer = self._outer_transform(place.roots, place.scopes, above) if place.roots else None
+            owner, name = (model.document, model.node), place.prefix + frame.name
+            stated = state_frame(frame, scope, owner, name, lambda _: model.name, outer)
+            if stated is not None:
+                yield stated
 
     # --- scopes ---------------------------------------------------------------------------------------
 
@@ -231,7 +246,7 @@ class SdfModelReader:
             frame = NamedFrame(name, source, one.number, source.pose(one), default_frame=attached, attached=attached)
             frame.attribute = "attached_to"
             scope.frames[name] = frame
-            self.frames.append((frame, scope))
+            self.frames.append((frame, scope, place))
         for one in node.nodes("joint"):
             self._add_joint(source, one, _unique(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)
@@ -269,6 +284,8 @@ class SdfModelReader:
         self.links.append((frame, scope, place))
         self.sensors += pending_sensors(source, node.nodes(SENSOR), scope, name, body)
         self.lights += pending_sensors(source, node.nodes("light"), scope, name, body)
+        others = [one for tag in _PLACED for one in node.nodes(tag)]
+        self.others += pending_sensors(source, others, scope, name, body)
         if displaced:
             self.displaced[id(body)] = displaced
         if placed.static:

@@ -21,6 +21,7 @@ from exoskel.formats.sdf.context import (
     parse_version,
     version_text,
 )
+from exoskel.formats.sdf.frames import SdfFrames, StatedFrame, by_owner, places_of_links, resolve_poses, state_frame
 from exoskel.formats.sdf.models import (
     ModelPlacement,
     SdfModelReader,
@@ -29,7 +30,7 @@ from exoskel.formats.sdf.models import (
     placement_of,
     unique_in_scope,
 )
-from exoskel.formats.sdf.sensors import SENSOR, read_sensors
+from exoskel.formats.sdf.sensors import SENSOR, pending_sensors, read_sensors
 from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS
 from exoskel.formats.sdf.surfaces import report_bitmasks
 from exoskel.formats.sdf.vocabulary import (
@@ -65,6 +66,8 @@ MAX_INCLUDED_ELEMENTS = 300_000
 """The limit for the elements of all includes together: a file that is included often is read once, but placed often."""
 MIN_ELEMENTS = 30
 """The minimum number of elements that an include counts for: placing even a small model takes time."""
+_PLACED = ("actor", "population")
+"""Elements of worlds that have a pose, and are not part of a scene."""
 _REMOTE = frozenset({"http", "https", "fuel"})
 _CONFIG = "model.config"
 
@@ -160,6 +163,9 @@ class _SdfReader:
         """For each document, the chain of files that include it."""
         self.sensors: dict[NodeOfDocument, set[SensorSource]] = {}
         self.views: dict[NodeOfDocument, list[View]] = {}
+        self.frames: list[StatedFrame] = []
+        self.poses: dict[NodeOfDocument, Pose] = {}
+        """The poses of elements that a scene may not contain, in their default frames, if they state another one."""
         self.nested: set[int] = set()
         """The numbers of documents with models that are parts of others."""
         self.included_elements = 0
@@ -196,6 +202,9 @@ class _SdfReader:
             sensors=self.sensors,
             views=self.views,
             included={one.number: one.number in self.nested for one in self.sources[1:]},
+            preserved=SdfFrames(
+                by_owner(self.frames), self.poses, places_of_links(scene.worlds if self.frames or self.poses else ())
+            ),
         )
 
     def _structure(self, source: SdfContext, root: Tree) -> Node:
@@ -264,22 +273,33 @@ class _SdfReader:
         for model, frame, _ in made:
             direct = scope.direct(frame)
             model.pose = direct if direct is not None else Pose.from_matrix(scope.place(frame))
+        owners = {id(body): model.name for model, _, _ in made for body in model.bodies}
         for frame in scope.frames.values():
             if frame.attribute:
                 scope.check(frame)
+                key = (world.document, world.node)
+                stated = state_frame(frame, scope, key, frame.name, lambda body: owners[id(body)])
+                self.frames += [] if stated is None else [stated]
         self_collision.apply(world)
         report_bitmasks(world, self.sources)
         taken, views = Names(), SdfViewReader(world, self.views)
+        framed: set[NodeOfDocument] = set()
         for model, _, read in made:
             is_view = has_world_cameras(model, read.sensors)
             sensors = views.read_cameras(model, read.sensors, in_world=is_view)
             read_sensors(world, model, sensors, taken, self.sensors)
             self.nested |= read.nested_documents
+            self.poses.update(resolve_poses((*read.sensors, *read.lights, *read.others)))
+            if (model.document, model.node) not in framed:
+                self.frames += read.stated_frames(model)
+                framed.add((model.document, model.node))
             views.read_lights(model, read.lights)
             if is_view:
                 world.models.remove(model)
         if around is not None:
             views.read_world_lights(source, around.nodes(LIGHT), scope)
+            others = [one for tag in (LIGHT, *_PLACED) for one in around.nodes(tag)]
+            self.poses.update(resolve_poses(pending_sensors(source, others, scope, "")))
 
     # --- includes -------------------------------------------------------------------------------------
 

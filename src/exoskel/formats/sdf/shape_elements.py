@@ -8,6 +8,7 @@ from msgspec import structs
 
 from exoskel import spatial
 from exoskel.formats import collision_visuals
+from exoskel.formats.generated_meshes import MESH_KINDS, mesh_of
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.edit_tracking import no_edits
@@ -28,7 +29,6 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
     Texture,
-    TriMesh,
     kind_of,
     texture_of,
 )
@@ -124,9 +124,9 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
         output.add_loss(shape, CATALOGUE["SD209.dart"], is_dropped=True)
         return []
     geometry = _dart_mesh(shape, output) if output.target == DART else None
-    geometry = geometry or geometry_element(shape.geometry, output)
+    geometry = geometry or geometry_element(mesh_of(shape.geometry, output) or shape.geometry, output)
     if geometry is None:
-        output.add_loss(shape, CATALOGUE["SD209.mesh" if isinstance(shape.geometry, TriMesh) else "SD209"])
+        output.add_loss(shape, CATALOGUE["SD209.faces" if shape.kind in MESH_KINDS else "SD209"])
         return []
     element = Markup(tag, {"name": name}, item=shape)
     add_pose(element, _place(shape))

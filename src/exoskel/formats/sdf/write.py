@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from math import isfinite
 
 from exoskel import spatial
+from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
-from exoskel.formats.sdf.context import OLDEST, REQUIRED_VERSIONS, version_text
+from exoskel.formats.sdf.context import FRAMES_SINCE, OLDEST, REQUIRED_VERSIONS, version_text
+from exoskel.formats.sdf.frames import add_frames
 from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors, rotated_sensors
 from exoskel.formats.sdf.shape_elements import (
     DART,
@@ -74,11 +76,12 @@ def write(scene: Scene, output: OutputContext) -> Markup:
         for losses, first in ((output.losses, before), (output.kept, kept)):
             losses[first:] = with_owners(losses[first:], owner)
         root.children += [one for one in element.children if one.tag == "model"] if output.is_bare else [element]
+    needed = FRAMES_SINCE if add_frames(scene, root, output) else OLDEST
     record_material_sources(scene, root, output)
     record_shown_colors(scene, output)
     if output.target != DART:  # DART ignores elements of newer versions, but refuses the versions
         root.attributes["version"] = version_text(
-            max((REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST)
+            max(needed, *(REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()))
         )
     return root
 
@@ -453,7 +456,11 @@ CAPABILITIES = WriterCapabilities(
         **{(World, field): why for field, why in _REWRITTEN_LISTS.items()},
     },
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "mesh"}),
-    rewritten_shapes={"plane": "through the origin of its pose", "cone": "centred at half its height"},
+    rewritten_shapes={
+        "plane": "through the origin of its pose",
+        "cone": "centred at half its height",
+        **dict.fromkeys(MESH_KINDS, AS_MESH),
+    },
     mesh_extensions=frozenset({".stl", ".dae", ".obj", ".glb"}),
     resolves_model_uris=True,
     has_textures=True,

@@ -357,7 +357,7 @@ _NOT_WRITTEN = (
         "UR702",
         "Unsupported shapes",
         "URDF has no counterpart of the shape.",
-        warning("UR702.trimesh", "not written: URDF supports only meshes in files"),
+        warning("UR702.faces", "not written: the shape has no faces"),
         warning("UR702.ray", "not written: URDF has no rays"),
     ),
 )

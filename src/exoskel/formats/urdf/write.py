@@ -20,6 +20,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import collision_visuals
+from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS, mesh_of
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
@@ -49,7 +50,6 @@ from exoskel.scene.shape import (
     Mesh,
     MultiSphere,
     Plane,
-    Pyramid,
     Shape,
     Sphere,
     texture_of,
@@ -146,12 +146,10 @@ PLANE_SIZE, PLANE_DEPTH = 100.0, 1.0
 _OTHER_SHAPES = {
     "ellipsoid": "UR602",
     "cone": "UR602",
-    "pyramid": "UR602",
     "plane": "UR602.plane",
     "multi_sphere": "UR602.spheres",
 }
 """Shapes that become others in URDF, with the keys of the losses."""
-_UNWRITTEN_SHAPES = {"trimesh": "UR702.trimesh", "ray": "UR702.ray"}
 
 ShapePart = tuple[Geometry, Array | None]
 """A geometry of URDF, and its pose in the frame of the shape it is part of (None: identity)."""
@@ -186,9 +184,9 @@ class UrdfShapeWriter:
         return [*visuals, *(one for one, _ in collisions)]
 
     def _shape(self, tag: str, shape: Shape, item: Shape, shift: Array) -> list[Markup]:
-        parts = _parts(shape.geometry)
-        if shape.kind in _UNWRITTEN_SHAPES:
-            self.output.add_loss(item, CATALOGUE[_UNWRITTEN_SHAPES[shape.kind]])
+        parts = _parts(mesh_of(shape.geometry, self.output) or shape.geometry)
+        if not parts:
+            self.output.add_loss(item, CATALOGUE["UR702.faces" if shape.kind in MESH_KINDS else "UR702.ray"])
         elif shape.kind in _OTHER_SHAPES and not _is_exact(shape.geometry):
             self.output.add_loss(item, CATALOGUE[_OTHER_SHAPES[shape.kind]], "geometry", size=PLANE_SIZE)
         if tag == "visual":
@@ -273,7 +271,7 @@ def _parts(geometry: Geometry) -> list[ShapePart]:
             return [(Sphere(size[0] / 2) if _is_exact(geometry) else Box(size), None)]
         case MultiSphere(spheres=spheres):
             return [(Sphere(ball.radius), _translation(ball.position)) for ball in spheres]
-        case Cone() | Pyramid():
+        case Cone():
             low, high = np.array(geometry.bounds())
             x, y, z = (high - low).tolist()
             return [(Box((x, y, z)), _translation((low + high) / 2))]
@@ -513,7 +511,7 @@ CAPABILITIES = WriterCapabilities(
         (Shape, "pose"): _IN_LINK_FRAME,
     },
     shapes=frozenset({"box", "sphere", "cylinder", "mesh"}),
-    rewritten_shapes={"capsule": "as a cylinder and two spheres"},
+    rewritten_shapes={"capsule": "as a cylinder and two spheres", **dict.fromkeys(MESH_KINDS, AS_MESH)},
     mesh_extensions=frozenset({".stl", ".dae", ".obj"}),
     has_textures=True,
     body_frames_at_joints=True,
