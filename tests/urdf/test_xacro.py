@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.formats.urdf import xacro
+from exoskel.formats import xacro
 from exoskel.scene.world import Scene
 
 NAMESPACE = "xmlns:xacro='http://www.ros.org/wiki/xacro'"

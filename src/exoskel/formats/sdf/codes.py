@@ -7,6 +7,7 @@ every warning is an error.
 from __future__ import annotations
 
 from exoskel.diagnostics import LIMIT_HINT, PACKAGE_HINT, Catalogue, Fix, Topic, error, info, warning
+from exoskel.formats.macro_codes import macro_topic
 
 _DOCUMENT = (
     Topic(
@@ -61,6 +62,7 @@ _DOCUMENT = (
             "allows only one since version 1.8",
         ),
     ),
+    macro_topic("SD007", "SDF", ".sdf"),
     Topic(
         "SD010",
         "Unknown element",
