@@ -216,3 +216,15 @@ def test_arguments_of_a_file_without_macros_are_reported(tmp_path: Path) -> None
     file.write_text("<robot name='r'><link name='l'/></robot>")
     (problem,) = [d for d in exoskel.load(file, arguments={"a": 1}).diagnostics if d.code == "UR004"]
     assert problem.message == "the file has no argument 'a'"
+
+
+def test_files_of_a_folder_are_named_without_the_extension_of_xacro(tmp_path: Path) -> None:
+    """`robot.urdf.xacro` became `robot.urdf.sdf`."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("robot.urdf.xacro", "arm.v2.xacro", "robot.urdf"):
+        (folder / name).write_text(f"<robot name='r' {XMLNS}><link name='l'/></robot>")
+    result = run("convert", folder, tmp_path / "out", "--to", "sdf")
+    assert result.returncode == 0, result.stderr
+    names = {path.name for path in (tmp_path / "out").iterdir() if path.suffix == ".sdf"}
+    assert names == {"arm.v2.sdf", "robot.sdf", "robot_urdf_xacro.sdf"}

@@ -23,7 +23,7 @@ def macro_topic(code: str, format: str, extension: str) -> Topic:
             "install the package that expands it: pip install 'exoskel[xacro]'",
         ),
         error(f"{code}.confined", "this is xacro, and confined files are not expanded: {what}", by_hand),
-        error(f"{code}.failed", "xacro cannot expand the file: {reason}"),
+        error(f"{code}.failed", "xacro cannot expand the file: {reason}", "{hint}"),
         warning(f"{code}.warning", "xacro warns: {text}"),
         warning(f"{code}.argument", "the file has no argument '{name}'", "{suggestion}"),
         info(f"{code}.expanded", "expanded by xacro; fixes and edits do not change the file"),

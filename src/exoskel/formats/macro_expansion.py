@@ -15,6 +15,7 @@ from exoskel.source.well_formedness import MalformedError
 
 _XACRO = "xacro"
 _SUBSTITUTION = re.compile(r"\$[({]")
+_MISSING_ARGUMENT = re.compile(r"Undefined substitution argument (\S+)")
 
 
 class _Macro(NamedTuple):
@@ -101,5 +102,7 @@ def _expand(
         return xacro.expand(document, options.arguments, options.paths, options.limits)
     except xacro.XacroError as error:
         attribute, number = (macro.attribute, macro.number) if error.number < 0 else ("", error.number)
-        collector.report(f"{code}.failed", number, attribute=attribute, reason=[str(error)])
+        missing = _MISSING_ARGUMENT.search(str(error))
+        hint = f"set it with --arg {missing[1]}=VALUE (arguments=)" if missing else ""
+        collector.report(f"{code}.failed", number, attribute=attribute, reason=[str(error)], hint=[hint])
         return None
