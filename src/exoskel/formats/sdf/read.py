@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import Diagnostic
+from exoskel.diagnostics import PACKAGE_HINT, Diagnostic
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
 from exoskel.formats.macro_expansion import MacroFormat, read_expanded
@@ -85,7 +85,8 @@ def find(source: SdfContext, uri: str, number: int) -> Path | None:
             outside = outside or "outside" in found.findings
         if found.path is not None:
             return found.path
-    source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri)
+    hint = source.search_hint(uri) or PACKAGE_HINT
+    source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri, hint=[hint])
     return None
 
 
