@@ -228,3 +228,11 @@ def test_files_of_a_folder_are_named_without_the_extension_of_xacro(tmp_path: Pa
     assert result.returncode == 0, result.stderr
     names = {path.name for path in (tmp_path / "out").iterdir() if path.suffix == ".sdf"}
     assert names == {"arm.v2.sdf", "robot.sdf", "robot_urdf_xacro.sdf"}
+
+
+def test_a_file_that_only_defines_macros_is_no_error(robot: Path) -> None:
+    """The robot had no link."""
+    (found,) = exoskel.load("parts.xacro").diagnostics
+    assert (found.key, found.severity) == ("UR004.empty", "info")
+    assert run("check", "parts.xacro", robot.parent).stdout.count("no link") == 0
+    assert run("convert", "parts.xacro", "parts.sdf").returncode != 0

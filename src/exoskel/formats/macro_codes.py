@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Topic, error, info, warning
+from exoskel.diagnostics import Catalogue, Topic, error, info, warning
 
 
 def macro_topic(code: str, format: str, extension: str) -> Topic:
-    """The messages about xacro of a format, whose files have an extension."""
+    """The messages about xacro of a format, whose files have an extension.  The first is about unexpanded macros."""
     by_hand = f"expand it first: xacro FILE{extension}.xacro > FILE{extension}"
     return Topic(
         code,
@@ -26,5 +26,11 @@ def macro_topic(code: str, format: str, extension: str) -> Topic:
         error(f"{code}.failed", "xacro cannot expand the file: {reason}", "{hint}"),
         warning(f"{code}.warning", "xacro warns: {text}"),
         warning(f"{code}.argument", "the file has no argument '{name}'", "{suggestion}"),
+        info(f"{code}.empty", "the file only defines macros; read the file that includes it"),
         info(f"{code}.expanded", "expanded by xacro; fixes and edits do not change the file"),
     )
+
+
+def is_about_unexpanded_macros(key: str, catalogue: Catalogue) -> bool:
+    """Whether a message is the first of such a topic."""
+    return f"{key}.expanded" in catalogue.messages

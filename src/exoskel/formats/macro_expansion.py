@@ -37,20 +37,23 @@ class MacroFormat(NamedTuple):
 
 def read_expanded(read: Reader, document: Document, options: ReadOptions, format: MacroFormat) -> Scene:
     """Read a document of a format, after expanding its macros if it has any."""
-    collector = Collector(format.catalogue, document, options.strict)
+    collector, code = Collector(format.catalogue, document, options.strict), format.code
     macro = _find_macro(document, options, format.root)
     if macro is None:
         scene = read(document, options)
-        _report_arguments(collector, format.code, [*options.arguments], [])
+        _report_arguments(collector, code, [*options.arguments], [])
     else:
-        expansion = _expand(document, macro, options, collector, format.code)
+        expansion = _expand(document, macro, options, collector, code)
+        if expansion is not None and len(expansion.document.scan.starts) == 1:
+            collector.report(f"{code}.empty", 0)
+            expansion = None
         if expansion is None:
             source = SourceInfo(format=format.name)
             return Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source)
-        collector.report(f"{format.code}.expanded", 0)
+        collector.report(f"{code}.expanded", 0)
         for text in expansion.warnings:
-            collector.report(f"{format.code}.warning", 0, text=[text])
-        _report_arguments(collector, format.code, expansion.unknown_arguments, expansion.arguments)
+            collector.report(f"{code}.warning", 0, text=[text])
+        _report_arguments(collector, code, expansion.unknown_arguments, expansion.arguments)
         scene = read(expansion.document, options)
     if collector.diagnostics:
         scene.diagnostics[:0] = collector.diagnostics

@@ -90,6 +90,10 @@ class ExpandedDocument(Document):
             text = ""
         return file, Place(origin.number, "", "", place.token if place.token and place.token in text else text)
 
+    def main_place(self, place: Place) -> Place:
+        """The element of the main document that a place was written in, or that includes or calls it."""
+        return Place(self._main_number(self.element(place)) if place.node >= 0 else -1)
+
     def lines(self, nodes: Sequence[int]) -> list[int]:
         """The lines of elements in the main document; for those of other files, that of the include or call."""
         return self.main.lines([self._main_number(node) for node in nodes])
