@@ -97,7 +97,17 @@ def test_all_outputs_of_check_agree(robot: Path) -> None:
     assert [(d["file"], d["line"]) for d in entries] == [("parts.xacro", 10)] * 2
     sarif = json.loads(run("check", robot, "--sarif").stdout)
     where = [r["locations"][0]["physicalLocation"] for r in sarif["runs"][0]["results"]]
+    assert not any(
+        "fixes" in result for result in sarif["runs"][0]["results"]
+    )  # they were at lines of the expanded text
     assert ("parts.xacro", 10) in [(w["artifactLocation"]["uri"], w["region"]["startLine"]) for w in where]
+
+
+def test_fixes_are_not_applied(robot: Path) -> None:
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    assert "fixes and edits do not change the file" in run("check", "--fix", robot).stdout
+    assert run("check", "--diff", robot).stdout.count("+++") == 0
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
 def test_fates_name_lines_of_the_source(robot: Path, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from exoskel.diagnostics import Catalogue, Collector, did_you_mean
 from exoskel.formats import xacro
 from exoskel.formats.interface import Reader, ReadOptions
@@ -55,6 +57,7 @@ def read_expanded(read: Reader, document: Document, options: ReadOptions, format
             collector.report(f"{code}.warning", 0, text=[text])
         _report_arguments(collector, code, expansion.unknown_arguments, expansion.arguments)
         scene = read(expansion.document, options)
+        scene.diagnostics = [replace(one, fix=None) for one in scene.diagnostics]  # fixes are of the expanded text
     if collector.diagnostics:
         scene.diagnostics[:0] = collector.diagnostics
     return scene
