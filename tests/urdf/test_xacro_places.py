@@ -103,6 +103,64 @@ def test_all_outputs_of_check_agree(robot: Path) -> None:
     assert ("parts.xacro", 10) in [(w["artifactLocation"]["uri"], w["region"]["startLine"]) for w in where]
 
 
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8-sig"])
+def test_included_files_are_read_in_the_encoding_that_they_declare(robot: Path, encoding: str) -> None:
+    """The package reads all of them as UTF-8."""
+    text = f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>\r\n<robot {XMLNS}>\r\n<link name="ü"><unknwn/></link></robot>'
+    Path("parts.xacro").write_bytes(text.encode(encoding))
+    Path("robot.urdf.xacro").write_text(f'<robot name="r" {XMLNS}><xacro:include filename="parts.xacro"/></robot>')
+    scene = exoskel.load(robot)
+    assert [body.name for body in scene.world.bodies()] == ["ü"]
+    assert places(scene.diagnostics, "UR101") == [("parts.xacro", 3)]
+
+
+NESTED = f"""<robot {XMLNS}>
+
+  <xacro:macro name="deep" params="n *block">
+    <link name="${{n}}">
+      <xacro:insert_block name="block"/>
+      <deepbad/>
+    </link>
+  </xacro:macro>
+</robot>
+"""
+INNER = f"""<robot {XMLNS}><xacro:include filename="nested.xacro" ns="d"/>
+<xacro:property name="box">
+   <visual><geometry><box size="1 1 z"/></geometry></visual>
+</xacro:property>
+</robot>
+"""
+OUTER = f"""<robot name="r" {XMLNS}>
+<xacro:include filename="inner.xacro"/>
+<link name="base"><xacro:insert_block name="box"/></link>
+<xacro:d.deep n="a">
+  <visual><geometry><sphere radius="q"/></geometry></visual>
+</xacro:d.deep>
+<link name="l"><xacro:attribute name="foo" value="1"/></link>
+<xacro:element xacro:name="link" name="e"><elbad/></xacro:element>
+<xacro:call macro="d.deep" n="c"><visual/></xacro:call>
+</robot>
+"""
+
+
+def test_blocks_namespaces_calls_and_generated_elements_have_places(tmp_path: Path) -> None:
+    for name, content in (("nested.xacro", NESTED), ("inner.xacro", INNER), ("outer.xacro", OUTER)):
+        (tmp_path / name).write_text(content)
+    found = {
+        (Path(d.file).name, d.line, d.message.partition("'")[2].partition("'")[0] or d.message)
+        for d in exoskel.load(tmp_path / "outer.xacro").diagnostics
+        if d.code in ("UR101", "UR102", "UR105", "UR201")
+    }
+    assert found == {
+        ("inner.xacro", 3, "z"),
+        ("outer.xacro", 5, "q"),
+        ("nested.xacro", 6, "unknown element <deepbad> in <link>"),
+        ("outer.xacro", 7, "foo"),
+        ("outer.xacro", 8, "unknown element <elbad> in <link>"),
+        ("outer.xacro", 9, "<visual> has no <geometry>"),
+    }
+
+
 def test_fixes_are_not_applied(robot: Path) -> None:
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     assert "fixes and edits do not change the file" in run("check", "--fix", robot).stdout

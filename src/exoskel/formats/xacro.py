@@ -249,9 +249,11 @@ class _Expander:
         except OSError as error:
             error.filename = error.filename or path
             raise
-        self.texts.append(content.decode("utf-8", "replace"))
+        document = Document(content)
+        text = document.scan.text.decode(document.scan.codec, "replace")  # in the encoding that the file declares
+        self.texts.append(text)
         self.contents[path] = content
-        return io.TextIOWrapper(io.BytesIO(content))
+        return io.StringIO(text, newline=None)
 
     def _parse_include(self, _: None, filename: str) -> XmlDocument:
         try:
