@@ -168,6 +168,27 @@ def test_fixes_are_not_applied(robot: Path) -> None:
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
+@pytest.mark.parametrize("name", ["robot.urdf.xacro", "parts.xacro"])
+def test_macros_are_not_overwritten_by_what_they_expand_to(robot: Path, name: str) -> None:
+    before = Path(name).read_bytes()
+    scene = exoskel.load(robot)
+    with pytest.raises(exoskel.SaveError, match="is a source of the scene, and it has macros"):
+        exoskel.save(scene, name)
+    refused = run("set", robot, "body:base.mass=3", "--out", name)
+    assert refused.returncode == 2 and "save the scene to another file" in refused.stderr
+    assert Path(name).read_bytes() == before
+    exoskel.save(scene, name, force=True)
+    assert b"macro" not in Path(name).read_bytes()
+
+
+def test_an_included_file_is_not_overwritten_by_the_scene(tmp_path: Path) -> None:
+    (tmp_path / "part.sdf").write_text('<sdf version="1.9"><model name="m"><link name="l"/></model></sdf>')
+    include = "<include><uri>part.sdf</uri></include>"
+    (tmp_path / "world.sdf").write_text(f'<sdf version="1.9"><world name="w">{include}</world></sdf>')
+    with pytest.raises(exoskel.SaveError, match="it is included"):
+        exoskel.save(exoskel.load(tmp_path / "world.sdf"), tmp_path / "part.sdf")
+
+
 def test_fates_name_lines_of_the_source(robot: Path, tmp_path: Path) -> None:
     report = exoskel.convert(robot, tmp_path / "out.sdf")
     lines = {f.path: f.line for f in report.items}
