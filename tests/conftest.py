@@ -25,6 +25,8 @@ EXAMPLES = "EXOSKEL_EXAMPLES"
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=int(os.environ.get(EXAMPLES) or 1), print_blob=True)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
+for variable in ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH"):
+    os.environ.pop(variable, None)  # messages list them
 settings.load_profile("exploring" if os.environ.get(EXAMPLES) else "repeatable")
 
 

@@ -7,6 +7,7 @@ const { commands, extensions, Uri, window, workspace } = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
 const SCHEMAS = ["skel", "xode", "urdf", "sdf"];
+const FILES = "**/*.{urdf,sdf,world,mjcf,xacro}";
 let client;
 
 // The interpreter that the Python extension has selected; undefined without that extension.
@@ -51,11 +52,13 @@ async function start() {
     "Exoskel",
     { command, args },
     {
-      documentSelector: [{ language: "skel" }, { language: "xode" }],
+      documentSelector: [{ language: "skel" }, { language: "xode" }, { scheme: "file", pattern: FILES }],
       initializationOptions: {
         semantics: settings.get("semantics"),
         dialect: settings.get("dialect"),
         packagePath: settings.get("packagePath"),
+        expand: settings.get("expand"),
+        arguments: settings.get("arguments"),
       },
     },
   );

@@ -62,6 +62,9 @@ class Locator(Protocol):
 
     def line_text(self, line: int) -> str: ...
 
+    def origin(self, place: Place) -> tuple[Locator, Place]:
+        """The file in which a place was written, and the place there; differs for documents that were generated."""
+
 
 class NoSource(Struct, frozen=True):
     """The locator of items that do not come from a file."""
@@ -79,6 +82,9 @@ class NoSource(Struct, frozen=True):
 
     def line_text(self, line: int) -> str:
         return ""
+
+    def origin(self, place: Place) -> tuple[Locator, Place]:
+        return self, place
 
 
 class Message(Struct, frozen=True):
@@ -208,12 +214,18 @@ class Diagnostic(Struct, frozen=True):
         return bool(self.note) and not self.assumed
 
     @property
+    def origin(self) -> tuple[Locator, Place]:
+        """The file that the place was written in, and the place there."""
+        return self.source.origin(self.place)
+
+    @property
     def file(self) -> str:
-        return self.source.name
+        return self.origin[0].name
 
     @property
     def position(self) -> Position | None:
-        return self.source.position(self.place)
+        source, place = self.origin
+        return source.position(place)
 
     @property
     def line(self) -> int | None:
@@ -235,7 +247,7 @@ class Diagnostic(Struct, frozen=True):
         position = self.position
         if position is None:
             return ""
-        return caret_excerpt(self.source.line_text(position.line), position)
+        return caret_excerpt(self.origin[0].line_text(position.line), position)
 
     def __repr__(self) -> str:
         return f"Diagnostic({self.code!r}, {self.severity.value}, {self.message!r})"

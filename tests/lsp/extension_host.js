@@ -54,7 +54,7 @@ class LanguageClient {
   start() {
     const { command, args } = this.server;
     const row = { command: [command, ...args], options: this.options.initializationOptions };
-    row.languages = this.options.documentSelector.map((one) => one.language);
+    row.languages = this.options.documentSelector.map((one) => one.language || one.pattern);
     seen.started.push(row);
     return new Promise((resolve, reject) => {
       this.process = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"] });

@@ -36,12 +36,13 @@ def activated(**editor: Any) -> dict[str, Any]:
 def test_the_extension_starts_the_stated_server_and_restarts_it() -> None:
     pytest.importorskip("pygls")
     stated = [sys.executable, "-m", "exoskel", "lsp"]
-    found = activated(settings={"command": stated, "semantics": "dart", "dialect": "auto", "packagePath": []})
+    options = {"semantics": "dart", "dialect": "auto", "packagePath": [], "expand": True, "arguments": {"a": "b"}}
+    found = activated(settings={"command": stated, **options})
     assert found["commands"] == ["exoskel.restart"]
     assert [one["command"] for one in found["started"]] == [stated, stated]
     assert [one["server"] for one in found["started"]] == ["exoskel", "exoskel"]
-    assert found["started"][0]["options"] == {"semantics": "dart", "dialect": "auto", "packagePath": []}
-    assert found["started"][0]["languages"] == ["skel", "xode"]
+    assert found["started"][0]["options"] == options
+    assert found["started"][0]["languages"] == ["skel", "xode", "**/*.{urdf,sdf,world,mjcf,xacro}"]
     assert (found["running"], found["messages"]) == (0, [])
 
 

@@ -26,7 +26,7 @@ OPENERS = {
     "cli/view.py": "a page in the browser",
     "formats/file_search.py": "files that a folder of the user contains",
     "formats/mjcf/reader/compiler.py": "standard output of a child process",
-    "formats/urdf/xacro.py": "standard output of a child process",
+    "formats/xacro.py": "standard output of a child process",
     "formats/usd/reader/stage.py": "standard output of a child process",
     "formats/usd/tree.py": "entries of an archive in memory, and a temporary file of our own",
     "samples/__init__.py": "the samples of the package",

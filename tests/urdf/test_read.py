@@ -200,7 +200,7 @@ def test_parents_come_before_children_in_document_order() -> None:
 
 BOX = '<geometry><box size="1 1 1"/></geometry>'
 TIE = joint(type="revolute", inside="{}")
-XACRO = {f"UR004.{name}" for name in ("missing", "confined", "failed", "expanded", "argument", "warning")}
+XACRO = {f"UR004.{name}" for name in ("missing", "confined", "failed", "empty", "expanded", "argument", "warning")}
 """Tested in test_xacro.py."""
 FINDINGS: dict[str, tuple[str, int]] = {
     "UR001": ("<robot", 1),

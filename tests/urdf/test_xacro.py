@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.formats.urdf import xacro
+from exoskel.formats import xacro
 from exoskel.scene.world import Scene
 
 NAMESPACE = "xmlns:xacro='http://www.ros.org/wiki/xacro'"
@@ -146,6 +146,7 @@ def test_a_problem_has_the_line_of_the_element(tmp_path: Path, content: str, lin
     assert (problem.key, problem.line) == ("UR004.failed", line)
     assert reason in problem.message
     assert "…" not in problem.message and "<class" not in problem.message
+    assert problem.hint == ("set it with --arg size=VALUE (arguments=)" if "argument size" in reason else "")
 
 
 def test_an_argument_that_the_file_does_not_have_is_reported(tmp_path: Path) -> None:

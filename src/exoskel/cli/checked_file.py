@@ -15,6 +15,7 @@ from exoskel.diagnostics import (
     Diagnostic,
     ExoskelError,
     LoadError,
+    Locator,
     Place,
     Position,
     Severity,
@@ -204,10 +205,13 @@ class RecordedSource(Struct, frozen=True):
     def line_text(self, line: int) -> str:
         return self.text
 
+    def origin(self, place: Place) -> tuple[Locator, Place]:
+        return self, place
+
 
 def _record(diagnostic: Diagnostic) -> Diagnostic:
     """The same diagnostic, independent of its document."""
     position = diagnostic.position
-    text = diagnostic.source.line_text(position.line) if position else ""
+    text = diagnostic.origin[0].line_text(position.line) if position else ""
     source = RecordedSource(diagnostic.file, diagnostic.path, text, proposed_fix(diagnostic))
     return structs.replace(diagnostic, source=source, place=Place(position=position), fix=None)

@@ -79,7 +79,8 @@ def _plan_outputs(files: list[Path], output: Path, extension: str) -> list[Path]
     """A path in `output` for each file, all different."""
     found: dict[str, Path] = {}
     for file in files:
-        path = output / file.with_suffix(extension)
+        has_macros = file.suffix == ".xacro" and registry.by_extension(file.stem) is not None  # robot.urdf.xacro
+        path = output / (file.with_suffix("") if has_macros else file).with_suffix(extension)
         if case_key(path) in found:  # the same name in another format
             path = output / file.with_name(file.name.replace(".", "_") + extension)
         while case_key(path) in found:  # or in another case, which some systems do not distinguish

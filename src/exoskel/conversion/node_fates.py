@@ -40,7 +40,7 @@ from exoskel.source.embedded_format import (
     embedded_nodes,
     is_extension,
 )
-from exoskel.source.positions import Span
+from exoskel.source.expanded_document import region_line
 from exoskel.source.vocabulary import SceneField
 
 _PRESERVED = Verdict(Fate.KEPT, "data of another application, preserved")
@@ -529,8 +529,8 @@ class FateRecorder:
     def _region_fates(self) -> Iterator[NodeFate]:
         """The fates of comments, declarations and instructions."""
         scan, text = self.document.scan, self.document.text
-        for number, (start, end) in enumerate(scan.regions, 1):
-            line = scan.position(Span(start, end)).line
+        for number, (start, _) in enumerate(scan.regions, 1):
+            line = region_line(self.document, number - 1)
             if text.startswith(b"<!--", start):
                 found = self._comment_verdict(start)
                 yield NodeFate(line, f"comment[{number}]", found.fate, found.why, file=self.file)

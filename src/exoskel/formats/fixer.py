@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 from msgspec import Struct, field
 
-from exoskel.diagnostics import Diagnostic, ExoskelError, Fix, Position, Severity
+from exoskel.diagnostics import Diagnostic, ExoskelError, Fix, Place, Position, Severity
 from exoskel.formats.interface import SceneReader
 from exoskel.formats.registry import code_prefixes
 from exoskel.scene.fields import differences, iter_items
@@ -364,15 +364,15 @@ class _Suppressions:
         number = node or _WHOLE
         self._elements[number] = self._elements.get(number, frozenset()) | codes
 
-    def cover(self, diagnostic: Diagnostic) -> bool:
-        """Whether a comment suppresses a diagnostic of the document."""
+    def cover(self, diagnostic: Diagnostic, place: Place) -> bool:
+        """Whether a comment suppresses a diagnostic at a place of the document."""
         if not (self._elements or self._lines):
             return False
         if _matches(diagnostic.code, self._elements.get(_WHOLE)):
             return True
         if self._lines and _matches(diagnostic.code, self._lines.get(diagnostic.line or 0)):
             return True
-        node = self.document.element(diagnostic.place) if diagnostic.place.node >= 0 else -1
+        node = self.document.element(place) if place.node >= 0 else -1
         while node >= 0:
             if _matches(diagnostic.code, self._elements.get(node)):
                 return True
@@ -389,11 +389,11 @@ def unsuppressed(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     found: dict[int, _Suppressions] = {}
     kept: list[Diagnostic] = []
     for diagnostic in diagnostics:
-        document = diagnostic.source
+        document, place = diagnostic.origin
         if isinstance(document, Document):
             if id(document) not in found:
                 found[id(document)] = _Suppressions(document)
-            if found[id(document)].cover(diagnostic):
+            if found[id(document)].cover(diagnostic, place):
                 continue
         kept.append(diagnostic)
     return kept

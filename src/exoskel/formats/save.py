@@ -107,8 +107,9 @@ def save(
     what is lost.
 
     A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
-    `force` is set.  If the file has other names (hard links), these keep the old content, and FM202 is added to the
-    scene's diagnostics.  Actuators in a SKEL or XODE file are embedded; FM203 states how other programs read them.
+    `force` is set.  The same is true of files with macros and of included files that the scene comes from: SaveError is
+    raised.  If the file has other names (hard links), these keep the old content, and FM202 is added to the scene's
+    diagnostics.  Actuators in a SKEL or XODE file are embedded; FM203 states how other programs read them.
     """
     scene = as_scene(scene)
     own = _own_path(scene)
@@ -117,6 +118,8 @@ def save(
     target = Path(own if path is None else path)
     chosen = registry.by_name(format) if format else _format_of(target, scene)
     is_own = bool(own) and _is_same(target, Path(own))
+    if not is_own and not force:
+        _protect_sources(scene, target)
     with garbage_collection_paused():
         patched = _patch(scene, chosen, target.parent, is_own=is_own) if _can_patch(scene, chosen) else None
         output = OutputContext(target.parent)
@@ -242,6 +245,18 @@ def _check_native(scene: Scene, written: Written, format: str) -> None:
     lost = [b for world in scene.worlds for b in world.bodies() if id(b) not in written.counterparts]
     if lost:
         raise SaveError(f"the scene cannot be written as {format.upper()}: body {lost[0].name!r} is lost")
+
+
+def _protect_sources(scene: Scene, target: Path) -> None:
+    """Raise SaveError if a file is one that the scene was read from, but does not hold the whole scene."""
+    included = scene.source_info.included
+    for number, document in enumerate(scene.documents):
+        if not isinstance(document, Document):
+            continue
+        paths = [*document.included, *([document.location.path] if number in included else [])]
+        if any(path and _is_same(target, Path(path)) for path in paths):
+            reason = "it has macros" if document.is_generated else "it is included"
+            raise SaveError(f"{str(target)!r} is a source of the scene, and {reason}; save the scene to another file")
 
 
 def _own_path(scene: Scene) -> str:

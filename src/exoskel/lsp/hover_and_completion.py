@@ -17,7 +17,8 @@ from exoskel.source.positions import Span
 from exoskel.source.schema import describe_element
 from exoskel.source.vocabulary import Attribute, Element, ValueType, Vocabulary
 
-BODY_NAME = "body name"
+BODY_NAMES = frozenset({"body name", "link name"})
+"""The kinds of values that refer to bodies."""
 """The kind of value that refers to a body, in all formats."""
 
 _CHOICES = re.compile(r"(?:one of )?`[^`]*`(?:(?:, | or |, or )`[^`]*`)*")
@@ -297,8 +298,8 @@ def _attributes(
 
 def _values(opened: OpenDocument, kind: ValueType, context: CursorContext) -> list[types.CompletionItem]:
     place = opened.positions.range(context.span)
-    names = _body_names(opened) if kind.name == BODY_NAME else choices(kind)
-    found = types.CompletionItemKind.Reference if kind.name == BODY_NAME else types.CompletionItemKind.EnumMember
+    names = _body_names(opened) if kind.name in BODY_NAMES else choices(kind)
+    found = types.CompletionItemKind.Reference if kind.name in BODY_NAMES else types.CompletionItemKind.EnumMember
     return [
         types.CompletionItem(label=name, kind=found, text_edit=types.TextEdit(place, escape_attribute(name)))
         for name in names

@@ -12,7 +12,7 @@ from threading import Lock
 
 import numpy as np
 from lsprotocol import types
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.diagnostics import Position as SourcePosition
@@ -20,9 +20,11 @@ from exoskel.formats import registry
 from exoskel.formats.fixer import Fixes, apply_fixes, fixable_diagnostics, unsuppressed
 from exoskel.formats.interface import Dialect, Semantics
 from exoskel.formats.load import load
+from exoskel.formats.macro_codes import is_about_unexpanded_macros
 from exoskel.formats.registry import original_reader
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
+from exoskel.source.expanded_document import ExpandedDocument
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
 from exoskel.source.positions import Offsets, Scan, Span
@@ -32,6 +34,9 @@ _LIMITS = Limits(seconds=2.0)
 """While a document is read, the editor waits for its diagnostics."""
 
 
+_EXPAND_HINT = "set `expand` in the settings of the language server to check it here"
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     """How files are read; editors can send these as initialization options."""
 
@@ -39,6 +44,10 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     dialect: Dialect = "auto"
     package_path: tuple[str, ...] = ()
     confine: bool = False
+    expand: bool = False
+    """Expand macros of xacro, which evaluates expressions of the file as Python."""
+    arguments: dict[str, str] = {}
+    """The arguments of xacro files by name."""
 
 
 def editor_document(text: str, name: str, location: Location) -> Document:
@@ -91,10 +100,37 @@ class OpenDocument:
 
         They are not cached: in Python 3.11, a cached property of one document locks out all other documents.
         """
-        return unsuppressed(found for found in self.scene.diagnostics if found.source is self.source)
+        own = [found for found in self.scene.diagnostics if found.source is self.source]
+        return self._expanded_diagnostics() if any(map(self._is_about_macros, own)) else unsuppressed(own)
+
+    def _is_about_macros(self, found: Diagnostic) -> bool:
+        return is_about_unexpanded_macros(found.key, self.format.catalogue())
+
+    def _expanded_diagnostics(self) -> list[Diagnostic]:
+        """The diagnostics of a document with macros, at the elements of this document."""
+        if not self.settings.expand:
+            found = [one for one in self.scene.diagnostics if self._is_about_macros(one)]
+            return [structs.replace(one, severity=Severity.INFO, hint=_EXPAND_HINT) for one in found]
+        scene = self._load(self.document.data, expand=True)
+        return list(dict.fromkeys(self._in_this_document(one) for one in unsuppressed(scene.diagnostics)))
+
+    def _in_this_document(self, found: Diagnostic) -> Diagnostic:
+        """A diagnostic of the expanded document; one of an included file is placed at the include or macro call."""
+        if not isinstance(found.source, ExpandedDocument):
+            return structs.replace(found, source=self.source, fix=None)
+        origin, place = found.origin
+        if origin is found.source.main:
+            return structs.replace(found, source=self.source, place=place, fix=None)
+        message = f"{found.file}:{found.line}: {found.message}"
+        place = found.source.main_place(found.place)
+        return structs.replace(found, source=self.source, place=place, message=message, fix=None)
 
     def read(self, data: bytes) -> Scene:
-        """Read other content of the same file with the same settings."""
+        """Read other content of the same file with the same settings.  Macros are not expanded: positions are those of
+        the text in the editor."""
+        return self._load(data, expand=False)
+
+    def _load(self, data: bytes, expand: bool) -> Scene:
         settings = self.settings
         return load(
             data,
@@ -106,7 +142,8 @@ class OpenDocument:
             package_path=settings.package_path,
             confine=settings.confine,
             limits=_LIMITS,
-            expand=False,  # positions are those of the text in the editor
+            expand=expand,
+            arguments=settings.arguments if expand else {},
         )
 
 

@@ -6,6 +6,7 @@ that an error excludes from the scene, such as the second of two bodies with the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from lsprotocol import types
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.save import saved_bytes
-from exoskel.lsp.hover_and_completion import BODY_NAME, CursorContext, OpenElement, context_at, declaration_at
+from exoskel.lsp.hover_and_completion import BODY_NAMES, CursorContext, OpenElement, context_at, declaration_at
 from exoskel.lsp.open_document import OpenDocument, edits_for
 from exoskel.scene.body import Body
 from exoskel.scene.fields import items_by_node
@@ -23,7 +24,7 @@ from exoskel.scene.item import Item, TakenNameError, check_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
-from exoskel.source.file_lookup import SearchPaths, find_file
+from exoskel.source.file_lookup import PACKAGE_SCHEME, SearchPaths, find_file
 from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Elements, Span
 from exoskel.source.vocabulary import Element
@@ -32,17 +33,30 @@ from exoskel.source.well_formedness import MalformedError
 KINDS = {
     "world": types.SymbolKind.Namespace,
     "skeleton": types.SymbolKind.Class,
+    "robot": types.SymbolKind.Class,
+    "model": types.SymbolKind.Class,
+    "include": types.SymbolKind.Module,
     "group": types.SymbolKind.Package,
     "space": types.SymbolKind.Package,
     "jointgroup": types.SymbolKind.Package,
     "body": types.SymbolKind.Object,
+    "link": types.SymbolKind.Object,
     "geom": types.SymbolKind.Constant,
     "joint": types.SymbolKind.Interface,
     "marker": types.SymbolKind.Key,
+    "frame": types.SymbolKind.Key,
+    "site": types.SymbolKind.Key,
+    "camera": types.SymbolKind.Event,
+    "light": types.SymbolKind.Event,
+    "sensor": types.SymbolKind.Event,
+    "xacro:macro": types.SymbolKind.Function,
 }
 """The elements that the outline contains."""
 _RENAMED = frozenset({"world", "skeleton", "body", "joint"})
 """The elements that can be renamed even if they are no part of the scene."""
+_INCLUDE = "xacro:include"
+_FIND = re.compile(r"^\$\(find ([^()]+)\)/")
+"""A package in the file name of an include of xacro."""
 _FILE_KINDS = frozenset({"file", "file name", "uri"})
 """The kinds of values that name files."""
 
@@ -101,7 +115,8 @@ def links(opened: OpenDocument) -> list[types.DocumentLink]:
     paths = SearchPaths(packages=opened.settings.package_path, confine=opened.settings.confine)
     made: list[types.DocumentLink] = []
     for span in _file_names(opened):
-        found = find_file(_text_of(opened, span), opened.document.location, paths).path
+        reference = _FIND.sub(rf"{PACKAGE_SCHEME}\1/", _text_of(opened, span))
+        found = find_file(reference, opened.document.location, paths).path
         if found is not None:
             made.append(types.DocumentLink(opened.positions.range(span), target=found.absolute().as_uri()))
     return made
@@ -110,6 +125,9 @@ def links(opened: OpenDocument) -> list[types.DocumentLink]:
 def _file_names(opened: OpenDocument) -> Iterator[Span]:
     """The values that name files: by the vocabulary, or attributes called `file`."""
     scan = opened.document.scan
+    for node, tag in enumerate(_tags(opened)):
+        if tag == _INCLUDE and (span := scan.attribute(node, "filename")) is not None:
+            yield span
     if opened.vocabulary is None:
         nodes = range(len(scan.starts))
         yield from (span for node in nodes if (span := scan.attribute(node, "file")) is not None)
@@ -119,6 +137,14 @@ def _file_names(opened: OpenDocument) -> Iterator[Span]:
         for name, attribute in rule.attributes.items():
             if attribute.kind.name in _FILE_KINDS and (found := scan.attribute(node, name)) is not None:
                 yield found
+
+
+def _tags(opened: OpenDocument) -> list[str]:
+    """The tags of all elements; none in a document that is not well-formed."""
+    try:
+        return opened.document.outline.tags
+    except MalformedError:
+        return []
 
 
 def _name_span(opened: OpenDocument, node: int) -> Span:
@@ -175,11 +201,11 @@ class BodyReference(NamedTuple):
 def _body_references(opened: OpenDocument) -> Iterator[BodyReference]:
     """All values that the vocabulary declares as names of bodies; none in a document that is not well-formed."""
     for node, rule in _rules(opened):
-        if rule.kind is not None and rule.kind.name == BODY_NAME:
+        if rule.kind is not None and rule.kind.name in BODY_NAMES:
             span = opened.document.scan.value(node)
             yield BodyReference(_text_of(opened, span), span, node)
         for name, attribute in rule.attributes.items():
-            if attribute.kind.name == BODY_NAME and (found := opened.document.scan.attribute(node, name)) is not None:
+            if attribute.kind.name in BODY_NAMES and (found := opened.document.scan.attribute(node, name)) is not None:
                 yield BodyReference(_text_of(opened, found), found, node)
 
 
@@ -210,7 +236,7 @@ def _bodies_by_name(scene: Scene) -> dict[str, list[tuple[Body, int]]]:
     for world in scene.worlds:
         for model in world.models:
             for body in model.bodies:
-                if body.node >= 0:
+                if body.node >= 0 and body.document == model.document == 0:
                     found.setdefault(body.name, []).append((body, model.node))
     return found
 
@@ -251,7 +277,7 @@ def _referenced_body(opened: OpenDocument, context: CursorContext) -> Body | Non
     kind = (
         attribute.kind if attribute is not None else rule.kind if rule is not None and context.where == "text" else None
     )
-    if kind is None or kind.name != BODY_NAME or context.element is None:
+    if kind is None or kind.name not in BODY_NAMES or context.element is None:
         return None
     node = _node(opened, context.element)
     bodies = _bodies_by_name(opened.scene).get(_text_of(opened, _value_span(opened, context)), [])

@@ -18,7 +18,7 @@ import numpy as np
 from lxml import etree
 from msgspec import Struct, field
 
-from exoskel.diagnostics import Place, Position
+from exoskel.diagnostics import Locator, Place, Position
 from exoskel.source import encoding as encodings
 from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, plain_start, read_prolog
 from exoskel.source.file_lookup import Location
@@ -299,6 +299,9 @@ class Document:
     def line_text(self, line: int) -> str:
         return self.scan.line_text(line)
 
+    def origin(self, place: Place) -> tuple[Locator, Place]:
+        return self, place  # another document if macros were expanded
+
     @cached_property
     def outline(self) -> Outline:
         """Parents and tags of all elements.  Only for well-formed documents."""
@@ -433,8 +436,7 @@ def _quote(name: str) -> str:
         return f"'{name}'"
     if '"' not in name:
         return f'"{name}"'
-    pieces = name.replace("'", """', "'", '""")
-    return f"concat('{pieces}')"
+    return "concat('" + name.replace("'", """', "'", '""") + "')"
 
 
 def tag_as_written(element: Tree) -> str:
@@ -451,8 +453,7 @@ def split_tag(element: Tree) -> tuple[str, str]:
 
     An undeclared prefix is part of the name; lxml's QName rejects such names.
     """
-    tag: str = element.tag
-    namespace, _, local = tag[1:].rpartition("}") if tag[0] == "{" else ("", "", tag)
+    namespace, _, local = element.tag[1:].rpartition("}") if element.tag[0] == "{" else ("", "", element.tag)
     return namespace, local
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from exoskel.diagnostics import SourceError
+from exoskel.diagnostics import PACKAGE_HINT, SourceError
 from exoskel.source.file_access import paths_inside, read_referenced
 
 SAMPLE_SCHEME = "dart://sample/"
@@ -305,6 +305,9 @@ _PACKAGE_FILE_BYTES = 2**16
 _PACKAGE_NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 
+_PACKAGE_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
+_MODEL_VARIABLES = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+
 _Folders = Callable[[str, Location, SearchPaths], Iterator[str]]
 
 
@@ -313,8 +316,14 @@ def _candidates_in(folders: _Folders, name_and_rest: str, location: Location, pa
     name, _, rest = name_and_rest.partition("/")
     if "\0" in name_and_rest or name in ("", ".", ".."):
         return []
-    rest = _without_trailing_slashes(rest)
-    return [_Candidate(os.path.join(folder, rest) if rest else folder) for folder in folders(name, location, paths)]
+    rest = rest.strip("/")  # with a slash at its end, it could only be a folder; at its beginning, it would be absolute
+    spellings = dict.fromkeys((rest, unquote(rest, errors="surrogateescape").strip("/")))
+    return [
+        _Candidate(os.path.join(folder, spelling) if spelling else folder)
+        for folder in folders(name, location, paths)
+        for spelling in spellings
+        if "\0" not in spelling
+    ]
 
 
 def _without_trailing_slashes(path: str) -> str:
@@ -328,14 +337,35 @@ def find_package(name: str, location: Location, paths: SearchPaths) -> Path | No
     return next((Path(one.path) for one in candidates if os.path.isdir(one.path)), None)
 
 
+def search_hint(reference: str, location: Location, paths: SearchPaths) -> str:
+    """What to do about a `package://` or `model://` URI whose file was not found, and where it was searched."""
+    text = reference.strip()
+    scheme = next((one for one in _SEARCHES if text.startswith(one)), "")
+    if not scheme:
+        return ""
+    folders, variables = _SEARCHES[scheme]
+    kind, (name, _, rest) = scheme.partition(":")[0], text.removeprefix(scheme).partition("/")
+    near = _filter_permitted(_candidates_in(folders, name, location, paths), location, paths)
+    if found := next((path for path, _ in near if os.path.isdir(path)), None):
+        missing = f"no file '{rest}'" if rest else "neither model.config nor model.sdf"
+        return f"check the path: {kind} '{name}' is {found}, which has {missing}"
+    places = ["in --package-path"] if paths.packages else []
+    places += ["around the file" if not paths.confine else "in the folder of the file"] if location.path else []
+    if not paths.confine:
+        places += [f"in {one}{'' if os.environ.get(one) else ' (not set)'}" for one in variables]
+    listed = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) > 1 else "".join(places) or "nowhere"
+    return f"{PACKAGE_HINT}: {kind} '{name}' was searched {listed}"
+
+
 def _package_folders(name: str, location: Location, paths: SearchPaths) -> Iterator[str]:
     """A package of ROS: the caller's, one around or next to the document, an installed one, one in a workspace."""
     yield from _given_folders(name, paths)
     if location.path:
         yield from _packages_around(os.path.dirname(location.path), name, paths.confine)
-    for prefix in _environment_folders("AMENT_PREFIX_PATH", paths):
+    prefixes, workspaces = _PACKAGE_VARIABLES
+    for prefix in _environment_folders(prefixes, paths):
         yield os.path.join(prefix, "share", name)
-    for folder in _environment_folders("ROS_PACKAGE_PATH", paths):
+    for folder in _environment_folders(workspaces, paths):
         yield folder if os.path.basename(folder) == name else os.path.join(folder, name)
 
 
@@ -352,9 +382,16 @@ def _model_folders(name: str, location: Location, paths: SearchPaths) -> Iterato
         for near in _folders_near(directory, paths.confine):
             yield os.path.join(near, name)
         yield from _packages_around(directory, name, paths.confine)
-    for variable in ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH"):
+    for variable in _MODEL_VARIABLES:
         for folder in _environment_folders(variable, paths):
             yield os.path.join(folder, name)
+
+
+_SEARCHES: dict[str, tuple[_Folders, tuple[str, str]]] = {
+    PACKAGE_SCHEME: (_package_folders, _PACKAGE_VARIABLES),
+    MODEL_SCHEME: (_model_folders, _MODEL_VARIABLES),
+}
+"""The folders of packages and models, and the variables that list some of them, by the scheme of their URIs."""
 
 
 @lru_cache(maxsize=16)

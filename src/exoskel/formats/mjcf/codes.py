@@ -6,6 +6,7 @@ MJ5nn are parts that are written approximately, MJ6nn parts that are not written
 from __future__ import annotations
 
 from exoskel.diagnostics import LIMIT_HINT, Catalogue, Fix, Topic, error, info, warning
+from exoskel.formats.macro_codes import macro_topic
 from exoskel.source.surface import MAX_SLABS
 
 _DOCUMENT = (
@@ -111,6 +112,7 @@ _DOCUMENT = (
         "ones. A scene with them cannot be converted or simulated.",
         error("MJ109", "the {field} of {item} {verb} {found}: expected {expected}"),
     ),
+    macro_topic("MJ110", "MJCF", ".xml"),
 )
 
 _UNSUPPORTED = (

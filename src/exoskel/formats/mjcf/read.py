@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
+from exoskel.formats.macro_expansion import MacroFormat, read_expanded
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_filter
 from exoskel.formats.mjcf.file_writer import KEY, OTHER_KEY
@@ -63,6 +64,7 @@ from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
 _ROOT_CODES = RootCodes(malformed="MJ101", root="MJ102", declarations="MJ103")
+_MACROS = MacroFormat("mjcf", "mujoco", "MJ110", CATALOGUE)
 
 
 class ImportedScene(Struct):
@@ -76,7 +78,7 @@ class ImportedScene(Struct):
 
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
-    return import_document(document, options).scene
+    return read_expanded(lambda one, own: import_document(one, own).scene, document, options, _MACROS)
 
 
 def import_document(document: Document, options: ReadOptions) -> ImportedScene:

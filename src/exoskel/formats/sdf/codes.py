@@ -6,7 +6,8 @@ every warning is an error.
 
 from __future__ import annotations
 
-from exoskel.diagnostics import LIMIT_HINT, PACKAGE_HINT, Catalogue, Fix, Topic, error, info, warning
+from exoskel.diagnostics import LIMIT_HINT, Catalogue, Fix, Topic, error, info, warning
+from exoskel.formats.macro_codes import macro_topic
 
 _DOCUMENT = (
     Topic(
@@ -61,6 +62,7 @@ _DOCUMENT = (
             "allows only one since version 1.8",
         ),
     ),
+    macro_topic("SD007", "SDF", ".sdf"),
     Topic(
         "SD010",
         "Unknown element",
@@ -206,7 +208,7 @@ _MODELS = (
         error(
             "SD040.missing",
             "'{uri}' was not found",
-            PACKAGE_HINT,
+            "{hint}",
             "searches SDF_PATH and GZ_SIM_RESOURCE_PATH",
         ),
         error("SD040.outside", "'{uri}' is outside the document's directory, which is not allowed here"),
@@ -330,7 +332,7 @@ _LINKS = (
         "SD081",
         "Mesh",
         "The file cannot be found or read. The shape and its reference are preserved.",
-        warning("SD081.missing", "mesh '{uri}' was not found"),
+        warning("SD081.missing", "mesh '{uri}' was not found", "{hint}"),
         warning("SD081.unreadable", "mesh '{uri}' cannot be read: {reason}"),
         warning("SD081.submesh", "<submesh> is not supported; the whole mesh is used"),
     ),
@@ -370,7 +372,7 @@ _APPROXIMATED = (
         "Texture",
         "The image of a material cannot be found, or the file is not an image. The reference is preserved.",
         warning("SD086", "texture '{uri}' cannot be used: {reason}"),
-        warning("SD086.missing", "texture '{uri}' was not found"),
+        warning("SD086.missing", "texture '{uri}' was not found", "{hint}"),
     ),
     Topic(
         "SD085",

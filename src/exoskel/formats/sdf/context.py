@@ -132,6 +132,10 @@ class SdfContext:
         """Find a referenced file."""
         return file_lookup.find_file(uri, self.document.location, self.options.paths)
 
+    def search_hint(self, uri: str) -> str:
+        """Where a file was searched that was not found; empty if its reference says so."""
+        return file_lookup.search_hint(uri, self.document.location, self.options.paths)
+
     def find_image(self, uri: str) -> tuple[str | None, str]:
         """The path of the image of a texture, and why it cannot be used, if so."""
         if uri not in self._images:

@@ -115,7 +115,8 @@ def _material(source: SdfContext, node: Node) -> Material | None:
     path, problem = source.find_image(uri)
     if problem:
         number = next(n for n in range(material.number, len(source.elements)) if source.elements[n] is image)
-        source.report("SD086" if path else "SD086.missing", number, uri=uri.strip(), reason=problem)
+        hint = "" if path else source.search_hint(uri)
+        source.report("SD086" if path else "SD086.missing", number, uri=uri.strip(), reason=problem, hint=[hint])
     return structs.replace(found, texture=Texture(uri, path=path))
 
 
@@ -197,7 +198,7 @@ def _mesh(source: SdfContext, node: Node, _: str) -> Geometry | None:
         return None
     found = source.find(uri)
     if found.path is None:
-        source.report("SD081.missing", node.number, "uri", uri=uri)
+        source.report("SD081.missing", node.number, "uri", uri=uri, hint=[source.search_hint(uri)])
         return Mesh(uri, scale)
     extent = source.extent(str(found.path))
     if isinstance(extent, str):

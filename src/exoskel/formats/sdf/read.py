@@ -7,10 +7,12 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import Diagnostic
+from exoskel.diagnostics import PACKAGE_HINT, Diagnostic
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
+from exoskel.formats.macro_expansion import MacroFormat, read_expanded
 from exoskel.formats.sdf.cameras_and_lights import LIGHT, OTHER_CAMERAS, SdfViewReader, has_world_cameras
+from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import (
     NEWEST,
     OLDEST,
@@ -86,7 +88,8 @@ def find(source: SdfContext, uri: str, number: int) -> Path | None:
             outside = outside or "outside" in found.findings
         if found.path is not None:
             return found.path
-    source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri)
+    hint = source.search_hint(uri) or PACKAGE_HINT
+    source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri, hint=[hint])
     return None
 
 
@@ -114,8 +117,15 @@ DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.8)
 _ROOT_CODES = RootCodes(malformed="SD001", root="SD002", declarations="SD004")
 
 
+_MACROS = MacroFormat("sdf", "sdf", "SD007", CATALOGUE)
+
+
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
+    return read_expanded(_read, document, options, _MACROS)
+
+
+def _read(document: Document, options: ReadOptions) -> Scene:
     reader = _SdfReader(options)
     scene = Scene(source_info=SourceInfo(format="sdf"))
     source = reader.source(document)

@@ -17,6 +17,7 @@ from exoskel.formats.sdf.values import (
     BOOLEAN,
     JOINT_TYPE,
     LIMIT,
+    LINK_NAME,
     NAME,
     REFERENCE,
     TEXT,
@@ -253,8 +254,8 @@ JOINT_ELEMENT = Element(
     "joint",
     "*",
     "A joint between two links, or a link and the world.",
-    leaf("parent", NAME, "A link or frame, or `world`.", field="parent"),
-    leaf("child", NAME, "A link or frame.", field="child"),
+    leaf("parent", LINK_NAME, "A link or frame, or `world`.", field="parent"),
+    leaf("child", LINK_NAME, "A link or frame.", field="child"),
     pose_element("Pose in the child."),
     _axis("axis", "The first axis, fixed in the parent."),
     _axis("axis2", "The second axis of a universal or revolute2 joint, fixed in the child."),
@@ -265,7 +266,7 @@ JOINT_ELEMENT = Element(
     real_element(
         "gearbox_ratio", "Minus the angle of the child of a gearbox, per angle of its parent.", "1", field="mimic"
     ),
-    leaf("gearbox_reference_body", NAME, "Link from which a gearbox measures both angles.", field="mimic"),
+    leaf("gearbox_reference_body", LINK_NAME, "Link from which a gearbox measures both angles.", field="mimic"),
     Element(
         "physics",
         "?",

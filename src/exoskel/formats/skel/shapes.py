@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import hypot, isfinite
 from typing import Any, NamedTuple
 
-from exoskel.diagnostics import PACKAGE_HINT
 from exoskel.formats.skel.context import DOCUMENT, EXTREME, SkelContext
 from exoskel.formats.skel.geometry_elements import GEOMETRIES, SOFT_GEOMETRIES
 from exoskel.formats.skel.vocabulary import COLLISION_ELEMENT, SOFT_ELEMENT, VISUAL_ELEMENT
@@ -28,6 +27,7 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
 )
+from exoskel.source.file_lookup import search_hint
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import unit_divisor
 
@@ -271,8 +271,9 @@ class SkelShapeReader:
 
     def _report_reference(self, node: Node, uri: str, findings: tuple[str, ...]) -> None:
         for finding in findings:
-            hint = PACKAGE_HINT if uri.startswith("package:") else ""
-            self.report(f"SK064.{finding}", node.number, "file_name", token=uri.strip(), uri=uri.strip(), hint=hint)
+            location, paths = self.context.document.location, self.context.options.paths
+            hint = search_hint(uri, location, paths) if finding == "scheme" else ""
+            self.report(f"SK064.{finding}", node.number, "file_name", token=uri.strip(), uri=uri.strip(), hint=[hint])
 
     # --- soft bodies ---------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exoskel.diagnostics import LIMIT_HINT, Catalogue, Fix, Topic, error, info, warning
+from exoskel.formats.macro_codes import macro_topic
 
 _DOCUMENT = (
     Topic(
@@ -31,29 +32,7 @@ _DOCUMENT = (
         ),
         warning("UR003.doctype", "the document type declaration has no effect", "remove it"),
     ),
-    Topic(
-        "UR004",
-        "xacro",
-        "xacro is a macro language that generates URDF. The package xacro expands its files, if it is installed. "
-        "It evaluates expressions of the file as Python and reads the files that they name, so confined files are not "
-        "expanded. Lines in diagnostics are those of the expanded document; the file itself is not changed. "
-        "A document that only declares the xacro namespace, as generated files do, is read normally.",
-        error("UR004", "this is xacro, not URDF: {what}", "expand it first: xacro FILE.xacro > FILE.urdf"),
-        error(
-            "UR004.missing",
-            "this is xacro, not URDF: {what}",
-            "install the package that expands it: pip install 'exoskel[xacro]'",
-        ),
-        error(
-            "UR004.confined",
-            "this is xacro, and confined files are not expanded: {what}",
-            "expand it first: xacro FILE.xacro > FILE.urdf",
-        ),
-        error("UR004.failed", "xacro cannot expand the file: {reason}"),
-        warning("UR004.warning", "xacro warns: {text}"),
-        warning("UR004.argument", "the file has no argument '{name}'", "{suggestion}"),
-        info("UR004.expanded", "expanded by xacro; the lines below are those of the expanded document"),
-    ),
+    macro_topic("UR004", "URDF", ".urdf"),
     Topic("UR005", "No link", "A robot has at least one link.", error("UR005", "the robot has no link")),
 )
 

@@ -120,6 +120,10 @@ class UrdfContext:
     def find_mesh(self, uri: str) -> FoundFile:
         return file_lookup.find_file(uri, self.document.location, self.options.paths)
 
+    def search_hint(self, uri: str) -> str:
+        """Where a file was searched that was not found; empty if its reference says so."""
+        return file_lookup.search_hint(uri, self.document.location, self.options.paths)
+
     def find_image(self, uri: str) -> tuple[str | None, str]:
         """The path of the image of a texture, and what is wrong with it, if anything."""
         if uri not in self._images:

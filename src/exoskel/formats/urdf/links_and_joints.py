@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.diagnostics import PACKAGE_HINT, did_you_mean
+from exoskel.diagnostics import did_you_mean
 from exoskel.formats import collision_visuals
 from exoskel.formats.urdf.context import UNBOUNDED, UrdfContext, pose_of
 from exoskel.formats.urdf.vocabulary import (
@@ -118,8 +118,8 @@ class UrdfShapeReader:
     def _texture(self, node: Node, uri: str) -> Texture:
         path, problem = self.context.find_image(uri)
         if problem:
-            hint = PACKAGE_HINT if uri.startswith("package:") and path is None else ""
-            self.report("UR408", node.number, attribute="filename", uri=uri, reason=problem, hint=hint)
+            hint = self.context.search_hint(uri) if path is None else ""
+            self.report("UR408", node.number, attribute="filename", uri=uri, reason=[problem], hint=[hint])
         return Texture(uri, path=path)
 
     # --- geometry -------------------------------------------------------------------------------------
@@ -190,8 +190,8 @@ class UrdfShapeReader:
         return Mesh(uri, scale, path, extent)
 
     def _report_unusable(self, node: Node, uri: str, reason: str) -> None:
-        hint = PACKAGE_HINT if uri.startswith("package:") else ""
-        self.report("UR405.lost", node.number, attribute="filename", uri=uri, reason=reason, hint=hint)
+        hint = self.context.search_hint(uri) if reason == _NOT_FOUND_REASONS["scheme"] else ""
+        self.report("UR405.lost", node.number, attribute="filename", uri=uri, reason=[reason], hint=[hint])
 
 
 class _Appearance(Struct, frozen=True):

@@ -6,16 +6,14 @@ the world, declared or not.  Any other root gets a free joint, because URDF does
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from exoskel.diagnostics import Collector, did_you_mean
 from exoskel.fates import Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, ReadOptions, SourceMapping
-from exoskel.formats.urdf import xacro
+from exoskel.formats.macro_expansion import MacroFormat, read_expanded
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, UrdfContext
 from exoskel.formats.urdf.links_and_joints import JointSpec, LinkReader, UrdfJointReader
@@ -28,7 +26,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import Scene, SourceInfo, World
-from exoskel.source.document import Document, Tree, tag_as_written
+from exoskel.source.document import Document, Tree
 from exoskel.source.flat_tree import Node
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
@@ -109,16 +107,17 @@ WORLD = "world"
 _ROOT_CODES = RootCodes(malformed="UR001", root="UR002", declarations="UR003")
 
 
+_MACROS = MacroFormat("urdf", "robot", "UR004", CATALOGUE)
+
+
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
+    return read_expanded(_read, document, options, _MACROS)
+
+
+def _read(document: Document, options: ReadOptions) -> Scene:
     collector = Collector(CATALOGUE, document, options.strict)
     root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
-    if root is not None and (macro := _find_macro(root, document)) is not None:
-        root = None
-        if (expansion := _expand(document, macro, options, collector)) is not None:
-            document, collector = expansion.document, Collector(CATALOGUE, expansion.document, options.strict)
-            _report_expansion(expansion, collector)
-            root = parse_root(document, "robot", options.limits, collector, _ROOT_CODES)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="urdf"))
     if root is not None:
         try:
@@ -128,59 +127,6 @@ def read(document: Document, options: ReadOptions) -> Scene:
             report_malformed(problem, collector, _ROOT_CODES)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
-
-
-_XACRO = "xacro"
-_SUBSTITUTION = re.compile(r"\$[({]")
-
-
-class _Macro(NamedTuple):
-    """The first macro or substitution of a document: its element, its attribute (empty: none), and a description."""
-
-    number: int
-    attribute: str
-    what: str
-
-
-def _find_macro(root: Tree, document: Document) -> _Macro | None:
-    """What the xacro program would replace; the namespace alone remains after it has run."""
-    may_substitute = document.name.endswith(".xacro") or any(_XACRO in uri for uri in root.nsmap.values())
-    for number, element in enumerate(root.iter()):
-        tag = tag_as_written(element)
-        if tag.startswith(f"{_XACRO}:") or (element.tag[0] == "{" and f"wiki/{_XACRO}}}" in element.tag):
-            return _Macro(number, "", f"<{tag}> is a macro")
-        if may_substitute:
-            name = next((n for n, value in element.items() if _SUBSTITUTION.search(value)), None)
-            if name is not None:
-                return _Macro(number, name, f"'{element.get(name)}' is a substitution")
-            if element.text and _SUBSTITUTION.search(element.text):
-                return _Macro(number, "", f"'{element.text.strip()}' is a substitution")
-    return None
-
-
-def _expand(
-    document: Document, macro: _Macro, options: ReadOptions, collector: Collector
-) -> xacro.ExpandedXacro | None:
-    """The expanded document; None if it cannot be expanded, which is reported."""
-    if options.paths.confine or not options.expand or not xacro.is_installed():
-        reason = ".confined" if options.paths.confine else ".missing" if options.expand else ""
-        collector.report(f"UR004{reason}", macro.number, attribute=macro.attribute, what=macro.what)
-        return None
-    try:
-        return xacro.expand(document, options.arguments, options.paths, options.limits)
-    except xacro.XacroError as error:
-        attribute, number = (macro.attribute, macro.number) if error.number < 0 else ("", error.number)
-        collector.report("UR004.failed", number, attribute=attribute, reason=[str(error)])
-        return None
-
-
-def _report_expansion(expansion: xacro.ExpandedXacro, collector: Collector) -> None:
-    collector.report("UR004.expanded", 0)
-    for text in expansion.warnings:
-        collector.report("UR004.warning", 0, text=[text])
-    for name in expansion.unknown_arguments:
-        suggestion = did_you_mean(name, expansion.arguments)
-        collector.report("UR004.argument", 0, name=name, suggestion=suggestion)
 
 
 class _UrdfReader:

@@ -11,11 +11,11 @@ import io
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import IO, NamedTuple, TextIO
-from xml.dom.minidom import CharacterData, Node
+from typing import IO, Any, NamedTuple, TextIO
+from xml.dom.minidom import CharacterData, Element, Node
 from xml.dom.minidom import Document as XmlDocument
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -31,6 +31,7 @@ from exoskel.source.child_process import (
     limit_processor_time,
 )
 from exoskel.source.document import Document
+from exoskel.source.expanded_document import ElementOrigin, ExpandedDocument, RegionOrigin
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths, find_package, lower_first
 from exoskel.source.limits import Limits
@@ -63,12 +64,20 @@ class _XacroRequest(Struct):
 
 
 class _XacroAnswer(Struct):
+    """An expanded document, or the reason why there is none.
+
+    `files` are the included files, as paths and contents; the document itself is file 0.
+    """
+
     text: str = ""
     problem: str = ""
     number: int = -1
     warnings: list[str] = []
     unknown_arguments: list[str] = []
     arguments: list[str] = []
+    files: list[tuple[str, bytes]] = []
+    elements: list[ElementOrigin] = []
+    regions: list[RegionOrigin] = []
 
 
 class ExpandedXacro(NamedTuple):
@@ -77,7 +86,7 @@ class ExpandedXacro(NamedTuple):
     `unknown_arguments` were given, but the document has only those called `arguments`.
     """
 
-    document: Document
+    document: ExpandedDocument
     warnings: list[str]
     unknown_arguments: list[str]
     arguments: list[str]
@@ -108,13 +117,8 @@ def expand(document: Document, arguments: Mapping[str, object], paths: SearchPat
     answer = _ask(request)
     if answer.problem:
         raise XacroError(answer.problem, answer.number)
-    expanded = Document(
-        answer.text.encode("utf-8", "surrogatepass"),
-        f"{document.name} (expanded)",
-        Location(path=location.path, uri=location.uri, is_base=True),
-    )
-    expanded.is_generated = True
-    expanded.included = [location.path] if location.path and not location.is_base else []
+    content = answer.text.encode("utf-8", "surrogatepass")
+    expanded = ExpandedDocument(content, document, answer.files, answer.elements, answer.regions)
     return ExpandedXacro(expanded, answer.warnings, answer.unknown_arguments, answer.arguments)
 
 
@@ -141,19 +145,15 @@ def _receive(stream: IO[bytes]) -> _XacroAnswer | None:
 # --- in the child process -----------------------------------------------------------------------------
 
 
-class _ElementOrigin(NamedTuple):
-    """Where an element was written: the file, the line, and its number in document order."""
+class _NodePlace(NamedTuple):
+    """Where an element, or a comment or the like, was written: the file, the line, and the element's number in document
+    order.  `call` is the element of the document itself that includes or calls it, if it is in another file.
+    """
 
     path: str
     line: int
-    number: int
-
-
-class _OriginCopier:
-    """Gives copies of elements the places of the originals."""
-
-    def handle(self, operation: int, key: str, data: _ElementOrigin, src: Node, dst: Node) -> None:
-        dst.setUserData(key, data, self)
+    number: int = -1
+    call: int = -1
 
 
 _PLACE = "place"
@@ -185,10 +185,15 @@ class _Expander:
         self.request = request
         self.arguments = _Arguments(request.arguments)
         self.texts: list[str] = []
+        self.contents: dict[str, bytes] = {}
         self.warnings: list[str] = []
+        self.call = -1
+        """The element of the document itself that is being replaced: the innermost include or call of a macro."""
         self.parse = xacro.parse
         _answer_find(Location(path=request.path, uri=request.uri), SearchPaths(packages=request.packages))
+        include, call_macro = self._tracked(xacro.process_include), self._tracked(xacro.handle_macro_call)
         vars(xacro).update(open=self._open, parse=self._parse_include, warning=self._warn)
+        vars(xacro).update(process_include=include, handle_macro_call=call_macro)
 
     def expand(self) -> _XacroAnswer:
         self.xacro.init_stacks(self.request.path or None)
@@ -196,9 +201,41 @@ class _Expander:
         tree = self.parse(self.request.text)
         self._note_places(tree, "")
         self.xacro.process_doc(tree, mappings=self.arguments)
-        unknown = [name for name in self.request.arguments if not self._is_known(name)]
-        known = sorted(self.arguments.requested)
-        return _XacroAnswer(str(tree.toprettyxml(indent="  ")), "", -1, self.warnings, unknown, known)
+        answer = _XacroAnswer(str(tree.toprettyxml(indent="  ")), warnings=self.warnings)
+        answer.unknown_arguments = [name for name in self.request.arguments if not self._is_known(name)]
+        answer.arguments = sorted(self.arguments.requested)
+        self._add_origins(tree, answer)
+        return answer
+
+    def _tracked(self, expand_element: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the package that replaces an element, which notes the element meanwhile."""
+
+        def tracked(element: Element, *others: object) -> Any:
+            before, place = self.call, element.getUserData(_PLACE)
+            if isinstance(place, _NodePlace) and not place.path and element.tagName.startswith("xacro:"):
+                self.call = place.number
+            result = expand_element(element, *others)
+            self.call = before
+            return result
+
+        return tracked
+
+    def _add_origins(self, tree: XmlDocument, answer: _XacroAnswer) -> None:
+        """Add the places of all elements, and of all comments and the like, in document order."""
+        numbers: dict[str, int] = {"": 0}
+        for node in _walk(tree):
+            place = _place_of(node)
+            file = numbers.setdefault(place.path, len(numbers))
+            if isinstance(node, Element):
+                answer.elements.append(ElementOrigin(file, place.number, place.call))
+            else:
+                answer.regions.append(RegionOrigin(place.call if file else -1, 0 if file else place.line))
+        answer.files = [(path, self.contents.get(path, b"")) for path in numbers if path]
+
+    def handle(self, operation: int, key: str, data: _NodePlace, src: Node, dst: Node) -> None:
+        """Give the copy of a node the place of the original."""
+        place = data._replace(call=self.call) if data.path else data
+        dst.setUserData(key, place, self)
 
     def _is_known(self, name: str) -> bool:
         """Whether the document asks for an argument, or would under another condition."""
@@ -212,8 +249,11 @@ class _Expander:
         except OSError as error:
             error.filename = error.filename or path
             raise
-        self.texts.append(content.decode("utf-8", "replace"))
-        return io.TextIOWrapper(io.BytesIO(content))
+        document = Document(content)
+        text = document.scan.text.decode(document.scan.codec, "replace")  # in the encoding that the file declares
+        self.texts.append(text)
+        self.contents[path] = content
+        return io.StringIO(text, newline=None)
 
     def _parse_include(self, _: None, filename: str) -> XmlDocument:
         try:
@@ -224,28 +264,62 @@ class _Expander:
         return tree
 
     def _note_places(self, tree: XmlDocument, path: str) -> None:
-        """Note the lines of the elements of the file that was opened last."""
-        lines: list[int] = []
+        """Note the places of the nodes of the file that was opened last."""
+        elements: list[int] = []
+        others: list[int] = []
         parser = ParserCreate()
-        parser.StartElementHandler = lambda *_: lines.append(parser.CurrentLineNumber)
+        parser.StartElementHandler = lambda *_: elements.append(parser.CurrentLineNumber)
+        note_other = lambda *_: others.append(parser.CurrentLineNumber)  # noqa: E731
+        parser.CommentHandler = parser.ProcessingInstructionHandler = parser.StartCdataSectionHandler = note_other
         parser.Parse(self.texts[-1], True)
-        for number, (element, line) in enumerate(zip(tree.getElementsByTagName("*"), lines, strict=False)):
-            element.setUserData(_PLACE, _ElementOrigin(path, line, number), _OriginCopier())
+        numbered, lines = enumerate(elements), iter(others)
+        for node in _walk(tree):
+            number, line = next(numbered, (-1, 0)) if isinstance(node, Element) else (-1, next(lines, 0))
+            node.setUserData(_PLACE, _NodePlace(path, line, number, self.call if path else -1), self)
 
     def _warn(self, *texts: object, **_: object) -> None:
         self.warnings.append(_one_line(" ".join(map(str, texts))))
 
 
+def _walk(tree: XmlDocument) -> Iterator[Node]:
+    """All elements, comments, instructions and CDATA sections, in document order."""
+    waiting: list[Node] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node.nodeType in _WITH_PLACES:
+            yield node
+        waiting += reversed(node.childNodes)
+
+
+_WITH_PLACES = (
+    Node.ELEMENT_NODE,
+    Node.COMMENT_NODE,
+    Node.PROCESSING_INSTRUCTION_NODE,
+    Node.CDATA_SECTION_NODE,
+)
+
+
+def _place_of(node: Node) -> _NodePlace:
+    """The place of a node, or of what it is in."""
+    at: Node | None = node
+    while at is not None:
+        place = at.getUserData(_PLACE)
+        if isinstance(place, _NodePlace):
+            return place
+        at = at.parentNode
+    return _NodePlace("", 1, 0)
+
+
 def _failure(error: Exception) -> _XacroAnswer:
     """Why a document cannot be expanded, and the element where the package was."""
-    places: list[_ElementOrigin] = []
+    places: list[_NodePlace] = []
     trace = error.__traceback__
     while trace is not None:
         local = trace.tb_frame.f_locals
         node = local.get("node", local.get("elt"))
         element = node.parentNode if isinstance(node, CharacterData) else node
         place = element.getUserData(_PLACE) if isinstance(element, Node) else None
-        places += [place] if isinstance(place, _ElementOrigin) else []
+        places += [place] if isinstance(place, _NodePlace) else []
         trace = trace.tb_next
     number = next((place.number for place in reversed(places) if not place.path), -1)
     inside = f"{os.path.relpath(places[-1].path)}:{places[-1].line}: " if places and places[-1].path else ""

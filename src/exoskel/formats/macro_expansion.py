@@ -1,0 +1,114 @@
+"""Reads documents with macros of xacro: they are expanded first, and problems are reported where they were written."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from exoskel.diagnostics import Catalogue, Collector, did_you_mean
+from exoskel.formats import xacro
+from exoskel.formats.interface import Reader, ReadOptions
+from exoskel.scene.world import Scene, SourceInfo
+from exoskel.source.document import Document, Tree, tag_as_written
+from exoskel.source.encoding import UnknownEncodingError
+from exoskel.source.well_formedness import MalformedError
+
+_XACRO = "xacro"
+_SUBSTITUTION = re.compile(r"\$[({]")
+_MISSING_ARGUMENT = re.compile(r"Undefined substitution argument (\S+)")
+
+
+class _Macro(NamedTuple):
+    """The first macro or substitution of a document: its element, its attribute (empty: none), and a description."""
+
+    number: int
+    attribute: str
+    what: str
+
+
+class MacroFormat(NamedTuple):
+    """A format whose documents may have macros: its name, its root element, and the code of messages about xacro."""
+
+    name: str
+    root: str
+    code: str
+    catalogue: Catalogue
+
+
+def read_expanded(read: Reader, document: Document, options: ReadOptions, format: MacroFormat) -> Scene:
+    """Read a document of a format, after expanding its macros if it has any."""
+    collector, code = Collector(format.catalogue, document, options.strict), format.code
+    macro = _find_macro(document, options, format.root)
+    if macro is None:
+        scene = read(document, options)
+        _report_arguments(collector, code, [*options.arguments], [])
+    else:
+        expansion = _expand(document, macro, options, collector, code)
+        if expansion is not None and len(expansion.document.scan.starts) == 1:
+            collector.report(f"{code}.empty", 0)
+            expansion = None
+        if expansion is None:
+            source = SourceInfo(format=format.name)
+            return Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source)
+        collector.report(f"{code}.expanded", 0)
+        for text in expansion.warnings:
+            collector.report(f"{code}.warning", 0, text=[text])
+        _report_arguments(collector, code, expansion.unknown_arguments, expansion.arguments)
+        scene = read(expansion.document, options)
+        scene.diagnostics = [replace(one, fix=None) for one in scene.diagnostics]  # fixes are of the expanded text
+    if collector.diagnostics:
+        scene.diagnostics[:0] = collector.diagnostics
+    return scene
+
+
+def _report_arguments(collector: Collector, code: str, unknown: list[str], known: list[str]) -> None:
+    for name in unknown:
+        collector.report(f"{code}.argument", 0, name=name, suggestion=did_you_mean(name, known))
+
+
+def _find_macro(document: Document, options: ReadOptions, root: str) -> _Macro | None:
+    """What the xacro program would replace; the namespace alone remains after it has run."""
+    named = document.name.endswith(f".{_XACRO}")
+    try:
+        if not named and document.text.find(_XACRO.encode()) < 0:  # as in nearly all files
+            return None
+        tree = document.parse(options.limits)
+    except (MalformedError, UnknownEncodingError, UnicodeDecodeError):  # the reader reports it
+        return None
+    if tag_as_written(tree) != root:
+        return None
+    return _first_macro(tree, named or any(_XACRO in uri for uri in tree.nsmap.values()))
+
+
+def _first_macro(root: Tree, may_substitute: bool) -> _Macro | None:
+    for number, element in enumerate(root.iter()):
+        tag = tag_as_written(element)
+        if tag.startswith(f"{_XACRO}:") or (element.tag[0] == "{" and f"wiki/{_XACRO}}}" in element.tag):
+            return _Macro(number, "", f"<{tag}> is a macro")
+        if may_substitute:
+            name = next((n for n, value in element.items() if _SUBSTITUTION.search(value)), None)
+            if name is not None:
+                return _Macro(number, name, f"'{element.get(name)}' is a substitution")
+            if element.text and _SUBSTITUTION.search(element.text):
+                return _Macro(number, "", f"'{element.text.strip()}' is a substitution")
+    return None
+
+
+def _expand(
+    document: Document, macro: _Macro, options: ReadOptions, collector: Collector, code: str
+) -> xacro.ExpandedXacro | None:
+    """The expanded document; None if it cannot be expanded, which is reported."""
+    if options.paths.confine or not options.expand or not xacro.is_installed():
+        reason = ".confined" if options.paths.confine else ".missing" if options.expand else ""
+        collector.report(f"{code}{reason}", macro.number, attribute=macro.attribute, what=macro.what)
+        return None
+    try:
+        return xacro.expand(document, options.arguments, options.paths, options.limits)
+    except xacro.XacroError as error:
+        attribute, number = (macro.attribute, macro.number) if error.number < 0 else ("", error.number)
+        missing = _MISSING_ARGUMENT.search(str(error))
+        hint = f"set it with --arg {missing[1]}=VALUE (arguments=)" if missing else ""
+        collector.report(f"{code}.failed", number, attribute=attribute, reason=[str(error)], hint=[hint])
+        return None
