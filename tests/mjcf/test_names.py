@@ -15,6 +15,7 @@ from exoskel.formats.mjcf.file_writer import INTEGRATORS, write_document
 from exoskel.formats.mjcf.names import shorten_names
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.source.output_context import Target
+from tests.support.edits import edited
 from tests.support.scenes import all_files
 
 MODELS = """<mujoco model="a/b"><worldbody>
@@ -109,7 +110,7 @@ def test_lights_sky_and_camera_are_not_read_back() -> None:
 @pytest.mark.parametrize(("gravity", "up"), [("0 0 -9.81", 2), ("0 -9.81 0", 1), ("-9.81 0 0", 0), ("0 0 0", 2)])
 def test_the_camera_is_upright_and_looks_at_the_bodies(gravity: str, up: int) -> None:
     option = f'<option gravity="{gravity}"/>'
-    scene = exoskel.load(MODELS.replace("<worldbody>", f"{option}<worldbody>").encode(), format="mjcf")
+    scene = edited(MODELS.replace("<worldbody>", f"{option}<worldbody>"))
     model = mujoco.MjModel.from_xml_string(converted(scene))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -140,7 +141,7 @@ def test_a_target_of_another_format_is_refused() -> None:
 
 
 def test_the_camera_does_not_depend_on_shapes_that_are_not_written() -> None:
-    scene = exoskel.load(MODELS.encode(), format="mjcf")
+    scene = edited(MODELS)
     before = converted(scene)
     scene.world.models[0].bodies[0].collisions.append(Shape(geometry=Ray(length=50.0)))
     camera = re.compile(r"<camera [^>]*>")

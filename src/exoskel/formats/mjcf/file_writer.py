@@ -29,6 +29,7 @@ from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
+from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.scene.body import Body, Marker
@@ -540,6 +541,7 @@ _FILTER = "as contype, conaffinity and exclude"
 CAPABILITIES = WriterCapabilities(
     native_joints=_JOINTS,
     write=write,
+    copy_source=copy_source,
     fields=item_fields(
         {
             World: (
