@@ -136,7 +136,9 @@ def test_an_edit_that_was_undone_is_none(robot: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"target": "mujoco3"}, {"up": "z-to-y"}, {"model": "arm"}])
-def test_what_options_change_is_written_anew(robot: Path, tmp_path: Path, options: dict[str, str]) -> None:
+def test_options_that_change_the_scene_need_a_new_document(
+    robot: Path, tmp_path: Path, options: dict[str, str]
+) -> None:
     exoskel.convert(robot, tmp_path / "out.xml", to="mjcf", **options)  # type: ignore[arg-type]
     assert b"RK4" not in (tmp_path / "out.xml").read_bytes()
 

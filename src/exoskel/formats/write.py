@@ -363,7 +363,7 @@ def _write_once(
 
 
 def _copy_source(scene: Scene, chosen: Format, output: OutputContext, readings: _Readings) -> Written | None:
-    """Write the document that a scene was read from; None if it has to be written anew."""
+    """Write the document that a scene was read from; None if a new document is needed."""
     copier = chosen.capabilities().copy_source
     if copier is None or scene.source_info.format != chosen.name or output.target != "portable":
         return None
