@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from exoskel import Model, Scene, World, convert, load
+from exoskel import Model, Scene, World, convert
 from exoskel.conversion.pipeline import certify
 from exoskel.conversion.report import Check
 from exoskel.formats import registry
@@ -24,6 +24,7 @@ from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Box, Shape
 from exoskel.source.markup import Markup
+from tests.support.edits import edited
 
 ROW = "collision filtering"
 Z = ((0.0, 0.0, 1.0),)
@@ -382,6 +383,6 @@ def test_a_mesh_that_collides_by_slabs_keeps_its_collisions() -> None:
     corners = "0 0 0  1 0 0  0 1 0  0 0 1"  # a corner, wide open: its inside is not defined
     text = f"""<mujoco><asset><mesh name="m" vertex="{corners}" face="0 1 2  0 1 3" inertia="shell"/></asset>
     <worldbody><geom type="mesh" mesh="m"/><body pos="0 0 3"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
-    report = convert(load(text.encode(), format="mjcf"), None, to="mjcf")
+    report = convert(edited(text), None, to="mjcf")
     assert b'conaffinity="0"' in report.data
     assert report.certificate.passed

@@ -12,6 +12,7 @@ from exoskel.conversion.report import RefusedError
 from exoskel.diagnostics import Severity
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
+from tests.support.edits import edited
 
 BALL = '<geom type="sphere" size=".2"/>'
 
@@ -22,10 +23,11 @@ def mjcf(joint: str, body: str = "", rest: str = "") -> str:
 
 def losses(text: str, to: str) -> dict[str, NodeFate]:
     """The losses of a conversion by the last steps of their paths; a strict one is refused if there are any."""
-    report = exoskel.convert(text, None, to=to)
+    scene = edited(text)
+    report = exoskel.convert(scene, None, to=to)
     if report.losses:
         with pytest.raises(RefusedError):
-            exoskel.convert(text, None, to=to, strict=True)
+            exoskel.convert(scene, None, to=to, strict=True)
     return {item.path.rpartition("/")[2]: item for item in report.losses}
 
 

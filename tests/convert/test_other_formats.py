@@ -16,6 +16,7 @@ from exoskel.fates import Fate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up, nearest_up_axis, up_axis
 from exoskel.view.render_scene import RenderScene
+from tests.support.edits import edited
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
@@ -376,7 +377,7 @@ def test_a_moved_loop_fails_the_certificate(monkeypatch: pytest.MonkeyPatch) -> 
 
     right = joints.anchors
     monkeypatch.setattr(joints, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])
-    assert failed(exoskel.convert(FOUR_BAR, to="mjcf")) == ["loops"]
+    assert failed(exoskel.convert(edited(FOUR_BAR), to="mjcf")) == ["loops"]
 
 
 @pytest.mark.parametrize("format", ["mjcf", "sdf"])

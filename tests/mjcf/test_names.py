@@ -15,6 +15,7 @@ from exoskel.formats.mjcf.file_writer import INTEGRATORS, write_document
 from exoskel.formats.mjcf.names import shorten_names
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.source.output_context import Target
+from tests.support.edits import edited
 from tests.support.scenes import all_files
 
 MODELS = """<mujoco model="a/b"><worldbody>
@@ -109,7 +110,7 @@ def test_lights_sky_and_camera_are_not_read_back() -> None:
 @pytest.mark.parametrize(("gravity", "up"), [("0 0 -9.81", 2), ("0 -9.81 0", 1), ("-9.81 0 0", 0), ("0 0 0", 2)])
 def test_the_camera_is_upright_and_looks_at_the_bodies(gravity: str, up: int) -> None:
     option = f'<option gravity="{gravity}"/>'
-    scene = exoskel.load(MODELS.replace("<worldbody>", f"{option}<worldbody>").encode(), format="mjcf")
+    scene = edited(MODELS.replace("<worldbody>", f"{option}<worldbody>"))
     model = mujoco.MjModel.from_xml_string(converted(scene))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -140,7 +141,7 @@ def test_a_target_of_another_format_is_refused() -> None:
 
 
 def test_the_camera_does_not_depend_on_shapes_that_are_not_written() -> None:
-    scene = exoskel.load(MODELS.encode(), format="mjcf")
+    scene = edited(MODELS)
     before = converted(scene)
     scene.world.models[0].bodies[0].collisions.append(Shape(geometry=Ray(length=50.0)))
     camera = re.compile(r"<camera [^>]*>")
@@ -183,3 +184,46 @@ def test_no_name_of_an_attached_model_has_a_slash_and_all_elements_stay() -> Non
         assert sorted(camera.name for camera in world.cameras) == ["a/eye", "a_eye", "walker/ego"]
         assert [light.name for light in world.lights] == ["a/lamp"]
         assert [key.name for key in world.keyframes] == ["walker/home"]
+
+
+# --- names of geoms -------------------------------------------------------------------------------------
+
+
+NAMED = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+<body name="b"><joint/><geom name="a~b" size=".1"/><geom name="seen" size=".1" contype="0" conaffinity="0"/><geom size="1"/></body>
+<body name="c"><freejoint/><geom size="1" contype="0" conaffinity="0"/><geom name="b_collision1" size=".2"/></body></worldbody>
+<contact><pair geom1="a~b" geom2="b_collision1"/></contact></mujoco>"""
+
+
+def _shape_names(scene: Scene) -> list[tuple[list[str], list[str]]]:
+    return [([s.name for s in b.visuals], [s.name for s in b.collisions]) for b in scene.world.bodies()]
+
+
+def test_geoms_have_the_names_of_shapes_and_these_come_back() -> None:
+    scene = edited(NAMED)
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert not [item for item in report.items if item.path.endswith("geom/@name") and item.fate != "exact"]
+    model = mujoco.MjModel.from_xml_string(report.data.decode())
+    names = [model.geom(number).name for number in range(model.ngeom)]
+    assert names == ["floor", "a~b", "b_collision1_2", "seen", "b_collision1", "c_visual0"]
+    assert [model.geom(model.pair_geom1[0]).name, model.geom(model.pair_geom2[0]).name] == ["a~b", "b_collision1"]
+    assert _shape_names(exoskel.load(report.data)) == _shape_names(scene)
+
+
+def test_shapes_of_other_formats_name_geoms() -> None:
+    link = """<link name="{0}"><collision name="hull"><geometry><sphere><radius>1</radius></sphere></geometry></collision>
+    <visual name="skin/top"><geometry><sphere><radius>1</radius></sphere></geometry></visual></link>"""
+    text = f'<sdf version="1.9"><model name="m">{link.format("a")}{link.format("b")}</model></sdf>'
+    data = exoskel.convert(text, None, to="mjcf").data
+    model = mujoco.MjModel.from_xml_string(data.decode())
+    names = [model.geom(number).name for number in range(model.ngeom)]
+    assert names == ["hull", "skin_top", "hull_2", "skin_top_2"]
+
+
+def test_shapes_with_the_same_name_have_different_names_in_mujoco() -> None:
+    scene = exoskel.load(NAMED)
+    for body in scene.world.bodies():
+        for shape in body.shapes:
+            shape.name = "same"
+    model = exoskel.to_mujoco(scene).model
+    assert len({model.geom(number).name for number in range(model.ngeom)}) == model.ngeom

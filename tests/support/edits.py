@@ -1,10 +1,12 @@
-"""Edits with values that are refused where they are set."""
+"""Edits of scenes, also with values that are refused where they are set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import exoskel
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 
 
@@ -14,3 +16,10 @@ def unchecked_values() -> Iterator[None]:
     with no_edits():
         yield
     CLOCK.tick()
+
+
+def edited(source: str | bytes | Path) -> exoskel.Scene:
+    """A scene that differs from its document: it is written as a new document, not as a copy of the source."""
+    scene = exoskel.load(source)
+    scene.world.name += " (edited)"
+    return scene

@@ -209,7 +209,9 @@ class _WorldCertificate:
         self.compare_forces, self.compiled = capabilities.compare_forces, written.compiled
         self.fields, self.rewritten = capabilities.fields, capabilities.rewritten_fields
         self.shape_kinds = capabilities.shapes | capabilities.rewritten_shapes.keys()
-        self.collisions = CollisionCheck(mine, theirs, written.native, self.counterparts, target, self.inexact)
+        self.collisions = CollisionCheck(
+            mine, theirs, written.native, self.counterparts, target, self.inexact, is_copy=written.copy is not None
+        )
         self.static = self.mine.static
         bodies = [body for body in self.mine.bodies if id(body) in self.counterparts]
         self.pairs: list[BodyPair] = [(body, self.counterparts[id(body)]) for body in bodies]  # type: ignore[misc]

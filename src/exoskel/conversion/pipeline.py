@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, field, structs
 
 from exoskel.conversion.comparison import PlacedWorlds, Row, SceneComparison, check, largest, worst_rows
+from exoskel.conversion.copied_fates import copied_fates
 from exoskel.conversion.embedded_certificate import compare as compare_embedded
 from exoskel.conversion.node_fates import FateRecorder
 from exoskel.conversion.passes import JointLowering, MeshDecomposition, UpAxisRotation, lowering_hint
@@ -21,6 +22,7 @@ from exoskel.conversion.view_checks import view_rows
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
 from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
+from exoskel.formats.saving.patch import unchanged_bytes
 from exoskel.formats.write import Written, embeds_data, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
@@ -170,6 +172,7 @@ class Conversion(Struct, frozen=True):
         scene = rotated if lowering is None else lowering.after
         worlds = {id(before): after for before, after in zip(rotated.worlds, scene.worlds, strict=True)}
         output.losses[:] = with_owners(output.losses, lambda item: worlds.get(id(item), item))
+        output.is_whole_source = lowering is None and decomposition is None and self._is_source(selected, output)
         written = write(scene, self.format.name, folder=output.folder, target=self.target, output=output)
         certificate = certify(scene, written, self.format, lowering)
         if rotation is not None:
@@ -183,6 +186,14 @@ class Conversion(Struct, frozen=True):
         moved_axes = rotation.moved_axes if rotation is not None else frozenset()
         parts = decomposition.parts if decomposition is not None else {}
         return ConvertedDocument(scene, written, certificate, chains, hints, moved_axes, path, parts)
+
+    def _is_source(self, selected: Scene, output: OutputContext) -> bool:
+        """Whether a selection is written as all that was read, without a change."""
+        if self.format.capabilities().copy_source is None or self.scene.source_info.format != self.format.name:
+            return False
+        worlds = zip(selected.worlds, self.scene.worlds, strict=False)
+        is_all = len(selected.worlds) == len(self.scene.worlds) and all(one is other for one, other in worlds)
+        return is_all and not output.is_rotated and unchanged_bytes(self.scene) is not None
 
     def _decompose_meshes(self, scene: Scene, output: OutputContext) -> MeshDecomposition | None:
         """Decompose concave meshes on request; parts become files in formats that have no triangles of their own."""
@@ -265,7 +276,7 @@ class Conversion(Struct, frozen=True):
             input=document.name,
             output=str(converted.path) if converted.path is not None else "",
             formats=(source, self.format.name),
-            items=recorder.fates(),
+            items=recorder.fates() if written.copy is None else copied_fates(document, written.copy),
             certificate=converted.certificate,
             diagnostics=[*self.scene.diagnostics, *_missing_meshes(written.output, document)],
             data=written.data,

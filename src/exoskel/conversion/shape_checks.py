@@ -218,7 +218,8 @@ RulesReader = Callable[[Scene, World], CollisionRules]
 class CollisionCheck:
     """Compares the collision filter of a world with that of its output, as far as the format supports it.
 
-    `inexact` are the ids of items that could not be written as they are.
+    `inexact` are the ids of items that could not be written as they are.  If the output `is_copy` of the source, its
+    rules may be finer than those of the scene.
     """
 
     def __init__(
@@ -229,6 +230,8 @@ class CollisionCheck:
         counterparts: Mapping[int, Item],
         target: Format,
         inexact: Collection[int],
+        *,
+        is_copy: bool = False,
     ) -> None:
         self.mine, self.theirs, self.counterparts = mine, theirs, counterparts
         self.native = native
@@ -238,7 +241,8 @@ class CollisionCheck:
         self.has_self_collision = (World, "self_collision") in fields
         self.has_exempt_groups = (World, "collision_exempt_groups") in fields
         self.has_connected = (Joint, "collide_connected") in fields
-        self.read: RulesReader = capabilities.collision_rules or self._rules_of_world
+        rules = None if is_copy else capabilities.collision_rules
+        self.read: RulesReader = rules or self._rules_of_world
 
     def differing(self) -> list[Body]:
         """The bodies that do not collide with the same bodies in the output."""

@@ -105,6 +105,8 @@ Writer = Callable[[Scene, "OutputContext"], Markup]
 """Writes an XML document as a tree whose elements know the items they were written from."""
 Composer = Callable[[Scene, "OutputContext"], "ComposedFile"]
 """Writes a document that is not XML, and reads it back."""
+CopySource = Callable[[Scene, "OutputContext"], "SourceCopy | None"]
+"""Copies the document of an unedited scene for the folder of another one; None if it has to be written instead."""
 CompareForces = Callable[[World, object, Mapping[int, frozenset[str]]], tuple[float, int]]
 """The largest relative difference of generalised forces between a world and its compiled document, and how many joints
 with forces are omitted.
@@ -141,6 +143,13 @@ def _find_no_dependents(document: Document, lost: Collection[int]) -> set[int]:
     return set()
 
 
+class SourceCopy(Struct, frozen=True):
+    """The copy of a document, and the fates of the elements and attributes that differ from it."""
+
+    data: bytes
+    fates: Mapping[NodeKey, Verdict] = {}
+
+
 class WriterCapabilities(Struct, frozen=True):
     """What a format can express, and the functions that write it.
 
@@ -154,6 +163,8 @@ class WriterCapabilities(Struct, frozen=True):
     """For XML formats."""
     compose: Composer | None = None
     """For all other formats."""
+    copy_source: CopySource | None = None
+    """For XML formats without embedded data, whose documents say more than a scene contains."""
     depends_on_source: bool = False
     """The writer considers not only the values of a scene, but also what the source of the scene states."""
     fields: frozenset[Field] = frozenset()

@@ -204,6 +204,10 @@ def _patch(scene: Scene, format: Format, folder: Path, *, is_own: bool) -> Patch
 def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
     data = _unchanged(scene, format)
     if data is not None:
+        copier = format.capabilities().copy_source
+        copied = copier(scene, output) if copier is not None else None
+        if copied is not None and output.folder != _folder_of(scene):  # where its references lead to other files
+            data = copied.data
         if format.has_state_file and any(any((*j.positions, *j.velocities)) for w in scene.worlds for j in w.joints()):
             canonical_bytes(scene, format.name, output.folder, output)  # for the state beside the document
         return data
@@ -214,6 +218,12 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
         collector.report("FM201", 0, format=format.name.upper())
         scene.diagnostics += collector.diagnostics
     return data
+
+
+def _folder_of(scene: Scene) -> Path | None:
+    """The folder that the references of a scene's document are relative to."""
+    source = scene.documents[0] if scene.documents else None
+    return source.location.directory if isinstance(source, Document) else None
 
 
 def _unchanged(scene: Scene, format: Format) -> bytes | None:

@@ -14,7 +14,7 @@ from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
-from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions
+from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions, SourceCopy
 from exoskel.formats.unread_elements import ALL_READ, UnreadElements
 from exoskel.scene.body import Marker
 from exoskel.scene.edit_tracking import no_edits
@@ -64,6 +64,8 @@ class Written(Struct):
     """The document before any data was embedded."""
     placeholders: int = 0
     """The number of placeholders in it."""
+    copy: SourceCopy | None = None
+    """The copy of the document that the scene was read from, if that is what was written."""
 
 
 def write(
@@ -309,6 +311,8 @@ def _write_once(
     capabilities = chosen.capabilities()
     output.resolves_model_uris = capabilities.resolves_model_uris
     output.source_format = scene.source_info.format
+    if output.is_whole_source and (copied := _copy_source(scene, chosen, output, readings)) is not None:
+        return copied
     _record_lost_textures(scene, output, reads_files=capabilities.reads_mesh_textures)
     if capabilities.compose is not None:
         composed = capabilities.compose(scene, output)
@@ -373,6 +377,25 @@ def _write_once(
 
 
 _IN_DEFAULT_FRAME = Verdict(Fate.LOWERED, "the same pose, in its default frame")
+
+
+def _copy_source(scene: Scene, chosen: Format, output: OutputContext, readings: _Readings) -> Written | None:
+    """Write the document that a scene was read from; None if a new document is needed."""
+    copier = chosen.capabilities().copy_source
+    if copier is None or scene.source_info.format != chosen.name or output.target != "portable":
+        return None
+    copied = copier(scene, output)
+    if copied is None:
+        return None
+    native, _ = readings.read(copied.data, output)
+    mine, theirs = ([item for item, _, _ in iter_items(one)] for one in (scene, native))
+    if [type(item) for item in mine] != [type(item) for item in theirs]:
+        return None
+    counterparts = {id(item): other for item, other in zip(mine, theirs, strict=True)}
+    composed = ComposedFile(copied.data, native, counterparts, frozenset(counterparts))
+    written = _native_only(composed, output, PreservedData())
+    written.copy = copied  # not `compiled`: its names are those of the source
+    return written
 
 
 def _with_content(nodes: set[int], scene: Scene, includes: frozenset[str]) -> set[int]:

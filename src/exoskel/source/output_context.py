@@ -149,6 +149,7 @@ class OutputContext:
         state_file: the files with the initial state, if any.
         triangles: counts the triangles of mesh files that are written to the document.
         is_bare: whether the document is a model without a world, in formats that have both.
+        is_whole_source: whether the scene is all that was read from a document, and was not edited.
         is_part: whether some models of the source are not written to the document.
         is_rotated: whether the world was rotated for another up axis.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
@@ -167,6 +168,7 @@ class OutputContext:
         self.file_name = ""
         self.state_file = ""
         self.is_bare = False
+        self.is_whole_source = False
         self.is_part = False
         self.is_rotated = False
         self.given_numbers: GivenNumbers | None = None
@@ -284,6 +286,16 @@ class OutputContext:
             self.companions[name] = data
             self._copies[str(source)] = name
             self._paths[name] = source if is_readable else self._write_temporary(name, data)
+        return self._copies[str(source)]
+
+    def copy_file(self, path: Path, data: bytes) -> str:
+        """The reference to a copy of a file with this content beside the document."""
+        source = path.resolve()
+        if str(source) not in self._copies:
+            name = self._unused_name(source.stem, source.suffix, data)
+            self.companions[name] = data
+            self._copies[str(source)] = name
+            self._paths[name] = source
         return self._copies[str(source)]
 
     def _reference_to_source(self, uri: str, target: Path) -> str:

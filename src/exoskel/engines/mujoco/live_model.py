@@ -12,7 +12,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.file_writer import write_document
-from exoskel.formats.mjcf.names import shorten_names
+from exoskel.formats.mjcf.names import name_geoms, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.validation import require_valid_world
@@ -58,6 +58,7 @@ def to_mujoco(scene: SceneLike, *, limits: bool | None = None) -> MujocoModel:
     document = write_document(require_valid_world(scene), output, limits=limits)
     if isinstance(scene, Scene):
         add_preserved_elements(document, scene, output)
+    renamed = name_geoms(document)
     names = shorten_names(document)
     library = mujoco_import.load()
 
@@ -70,6 +71,8 @@ def to_mujoco(scene: SceneLike, *, limits: bool | None = None) -> MujocoModel:
     except (ValueError, RuntimeError, MemoryError, library.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
     listed: dict[str, Mapping[str, str]] = {kind: dict(found) for kind, found in names.items() if found}
+    if renamed:
+        listed["geom"] = {**names["geom"], **{old: names["geom"][new] for old, new in renamed.items()}}
     return MujocoModel(spec, model, listed, tuple(dict.fromkeys(loss.text for loss in output.losses)))
 
 

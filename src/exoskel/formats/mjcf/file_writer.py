@@ -27,8 +27,9 @@ from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
-from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, shorten_names
+from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, name_geoms, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
+from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.scene.body import Body, Marker
@@ -422,6 +423,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     add_preserved_elements(document, scene, output)
     if output.source_format == "mjcf":
         paint_geoms(document, output)
+    name_geoms(document)
     shorten_names(document)
     return markup(document)
 
@@ -543,6 +545,7 @@ _FILTER = "as contype, conaffinity and exclude"
 CAPABILITIES = WriterCapabilities(
     native_joints=_JOINTS,
     write=write,
+    copy_source=copy_source,
     fields=item_fields(
         {
             World: (
@@ -551,7 +554,7 @@ CAPABILITIES = WriterCapabilities(
             ),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),
-            Shape: ("geometry", "pose", "color", "collidable", "friction", "material"),
+            Shape: ("name", "geometry", "pose", "color", "collidable", "friction", "material"),
             Marker: ("name", "offset", "quaternion", "kind", "size", "color"),
             Joint: (
                 *("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic"),

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.item import qualified_name
+from exoskel.scene.shape import Shape
 
 Kind = Literal[
     "world", "body", "joint", "geom", "site", "mesh", "tendon", "actuator", "equality", "camera", "light", "key"
@@ -335,7 +336,8 @@ def shorten_names(root: MjcfElement) -> NameTable:
 
     def note(kind: Kind, name: str, derived: str | None) -> str | None:
         qualified = truth[kind].get(name, name)
-        if derived != qualified:
+        is_plain = kind == "geom" and derived is None and qualified == name
+        if derived != qualified and not is_plain:
             rows.setdefault(kind, []).append(f"{quote(name, safe='')}={quote(qualified, safe='/~')}")
         return qualified
 
@@ -343,6 +345,34 @@ def shorten_names(root: MjcfElement) -> NameTable:
     for kind, listed in rows.items():
         root.child("custom").add("text", name=f"{_TABLE}{kind}", data=" ".join(listed))
     return short
+
+
+def name_geoms(root: MjcfElement) -> dict[str, str]:
+    """Give geoms the names of their shapes, instead of names with their body and number.
+
+    Shapes without a name, several geoms of one shape, and those that are hidden collision shapes keep the other names,
+    which their readers need.  Returns the new names by the old ones.
+    """
+    elements = _DocumentElements(root)
+    geoms = [(one, one.item) for kind, one in elements.named if kind == "geom" and isinstance(one, MjcfElement)]
+    counts = Counter(id(shape) for _, shape in geoms)
+    kept = {_name("geom", geom) for geom, shape in geoms if not _has_own_name(geom, shape) or counts[id(shape)] > 1}
+    found: dict[str, str] = {}
+    taken = set(kept)
+    for geom, shape in geoms:
+        old = _name("geom", geom)
+        if old and old not in kept:
+            found[old] = _unused(qualified_name(shape.name), taken)
+    if found:
+        _rename(elements, {"geom": found})
+    return found
+
+
+def _has_own_name(geom: MjcfElement, shape: object) -> bool:
+    """Whether a geom can have the name of its shape: readers tell by the other name that a shape is not visual."""
+    collides = any(geom.attributes.get(name, 1) for name in ("contype", "conaffinity"))
+    is_visual = split_path(_name("geom", geom))[-1].startswith("visual")
+    return isinstance(shape, Shape) and bool(shape.name) and collides != is_visual
 
 
 def _short_names(elements: _NamedElements) -> dict[Kind, dict[str, str]]:
@@ -358,7 +388,7 @@ def _short_names(elements: _NamedElements) -> dict[Kind, dict[str, str]]:
     markers = Counter(paths[name][-1] for kind, name in named if kind == "site")
     found: dict[Kind, dict[str, str]] = {kind: {} for kind in _KINDS}
     taken: dict[Kind, set[str]] = {kind: {_WORLD} if kind == "body" else set() for kind in found}
-    for kind, name in named:
+    for kind, name in sorted(named, key=lambda one: one[0] != "geom" or len(paths[one[1]]) > 1):  # own names first
         if kind == "world":
             found[kind][name] = name.replace("/", "_")
             continue

@@ -19,6 +19,7 @@ from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_equalities, stated_skins
 from exoskel.formats.mjcf.preserved_elements import CollectedElements, NumberedElement
+from exoskel.formats.mjcf.reader.asset_paths import COMPILER_FOLDERS, asset_path, compiler_settings
 from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.formats.mjcf.reader.textures import ImageFile, MaterialImages
 from exoskel.source.document import Document, Tree, tag_as_written
@@ -196,7 +197,7 @@ class _Preparer:
         work = self._check_expansion(root)
         restore_names(root)
         stated = stated_skins(root), stated_equalities(root)
-        compiler = _compiler_settings(root)
+        compiler = compiler_settings(one.attributes for one in root.iter() if one.tag == "compiler")
         collected = CollectedElements(root, lambda reference: self._find_texture(reference, compiler))
         painted = MaterialImages(root, lambda texture: self._find_image(texture, compiler))
         self._images = painted.elements
@@ -335,7 +336,7 @@ class _Preparer:
         if fragment.tag == "size":  # sizes for removed elements would be wrong
             fragment.attributes = {name: value for name, value in fragment.attributes.items() if name in _MEMORY_SIZES}
         if fragment.tag == "compiler":
-            for name in ("meshdir", "assetdir", "texturedir", "strippath", "discardvisual"):
+            for name in (*COMPILER_FOLDERS, "discardvisual"):
                 fragment.attributes.pop(name, None)
         if fragment.tag not in _EXTENSIONS:
             return
@@ -345,7 +346,7 @@ class _Preparer:
                 self.inlined[fragment.attributes["name"]] = fragment
             return
         name = fragment.attributes.setdefault("name", posixpath.splitext(posixpath.basename(reference))[0])
-        path = _asset_path(fragment.tag, reference, compiler)
+        path = asset_path(fragment.tag, reference, compiler)
         found = self._load_asset(fragment, reference, path)
         if fragment.tag == "mesh":  # if it is missing, messages show where it was searched
             self.meshes[name] = MeshFile(reference, str(found)) if found else MeshFile(path, None)
@@ -355,14 +356,14 @@ class _Preparer:
             fragment.attributes |= {"nrow": "2", "ncol": "2"}
 
     def _find_texture(self, reference: str, compiler: dict[str, str]) -> str | None:
-        path = _asset_path("texture", reference, compiler)
+        path = asset_path("texture", reference, compiler)
         found = find_file(path, self.document.location, self.options.paths).path
         return None if found is None else str(found.resolve())
 
     def _find_image(self, texture: NumberedElement, compiler: dict[str, str]) -> ImageFile:
         """The image of a texture; one that is missing, or is not an image, is reported."""
         reference = texture.attributes["file"]
-        uri = _asset_path("texture", reference, compiler)
+        uri = asset_path("texture", reference, compiler)
         found = find_file(uri, self.document.location, self.options.paths).path
         reason = "file not found" if found is None else image_problem(found, self.confined_to)
         if reason:
@@ -399,24 +400,6 @@ class _Preparer:
                 reason = problem.strerror or str(problem)
         self._report_file("MJ105", fragment.node, what=fragment.tag, file=reference, reason=reason)
         return None
-
-
-def _compiler_settings(root: Fragment) -> dict[str, str]:
-    """The attributes of all <compiler> elements; later ones win, and `assetdir` sets both other folders."""
-    found: dict[str, str] = {}
-    for fragment in root.iter():
-        if fragment.tag == "compiler":
-            stated = fragment.attributes
-            if "assetdir" in stated:
-                found |= dict.fromkeys(("meshdir", "texturedir"), stated["assetdir"])
-            found |= stated
-    return found
-
-
-def _asset_path(tag: str, reference: str, compiler: dict[str, str]) -> str:
-    """The path at which MuJoCo searches a file, relative to the document's folder."""
-    written = posixpath.basename(reference) if compiler.get("strippath") == "true" else reference
-    return posixpath.join(compiler.get("texturedir" if tag == "texture" else "meshdir", ""), written)
 
 
 def _pixel_count(data: bytes) -> int:

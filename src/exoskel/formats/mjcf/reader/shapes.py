@@ -11,6 +11,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import repeats
 from exoskel.formats.mjcf.materials import PLAIN_MATERIAL
+from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.reader.compiled import Compiled, transforms
 from exoskel.formats.mjcf.reader.preprocessor import NO_COLOUR, Fragment
 from exoskel.scene.pose import Pose, poses_from_matrices
@@ -85,7 +86,7 @@ class MjcfShapeReader:
             pose=pose,
             color=self._color(number),
             material=self._material(number),
-            name=self.compiled.geoms.name(number),
+            name=plain_name(self.compiled.geoms.name(number)),
             friction=self._friction(number),
             document=0,
             node=node,

@@ -196,7 +196,7 @@ class TendonReader:
     def _shape_path(self, number: int) -> str:
         path, body = self._body(int(self.model.geom_bodyid[number]))
         node, name = self.compiled.geoms.node(number), self.compiled.geoms.name(number)
-        label = _shape_label(body, lambda shape: shape.node == node and shape.name in ("", name))
+        label = _shape_label(body, lambda shape: shape.node == node and shape.name in ("", plain_name(name)))
         if not label:
             raise UnsupportedTendonError("one of its geoms is not part of the scene")
         return f"{path}/{label}"
