@@ -532,6 +532,14 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
         "soft joint stops of ODE",
         PrimMapping("newton:limitStiffness, newton:limitDamping", "exact if all axes have the same value", ("US205",)),
     ),
+    (
+        "cameras",
+        PrimMapping("Camera", "exact; the resolution is approximated by the aspect ratio", ("US216", "US315")),
+    ),
+    (
+        "lights",
+        PrimMapping("SphereLight, DistantLight", "exact if they decay with the square of the distance", ("US216",)),
+    ),
     ("mimic joint", PrimMapping("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
     ("joint that closes a loop", PrimMapping("physics:excludeFromArticulation", "exact", ("US313",))),
     (

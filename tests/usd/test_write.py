@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel import Model, Scene, World
+from exoskel import Model, Scene, SceneCamera, SceneLight, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.compose import NATIVE_JOINTS, read_back
@@ -441,6 +441,8 @@ LOST = {
     "US212": World("w", time_step=0.003),
     "US213": bodied(inertia=Inertia(mass=1e60)),
     "US214": bodied(soft=SoftBody(total_mass=1.0, geometry=Box((1.0, 1.0, 1.0)))),
+    "US216": World("w", lights=[SceneLight(ambient=(0.1, 0.1, 0.1))]),
+    "US315": World("w", cameras=[SceneCamera(field_of_view=180.0)]),
     "US215": bodied(visuals=[textured("missing.png")]),
     "US314": bodied(visuals=[textured(__file__)]),
     "US301": bodied(soft=SoftBody(total_mass=1.0)),
