@@ -108,3 +108,22 @@ def test_reasons_are_not_shortened(workspace: Path) -> None:
     """It ended with `which is not allowed h…`."""
     _, (problem, *_) = mesh_of(URDF.format("../meshes/a.obj"), workspace, confine=True)
     assert problem.message == "mesh '../meshes/a.obj' is outside the document's directory, which is not allowed here"
+
+
+def test_packages_in_repositories_of_a_workspace_are_found(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only folders directly in ROS_PACKAGE_PATH were; ROS searches all folders below."""
+    packages = {"src/repository/leg": "leg", "src/group/repository/other_name": "foot", "src/hidden/.git/p": "git"}
+    packages |= {"src/repository/leg/inner": "inner", "src/ignored/toe": "toe"}
+    for folder, name in packages.items():
+        (workspace / folder / "meshes").mkdir(parents=True)
+        (workspace / folder / "package.xml").write_text(f"<package><name>{name}</name></package>")
+        (workspace / folder / "meshes/a.obj").write_text(OBJ)
+    (workspace / "src/ignored/COLCON_IGNORE").touch()
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(workspace / "src"))
+    for name, folder in (("leg", "src/repository/leg"), ("foot", "src/group/repository/other_name")):
+        path, problems = mesh_of(URDF.format(f"package://{name}/meshes/a.obj"), workspace)
+        assert path == str(workspace / folder / "meshes/a.obj")
+        assert problems == []
+        assert mesh_of(URDF.format(f"package://{name}/meshes/a.obj"), workspace, confine=True)[0] is None
+    for name in ("git", "inner", "toe"):
+        assert mesh_of(URDF.format(f"package://{name}/meshes/a.obj"), workspace)[0] is None

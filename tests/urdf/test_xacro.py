@@ -146,7 +146,17 @@ def test_a_problem_has_the_line_of_the_element(tmp_path: Path, content: str, lin
     assert (problem.key, problem.line) == ("UR004.failed", line)
     assert reason in problem.message
     assert "…" not in problem.message and "<class" not in problem.message
-    assert problem.hint == ("set it with --arg size=VALUE (arguments=)" if "argument size" in reason else "")
+    if "package" not in reason:
+        assert problem.hint == ("set it with --arg size=VALUE (arguments=)" if "argument size" in reason else "")
+
+
+def test_a_missing_package_is_reported_with_the_places_that_were_searched(tmp_path: Path) -> None:
+    content = "<xacro:include filename='$(find arm)/a.xacro'/>"
+    (problem,) = exoskel.load(write(tmp_path / "robot.xacro", content)).diagnostics
+    assert problem.hint == (
+        "set --package-path DIR (package_path=): package 'arm' was searched around the file, "
+        "in AMENT_PREFIX_PATH (not set) and in ROS_PACKAGE_PATH (not set)"
+    )
 
 
 def test_an_argument_that_the_file_does_not_have_is_reported(tmp_path: Path) -> None:

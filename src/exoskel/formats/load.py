@@ -88,8 +88,8 @@ def load(
         inertia_rule: `all_shapes` derives missing moments of inertia as DART 6.20, `first_shape` as DART up to 6.19.
         free_velocity_axes: `child` reads a free joint's initial velocity as DART up to 6.16.
         index_base: for XODE, the index of the first vertex of a mesh, 0 or 1; by default it is detected in the mesh.
-        expand: for URDF, expand xacro if the package xacro is installed.  It evaluates expressions of the file as
-            Python and reads any file that they name, so `confine` prevents it.
+        expand: for URDF, SDF and MJCF, expand xacro if its package is installed.  It evaluates expressions of the file
+            as Python and reads any file that they name, so `confine` prevents it.
         arguments: for xacro, the values of its arguments by name.
     """
     if limits is not DEFAULT_LIMITS:

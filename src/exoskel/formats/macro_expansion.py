@@ -13,6 +13,7 @@ from exoskel.formats.interface import Reader, ReadOptions
 from exoskel.scene.world import Scene, SourceInfo
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.encoding import UnknownEncodingError
+from exoskel.source.file_lookup import PACKAGE_SCHEME, search_hint
 from exoskel.source.well_formedness import MalformedError
 
 _XACRO = "xacro"
@@ -108,7 +109,15 @@ def _expand(
         return xacro.expand(document, options.arguments, options.paths, options.limits)
     except xacro.XacroError as error:
         attribute, number = (macro.attribute, macro.number) if error.number < 0 else ("", error.number)
-        missing = _MISSING_ARGUMENT.search(str(error))
-        hint = f"set it with --arg {missing[1]}=VALUE (arguments=)" if missing else ""
+        hint = _hint(str(error), document, options)
         collector.report(f"{code}.failed", number, attribute=attribute, reason=[str(error)], hint=[hint])
         return None
+
+
+def _hint(reason: str, document: Document, options: ReadOptions) -> str:
+    """What to do about an argument or a package that is missing."""
+    if missing := _MISSING_ARGUMENT.search(reason):
+        return f"set it with --arg {missing[1]}=VALUE (arguments=)"
+    if package := xacro.MISSING_PACKAGE.search(reason):
+        return search_hint(f"{PACKAGE_SCHEME}{package[1]}", document.location, options.paths)
+    return ""

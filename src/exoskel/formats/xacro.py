@@ -39,6 +39,8 @@ from exoskel.source.limits import Limits
 _MEMORY = 1000 * 2**20
 _START_SECONDS = 20.0
 """The time to start on a busy machine."""
+MISSING_PACKAGE = re.compile(r"package '([^']+)' was not found")
+"""The reason for a package that is not found."""
 _LENGTH = 8
 _MOST_CHARACTERS = 300
 

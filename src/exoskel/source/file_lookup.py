@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -366,7 +367,10 @@ def _package_folders(name: str, location: Location, paths: SearchPaths) -> Itera
     for prefix in _environment_folders(prefixes, paths):
         yield os.path.join(prefix, "share", name)
     for folder in _environment_folders(workspaces, paths):
-        yield folder if os.path.basename(folder) == name else os.path.join(folder, name)
+        direct = folder if os.path.basename(folder) == name else os.path.join(folder, name)
+        yield direct
+        if not os.path.isdir(direct) and (inner := _packages_below(folder).get(name)) is not None:
+            yield inner
 
 
 _NEAR_CONFINED = (".", "models")
@@ -429,13 +433,45 @@ def _packages_around(directory: str, name: str, confine: bool) -> Iterator[str]:
 
 
 def _is_package(folder: str, name: str) -> bool:
-    """Whether a folder is the package `name`: by the name in its `package.xml`, or else by its own name."""
+    """Whether a folder is the package `name`."""
+    return _package_name(folder) == name
+
+
+def _package_name(folder: str) -> str | None:
+    """The name of the package that a folder is: that in its `package.xml`, or else its own; None: it is no package."""
     file = os.path.join(folder, PACKAGE_FILE)
     if not os.path.lexists(file):
-        return False
+        return None
     try:
         content = read_referenced(Path(file), _PACKAGE_FILE_BYTES)
     except OSError:
-        return False
+        return None
     stated = _PACKAGE_NAME.search(_COMMENT.sub(b"", content))
-    return (os.fsdecode(stated[1]) if stated else os.path.basename(folder)) == name
+    return os.fsdecode(stated[1]) if stated else os.path.basename(folder)
+
+
+_MOST_FOLDERS = 5000
+_IGNORED = ("CATKIN_IGNORE", "COLCON_IGNORE", "AMENT_IGNORE", "rospack_nosubdirs")
+"""Files that exclude a folder from a workspace."""
+
+
+@lru_cache(maxsize=16)
+def _packages_below(folder: str) -> dict[str, str]:
+    """The packages in a workspace by name, also in folders of repositories.  Packages do not contain packages."""
+    found: dict[str, str] = {}
+    waiting = deque([folder])
+    for _ in range(_MOST_FOLDERS):
+        if not waiting:
+            break
+        at = waiting.popleft()
+        if (name := _package_name(at)) is not None:
+            found.setdefault(name, at)
+            continue
+        try:
+            with os.scandir(at) as entries:
+                inner = [(one.name, one.is_dir(follow_symlinks=False)) for one in entries]
+        except OSError:
+            continue
+        if not any(name in _IGNORED for name, _ in inner):
+            waiting += [os.path.join(at, name) for name, is_dir in sorted(inner) if is_dir and name[:1] != "."]
+    return found
