@@ -89,7 +89,7 @@ class ElementCopier:
     def copy(self, items: Mapping[int, Sequence[Item]], spans: Sequence[range] | None, is_nested: bool) -> list[int]:
         """Copy elements that are directly in written items or in their materials; returns their numbers.
 
-        Elements outside of the `spans` are left out, and those that the scene has with other values.  If the document
+        Only elements in the `spans` are copied, and none that the scene has with other values.  If the document
         `is_nested` in models, some of its models are not in the scene.
         """
         source = self.unread.source
