@@ -290,3 +290,28 @@ def test_sensors_that_were_aligned_to_the_world_are_not_copied_into_a_rotated_wo
     assert report.certificate.passed
     assert texts(etree.parse(folder / "out.sdf").getroot(), ".//update_rate") == ["30"]
     assert any(one.endswith("sensor[imu]/update_rate") for one in losses(report))
+
+
+INCLUDE_WITH_PLUGIN = """<include><!-- why --><uri>model://drone</uri><name>{0}</name>
+  <plugin filename="f" name="Extra{0}"><joint_name>spin</joint_name></plugin></include>"""
+
+
+def test_plugins_of_an_include_are_those_of_its_model(folder: Path) -> None:
+    report, root = convert(folder, "".join(map(INCLUDE_WITH_PLUGIN.format, "ab")))
+    for name in "ab":
+        model = f".//model[@name='{name}']"
+        assert names(root, f"{model}/plugin") == [f"Extra{name}", "Motor"]
+        assert texts(root, f"{model}/plugin/joint_name") == ["spin", "spin"]
+    assert losses(report) == set()
+    assert {one.fate for one in report.items if one.path.endswith("plugin[Extraa]")} == {Fate.KEPT}
+
+
+def test_each_file_has_the_plugins_of_its_include(folder: Path) -> None:
+    source = folder / "in.sdf"
+    includes = "".join(map(INCLUDE_WITH_PLUGIN.format, "ab"))
+    source.write_text(f'<sdf version="1.9"><world name="w">{includes}</world></sdf>')
+    report = exoskel.convert(source, folder / "out", to="sdf", split=True)
+    for name in "ab":
+        root = etree.parse(folder / "out" / f"{name}.sdf").getroot()
+        assert names(root, "model/plugin") == [f"Extra{name}", "Motor"]
+    assert losses(report) == {"world[w]/@name"}

@@ -9,6 +9,7 @@ import pytest
 
 from exoskel import Body, Joint, Kinematics, Model, Pose, Quaternion, Scene, World
 from exoskel.scene.shape import Mesh
+from exoskel.source.output_context import OutputContext
 from tests.urdf.support import (
     cases,
     in_urdf,
@@ -62,7 +63,12 @@ def alike(one: object, other: object) -> bool:
 def test_samples_round_trip(file: Path, name: str, tmp_path: Path) -> None:
     scene = sample(file)
     model = scene.world.model(name)
-    back = read_text(written(scene, name, tmp_path), folder=tmp_path)
+    output = OutputContext(tmp_path)
+    text = written(scene, name, output=output)
+    for reference, data in output.companions.items():
+        (tmp_path / reference).parent.mkdir(exist_ok=True)
+        (tmp_path / reference).write_bytes(data)
+    back = read_text(text, folder=tmp_path)
     assert [str(d) for d in back.diagnostics] == []
     same_physics(model, back.world.models[0])
     same_shapes(model, back.world.models[0])

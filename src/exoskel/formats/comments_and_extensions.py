@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property
 from operator import attrgetter
@@ -165,7 +165,9 @@ class _Preserver:
         copier.skips_worlds = is_rotated
         if unread.frames is not None:
             copier.find_frame = lambda name, item: every.find_frame(name, item, 0)
-        copied = copier.copy({node: [item] for node, item in self.items.items()}, self._spans, is_nested=False)
+        includes = [node for number, node in unread.included_models if not number]
+        spans = None if self._spans is None else self._spans + self._spans_of(includes)
+        copied = copier.copy({node: [item] for node, item in self.items.items()}, spans, is_nested=False)
         self.preserved.unknown |= copier.nodes
         self.preserved.resolved |= {(0, node) for node in copier.resolved}
         if written is not None:
@@ -177,9 +179,10 @@ class _Preserver:
         """The elements of the models that are written, if there are others and no world; None: all elements."""
         if not self.is_part or any(isinstance(element.item, World) for element in self.elements.values()):
             return None
-        ends = self.document.outline.ends
-        nodes = sorted(node for node, item in self.items.items() if isinstance(item, Model))
-        return [range(node, ends[node]) for node in nodes]
+        return self._spans_of(node for node, item in self.items.items() if isinstance(item, Model))
+
+    def _spans_of(self, nodes: Iterable[int]) -> list[range]:
+        return [range(node, self.document.outline.ends[node]) for node in sorted(nodes)]
 
     def _copy_included(self, unread: UnreadElements, written: WrittenNames) -> None:
         """Copy the unread elements of included files."""

@@ -47,6 +47,7 @@ class UnreadElements(Struct, frozen=True):
     frames: Mapping[tuple[int, str], str | None] | None = None
     resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
     is_moved: bool = False
+    included_models: Mapping[NodeOfDocument, Model] = {}
 
 
 ALL_READ = UnreadElements(SourceElements())
@@ -89,7 +90,7 @@ class ElementCopier:
     def copy(self, items: Mapping[int, Sequence[Item]], spans: Sequence[range] | None, is_nested: bool) -> list[int]:
         """Copy elements that are directly in written items or in their materials; returns their numbers.
 
-        Elements outside of the `spans` are left out, and those that the scene has with other values.  If the document
+        Only elements in the `spans` are copied, and none that the scene has with other values.  If the document
         `is_nested` in models, some of its models are not in the scene.
         """
         source = self.unread.source
@@ -192,7 +193,9 @@ class ElementCopier:
             yield item, self.elements.get(id(item))
         if items:
             return
-        if node > 0 and self.document.outline.tags[node] == _MATERIAL:
+        if (model := self.unread.included_models.get((self.number, node))) is not None:
+            yield model, self.elements.get(id(model))
+        elif node > 0 and self.document.outline.tags[node] == _MATERIAL:
             for item in self._items.get(self.document.outline.parents[node], ()):
                 if id(item) not in self._materials:
                     self._materials[id(item)] = self._material_of(item, node)
@@ -222,8 +225,10 @@ class ElementCopier:
     def _is_written(element: Tree, owner: Markup) -> bool:
         """Whether the output already has an element of this tag, which its writer made from the scene.
 
-        Of sensors and lights, a link may have several: those with other names.
+        Of sensors and lights, a link may have several: those with other names.  Plugins are only copied.
         """
+        if element.tag == _PLUGIN:
+            return False
         name = element.get("name") if element.tag in _NAMED else None
         return any(
             child.tag == element.tag and name in (None, child.attributes.get("name")) for child in owner.children
@@ -398,7 +403,7 @@ def _members(model: Model) -> Iterator[Body | Joint]:
 
 # --- copies --------------------------------------------------------------------------------------------
 
-_MATERIAL, _NAMED = "material", ("sensor", "light")
+_MATERIAL, _PLUGIN, _NAMED = "material", "plugin", ("sensor", "light")
 _FILES = ("_map", "uri")
 """How the tags of elements end whose text is the path of a file."""
 

@@ -28,6 +28,7 @@ from exoskel.scene.json_codec import (
     struct_key,
     value_key,
 )
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Mesh, Shape, Texture, TriMesh, texture_of
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
@@ -131,6 +132,7 @@ class OutputContext:
         source_elements: the elements of the documents of the source, for all documents that are written from it.
         frame_names: names of frames in the output, by the ids of models and worlds and their names in these.
         resolve_pose: finds the pose of an element in its default frame, where its frame is not in the output.
+        included_models: models of the scene, by the elements of the source that include them from other files.
         is_moved: whether links have other poses in their models than in the source, if this is known.
         carried_nodes: what becomes of elements of the source that no item contains, where the writer knows it.
         rejected: parts that are written, but that the target reader does not accept.
@@ -186,6 +188,7 @@ class OutputContext:
         self.source_elements = SourceElements()
         self.frame_names: dict[tuple[int, str], str | None] | None = None
         self.resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
+        self.included_models: dict[NodeOfDocument, Model] = {}
         self.is_moved = False
         self.carried_nodes: dict[NodeOfDocument, Verdict] = {}
         self.rejected: list[Loss] = []

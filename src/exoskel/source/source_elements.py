@@ -11,7 +11,7 @@ from exoskel.diagnostics import Diagnostic
 from exoskel.source.document import Document, Tree
 from exoskel.source.encoding import escape_undeclared_references
 
-Settings = Mapping[str, frozenset[str]]
+SettingTags = Mapping[str, frozenset[str]]
 """Tags of elements, by the tags of the elements around them."""
 
 
@@ -44,7 +44,7 @@ class SourceElements:
         return found
 
     def unread(
-        self, document: Document, diagnostics: Sequence[Diagnostic], keys: tuple[str, ...], settings: Settings
+        self, document: Document, diagnostics: Sequence[Diagnostic], keys: tuple[str, ...], settings: SettingTags
     ) -> list[int]:
         """The numbers, in order, of elements that diagnostics with these keys are about, and of settings."""
         found = self._unread.get(id(document))
@@ -74,7 +74,7 @@ class SourceElements:
 _MEMBERS, _OWNERS = ("link", "joint"), ("robot", "model")
 
 
-def _find_settings(document: Document, settings: Settings) -> list[int]:
+def _find_settings(document: Document, settings: SettingTags) -> list[int]:
     tags, parents = document.outline.tags, document.outline.parents
     known = frozenset[str]().union(*settings.values())
     return [

@@ -39,6 +39,13 @@ class LinkReference(Struct, frozen=True):
     name: str
 
 
+class ModelReference(Struct, frozen=True):
+    """An outermost model by its element, and by its name as read."""
+
+    node: NodeOfDocument
+    name: str
+
+
 class StatedFrame(Struct, frozen=True):
     """A frame of a model or world; `owner` is the element of the world, or of the outermost model around it.
 
@@ -66,6 +73,8 @@ class SdfFrames(Struct, frozen=True):
     frames: Mapping[NodeOfDocument, Sequence[StatedFrame]] = {}
     poses: Mapping[NodeOfDocument, Pose] = {}
     places: Mapping[NodeOfDocument, Sequence[Pose]] = {}
+    included: Mapping[ModelReference, NodeOfDocument] = {}
+    """The elements of the includes in a world, by the models that these became."""
 
 
 # --- reading -------------------------------------------------------------------------------------------
@@ -148,6 +157,10 @@ def add_frames(scene: Scene, root: Markup, output: OutputContext) -> bool:
     output.frame_names = {}
     poses = known.poses
     output.resolve_pose = lambda key: pose_text(poses[key]) if key in poses else None
+    for model in (model for world in scene.worlds for model in world.models):
+        include = known.included.get(ModelReference((model.document, model.node), model.name))
+        if include is not None:
+            output.included_models[include] = model
     output.is_moved = bool(known.places) and _has_moved_links(scene, known.places)
     if known.frames:
         _FrameWriter(scene, root, output).add(known.frames)

@@ -23,7 +23,15 @@ from exoskel.formats.sdf.context import (
     parse_version,
     version_text,
 )
-from exoskel.formats.sdf.frames import SdfFrames, StatedFrame, by_owner, places_of_links, resolve_poses, state_frame
+from exoskel.formats.sdf.frames import (
+    ModelReference,
+    SdfFrames,
+    StatedFrame,
+    by_owner,
+    places_of_links,
+    resolve_poses,
+    state_frame,
+)
 from exoskel.formats.sdf.models import (
     ModelPlacement,
     SdfModelReader,
@@ -174,6 +182,7 @@ class _SdfReader:
         self.sensors: dict[NodeOfDocument, set[SensorSource]] = {}
         self.views: dict[NodeOfDocument, list[View]] = {}
         self.frames: list[StatedFrame] = []
+        self.included: dict[ModelReference, NodeOfDocument] = {}
         self.poses: dict[NodeOfDocument, Pose] = {}
         """The poses of elements that a scene may not contain, in their default frames, if they state another one."""
         self.nested: set[int] = set()
@@ -213,7 +222,10 @@ class _SdfReader:
             views=self.views,
             included={one.number: one.number in self.nested for one in self.sources[1:]},
             preserved=SdfFrames(
-                by_owner(self.frames), self.poses, places_of_links(scene.worlds if self.frames or self.poses else ())
+                by_owner(self.frames),
+                self.poses,
+                places_of_links(scene.worlds if self.frames or self.poses else ()),
+                self.included,
             ),
         )
 
@@ -272,6 +284,9 @@ class _SdfReader:
             )
             scope.frames[name], scope.nested[name] = frame, inner
             made.append((model, frame, reader))
+            if placed.referrer is not None:
+                node = (placed.source.number, placed.node.number)
+                self.included[ModelReference(node, name)] = (placed.referrer.number, placed.number)
             self_collision.add(reader.self_collision, len(reader.bodies))
             world.models.append(model)
         for one in around.nodes("frame") if around is not None else []:
