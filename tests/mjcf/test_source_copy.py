@@ -143,13 +143,6 @@ def test_options_that_change_the_scene_need_a_new_document(
     assert b"exoskel_camera" in (tmp_path / "out.xml").read_bytes()
 
 
-def test_missing_textures_lead_to_the_same_place(robot: Path, tmp_path: Path) -> None:
-    (robot.parent / "images" / "red.png").unlink()
-    exoskel.convert(robot, tmp_path / "out.xml", to="mjcf")
-    Image.new("RGB", (2, 2), (0, 0, 255)).save(robot.parent / "images" / "red.png")
-    assert differing_fields(*models(robot, tmp_path / "out.xml")) == []
-
-
 def test_a_document_with_a_missing_mesh_is_written_without_it(robot: Path, tmp_path: Path) -> None:
     (robot.parent / "parts" / "stone.obj").unlink()
     report = exoskel.convert(robot, tmp_path / "out.xml", to="mjcf")
