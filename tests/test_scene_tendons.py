@@ -75,7 +75,7 @@ def test_random_tendons_round_trip_and_act_as_in_mujoco(parts: list[str]) -> Non
     assert not [item for item in report.items if "/tendon[" in item.path and item.loss]
     again = exoskel.load(report.data).world
     assert relative_difference(*(comparable_value(one, "tendons") for one in (scene.world, again))) < 1e-9
-    written = report.data.replace(b"<option ", b'<option integrator="discrete" ')
+    written = report.data
     for before, after in zip(final_state(text, 1), final_state(written, 1), strict=True):
         assert after == pytest.approx(before, rel=1e-7, abs=1e-9)
     simulation = exoskel.Simulation(scene)

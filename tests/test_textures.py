@@ -316,7 +316,7 @@ def test_an_edited_material_of_mjcf_is_written(mjcf: Path) -> None:
     report = exoskel.convert(scene, "out/a.xml")
     assert report.certificate.passed
     model = compiled("out/a.xml")
-    material = model.geom_matid[model.geom("a_collision0").id]
+    material = model.geom_matid[model.geom("box").id]
     assert model.mat_roughness[material] == 0.5
     assert sorted(report.companions) == ["textures/wood.png"]
     again = next(
@@ -329,7 +329,7 @@ def test_an_edited_material_of_mjcf_is_written(mjcf: Path) -> None:
     assert again.material.texture.path == str(mjcf / "out" / "textures" / "wood.png")
     box.material = None
     model = (exoskel.convert(scene, "out/b.xml"), compiled("out/b.xml"))[1]
-    assert model.geom_matid[model.geom("a_collision0").id] == -1
+    assert model.geom_matid[model.geom("box").id] == -1
 
 
 def test_our_own_mjcf_is_converted_again_with_its_materials(folder: Path) -> None:

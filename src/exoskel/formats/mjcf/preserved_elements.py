@@ -12,6 +12,14 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from exoskel.formats.mjcf.extra_attributes import (
+    OptionElement,
+    add_extra_attributes,
+    add_options,
+    add_sizes,
+    collect_options,
+    collect_sizes,
+)
 from exoskel.formats.mjcf.model.driven_joints import element_name
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.tendons import tendon_name
@@ -87,6 +95,20 @@ class ExtraAttributes(Struct, frozen=True):
     """The length of a tendon differs in the scene, in which all joints are at zero in the reference pose."""
 
 
+class ExtraAttributesOfItems(Struct, frozen=True):
+    """Attributes of geoms, joints and bodies that a scene does not contain.
+
+    `geoms` and `bodies` have the nodes and names of their items as keys; None if several geoms are meant.  `solref` are
+    the time constant and the damping ratio of most contacts, `defaults` the attributes in default classes.
+    """
+
+    geoms: Mapping[tuple[int, str], ExtraAttributes | None]
+    joints: Sequence[tuple[ItemReference, ExtraAttributes]]
+    bodies: Mapping[tuple[int, str], ExtraAttributes]
+    solref: tuple[float, ...]
+    defaults: frozenset[tuple[int, str]]
+
+
 class SourceElement(Struct, frozen=True):
     """An element of a section such as `sensor`, with its node in the document and that of the section.
 
@@ -106,15 +128,16 @@ class PreservedElements(Struct, frozen=True):
     """The elements of a document that are in no item of the scene, and what they depend on.
 
     `items` are the items that they refer to, by kind and name.  `materials` are the materials of geoms and sites, by
-    their nodes and names.  `defaults` are the default classes.  `options` are attributes of `<option>`.
+    their nodes and names.  `defaults` are the default classes.  `options` and `sizes` are those that a scene does not
+    contain.
     """
 
     elements: list[SourceElement] = field(default_factory=list)
     items: Mapping[tuple[str, str], ItemReference] = {}
     materials: Mapping[tuple[int, str], str] = {}
     defaults: list[SourceElement] = field(default_factory=list)
-    options: Mapping[str, str] = {}
-    option_nodes: tuple[int, ...] = ()
+    options: Sequence[OptionElement] = ()
+    sizes: Sequence[OptionElement] = ()
     has_automatic_limits: bool = True
     keyframes: tuple[KeyframeRow, ...] = ()
     """The keyframe of the initial state, and then those of the scene, for the states of actuators."""
@@ -128,8 +151,10 @@ class PreservedElements(Struct, frozen=True):
     appearances: Mapping[str, Material | None] = {}
     """What shapes have of materials, by the names of these."""
 
+    extras: ExtraAttributesOfItems | None = None
+
     def __bool__(self) -> bool:
-        return bool(self.elements or self.options or self.tendons)
+        return bool(self.elements or self.options or self.tendons or self.extras)
 
 
 def copy_element(source: TreeElement, tags: frozenset[str] | None = None) -> MjcfElement:
@@ -181,9 +206,6 @@ _SECTIONS: dict[str, frozenset[str] | None] = {
 """Sections of which elements are preserved, and the tags of these elements; None: all."""
 _UNPRESERVED = frozenset({"plugin", "flex", "flexvert", "flexstrain"})
 """Elements that need others which are not preserved."""
-_OPTIONS = ("wind", "density", "viscosity", "magnetic")
-"""Attributes of `<option>` that change the physics, and that a scene does not contain."""
-
 FindFile = Callable[[str], str | None]
 """The path of a texture file by its reference; None if it is not found."""
 
@@ -196,8 +218,8 @@ class CollectedElements:
         self.elements: list[tuple[int, SourceElement]] = []
         """The elements in order, with the ids of the fragments that they are copies of."""
         self.defaults: list[SourceElement] = []
-        self.options: dict[str, str] = {}
-        self.option_nodes: list[int] = []
+        self.options: list[OptionElement] = []
+        self.sizes: list[OptionElement] = []
         self.has_automatic_limits = True
         for section in root.children:
             self._collect(section)
@@ -206,9 +228,9 @@ class CollectedElements:
         if section.tag in _WHOLE:
             self._add(section, section)
         elif section.tag == "option":
-            found = {name: section.attributes[name] for name in _OPTIONS if name in section.attributes}
-            self.options |= found
-            self.option_nodes += [section.node] if found else []
+            self.options.append(collect_options(section))
+        elif section.tag == "size":
+            self.sizes.append(collect_sizes(section))
         elif section.tag == "default":
             made = copy_element(section, DEFAULT_TAGS | {"default"})
             self.defaults.append(SourceElement(section.tag, made, section.node, section.node))
@@ -368,11 +390,11 @@ class _PreservedWriter:
             assets.children = [one for one in assets.children if one.attributes.get("name") != f"{GENERATED}sky"]
         self._sort_sensors({id(made): one.node for one, made in written if one.section == "sensor"})
         self._add_materials()
+        if self.preserved.extras is not None:
+            add_extra_attributes(self.root, self.preserved.extras, self.items.name, self.output)
         self._add_tendon_attributes()
-        self.root.child("option").attributes |= dict(self.preserved.options)
-        self.output.preserved_attributes |= {
-            (node, name) for node in self.preserved.option_nodes for name in self.preserved.options
-        }
+        add_options(self.root, self.preserved.options, self.output)
+        add_sizes(self.root, self.preserved.sizes, self.output)
         self.root.children = [one for one in self.root.children if one.children or one.attributes]
 
     def _sort_sensors(self, nodes: Mapping[int, int]) -> None:

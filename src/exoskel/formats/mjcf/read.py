@@ -22,6 +22,7 @@ from exoskel.formats.mjcf.names import GENERATED, split_path
 from exoskel.formats.mjcf.preserved_elements import (
     ActuatorState,
     ExtraAttributes,
+    ExtraAttributesOfItems,
     ItemReference,
     KeyframeRow,
     PreservedElements,
@@ -39,6 +40,13 @@ from exoskel.formats.mjcf.reader.compiled import (
     transforms,
 )
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
+from exoskel.formats.mjcf.reader.extra_attributes import (
+    attributes_of_defaults,
+    body_extras,
+    geom_extras,
+    joint_extras,
+    most_frequent_solref,
+)
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
@@ -183,6 +191,8 @@ def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:
 _MODES: tuple[TrackingMode, ...] = ("fixed", "track", "trackcom", "targetbody", "targetbodycom")
 _LIGHTS: tuple[LightKind, ...] = ("spot", "directional", "point", "spot")
 """Of mjtCamLight and mjtLightType; an image is read as a spot."""
+_WIDEST = 179.9
+"""The widest angle of view in degrees: MuJoCo refuses a stated one of 180, which may follow from the sensor size."""
 _MOST_NUMBERS = 1_000_000
 """The most positions and velocities of all keyframes."""
 
@@ -229,7 +239,7 @@ class ViewReader:
             name=self.compiled.cameras.name(number),
             body=self._path(int(model.cam_bodyid[number])),
             pose=Pose.from_matrix(transforms(model.cam_pos[number], model.cam_quat[number])),
-            field_of_view=float(model.cam_fovy[number]),
+            field_of_view=min(float(model.cam_fovy[number]), _WIDEST),
             orthographic=bool(_orthographic(model)[number]),
             resolution=(int(width), int(height)),
             mode=_MODES[int(model.cam_mode[number])],
@@ -320,7 +330,7 @@ def _find_preserved(
     `actuators` and `sensors` are those that were.  `keyframe_count` is the number of keyframes that were read.
     """
     collected = compiled.prepared.collected
-    if collected is None or not (collected.elements or collected.options):
+    if collected is None:
         return None
     fragments = list(compiled.prepared.root.iter())
     rows = {"tendon": compiled.tendons, "actuator": compiled.actuators, "equality": compiled.equalities}
@@ -351,13 +361,20 @@ def _find_preserved(
         dict(finder.materials()) if any(one.element.tag == "material" for one in kept) else {},
         collected.defaults,
         collected.options,
-        tuple(collected.option_nodes),
+        collected.sizes,
         collected.has_automatic_limits,
         _keyframe_names(compiled, rows_of_states),
         _tendon_attributes(compiled, tendons),
         order["sensor"],
         order["actuator"],
         compiled.materials,
+        ExtraAttributesOfItems(
+            geom_extras(compiled),
+            list(joint_extras(compiled, found)),
+            body_extras(compiled, found),
+            most_frequent_solref(compiled),
+            attributes_of_defaults(compiled),
+        ),
     )
 
 

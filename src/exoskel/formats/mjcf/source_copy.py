@@ -40,7 +40,6 @@ _OTHER_FILES = frozenset({".msh", ".skn", ".bin", ".hf", ".xml", ".gmsh", ".vtk"
 _NAMES = frozenset({"name", "class", "childclass", "model"})
 _UNREADABLE = ("MJ103", "MJ104", "MJ105")
 """Declarations of entities, and files that cannot be read."""
-_NO_TEXTURE = "MJ105.texture"
 _INSERTED = Verdict(Fate.LOWERED, "replaced by the content of the file")
 _RELOCATED = Verdict(Fate.LOWERED, "leads to the same file from the new document")
 _IN_REFERENCES = Verdict(Fate.LOWERED, "in the references to files")
@@ -51,7 +50,7 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
     document = scene.documents[0] if len(scene.documents) == 1 else None
     if not isinstance(document, Document) or document.is_generated:
         return None
-    problems = (one for one in scene.diagnostics if one.source is document and one.key != _NO_TEXTURE)
+    problems = (one for one in scene.diagnostics if one.source is document)
     if any(one.severity is Severity.ERROR or one.key.startswith(_UNREADABLE) for one in problems):
         return None
     copier = _SourceCopier(document, ReadOptions.of(scene), output)

@@ -13,7 +13,7 @@ from msgspec import structs
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.mjcf.dependent_elements import find_dependents
-from exoskel.formats.mjcf.reader.compiled import CONSTRAINTS, MEANINGS
+from exoskel.formats.mjcf.flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.preprocessor import IGNORED_ATTRIBUTES
 from exoskel.formats.mjcf.reader.textures import image_reference, is_color_layer, texture_name
 from exoskel.scene.body import Body, Marker
@@ -147,7 +147,11 @@ _ASSETS: dict[str, SceneField | str] = {
 }
 _VIEWS: dict[str, SceneField | str] = {
     "camera/**": SceneField("cameras", owner="world"),
-    **{f"camera/@{name}": _SHOWN for name in ("ipd", "user", "output")},
+    **{f"camera/@{name}": _SHOWN for name in ("ipd", "user", "output", "principal", "principalpixel")},
+    **{
+        f"camera/@{name}": SceneField(elsewhere="in the angle of view")
+        for name in ("sensorsize", "focal", "focalpixel")
+    },
     "light/**": SceneField("lights", owner="world"),
     **{f"light/@{name}": _SHOWN for name in ("texture", "bulbradius", "intensity", "range", "softness")},
 }

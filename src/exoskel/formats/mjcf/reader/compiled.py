@@ -14,6 +14,7 @@ from lxml import etree
 from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.combined_model import compile_in_parts
 from exoskel.formats.mjcf.reader.compiler import (
     CompilerError,
@@ -140,23 +141,6 @@ def transforms(positions: Any, quaternions: Any) -> Array:
 
 
 # --- features that `<option><flag>` disables: the scene is read without them --------------------------
-
-
-CONSTRAINTS = frozenset({"equality", "frictionloss", "limit", "contact"})
-"""The flags that `constraint` includes."""
-MEANINGS: dict[str, str] = {
-    "constraint": "constraints, dry friction, limits and contacts are ignored",
-    "equality": "equality constraints are ignored",
-    "frictionloss": "joints have no dry friction",
-    "limit": "joints have no limits",
-    "contact": "shapes do not collide",
-    "spring": "joints have no springs",
-    "damper": "joints have no damping",
-    "actuation": "actuators are ignored",
-    "clampctrl": "the control ranges of motors are ignored",
-    "gravity": "gravity is zero",
-}
-"""Supported flags, and the effect of disabling them."""
 
 
 def disabled_flags(compiled: Compiled) -> frozenset[str]:

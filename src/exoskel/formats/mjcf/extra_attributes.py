@@ -1,0 +1,180 @@
+"""Writes attributes of options, geoms, joints and bodies that a scene does not contain, if it was read from MJCF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from exoskel.formats.mjcf.flags import MEANINGS
+from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.scene.body import Body
+from exoskel.scene.shape import Shape
+from exoskel.source.output_context import OutputContext
+
+
+class _Extra(Protocol):
+    @property
+    def values(self) -> Mapping[str, Value]: ...
+    @property
+    def node(self) -> int: ...
+    @property
+    def stated(self) -> frozenset[str]: ...
+
+
+class _Extras(Protocol):
+    @property
+    def geoms(self) -> Mapping[tuple[int, str], _Extra | None]: ...
+    @property
+    def joints(self) -> Sequence[tuple[Any, _Extra]]: ...
+    @property
+    def bodies(self) -> Mapping[tuple[int, str], _Extra]: ...
+    @property
+    def solref(self) -> tuple[float, ...]: ...
+    @property
+    def defaults(self) -> frozenset[tuple[int, str]]: ...
+
+
+_OF_JOINTS = ("solreflimit", "solimplimit", "solreffriction", "solimpfriction")
+"""Attributes that the writer has values of its own for."""
+_SOLREF = (0.02, 1.0)
+"""MuJoCo's default."""
+
+
+# --- options -------------------------------------------------------------------------------------------
+
+
+class OptionElement(Struct, frozen=True):
+    """The settings of an `<option>` and of its flags that a scene does not contain, with their nodes."""
+
+    values: Mapping[str, str]
+    node: int
+    flags: Mapping[str, int]
+    """The nodes of flags, by their names."""
+    states: Mapping[str, str]
+    """Whether flags are enabled, by their names."""
+
+
+class _Numbered(Protocol):
+    @property
+    def tag(self) -> str: ...
+    @property
+    def attributes(self) -> Mapping[str, str]: ...
+    @property
+    def children(self) -> Sequence[_Numbered]: ...
+    @property
+    def node(self) -> int: ...
+
+
+_OPTIONS_OF_WORLDS = frozenset({"gravity", "timestep"})
+"""Attributes of `<option>` that a scene contains."""
+_OWN_OPTIONS = ("cone", "impratio", "tolerance", "integrator")
+"""Settings of the solver that the writer has values of its own for."""
+
+
+def collect_options(option: _Numbered) -> OptionElement:
+    """What an element states that a scene does not contain."""
+    values = {name: value for name, value in option.attributes.items() if name not in _OPTIONS_OF_WORLDS}
+    nodes, states = dict[str, int](), dict[str, str]()
+    for child in option.children:
+        for name, value in child.attributes.items() if child.tag == "flag" else ():
+            if name not in MEANINGS:
+                nodes[name], states[name] = child.node, value
+    return OptionElement(values, option.node, nodes, states)
+
+
+def add_options(root: MjcfElement, options: Sequence[OptionElement], output: OutputContext) -> None:
+    """State the settings of the source, but its integrator only if the document is for all programs."""
+    own = root.child("option")
+    is_portable = output.target == "portable"
+    for name in _OWN_OPTIONS if is_portable else ():
+        own.attributes.pop(name, None)
+    states: dict[str, Value] = {}
+    for one in options:
+        values = {name: value for name, value in one.values.items() if is_portable or name != "integrator"}
+        own.attributes |= values
+        states |= one.states
+        output.preserved_attributes |= {(one.node, name) for name in values}
+        output.preserved_attributes |= {(node, name) for name, node in one.flags.items()}
+    if states:
+        own.add("flag", **states)
+
+
+def collect_sizes(size: _Numbered) -> OptionElement:
+    """What a `<size>` states, but for the number of keyframes, which may be another one."""
+    return OptionElement({name: value for name, value in size.attributes.items() if name != "nkey"}, size.node, {}, {})
+
+
+def add_sizes(root: MjcfElement, sizes: Sequence[OptionElement], output: OutputContext) -> None:
+    """State the sizes of the source, of memory and of data of the user; those of the writer are not needed then."""
+    for one in sizes:
+        if one.values:
+            _first(root, "size").attributes |= dict(one.values)
+            output.preserved_attributes |= {(one.node, name) for name in one.values}
+
+
+def _first(root: MjcfElement, tag: str) -> MjcfElement:
+    """The section of a document, before the bodies."""
+    found = next((one for one in root.children if one.tag == tag), None)
+    if found is None:
+        found = MjcfElement(tag)
+        root.children.insert(1, found)
+    return found
+
+
+# --- items ---------------------------------------------------------------------------------------------
+
+
+def add_extra_attributes(
+    root: MjcfElement, extras: _Extras, joint_name: Callable[[str, Any], str | None], output: OutputContext
+) -> None:
+    """Add the attributes to the items that are still there, and record those that are written again."""
+    common = next(one for one in root.child("default").children if one.tag == "geom")
+    common.attributes["solref"] = extras.solref
+    elements = list(root.child("worldbody").iter())
+    joints = {str(one.attributes.get("name")): one for one in elements if one.tag == "joint"}
+    for element in elements:
+        item = element.item
+        if element.tag == "geom" and isinstance(item, Shape) and item.document == 0:
+            extra = extras.geoms.get((item.node, item.name))
+            if extra is not None:
+                _add_to_geom(element, extra, extras.solref)
+                _record(extra, output)
+        elif element.tag == "body" and isinstance(item, Body) and item.document == 0:
+            extra = extras.bodies.get((item.node, item.name))
+            if extra is not None and _add_to_body(element, extra, has_gravity=item.gravity):
+                _record(extra, output)
+    for reference, extra in extras.joints:
+        written = joints.get(joint_name("joint", reference) or "")
+        if written is not None:
+            for name in _OF_JOINTS:
+                written.attributes.pop(name, None)
+            written.attributes |= dict(extra.values)
+            _record(extra, output)
+    output.preserved_attributes |= extras.defaults
+
+
+def _record(extra: _Extra, output: OutputContext) -> None:
+    output.preserved_attributes |= {(extra.node, name) for name in extra.stated}
+
+
+def _add_to_geom(element: MjcfElement, extra: _Extra, solref: tuple[float, ...]) -> None:
+    values = dict(extra.values)
+    friction: Any = values.pop("friction", None)
+    element.attributes.pop("group", None)
+    element.attributes |= values
+    if "solref" not in values and solref != _SOLREF:
+        element.attributes["solref"] = _SOLREF
+    if friction is not None:  # the scene has the sliding friction
+        own: Any = element.attributes.get("friction", (1.0,))
+        element.attributes["friction"] = (own[0], *friction[1:])
+
+
+def _add_to_body(element: MjcfElement, extra: _Extra, *, has_gravity: bool) -> bool:
+    """Add attributes to a body; False if its gravity compensation was edited."""
+    values = dict(extra.values)
+    compensation: Any = values.get("gravcomp")
+    is_same = compensation is None or (compensation <= 0.5) == has_gravity
+    element.attributes |= values if is_same else {name: values[name] for name in values if name != "gravcomp"}
+    return is_same
