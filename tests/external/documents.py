@@ -19,7 +19,7 @@ from exoskel.formats.comments_and_extensions import preserve_comments
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.inertials import Inertials
-from exoskel.formats.mjcf.names import NameTable, shorten_names
+from exoskel.formats.mjcf.names import NameTable, name_geoms, shorten_names
 from exoskel.formats.mjcf.tree import MjcfElement, markup
 from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
@@ -162,6 +162,7 @@ def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
         }
         traits = frozenset(trait for trait, has in known.items() if has)
         short = write_document(world, OutputContext(folder))
+        name_geoms(short)
         names = shorten_names(short)
         yield WrittenDocument(
             f"{stem}.{number}.xml",

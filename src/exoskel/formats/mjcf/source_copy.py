@@ -7,7 +7,7 @@ contain.  Included files are inserted, and references to files lead to the same 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -80,7 +80,10 @@ class _SourceCopier:
         )
 
     def copy(self) -> SourceCopy:
-        return SourceCopy(self._patched(self.document), self.fates)
+        made: dict[int, bytes] = {}
+        for document in reversed(self._documents):  # files before those that include them
+            made[id(document)] = self._patched(document, made)
+        return SourceCopy(made[id(self.document)], self.fates)
 
     # --- included files -------------------------------------------------------------------------------
 
@@ -117,10 +120,11 @@ class _SourceCopier:
             if tag == "compiler"
         )
 
-    def _patched(self, document: Document) -> bytes:
+    def _patched(self, document: Document, made: Mapping[int, bytes]) -> bytes:
+        """The content of a document; `made` has that of the files that it includes, by the ids of their documents."""
         patch = Patch(document)
         for node, inner in self._includes(document):
-            patch.replace(node, Markup(RAW_TAG, verbatim=_content(self._patched(inner))))
+            patch.replace(node, Markup(RAW_TAG, verbatim=_content(made[id(inner)])))
             self._note(document, node, "", _INSERTED)
             self._note(document, node, "file", _INSERTED)
         if self._is_moved:
