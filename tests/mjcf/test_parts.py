@@ -14,7 +14,7 @@ from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import open_document
 from exoskel.formats.mjcf.codes import CATALOGUE
-from exoskel.formats.mjcf.reader import compiled, document_parts
+from exoskel.formats.mjcf.reader import compiled, compiler, document_parts
 from exoskel.formats.mjcf.reader.combined_model import CombinedModel, compile_in_parts
 from exoskel.formats.mjcf.reader.compiler import compile_document
 from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument, prepare
@@ -130,7 +130,9 @@ def test_conversions_in_parts_have_the_same_certificate(
     path = source(sample)
     seen: list[Any] = []
     original = compiled.compile_in_parts
-    monkeypatch.setattr(compiled, "compile_in_parts", lambda *given: seen.append(original(*given)) or seen[-1])
+    monkeypatch.setattr(
+        compiled, "compile_in_parts", lambda *given, **more: seen.append(original(*given, **more)) or seen[-1]
+    )
     in_parts = exoskel.convert(path, tmp_path / "parts.xml")
     assert isinstance(seen[0].model, CombinedModel)
     monkeypatch.setattr(document_parts, "is_large", lambda work: False)
@@ -194,3 +196,31 @@ def test_errors_are_those_of_the_whole(wrong: str, monkeypatch: pytest.MonkeyPat
     whole = imported(document).scene.diagnostics
     assert [one.message for one in in_parts] == [one.message for one in whole]
     assert whole
+
+
+def test_documents_of_a_conversion_are_compiled_in_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, always_split: None
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a child process")
+
+    out = tmp_path / "out.xml"
+    monkeypatch.setattr(compiler, "_compile_in_child", fail)
+    exoskel.convert(source("skel/actuators"), out)
+    with pytest.raises(AssertionError, match="a child process"):
+        exoskel.load(out)
+
+
+def test_the_processor_time_of_a_conversion_is_limited(monkeypatch: pytest.MonkeyPatch, always_split: None) -> None:
+    document = prepared(written("skel/joint_zoo"))
+    parts = document_parts.split(document.root, document.work)
+    assert parts is not None and len(parts.parts) > 1
+    compiled_parts: list[str] = []
+    original = compiler._compile
+    monkeypatch.setattr(compiler, "allowed_seconds", lambda size, seconds: 1e-9)
+    monkeypatch.setattr(
+        compiler, "_compile", lambda text, *rest, **more: compiled_parts.append(text) or original(text, *rest, **more)
+    )
+    with pytest.raises(compiler.CompilerTimeError):
+        compiler.compile_parts(parts.jointless, parts.parts, document.assets, 0.0, 1.0, is_own=True)
+    assert len(compiled_parts) == 1

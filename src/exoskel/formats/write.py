@@ -477,4 +477,6 @@ def reread(
     document = Document(data, f"<{format}>", location)
     dialect: Dialect = "pyode" if target == "pyode" else "spec"
     with no_edits():  # reading is not an edit, and accepts any number
-        return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, limits=limits, **options))
+        return registry.by_name(format).reader()(
+            document, ReadOptions(dialect=dialect, limits=limits, is_own=True, **options)
+        )

@@ -103,7 +103,7 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
             report_malformed(problem, collector, _ROOT_CODES)
             return out
         remove_invalid_keyframe_lists(prepared, collector)
-        compiled = compile(prepared, collector, options.limits.seconds)
+        compiled = compile(prepared, collector, options.limits.seconds, is_own=options.is_own)
         if compiled is not None:
             report_short_keyframe_lists(prepared, compiled.model, collector)
             out.compiled = compiled

@@ -161,9 +161,13 @@ _BITS = 16
 """The signature of a pair has the number of its second body in so many bits."""
 
 
-def compile_in_parts(document: DocumentParts, assets: dict[str, bytes], seconds: float) -> CompilerOutput:
+def compile_in_parts(
+    document: DocumentParts, assets: dict[str, bytes], seconds: float, *, is_own: bool = False
+) -> CompilerOutput:
     """Compile the parts of a document.  Raises CompilerError where the whole has to show what is wrong."""
-    jointless, parts = compile_parts(document.jointless, document.parts, assets, document.seconds, seconds)
+    jointless, parts = compile_parts(
+        document.jointless, document.parts, assets, document.seconds, seconds, is_own=is_own
+    )
     complete = [pair for pair in zip(document.parts, parts, strict=True) if pair[0].is_complete]
     whole = _JointlessModel([*zip(document.jointless, jointless, strict=True), *complete])
     model = CombinedModel(document, whole, parts)

@@ -104,10 +104,15 @@ class _Parts:
         return f" '{self.name(number)}'" if self.name(number) else ""
 
 
-def compile(prepared: PreparedDocument, collector: Collector, seconds: float) -> Compiled | None:
-    """Compile with MuJoCo; if it rejects the document, report one error at the element that it names."""
+def compile(
+    prepared: PreparedDocument, collector: Collector, seconds: float, *, is_own: bool = False
+) -> Compiled | None:
+    """Compile with MuJoCo; if it rejects the document, report one error at the element that it names.
+
+    `is_own` is for documents that this process has written.
+    """
     try:
-        output = _compile_parts(prepared, seconds)
+        output = _compile_parts(prepared, seconds, is_own)
         if output is None:
             output = compile_document(prepared.text, prepared.assets, prepared.work, seconds)
     except CompilerTimeError as problem:
@@ -124,13 +129,13 @@ def compile(prepared: PreparedDocument, collector: Collector, seconds: float) ->
     return Compiled(output, prepared)
 
 
-def _compile_parts(prepared: PreparedDocument, seconds: float) -> CompilerOutput | None:
+def _compile_parts(prepared: PreparedDocument, seconds: float, is_own: bool) -> CompilerOutput | None:
     """Compile a large document in parts; None if it has none, or if only the whole shows what is wrong."""
     parts = split(prepared.root, prepared.work)
     if parts is None:
         return None
     try:
-        return compile_in_parts(parts, prepared.assets, seconds)
+        return compile_in_parts(parts, prepared.assets, seconds, is_own=is_own)
     except CompilerError:
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from math import ceil
@@ -179,9 +180,15 @@ def compile_document(text: str, assets: dict[str, bytes], work: Workload, second
 
 
 def compile_parts(
-    jointless: list[PartText], parts: list[PartText], assets: dict[str, bytes], needed: float, seconds: float
+    jointless: list[PartText],
+    parts: list[PartText],
+    assets: dict[str, bytes],
+    needed: float,
+    seconds: float,
+    *,
+    is_own: bool = False,
 ) -> tuple[list[CompilerOutput], list[CompilerOutput]]:
-    """Compile a document in parts, in a child process.
+    """Compile a document in parts, in a child process or, for a document of this process, here.
 
     `jointless` is the document without joints, `needed` the least processor time in s.  Raises the same errors as
     `compile_document`.
@@ -190,7 +197,8 @@ def compile_parts(
     allowed = allowed_seconds(sum(part.size for part in texts), seconds)
     if needed > allowed:
         raise CompilerTimeError(f"{allowed:g} s")
-    outputs = _compile_in_child(_CompileRequest("", assets, allowed, jointless, parts))
+    request = _CompileRequest("", assets, allowed, jointless, parts)
+    outputs = _compile_here(request) if is_own else _compile_in_child(request)
     for part, output in zip(texts, outputs, strict=True):
         for row in (row for rows in output.parts.values() for row in rows):
             row.line = part.places[row.line - 1] if row.line else 0
@@ -207,11 +215,29 @@ def allowed_seconds(size: int, seconds: float) -> float:
     return min(max(seconds * max(1.0, size / _MEGABYTE) ** 2, 1.0), _MAX_SECONDS)
 
 
+def _compile_here(request: _CompileRequest) -> list[CompilerOutput]:
+    """Compile parts in this process, which takes a twelfth less time for a whole conversion than a child process.
+
+    The limit on time is checked after each part; there is none on memory.
+    """
+    end = time.process_time() + request.seconds
+
+    def work() -> list[CompilerOutput]:
+        outputs: list[CompilerOutput] = []
+        for output in _outputs(request):
+            outputs.append(output)
+            if time.process_time() > end:
+                raise CompilerTimeError(f"{request.seconds:g} s")
+        return outputs
+
+    return mujoco_import.run_in_thread(work)
+
+
 def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> CompilerOutput:
     """Compile in this process.
 
-    With `arena`, this is a child process: it reserves only so many bytes for a simulation, which is not needed, and
-    compiles in its main thread, because it ends anyway.
+    With `arena`, only so many bytes are reserved for a simulation, which is not needed, and the calling thread, which
+    ends soon, compiles.
     """
     mujoco = mujoco_import.load()
     mujoco.set_mju_user_warning(_ignore)  # the default writes a file to the working directory
