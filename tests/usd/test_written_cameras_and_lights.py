@@ -170,3 +170,10 @@ def test_fates_of_mjcf_name_what_is_lost() -> None:
     assert "decay" in fates["even"].why and "ambient" in fates["dim"].why
     there = exoskel.load(report.data).world
     assert [one.field_of_view for one in there.cameras] == [60.0, 40.0]
+
+
+@pytest.mark.parametrize("to", ["usd", "gltf"])
+def test_messages_about_lights_without_a_name_say_so(to: str) -> None:
+    text = '<mujoco><worldbody><light pos="0 0 3"/><body><freejoint/><geom size="1"/></body></worldbody></mujoco>'
+    found = next(one for one in exoskel.convert(text, to=to).items if "/light" in one.path)
+    assert "light '(unnamed)' has its brightness at" in found.why

@@ -76,6 +76,11 @@ def view_part(view: View) -> str:
     return f"{'cameras' if isinstance(view, SceneCamera) else 'lights'}/{view.name}"
 
 
+def shown_name(view: View) -> str:
+    """The name of a camera or light for messages."""
+    return view.name or "(unnamed)"
+
+
 def comparable_views(views: Sequence[View]) -> tuple[tuple[object, ...], ...]:
     """Cameras or lights for comparisons: independent of their order, and lights in single precision."""
     ordered = sorted(views, key=lambda one: (one.name, one.body))

@@ -27,6 +27,7 @@ from exoskel.scene.cameras_and_keyframes import (
     lost_view_part,
     round_view_number,
     scaled_color,
+    shown_name,
     view_part,
 )
 from exoskel.scene.item import Names, unique_name
@@ -290,7 +291,7 @@ class GltfViewWriter:
         parts = [lost_view_part(view, field) for field in fields]
         kind = "camera" if isinstance(view, SceneCamera) else "light"
         message, is_dropped = CATALOGUE[key], fate_of(key) is Fate.DROPPED
-        details |= {"name": view.name, "kind": kind}
+        details |= {"name": shown_name(view), "kind": kind}
         self.output.add_loss(world, message, view_part(view), *parts, is_dropped=is_dropped, **details)
 
     def _camera_node(self, world: World, camera: SceneCamera) -> dict[str, Any] | None:

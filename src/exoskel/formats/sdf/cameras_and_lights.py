@@ -34,6 +34,7 @@ from exoskel.scene.cameras_and_keyframes import (
     View,
     body_paths,
     lost_view_part,
+    shown_name,
     view_part,
 )
 from exoskel.scene.item import Names, qualified_name, unique_name
@@ -253,7 +254,9 @@ class SdfViewWriter:
         elif self.output.is_bare and not one.body:
             key = "SD213.world"
         if key:
-            self.output.add_loss(self.world, CATALOGUE[key], view_part(one), is_dropped=True, kind=kind, name=one.name)
+            self.output.add_loss(
+                self.world, CATALOGUE[key], view_part(one), is_dropped=True, kind=kind, name=shown_name(one)
+            )
         return not key
 
     def add_to(self, model: Model, element: Markup) -> None:
@@ -296,7 +299,7 @@ class SdfViewWriter:
 
     def _lose(self, one: View, key: str, field: str, **details: Any) -> None:
         loss_of = self.output.add_loss
-        loss_of(self.world, CATALOGUE[key], view_part(one), lost_view_part(one, field), name=one.name, **details)
+        loss_of(self.world, CATALOGUE[key], view_part(one), lost_view_part(one, field), name=shown_name(one), **details)
 
 
 def _horizontal_angle(camera: SceneCamera) -> float:

@@ -17,7 +17,15 @@ from exoskel.formats.usd.mapping import CAMERA, CLIPPING_RANGE
 from exoskel.formats.usd.shape_writer import add_pose
 from exoskel.formats.usd.tree import MAX_SINGLE, Identifiers, Prim, Properties, display_name
 from exoskel.scene.body import Body
-from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight, View, body_paths, lost_view_part, view_part
+from exoskel.scene.cameras_and_keyframes import (
+    SceneCamera,
+    SceneLight,
+    View,
+    body_paths,
+    lost_view_part,
+    shown_name,
+    view_part,
+)
 from exoskel.scene.light_brightness import emission, light_rotation
 from exoskel.scene.world import World
 from exoskel.source.output_context import OutputContext
@@ -70,7 +78,7 @@ class UsdViewWriter:
     def _report(self, view: View, key: str, *fields: str, **details: Any) -> None:
         """Report fields of a camera or light that are not written, or the whole of it."""
         parts = [lost_view_part(view, field) for field in fields]
-        self.output.add_loss(self.world, CATALOGUE[key], view_part(view), *parts, name=view.name, **details)
+        self.output.add_loss(self.world, CATALOGUE[key], view_part(view), *parts, name=shown_name(view), **details)
 
     # --- cameras --------------------------------------------------------------------------------------
 
