@@ -592,10 +592,8 @@ def as_scene(source: SceneLike) -> Scene:
 
 def as_world(source: SceneLike) -> World:
     """The world that a scene with one world, a world or a model stands for."""
-    if isinstance(source, World):
-        return source
-    if isinstance(source, Scene):
-        return source.world
+    if isinstance(source, World | Scene):
+        return source if isinstance(source, World) else source.world
     if isinstance(source, Model):
         with no_edits():
             return World(name=source.name, models=[source])

@@ -471,16 +471,14 @@ class FileWriter(WorldWriter):
         add_servo(self.layout, model, joint, self.step, self.root)
 
     def _body(self, model: Model, joint: Joint, parent_element: MjcfElement, fixed: bool) -> MjcfElement:
-        element = super()._body(model, joint, parent_element, fixed)
-        body = joint.child
+        element, body = super()._body(model, joint, parent_element, fixed), joint.child
         if fixed:  # MuJoCo does not need it, but Drake and Pinocchio reject a body without inertia
             self._inertial(element, body)
         if body.visuals:
             for geom in (child for child in element.children if child.tag == "geom"):
                 geom.attributes["group"] = HIDDEN_GROUP
-        for number, shape in enumerate(body.visuals):
-            if self._is_moving_plane(body, shape):
-                continue
+        visuals = ((number, one) for number, one in enumerate(body.visuals) if not self._is_moving_plane(body, one))
+        for number, shape in visuals:
             before = len(element.children)
             self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), (0, 0), fixed)
             for geom in element.children[before:]:

@@ -216,17 +216,13 @@ class _SdfReader:
             default_world = World(document=source.number)
             self._models(source, default_world, [placement_of(source, one) for one in models], None)
             scene.worlds.append(default_world)
+        places = places_of_links(scene.worlds if self.frames or self.poses else ())
         scene.source_info = structs.replace(
             scene.source_info,
             sensors=self.sensors,
             views=self.views,
             included={one.number: one.number in self.nested for one in self.sources[1:]},
-            preserved=SdfFrames(
-                by_owner(self.frames),
-                self.poses,
-                places_of_links(scene.worlds if self.frames or self.poses else ()),
-                self.included,
-            ),
+            preserved=SdfFrames(by_owner(self.frames), self.poses, places, self.included),
         )
 
     def _structure(self, source: SdfContext, root: Tree) -> Node:
