@@ -11,6 +11,7 @@ import exoskel
 from exoskel import Pyramid, Shape, TriMesh
 from exoskel.fates import Fate
 from exoskel.scene.shape import Geometry, Mesh
+from exoskel.source import output_context
 from exoskel.source.meshes import MeshFiles
 from tests.support.places import SAMPLES
 
@@ -106,3 +107,13 @@ def test_samples_lose_no_pyramids_and_triangles(to: str, tmp_path: Path) -> None
         report = exoskel.convert(SAMPLES / name, tmp_path / Path(name).stem, to=to)
         lost = [item for item in report.losses if item.path.rpartition("/")[2].startswith(("pyramid", "trimesh"))]
         assert not lost and report.certificate.passed
+
+
+def test_meshes_with_the_same_checksum_are_different_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output_context, "crc32", lambda data: 1)
+    large = TriMesh(2.0 * VERTICES, FACES)
+    exoskel.convert(world(TETRAHEDRON, large, TETRAHEDRON), tmp_path / "out.sdf")
+    read = exoskel.load(tmp_path / "out.sdf").world
+    found = [points(model.bodies[0].collisions[0].geometry) for model in read.models]
+    assert found == [points(TETRAHEDRON), points(large), points(TETRAHEDRON)]
+    assert len(list((tmp_path / "meshes").iterdir())) == 2

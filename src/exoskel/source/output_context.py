@@ -414,7 +414,11 @@ class OutputContext:
         """
         data = mesh_files.obj_bytes(vertices, triangles)
         end = f"{crc32(data):08x}" if is_named_by_content else len(self.generated) + 1
-        path = str(self._write_temporary(f"{stem}_{end}.obj", data).resolve())
+        name, count = f"{stem}_{end}.obj", 1
+        while self._is_other_file(name, data):  # other triangles with the same checksum
+            count += 1
+            name = f"{stem}_{end}_{count}.obj"
+        path = str(self._write_temporary(name, data).resolve())
         self.generated.add(path)
         return Mesh(Path(path).name, path=path)
 
@@ -466,6 +470,11 @@ class OutputContext:
         path = self._temporary.path / Path(name).name
         path.write_bytes(data)
         return path
+
+    def _is_other_file(self, name: str, data: bytes) -> bool:
+        """Whether a temporary file of this name has another content."""
+        path = None if self._temporary is None else self._temporary.path / name
+        return path is not None and path.exists() and not has_content(path, data)
 
     def mesh_paths(self) -> MeshPaths:
         """The paths with which the document would be read back now."""
