@@ -211,6 +211,20 @@ def test_documents_of_a_conversion_are_compiled_in_its_process(
         exoskel.load(out)
 
 
+def test_a_copied_document_is_compiled_in_a_child_process_like_the_file_it_comes_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, always_split: None
+) -> None:
+    (tmp_path / "a.xml").write_text(f"<mujoco><worldbody>{TREES}</worldbody></mujoco>")
+    scene = exoskel.load(tmp_path / "a.xml")
+
+    def fail(*_: object) -> None:
+        raise AssertionError("a child process")
+
+    monkeypatch.setattr(compiler, "_compile_in_child", fail)
+    with pytest.raises(AssertionError, match="a child process"):
+        exoskel.convert(scene, tmp_path / "b.xml")
+
+
 def test_the_processor_time_of_a_conversion_is_limited(monkeypatch: pytest.MonkeyPatch, always_split: None) -> None:
     document = prepared(written("skel/joint_zoo"))
     parts = document_parts.split(document.root, document.work)

@@ -74,7 +74,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     on_compiled: Callable[[object], None] | None = None
     """Called with the engine's model of the document, by a reader that compiles one (MJCF)."""
     is_own: bool = False
-    """The document was written by this process, which therefore compiles its parts itself (MJCF)."""
+    """The document was written by this process, which then compiles its parts itself (MJCF)."""
     strict: bool = False
     """Use the strict severities of diagnostics."""
     expand: bool = True

@@ -258,8 +258,8 @@ class _Readings:
         self.compiled: object | None = None
         """The engine's model of the document that was read last."""
 
-    def read(self, data: bytes, output: OutputContext) -> _Both:
-        """Read a document with its embedded data and without it."""
+    def read(self, data: bytes, output: OutputContext, *, is_own: bool = True) -> _Both:
+        """Read a document with its embedded data and without it; `is_own` is false for a copy of its source."""
         now = output.mesh_paths()
         for known, paths, found in self.known:
             if known == data and paths == now:
@@ -272,6 +272,7 @@ class _Readings:
             on_native_scene=lambda one: native.append(copy_scene(one)),
             on_compiled=self._keep_compiled,
             native_reading=self._native_reading(now),
+            is_own=is_own,
         )
         self.known.append((data, now, (scene, output.restore(native[0]) if native else scene)))
         return self.known[-1][2]
@@ -388,7 +389,7 @@ def _copy_source(scene: Scene, chosen: Format, output: OutputContext, readings: 
     copied = copier(scene, output)
     if copied is None:
         return None
-    native, _ = readings.read(copied.data, output)
+    native, _ = readings.read(copied.data, output, is_own=False)
     mine, theirs = ([item for item, _, _ in iter_items(one)] for one in (scene, native))
     if [type(item) for item in mine] != [type(item) for item in theirs]:
         return None
@@ -470,13 +471,14 @@ def reread(
     target: Target = "portable",
     *,
     limits: Limits = _OWN_LIMITS,
+    is_own: bool = True,
     **options: Any,
 ) -> Scene:
-    """Read a document that was written."""
+    """Read a document that was written; `is_own` is false for a copy of its source."""
     location = Location(path=str(folder / f"scene.{format}")) if folder is not None else Location()
     document = Document(data, f"<{format}>", location)
     dialect: Dialect = "pyode" if target == "pyode" else "spec"
     with no_edits():  # reading is not an edit, and accepts any number
         return registry.by_name(format).reader()(
-            document, ReadOptions(dialect=dialect, limits=limits, is_own=True, **options)
+            document, ReadOptions(dialect=dialect, limits=limits, is_own=is_own, **options)
         )

@@ -218,7 +218,7 @@ def allowed_seconds(size: int, seconds: float) -> float:
 def _compile_here(request: _CompileRequest) -> list[CompilerOutput]:
     """Compile parts in this process, which takes a twelfth less time for a whole conversion than a child process.
 
-    The limit on time is checked after each part; there is none on memory.
+    The limit on time is checked after each part.  Memory is not limited.
     """
     end = time.process_time() + request.seconds
 
