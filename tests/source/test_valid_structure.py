@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
+from exoskel.formats.skel import read as skel_reader
 from exoskel.source import structure
 from exoskel.source.limits import Limits
 from exoskel.source.valid_structure import ValidStructure, read_valid
@@ -25,6 +26,12 @@ EDITS: tuple[Callable[[list[bytes], int], None], ...] = (
     lambda lines, at: lines.__setitem__(at, lines[at].replace(b"</", b"<stray/></", 1)),
     lambda lines, at: lines.__setitem__(at, lines[at].replace(b"/>", b"> </stray>").replace(b"<", b"<stray ", 1)),
 )
+
+
+@pytest.fixture(autouse=True)
+def only_with_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain documents are read in another way, which has its own tests."""
+    monkeypatch.setattr(skel_reader, "read_plain", lambda *_: None)
 
 
 def step_by_step(data: bytes, monkeypatch: pytest.MonkeyPatch, limits: Limits) -> object:

@@ -12,7 +12,7 @@ from exoskel.source.document import Tree
 from exoskel.source.flat_tree import FlatTree, Node
 from exoskel.source.pieces import NotInPiecesError, Piece, Pieces
 from exoskel.source.structure import Streamed, StructureReader, ignore_streamed, local_name
-from exoskel.source.valid_structure import COUNT_ATTRIBUTES
+from exoskel.source.valid_structure import COUNT_ATTRIBUTES, ValidStructure
 from exoskel.source.vocabulary import ABSENT, ChildRow, Element
 
 
@@ -38,11 +38,13 @@ class PiecewiseReader(StructureReader):
     has_repeated_elements: bool
     """Whether an open element has more than one of a child that may occur once."""
 
-    def read(self, root: Tree | Pieces, on_streamed: Streamed) -> Node:
+    def read(self, root: Tree | Pieces | ValidStructure, on_streamed: Streamed) -> Node:
         """Read the whole document.  The root's own name has been checked before.
 
         Raises NotInPiecesError if it has to be read as a tree, and MalformedError if it exceeds a limit.
         """
+        if isinstance(root, ValidStructure):
+            return self.accept(root, on_streamed)
         if not isinstance(root, Pieces):
             return super().read(root, on_streamed)
         self.on_streamed = on_streamed

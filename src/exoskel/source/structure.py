@@ -17,7 +17,7 @@ from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.embedded_format import TAG_START
 from exoskel.source.flat_tree import FlatTree, Node, SubtreePlan
 from exoskel.source.limits import Limits
-from exoskel.source.valid_structure import COUNT_ATTRIBUTES, ValidStructure, read_valid
+from exoskel.source.valid_structure import COUNT_ATTRIBUTES, SMALL_DOCUMENT, ValidStructure, read_valid
 from exoskel.source.vocabulary import ABSENT, ChildRow, Element, ValueType, Vocabulary
 from exoskel.source.well_formedness import MalformedError
 
@@ -26,8 +26,6 @@ _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
 _MAX_PLAN_SIZE = 200
 _MAX_PLANS = 500
 _NO_VALUES: dict[str, dict[str, Any]] = {}
-_SMALL_DOCUMENT = 100_000
-"""Below this many bytes, creating plans costs more than it saves."""
 
 
 Streamed = Callable[[Node, Element, Node, Element], None]
@@ -60,7 +58,7 @@ class StructureReader:
         self.known_names: dict[int, KnownNames] = {}
         self.first_of: dict[tuple[int, str], int] = {}
         """The number of the first of repeated elements, by number of the parent and name."""
-        self.is_large = len(document.data) > _SMALL_DOCUMENT
+        self.is_large = len(document.data) > SMALL_DOCUMENT
         self.plans: dict[object, SubtreePlan] = {}
         self.planning = False
         self.structural_findings = 0
@@ -81,7 +79,7 @@ class StructureReader:
         if not (self.is_large or self.split):
             valid = read_valid(root, self.vocabulary.root, self.limits.depth)
             if valid is not None and self._has_all_attributes(root, valid.attributes):
-                return self._accept(valid, on_streamed)
+                return self.accept(valid, on_streamed)
         self.on_streamed = on_streamed
         if self.is_large:
             self._find_stray_texts(root)
@@ -107,7 +105,7 @@ class StructureReader:
         # Each attribute has an equals sign: if all others are known, they need not be counted in the tree.
         return bool(self.document.equals_signs - others == seen or seen == COUNT_ATTRIBUTES(root))
 
-    def _accept(self, valid: ValidStructure, on_streamed: Streamed) -> Node:
+    def accept(self, valid: ValidStructure, on_streamed: Streamed) -> Node:
         """Report and pass on what was read in one pass."""
         for name, element, rule, number in valid.unknown_attributes:
             self._unknown_attribute(name, element, rule, number)

@@ -15,13 +15,15 @@ from msgspec import Struct
 
 from exoskel.source.document import Tree
 from exoskel.source.flat_tree import Node
-from exoskel.source.vocabulary import Element
+from exoskel.source.vocabulary import AttributeRow, Element
 
 COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
+SMALL_DOCUMENT = 100_000
+"""In documents of more bytes, subtrees of the same shape are read with plans."""
 _SPACES = " \t\r\n"
 
 
-class _NotValidError(Exception):
+class NotValidError(Exception):
     """The document may have a problem."""
 
 
@@ -52,7 +54,7 @@ def read_valid(root: Tree, rule: Element, depth: int) -> ValidStructure | None:
         return None
     try:
         return _read(root, rule, depth)
-    except _NotValidError:
+    except NotValidError:
         return None
 
 
@@ -73,9 +75,9 @@ def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:  # noqa: PLR
             text = element.text
             value = memo.get(text)
             if value is None:
-                value = _read_value(rows[tag][4], text)
+                value = leaf_value(rows[tag][4], text)
             if tag in fields or len(element) or element.tail is not None:
-                raise _NotValidError
+                raise NotValidError
             fields[tag] = value
             left -= 1
             if left:
@@ -83,17 +85,17 @@ def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:  # noqa: PLR
         else:
             row = rows.get(tag)
             if row is None or element.tail is not None or (tag in fields and not row[1]):
-                raise _NotValidError
+                raise NotValidError
             _, many, memo, occurrence_code, child = row
             text, count, inner = element.text, len(element), Node(number, {})
             if memo is not None or occurrence_code:
-                raise _NotValidError
+                raise NotValidError
             if child.opaque:
                 if is_shallow:
                     found.opaque.append((node.number, number, element))
                 number, count = number + _skip_content(element, elements, depth - len(around) - 2, found), 0
             elif text is not None and (count or text.strip(_SPACES)):
-                raise _NotValidError
+                raise NotValidError
             if child.attributes:
                 _read_attributes(element, child, inner, found)
             if is_shallow and child.streamed:
@@ -105,17 +107,17 @@ def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:  # noqa: PLR
             if count:
                 around.append((node, rule, is_shallow, left - 1))
                 if len(around) >= depth - 1:
-                    raise _NotValidError
+                    raise NotValidError
                 node, rule, left = inner, child, count
                 fields, rows, values = inner.fields, child.rows, child.plain_values
                 is_shallow = is_shallow and child.holds_streamed and not child.streamed
                 continue
             if child.required:
-                _check_streamed(child, inner, found)
+                check_required(child, inner, found)
             left -= 1
         while not left:
             if rule.required and not rule.required <= fields.keys():
-                _check_streamed(rule, node, found)
+                check_required(rule, node, found)
             if not around:
                 break
             node, rule, is_shallow, left = around.pop()
@@ -123,11 +125,11 @@ def _read(root: Tree, rule: Element, depth: int) -> ValidStructure:  # noqa: PLR
     return found
 
 
-def _read_value(rule: Element, text: str | None) -> Any:
+def leaf_value(rule: Element, text: str | None) -> Any:
     """The value of a leaf that is not cached."""
     value = None if text is None or rule.kind is None or not text.strip(_SPACES) else rule.kind.value(text)
     if value is None:
-        raise _NotValidError
+        raise NotValidError
     return value
 
 
@@ -140,23 +142,27 @@ def _read_attributes(element: Tree, rule: Element, node: Node, found: ValidStruc
         if row is None:
             found.unknown_attributes.append((name, element, rule, node.number))
             continue
-        key, memo, kind = row
-        value = memo.get(text)
+        fields[row[0]] = attribute_value(row, text)
+    if not rule.has_required_attributes(fields):
+        raise NotValidError
+
+
+def attribute_value(row: AttributeRow, text: str) -> Any:
+    """The value of an attribute."""
+    _, memo, kind = row
+    value = memo.get(text)
+    if value is None:
+        value = kind.value(text)
         if value is None:
-            value = kind.value(text)
-            if value is None:
-                raise _NotValidError
-        fields[key] = value
-    for key, _ in rule.required_attributes:
-        if key not in fields:
-            raise _NotValidError
+            raise NotValidError
+    return value
 
 
 def _skip_content(element: Tree, elements: Iterator[Tree], depth: int, found: ValidStructure) -> int:
     """Skip the content of an opaque element; returns the number of elements in it."""
     size = sum(1 for _ in element.iter()) - 1
     if size > depth:  # they may be nested deeper than that
-        raise _NotValidError
+        raise NotValidError
     if size:
         found.attributes += int(COUNT_ATTRIBUTES(element)) - len(element.attrib)
         for _ in range(size):
@@ -164,8 +170,8 @@ def _skip_content(element: Tree, elements: Iterator[Tree], depth: int, found: Va
     return size
 
 
-def _check_streamed(rule: Element, node: Node, found: ValidStructure) -> None:
+def check_required(rule: Element, node: Node, found: ValidStructure) -> None:
     """Check that the required children of a container are there, also those that are passed on."""
     present = {child.name for _, child, parent, _ in found.streamed if parent is node}
     if not rule.required <= present | node.fields.keys():
-        raise _NotValidError
+        raise NotValidError

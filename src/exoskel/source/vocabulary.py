@@ -131,7 +131,7 @@ class ValueType(ABC):
     because files repeat the same texts.  `examine` reads all other texts; with `literal`, as the original reader does.
     """
 
-    _MAX_CACHED = 20_000
+    _MAX_CACHED, _LONGEST_CACHED = 20_000, 1_000
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class ValueType(ABC):
     def value(self, text: str) -> Any:
         """The value of `text`, or None if the text has problems."""
         value = self.parse_valid(text)
-        if value is not None:
+        if value is not None and len(text) <= self._LONGEST_CACHED:
             if len(self.memo) >= self._MAX_CACHED:
                 self.memo.clear()
             self.memo[text] = value
@@ -206,6 +206,11 @@ class Attribute(Struct, frozen=True):
 ChildRow = tuple[str, bool, "dict[str, Any] | None", str, "Element"]
 """A child as the reader looks it up for each element: name, repeatable, cached values (None for a container), the
 key for every occurrence, and the declaration itself.  Unpacking one tuple is faster than reading five attributes."""
+AttributeRow = tuple[str, "dict[str, Any]", ValueType]
+"""An attribute as the reader looks it up: its key in the fields of a node, its cached values, and its type."""
+PieceMeaning = tuple[str, Any, "Element | None", "dict[str, Any] | None", bool]
+"""What a tag and the text after it mean: a leaf with its value; or a container with its declaration, its attributes and
+whether it continues; or else the end of a container."""
 
 
 class Element:
@@ -307,13 +312,17 @@ class Element:
         self.extension = extension
         self._stated: dict[tuple[str, ...], frozenset[str]] = {}
         self.attributes = {attribute.name: attribute for attribute in attributes}
-        self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}
+        self.attribute_rows: dict[str, AttributeRow] = {
+            a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()
+        }
         self.required_attributes = tuple(("@" + a.name, a.name) for a in self.attributes.values() if a.required)
         """Their keys in the fields of a node, and their names."""
         self.children: dict[str, Element] = {}
         self.rows: dict[str, ChildRow] = {}
         self.plain_values: dict[str, dict[str, Any]] = {}
         """The cached values of leaves that occur at most once and have no message."""
+        self.piece_meanings: dict[bytes, PieceMeaning] = {}
+        """What the tags of children, with the text after them, mean: a cache of `read_plain`."""
         self.required: frozenset[str] = frozenset()
         self.adopt(*children)
 
@@ -326,6 +335,10 @@ class Element:
             if memo is not None and not (child.many or child.occurrence_code):
                 self.plain_values[child.name] = memo
         self.required = frozenset(c.name for c in self.children.values() if c.card in "1+" and not c.gathered)
+
+    def has_required_attributes(self, fields: Mapping[str, Any]) -> bool:
+        """Whether the fields of a node contain all attributes that the element needs."""
+        return all(key in fields for key, _ in self.required_attributes)
 
     def rows_setting(self, field: str) -> dict[str, SceneField]:
         """The children, and the attributes with an `@` before their names, that set a field of the scene."""

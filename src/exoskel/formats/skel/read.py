@@ -29,7 +29,9 @@ from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.pieces import Levels, NotInPiecesError, Pieces
 from exoskel.source.piecewise_reader import PiecewiseReader
+from exoskel.source.plain_document import read_plain
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
+from exoskel.source.valid_structure import ValidStructure
 from exoskel.source.vocabulary import Element, SceneFieldTable
 from exoskel.source.well_formedness import MalformedError
 
@@ -200,15 +202,18 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     embedded: Iterable[EmbeddedElement] | None = None
     if options.native_reading is not None:
         embedded = options.native_reading.apply(document, scene, CATALOGUE, options.limits)
-    root = None
+    root: Tree | Pieces | ValidStructure | None = None
     if embedded is None:
+        root = read_plain(document, SKEL.root, options.limits) if cuts else None
+    if embedded is None and root is None:
         root = parse_root(document, "skel", options.limits, collector, codes, cuts)
     if embedded is not None or root is not None:
         try:
             if root is not None:
                 _SkelReader(document, options, collector).read(root, scene)
                 # A namespace has a colon, and most documents have none: one letter is found faster than a word.
-                if document.text.find(b":") >= 0 and might_contain_embedded_data(document.text):
+                has_elements = not isinstance(root, ValidStructure)
+                if has_elements and document.text.find(b":") >= 0 and might_contain_embedded_data(document.text):
                     embedded = embedded_elements(root)
             if embedded is not None and options.apply_embedded_data and options.semantics == "written":
                 if options.on_native_scene is not None:
@@ -249,7 +254,7 @@ class _SkelReader:
         self.names: dict[str, Names] = {}
         """The names of the models inside and outside the world."""
 
-    def read(self, root: Tree | Pieces, scene: Scene) -> None:
+    def read(self, root: Tree | Pieces | ValidStructure, scene: Scene) -> None:
         node = self.structure.read(root, self._add_model)
         self._check_version(node)
         world: Node | None = node.fields.get("world")
