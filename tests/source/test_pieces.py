@@ -14,6 +14,7 @@ from lxml import etree
 import exoskel
 from exoskel.formats import load as loading
 from exoskel.formats.skel import read as skel_reader
+from exoskel.formats.xode import read as xode_reader
 from exoskel.scene.fields import iter_items
 from exoskel.source import pieces
 from exoskel.source.document import Document
@@ -38,7 +39,8 @@ def cut_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """A function that sets the least size of a piece; documents of any size are cut then."""
 
     def set_size(size: int) -> None:
-        monkeypatch.setattr(skel_reader, "read_plain", lambda *_: None)
+        for reader in (skel_reader, xode_reader):
+            monkeypatch.setattr(reader, "read_plain", lambda *_: None)
         monkeypatch.setattr(pieces, "_LARGE", 0)
         monkeypatch.setattr(pieces, "_SAMPLE", 10**9)
         monkeypatch.setattr(pieces, "_SIZE", size)

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from exoskel.diagnostics import Collector
 from exoskel.formats.skel import read as skel_reader
+from exoskel.formats.skel.codes import CATALOGUE
 from exoskel.formats.skel.vocabulary import SKEL
+from exoskel.formats.xode import read as xode_reader
 from exoskel.source import plain_document
 from exoskel.source.document import Document
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.plain_document import read_plain
+from exoskel.source.valid_structure import SMALL_DOCUMENT, ValidStructure
 from tests.source.test_pieces import FILES, contents
 from tests.source.test_valid_structure import edited
 
-SKEL_FILES = [file for file in FILES if file.suffix == ".skel"]
 DOCUMENT = b"""<?xml version="1.0" ?>
 <skel version="1.0">
   <world name="w">
@@ -29,6 +32,50 @@ DOCUMENT = b"""<?xml version="1.0" ?>
   </world>
 </skel>
 """
+
+XODE = b"""<?xml version="1.0" encoding="UTF-8"?>
+<xode version="1.0r23" name="box"
+\txmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="http://a.org/xode.xsd">
+  <world name="w">
+    <space>
+      <body name="a">
+        <transform><position x="0" y="5" z="0" /></transform>
+        <geom name="g"><box sizex="1" sizey="1" sizez="2"/></geom>
+        <mass><mass_shape density="2"><cylinder radius="1" length="2"/></mass_shape></mass>
+      </body>
+      <joint name="j"><link1 body="a"/><hinge><axis x="1" y="0" z="0"/><anchor x="0" y="0" z="0"/></hinge></joint>
+    </space>
+  </world>
+</xode>
+"""
+XODE_EDITS = (
+    (b"\txmlns", b"xmlns"),
+    (b"\txmlns", b" a:b='c' xmlns"),
+    (b"\txmlns", b" xsi:schemaLocation='c' xmlns"),
+    (b"\txmlns", b" xmlns='c' xmlns"),
+    (b'XMLSchema-instance"', b"XMLSchema-instance'"),
+    (b"XMLSchema-instance", b"another"),
+    (b"xmlns:xsi", b"xmlns:xsj"),
+    (b'" xsi:', b'"xsi:'),
+    (b"xsi:noNamespaceSchemaLocation=", b"xsi:other="),
+    (b'noNamespaceSchemaLocation="', b'noNamespaceSchemaLocation=">'),
+    (b"<world", b"<xsi:world/><world"),
+    (b"<world", b"<world xsi:a='b'"),
+    (b'x="1"', b'x="1" x="2"'),
+    (b'x="1"', b'x="one"'),
+    (b'x="1"', b'x=" 1"'),
+    (b'x="1"', b'x="1" w="2"'),
+    (b'x="1" ', b""),
+    (b"<axis x", b"<axis  \r\n\tx"),
+    (b"<hinge>", b"<hinge>text"),
+    (b"<hinge>", b"<hinge><!-- a -->"),
+    (b"<hinge>", b"<hinge><ext name='a'><b/></ext>"),
+    (b"</hinge>", b"</hinge>text"),
+    (b'<link1 body="a"/>', b"<link1 body='a'></link1>"),
+    (b'<link1 body="a"/>', b"<link1 body='a'> </link1>"),
+    (b'<link1 body="a"/>', b"<link1 body='a'/><link1 body='a'/>"),
+    (b"</space>", b"</space><!--XODE 1.0r22 +retain-->"),
+)
 
 EDITS = (
     (b"1.5", b"1&#46;5"),
@@ -125,13 +172,19 @@ def with_parser(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
 
     def read(data: bytes, limits: Limits = DEFAULT_LIMITS) -> object:
         with monkeypatch.context() as patch:
-            patch.setattr(skel_reader, "read_plain", lambda *_: None)
+            for reader in (skel_reader, xode_reader):
+                patch.setattr(reader, "read_plain", lambda *_: None)
             return contents(data, limits)
 
     return read
 
 
-@pytest.mark.parametrize("file", SKEL_FILES, ids=lambda file: file.name)
+def read_skel(data: bytes) -> ValidStructure | None:
+    document = Document(data)
+    return read_plain(document, SKEL, Collector(CATALOGUE, document), Limits())
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_samples_with_and_without_problems_are_read_as_with_a_parser(
     file: Path, with_parser: Callable[..., object]
 ) -> None:
@@ -151,7 +204,17 @@ def test_edited_documents_are_read_as_with_a_parser(
     assert contents(data) == with_parser(data)
 
 
-def test_damaged_documents_are_read_as_with_a_parser(with_parser: Callable[..., object]) -> None:
+@pytest.mark.parametrize(("before", "after"), XODE_EDITS, ids=lambda text: repr(text)[2:-1][:40])
+def test_edited_xode_documents_are_read_as_with_a_parser(
+    before: bytes, after: bytes, with_parser: Callable[..., object]
+) -> None:
+    data = XODE.replace(before, after, 1)
+    assert data != XODE
+    assert contents(data) == with_parser(data)
+
+
+@pytest.mark.parametrize("document", [DOCUMENT, XODE], ids=["skel", "xode"])
+def test_damaged_documents_are_read_as_with_a_parser(document: bytes, with_parser: Callable[..., object]) -> None:
     choose = random.Random(5)
     fragments = (
         b"<",
@@ -172,7 +235,7 @@ def test_damaged_documents_are_read_as_with_a_parser(with_parser: Callable[..., 
         b"?",
     )
     for _ in range(300):
-        data = bytearray(DOCUMENT)
+        data = bytearray(document)
         for _ in range(choose.randrange(1, 3)):
             at = choose.randrange(len(data))
             data[at : at + choose.randrange(3)] = choose.choice(fragments)
@@ -180,10 +243,20 @@ def test_damaged_documents_are_read_as_with_a_parser(with_parser: Callable[..., 
 
 
 def test_most_samples_are_plain() -> None:
-    small = [data for file in SKEL_FILES if len(data := file.read_bytes()) < plain_document.SMALL_DOCUMENT]
-    read = [read_plain(Document(data), SKEL.root, Limits()) for data in small]
+    skel = [data for file in FILES if file.suffix == ".skel" and len(data := file.read_bytes()) < SMALL_DOCUMENT]
+    read = [read_skel(data) for data in skel]
     assert len(read) >= 10
     assert read.count(None) <= 0.3 * len(read)
+
+
+def test_an_xode_document_with_the_location_of_its_schema_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr(Document, "parse", fail)
+    contents(XODE)
+    with pytest.raises(AssertionError, match="parsed"):
+        contents(XODE.replace(b"XMLSchema-instance", b"another"))
 
 
 def test_the_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,14 +266,14 @@ def test_the_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         element.piece_meanings.clear()
     for number in range(200):
         data = DOCUMENT.replace(b'name="s"', b'name="s%d"' % number).replace(b"</mass>", b"</mass>" + b" " * number)
-        assert read_plain(Document(data), SKEL.root, Limits()) is not None
+        assert read_skel(data) is not None
     assert max(len(element.piece_meanings) for _, element in SKEL.rows()) <= 50
     assert len(plain_document._ENDS) <= 50
 
 
 def test_long_texts_are_not_cached() -> None:
     long = b"b" * 10_000
-    assert read_plain(Document(DOCUMENT.replace(b">b<", b">%b<" % long)), SKEL.root, Limits()) is not None
+    assert read_skel(DOCUMENT.replace(b">b<", b">%b<" % long)) is not None
     pieces = [piece for _, element in SKEL.rows() for piece in element.piece_meanings]
     assert pieces and not any(long in piece for piece in pieces)
     assert not any(long.decode() in kind.memo for kind in SKEL.kinds().values())
@@ -208,7 +281,7 @@ def test_long_texts_are_not_cached() -> None:
 
 def test_values_of_attributes_are_not_shared_by_elements() -> None:
     twice = DOCUMENT.replace(b"<joint", b'<body name="c"/><joint')
-    first, second = (read_plain(Document(twice), SKEL.root, Limits()) for _ in range(2))
+    first, second = read_skel(twice), read_skel(twice)
     assert first is not None and second is not None
     first.root.fields["@version"] = first.streamed[0][0].fields["@name"] = "changed"
     assert second.root.fields["@version"] == "1.0"

@@ -10,6 +10,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.skel import read as skel_reader
+from exoskel.formats.xode import read as xode_reader
 from exoskel.source import structure
 from exoskel.source.limits import Limits
 from exoskel.source.valid_structure import ValidStructure, read_valid
@@ -31,7 +32,8 @@ EDITS: tuple[Callable[[list[bytes], int], None], ...] = (
 @pytest.fixture(autouse=True)
 def only_with_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain documents are read in another way, which has its own tests."""
-    monkeypatch.setattr(skel_reader, "read_plain", lambda *_: None)
+    for reader in (skel_reader, xode_reader):
+        monkeypatch.setattr(reader, "read_plain", lambda *_: None)
 
 
 def step_by_step(data: bytes, monkeypatch: pytest.MonkeyPatch, limits: Limits) -> object:

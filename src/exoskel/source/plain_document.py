@@ -1,7 +1,8 @@
 """Reads a small document directly from its bytes, as long as it is plain and has no problems.  Most files are.
 
 A document is plain if it is ASCII, has comments only between elements, and has no document type, references,
-namespaces, processing instructions or CDATA sections.  All others are left to the parser, so nothing is reported here.
+namespaces other than that of its schema's location, processing instructions or CDATA sections.  All others are left to
+the parser, so nothing is reported here.
 
 The bytes are split at each `<` into pieces: a tag and the text that follows it.  Files repeat pieces such as `/limit>`
 or `lower>0`, so their meanings are cached.
@@ -13,9 +14,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from exoskel.diagnostics import Collector
 from exoskel.source.document import Document
 from exoskel.source.flat_tree import Node
 from exoskel.source.limits import Limits
+from exoskel.source.structure import reports_name
 from exoskel.source.valid_structure import (
     SMALL_DOCUMENT,
     NotValidError,
@@ -24,7 +27,7 @@ from exoskel.source.valid_structure import (
     check_required,
     leaf_value,
 )
-from exoskel.source.vocabulary import ChildRow, Element, PieceMeaning
+from exoskel.source.vocabulary import ChildRow, Element, PieceMeaning, Vocabulary
 from exoskel.source.well_formedness import MalformedError
 
 _SPACE = rb"[ \t\r\n]"
@@ -40,6 +43,18 @@ _START = re.compile(
     rb"(?P<text>[^>]*+)"
 )
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
+_NAMESPACE = rb"http://www\.w3\.org/2001/XMLSchema-instance"
+_SCHEMA_LOCATION = re.compile(
+    _SPACE
+    + rb"++xmlns:xsi=(?:\""
+    + _NAMESPACE
+    + rb"\"|'"
+    + _NAMESPACE
+    + rb"')"
+    + _SPACE
+    + rb"++xsi:(?:noNamespaceSchemaLocation|schemaLocation)="
+    + _VALUE
+)
 _TEXT = re.compile(rb"[\t\n -%'-=?-~]*+")
 _SPACES = b" \t\r\n"
 _MOST_CACHED, _LONGEST_CACHED = 4096, 200
@@ -50,8 +65,11 @@ _ENDS: dict[bytes, str] = {}
 """The tags of pieces with an end tag, such as `/limit>`."""
 
 
-def read_plain(document: Document, root: Element, limits: Limits) -> ValidStructure | None:
+def read_plain(
+    document: Document, vocabulary: Vocabulary, collector: Collector, limits: Limits
+) -> ValidStructure | None:
     """Read a document with a vocabulary; None if it is large or not plain, or may have problems."""
+    root = vocabulary.root
     if len(document.data) > SMALL_DOCUMENT or document.plain_root != root.name or limits.depth < 2:
         return None
     try:
@@ -62,6 +80,9 @@ def read_plain(document: Document, root: Element, limits: Limits) -> ValidStruct
         text = text[prolog.end() + 1 :]
         if text.find(b"!") >= 0:
             text = _COMMENT_BEFORE_TAG.sub(b"", text)
+        start, bracket, rest = text.partition(b">")
+        if start.find(b":") >= 0 and not reports_name(collector, vocabulary.codes.unknown_prefixed_attribute):
+            text = _SCHEMA_LOCATION.sub(b"", start, 1) + bracket + rest
         return _read(iter(text.split(b"<")), root, limits.depth)
     except (NotValidError, StopIteration, MalformedError):
         return None

@@ -328,8 +328,7 @@ class StructureReader:
         prefixed = name.startswith("{") or ":" in name  # the latter: an undeclared prefix
         own = rule.unknown_attribute_code or self.codes.unknown_attribute
         key = self.codes.unknown_prefixed_attribute if prefixed else own
-        collector = self.collector
-        return key if collector.is_reported(key) or _misspelt(key) in collector.catalogue.messages else ""
+        return key if reports_name(self.collector, key) else ""
 
     def _report_unknown_attribute(self, key: str, shown: str, rule: Element, number: int) -> None:
         suggestion = self._did_you_mean(shown, rule.attributes)
@@ -512,6 +511,11 @@ class StructureReader:
 def _have_tails(elements: Sequence[Tree]) -> bool:
     """Whether text follows any of these elements.  The parser has removed spaces."""
     return [element.tail for element in elements].count(None) != len(elements)
+
+
+def reports_name(collector: Collector, key: str) -> bool:
+    """Whether unknown names are reported with a key, or at least misspelt ones."""
+    return collector.is_reported(key) or _misspelt(key) in collector.catalogue.messages
 
 
 def _misspelt(key: str) -> str:

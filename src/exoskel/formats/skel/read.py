@@ -204,7 +204,7 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
         embedded = options.native_reading.apply(document, scene, CATALOGUE, options.limits)
     root: Tree | Pieces | ValidStructure | None = None
     if embedded is None:
-        root = read_plain(document, SKEL.root, options.limits) if cuts else None
+        root = read_plain(document, SKEL, collector, options.limits) if cuts else None
     if embedded is None and root is None:
         root = parse_root(document, "skel", options.limits, collector, codes, cuts)
     if embedded is not None or root is not None:

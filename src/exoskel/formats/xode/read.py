@@ -50,8 +50,10 @@ from exoskel.source.meshes import MeshFinder
 from exoskel.source.numbers import parse_decimal
 from exoskel.source.pieces import Levels, NotInPiecesError, Pieces
 from exoskel.source.piecewise_reader import PiecewiseReader
+from exoskel.source.plain_document import read_plain
 from exoskel.source.positions import Span
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
+from exoskel.source.valid_structure import ValidStructure
 from exoskel.source.vocabulary import Element, SceneField, SceneFieldTable, ValueType
 from exoskel.source.well_formedness import MalformedError
 
@@ -170,14 +172,16 @@ def _read(document: Document, options: ReadOptions, cuts: Levels) -> Scene:
     embedded: Iterable[EmbeddedElement] | None = None
     if options.native_reading is not None:
         embedded = options.native_reading.apply(document, scene, CATALOGUE, options.limits)
-    root = None
+    root: Tree | Pieces | ValidStructure | None = None
     if embedded is None:
+        root = read_plain(document, XODE, collector, options.limits) if cuts else None
+    if embedded is None and root is None:
         root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES, cuts)
     if embedded is not None or root is not None:
         try:
             if root is not None:
                 _XodeReader(document, options, collector).read(root, scene)
-                if might_contain_embedded_data(document.text):
+                if not isinstance(root, ValidStructure) and might_contain_embedded_data(document.text):
                     embedded = embedded_elements(root)
             if embedded is not None and options.apply_embedded_data:
                 if options.on_native_scene is not None:
@@ -210,7 +214,7 @@ class _XodeReader:
         self.report = collector.report
         self.structure = PiecewiseReader(document, XODE, collector, options.limits, literal=False)
 
-    def read(self, tree: Tree | Pieces, scene: Scene) -> None:
+    def read(self, tree: Tree | Pieces | ValidStructure, scene: Scene) -> None:
         root = self._read_structure(tree)
         comment = find_pybrain_comment(self.document)
         chosen, reason = choose_dialect(self.options.dialect, root, has_pybrain_comment=comment is not None)
@@ -228,7 +232,9 @@ class _XodeReader:
         if not layout.worlds:
             self.report("X107", 0)
 
-    def _read_structure(self, tree: Tree | Pieces) -> Node:
+    def _read_structure(self, tree: Tree | Pieces | ValidStructure) -> Node:
+        if isinstance(tree, ValidStructure):
+            return self.structure.read(tree, _add_to_parent)
         tag: str = tree.root.tag if isinstance(tree, Pieces) else tree.tag
         if tag.startswith("{"):
             namespace = tag[1:].partition("}")[0]
