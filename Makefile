@@ -10,7 +10,7 @@ EXTERNAL_READY := $(EXTERNAL)/.ready
 EXAMPLES ?= 2000
 
 ONLY ?=
-PART ?= 1/3
+PART ?= 1/4
 TIME ?= 600
 READER ?= skel
 GOAL ?= 1000000
@@ -23,7 +23,7 @@ help:
 	@echo "make view    open a sample in the browser"
 	@echo "make test    run linters, the type checker, and a few cases of every test (minutes)"
 	@echo "make test-all  run linters, the type checker and all tests"
-	@echo "make test-part  run a third of the tests that 'make test' does not (PART=1/3)"
+	@echo "make test-part  run a part of the tests that 'make test' does not (PART=1/4)"
 	@echo "make lint    run the linters, the type checker and the import contracts only"
 	@echo "make test-external  compare written files with MuJoCo, Pinocchio, Drake, DART, usd-core and Newton (large wheels, in .venv-external)"
 	@echo "make test-gpu      test MuJoCo Warp (on its CPU device without a GPU; the first run takes minutes)"
@@ -83,7 +83,7 @@ test: lint
 test-all: test
 	$(BIN)/python -m pytest -n auto --rest --durations=25 --junitxml=build/other-tests.xml || $(AGAIN)
 
-# A part of the tests that `make test` does not run, such as PART=2/3.
+# A part of the tests that `make test` does not run, such as PART=2/4.
 test-part: $(READY)
 	$(BIN)/python -m pytest -n auto --rest --part $(PART) --durations=25 || $(AGAIN)
 

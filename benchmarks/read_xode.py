@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks import scenes
 from benchmarks.harness import Comparison, compare
 from benchmarks.other import Other, other
-from benchmarks.read_skel import PROJECT, load
+from benchmarks.read_skel import PROJECT, SMALLEST, load
 from benchmarks.table import Row, Table
 
 CORPUS = PROJECT.parent / "shared" / "corpus" / "pybrain"
@@ -54,7 +54,9 @@ def _files_both_read(table: Table, engine: Other, folder: Path, pairs: int) -> N
     for name, comparison in measured.items():
         fast = float(np.median(comparison.ours)) < 0.003
         table.add(
-            Row.of(f"{name}, beside PyODE" + (" (under 3 ms)" if fast else ""), comparison, bar=None if fast else 1.0)
+            Row.of(
+                f"{name}, beside PyODE" + (" (under 3 ms)" if fast else ""), comparison, bar=SMALLEST if fast else 1.0
+            )
         )
     table.add(
         Row.of("10,000 XODE bodies, beside PyODE", compare(load(large), engine.run(large), min(pairs, 5)), bar=1.0)
