@@ -20,6 +20,7 @@ from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_fini
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, has_only_lights, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
 from exoskel.formats.gltf.extras import EXTRAS, OWN_EXTRAS, PreservedExtras, other_extras
+from exoskel.formats.gltf.texture_coordinates import read_coordinates, set_name
 from exoskel.formats.gltf.textures import referenced_image, texture_numbers
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
@@ -33,7 +34,7 @@ from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
-from exoskel.source.mesh_parsing import MeshError, linear_to_srgb
+from exoskel.source.mesh_parsing import MeshError, Triangles, linear_to_srgb
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.spatial import Array
@@ -344,10 +345,30 @@ class _GltfReader:
         vertices = points.astype(np.float64) * sizes if is_plain else points.astype(np.float64) @ stretch.T
         if not np.isfinite(vertices).all():
             raise MalformedGltfError(f"mesh {mesh} has vertices that are not finite")
-        material = self._material(primitive)
-        if material is not None and material.texture is not None and "TEXCOORD_0" in primitive.get("attributes", {}):
+        uvs = self._texture_coordinates(mesh, primitive, triangles, len(points))
+        geometry = TriMesh(np.ascontiguousarray(vertices), triangles, uvs=uvs)
+        return geometry, self._color(primitive), self._material(primitive)
+
+    def _texture_coordinates(
+        self, mesh: int, primitive: dict[str, Any], triangles: Triangles, count: int
+    ) -> Array | None:
+        stated = self._surface(primitive).get("baseColorTexture")
+        if set_name(stated) not in primitive["attributes"]:
+            return None
+        self._count_size(count)
+        self._count_size(len(triangles) * 2)
+        found = read_coordinates(self.file, primitive, stated, triangles, count)
+        if found is None:
             self.report("GL105.places", self.numbers["meshes", mesh], mesh=mesh)
-        return TriMesh(np.ascontiguousarray(vertices), triangles), self._color(primitive), material
+        return found
+
+    def _surface(self, primitive: dict[str, Any]) -> dict[str, Any]:
+        """What the material of a primitive states about its surface."""
+        number, materials = primitive.get("material"), self.file.rows("materials")
+        if type(number) is not int or not 0 <= number < len(materials):
+            return {}
+        found = materials[number].get("pbrMetallicRoughness")
+        return found if isinstance(found, dict) else {}
 
     def _count_size(self, rows: int) -> None:
         """Count rows of three numbers before they are created.  Raises MalformedGltfError."""

@@ -123,8 +123,9 @@ class MeshWriter:
             numbers = self._numbers[geometry, has_texture] = self._stored(geometry, surface)
         attributes = {name: numbers[name] for name in ("POSITION", "NORMAL")}
         opaque = True
-        if has_texture:
+        if "TEXCOORD_0" in numbers:
             attributes["TEXCOORD_0"] = numbers["TEXCOORD_0"]
+        if has_texture:
             color = color or _WHITE
         if color is None and surface.colors is not None:
             attributes["COLOR_0"] = numbers["COLOR_0"]
