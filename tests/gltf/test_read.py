@@ -158,11 +158,6 @@ def test_whole_numbers_beyond_the_range_of_floats_are_read_without_an_error(
     assert codes(scene) in ([], ["GL104"])
 
 
-def test_text_gltf_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(exoskel.ExoskelError, match=r"unknown extension '\.gltf'"):
-        exoskel.convert("dart://sample/skel/pendulum.skel", tmp_path / "a.gltf")
-
-
 def test_meshes_in_a_folder_are_not_taken_for_scenes(tmp_path: Path) -> None:
     from exoskel.formats.file_search import scene_files
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import sys
-from pathlib import Path
+from base64 import b64encode
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
@@ -16,7 +17,8 @@ from exoskel import spatial
 from exoskel.formats.gltf.codes import catalogue_error
 from exoskel.source.glb import divide_normalized
 from exoskel.source.limits import Limits
-from exoskel.source.mesh_packages import glb_of
+from exoskel.source.mesh_packages import glb_of, glb_with_one_buffer
+from exoskel.source.output_context import OutputContext
 
 _HEAD, _CHUNK = 12, 8
 _TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
@@ -31,6 +33,11 @@ class MalformedGltfError(Exception):
 def is_finite_number(value: object) -> bool:
     """Whether a value of JSON is a number in the range of a float; whole numbers may be larger."""
     return isinstance(value, int | float) and abs(value) <= sys.float_info.max
+
+
+def is_text_output(output: OutputContext) -> bool:
+    """Whether a text file is written, by its extension."""
+    return (PurePath(output.file_name).suffix or output.extension).lower() == ".gltf"
 
 
 class GltfFile(Struct):
@@ -86,7 +93,9 @@ def _count(owner: dict[str, Any], name: str) -> int:
 def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) -> GltfFile:
     """Open a binary or text file; buffers of a text file are read.  Raises MalformedGltfError or MeshError."""
     stated = None
-    if not data.startswith(b"glTF"):
+    if data.startswith(b"glTF"):
+        data = glb_with_one_buffer(data, folder, limits, within)
+    else:
         stated = _json(data)
         data = glb_of(data, "gltf", folder, limits, within)
     if len(data) < _HEAD + _CHUNK:
@@ -97,8 +106,6 @@ def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) ->
     binary = rest[_CHUNK : _CHUNK + int.from_bytes(rest[:4], "little")] if rest[4:8] == b"BIN\0" else b""
     if stated is not None:  # with the textures, which are not in the joined file
         header |= {name: stated[name] for name in ("materials", "textures", "images") if name in stated}
-    if any("uri" in one for one in GltfFile(header, b"").rows("buffers")):
-        raise MalformedGltfError("a binary file refers to other files")
     return GltfFile(header, binary)
 
 
@@ -168,14 +175,19 @@ class Buffer:
         self._size += len(data) + -len(data) % 4
         return len(self.views) - 1
 
-    def file(self, document: dict[str, Any]) -> bytes:
+    def file(self, document: dict[str, Any], *, is_text: bool = False) -> bytes:
         """The whole file: the document with the views and accessors of this buffer, and the buffer."""
         if self._size:
+            buffer: dict[str, Any] = {"byteLength": self._size}
+            if is_text:
+                buffer["uri"] = "data:application/octet-stream;base64," + b64encode(b"".join(self._parts)).decode()
             document |= {
                 "accessors": self.accessors,
                 "bufferViews": self.views,
-                "buffers": [{"byteLength": self._size}],
+                "buffers": [buffer],
             }
+        if is_text:
+            return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
         text = msgspec.json.encode(document)
         text += b" " * (-len(text) % 4)
         size = 12 + 8 + len(text) + (8 + self._size if self._size else 0)

@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.fates import Fate
-from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, single
+from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, is_text_output, single
 from exoskel.formats.gltf.animation import Keyframes, Motion, animation
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewWriter
 from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
@@ -290,7 +290,8 @@ def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
     if writer.views.lights:
         document.setdefault("extensionsUsed", []).append(LIGHTS)
         document["extensions"] = {LIGHTS: {"lights": writer.views.lights}}
-    return writer.buffer.file(document | {name: part for name, part in parts.items() if part})
+    made_of = document | {name: part for name, part in parts.items() if part}
+    return writer.buffer.file(made_of, is_text=is_text_output(writer.output))
 
 
 class _GltfWriter:
