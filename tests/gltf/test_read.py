@@ -193,4 +193,4 @@ def test_extensions_that_change_the_scene_are_reported(tmp_path: Path) -> None:
     scene = load(tmp_path, changed)
     assert codes(scene) == ["GL107", "GL105.instances"]
     lost = {item.path for item in exoskel.convert(scene, None, to="sdf").losses}
-    assert {"/@extensionsRequired", "/nodes/1/@extensions"} <= lost
+    assert {"/@extensionsRequired", "/nodes/1/extensions/EXT_mesh_gpu_instancing"} <= lost

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.gltf.codes import catalogue_error
-from exoskel.source.glb import divide_normalized
+from exoskel.source.glb import divide_normalized, header_bytes
 from exoskel.source.limits import Limits
 from exoskel.source.mesh_packages import glb_of, glb_with_one_buffer
 from exoskel.source.output_context import OutputContext
@@ -45,6 +45,8 @@ class GltfFile(Struct):
 
     header: dict[str, Any]
     binary: bytes
+    stated: dict[str, Any]
+    """The header as it is in the file, with all of its buffers."""
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The objects of a list."""
@@ -94,7 +96,9 @@ def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) ->
     """Open a binary or text file; buffers of a text file are read.  Raises MalformedGltfError or MeshError."""
     stated = None
     if data.startswith(b"glTF"):
-        data = glb_with_one_buffer(data, folder, limits, within)
+        joined = glb_with_one_buffer(data, folder, limits, within)
+        stated = None if joined is data else _json(header_bytes(data))
+        data = joined
     else:
         stated = _json(data)
         data = glb_of(data, "gltf", folder, limits, within)
@@ -106,7 +110,7 @@ def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) ->
     binary = rest[_CHUNK : _CHUNK + int.from_bytes(rest[:4], "little")] if rest[4:8] == b"BIN\0" else b""
     if stated is not None:  # with the textures, which are not in the joined file
         header |= {name: stated[name] for name in ("materials", "textures", "images") if name in stated}
-    return GltfFile(header, binary)
+    return GltfFile(header, binary, header if stated is None else stated)
 
 
 def _json(data: bytes) -> dict[str, Any]:
