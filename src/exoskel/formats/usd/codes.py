@@ -132,8 +132,8 @@ _READ = (
     Topic(
         "US113",
         "Unsupported prims",
-        "Curves, points, skins, soft bodies, texture coordinates, and prims of other schemas have no counterpart in a "
-        "scene.",
+        "Curves, points, skins, soft bodies, further texture coordinates, and prims of other schemas have no "
+        "counterpart in a scene.",
         warning("US113", "prims of type {kind} are not supported; not read"),
         warning("US113.skin", "the mesh shows the soft skin of body '{name}' at rest; it is not read"),
         warning("US113.places", "the texture coordinates '{primvar}' of '{name}' are not read"),
