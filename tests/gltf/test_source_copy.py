@@ -100,6 +100,14 @@ def test_several_buffers_stay_several(tmp_path: Path) -> None:
             assert one.visuals[0].geometry == other.visuals[0].geometry
 
 
+def test_a_buffer_without_content_is_not_read_as_another_one(tmp_path: Path) -> None:
+    document, content = rich_document()
+    document["buffers"].append({"byteLength": len(content)})
+    document["bufferViews"][0]["buffer"] = 1
+    scene = exoskel.load(write_rich(tmp_path, document, "binary"))
+    assert "GL104" in [one.key for one in scene.diagnostics] and not scene.worlds
+
+
 def test_files_that_extensions_name_are_found_from_the_new_folder(tmp_path: Path) -> None:
     document, _ = rich_document()
     document["extensions"] = {"VENDOR_sounds": {"clips": [{"uri": "bell.wav"}, {"uri": "https://a.org/b.wav"}]}}

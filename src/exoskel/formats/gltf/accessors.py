@@ -74,6 +74,8 @@ class GltfFile(Struct):
         if kind is None or type(count) is not int or count < 0 or _WIDTHS.get(str(accessor.get("type"))) != width:
             raise MalformedGltfError(f"accessor {number} has another type than expected")
         view, size = views[place], np.dtype(kind).itemsize * width
+        if view.get("buffer", 0) != 0:  # it has no content: its views are compressed
+            raise MalformedGltfError(f"accessor {number} is in a buffer that is missing or compressed")
         start, stride = _count(view, "byteOffset") + _count(accessor, "byteOffset"), _count(view, "byteStride") or size
         if stride < size or (count and start + stride * (count - 1) + size > len(self.binary)):
             raise MalformedGltfError(f"accessor {number} exceeds its buffer")
