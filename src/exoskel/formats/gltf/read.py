@@ -20,11 +20,11 @@ from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_fini
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
 from exoskel.formats.gltf.extras import EXTRAS, OWN_EXTRAS, other_extras
-from exoskel.formats.gltf.preserved_data import (
+from exoskel.formats.gltf.foreign_data import (
     EXTENSION_TAG,
     EXTRAS_TAG,
+    ForeignData,
     MeshOrigin,
-    PreservedData,
     PreservedValue,
     foreign_values,
     has_row,
@@ -107,7 +107,7 @@ ObjectNumbers = dict[tuple[str, int], int]
 """The numbers of the objects of the document, by list and place."""
 
 
-def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject], PreservedData]:
+def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject], ForeignData]:
     """The objects of a document, their numbers, and the data of other programs in them."""
     made = [
         SourceObject(
@@ -125,10 +125,10 @@ def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject], Preserv
     return numbers, made, _preserved_data(file, numbers, made)
 
 
-def _preserved_data(file: GltfFile, numbers: ObjectNumbers, made: list[SourceObject]) -> PreservedData:
+def _preserved_data(file: GltfFile, numbers: ObjectNumbers, made: list[SourceObject]) -> ForeignData:
     """The data of other programs; extensions, and extras inside of objects, become objects of the document."""
     required = file.header.get("extensionsRequired")
-    found = PreservedData(largest=longest_list(file.stated))
+    found = ForeignData(largest=longest_list(file.stated))
     found.required = frozenset(map(str, required)) if isinstance(required, list) else frozenset()
     found.nodes = {numbers["nodes", place]: place for place in range(len(file.rows("nodes")))}
     for one in foreign_values(file.stated, is_own=file.is_own):
@@ -167,7 +167,7 @@ class _GltfReader:
         views: GltfViewReader,
         report: ReportGltf,
         find: Callable[[Texture], Texture],
-        preserved: PreservedData,
+        preserved: ForeignData,
     ) -> None:
         self.file = file
         self.views = views

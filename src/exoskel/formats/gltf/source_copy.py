@@ -42,12 +42,12 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
     if any(one.severity is Severity.ERROR for one in scene.diagnostics if one.source is document):
         return None
     try:
-        return _SourceCopier(document, ReadOptions.of(scene), output).copy()
+        return _GltfCopier(document, ReadOptions.of(scene), output).copy()
     except (OSError, MeshError, ValueError, RecursionError):
         return None
 
 
-class _SourceCopier:
+class _GltfCopier:
     def __init__(self, document: ObjectDocument, options: ReadOptions, output: OutputContext) -> None:
         self.document, self.options, self.output = document, options, output
         self.within = confinement(document.location, options.paths)

@@ -23,7 +23,7 @@ from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, is_text_ou
 from exoskel.formats.gltf.animation import Keyframes, Motion, animation
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewWriter
 from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
-from exoskel.formats.gltf.preserved_data import PreservedDataWriter
+from exoskel.formats.gltf.foreign_data import ForeignDataWriter
 from exoskel.formats.gltf.textures import TRANSFORM, GltfTextureWriter
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
@@ -100,7 +100,7 @@ class MeshWriter:
         textured: Surfaces,
         buffer: Buffer,
         textures: GltfTextureWriter,
-        preserved: PreservedDataWriter,
+        preserved: ForeignDataWriter,
     ) -> None:
         self.surfaces, self._preserved = surfaces, preserved
         self._textured, self._textures = textured, textures
@@ -288,7 +288,7 @@ def write(
         raise catalogue_error("GL103.worlds", count=len(scene.worlds))
     require_valid(scene)
     with garbage_collection_paused():
-        return _file(scene, motion, _GltfWriter(output, shown, reach, PreservedDataWriter(scene, output)))
+        return _file(scene, motion, _GltfWriter(output, shown, reach, ForeignDataWriter(scene, output)))
 
 
 def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
@@ -318,7 +318,7 @@ def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
 
 
 class _GltfWriter:
-    def __init__(self, output: OutputContext, shown: Shown, reach: float, preserved: PreservedDataWriter) -> None:
+    def __init__(self, output: OutputContext, shown: Shown, reach: float, preserved: ForeignDataWriter) -> None:
         self.output = output
         self.preserved = preserved
         self.shown = shown

@@ -20,7 +20,7 @@ from exoskel.source.output_context import OutputContext
 EXTENSIONS = "extensions"
 EXTENSION_TAG, EXTRAS_TAG = "extension", EXTRAS
 """The tags of extensions, and of extras that are not those of an object in a list."""
-Place = tuple[str | int, ...]
+ObjectPlace = tuple[str | int, ...]
 """The keys and numbers that lead to a value of a document."""
 _TRANSLATED = frozenset({"KHR_lights_punctual", "KHR_texture_transform"})
 """Extensions that are read, and written from the scene."""
@@ -65,10 +65,10 @@ class MeshOrigin(Struct, frozen=True, eq=False):
     look: Material | None
 
 
-class PreservedData(Struct):
+class ForeignData(Struct):
     """The data of other programs in one file, by the objects with it, and what was read from these objects."""
 
-    values: dict[Place, list[PreservedValue]] = field(default_factory=dict)
+    values: dict[ObjectPlace, list[PreservedValue]] = field(default_factory=dict)
     largest: int = 0
     """The number of rows of the longest list of the file: larger numbers are no references."""
     required: frozenset[str] = frozenset()
@@ -87,7 +87,7 @@ class PreservedData(Struct):
 class ForeignValue(Struct, frozen=True):
     """An extension or extras at a place of a document."""
 
-    place: Place
+    place: ObjectPlace
     name: str
     value: Any
 
@@ -104,7 +104,7 @@ class ForeignValue(Struct, frozen=True):
 def foreign_values(header: Mapping[str, Any], *, is_own: bool) -> list[ForeignValue]:
     """All extensions and extras that are not those of Exoskel; extensions that are read are not among them."""
     found: list[ForeignValue] = []
-    waiting: list[tuple[Any, Place]] = [(header, ())]
+    waiting: list[tuple[Any, ObjectPlace]] = [(header, ())]
     while waiting:
         one, place = waiting.pop()
         if isinstance(one, list):
@@ -117,7 +117,7 @@ def foreign_values(header: Mapping[str, Any], *, is_own: bool) -> list[ForeignVa
     return found
 
 
-def _of_object(row: Mapping[str, Any], place: Place, *, is_own: bool) -> Iterator[ForeignValue]:
+def _of_object(row: Mapping[str, Any], place: ObjectPlace, *, is_own: bool) -> Iterator[ForeignValue]:
     extensions = row.get(EXTENSIONS)
     if isinstance(extensions, dict):
         for name, value in extensions.items():
@@ -131,7 +131,7 @@ def _of_object(row: Mapping[str, Any], place: Place, *, is_own: bool) -> Iterato
             yield ForeignValue(place, "", others)
 
 
-def has_row(place: Place) -> bool:
+def has_row(place: ObjectPlace) -> bool:
     """Whether a place is that of an object in a list of the document."""
     return len(place) == 2 and isinstance(place[1], int)
 
@@ -169,13 +169,13 @@ def may_refer(name: str, value: Any, largest: int) -> bool:
     return True
 
 
-class PreservedDataWriter:
+class ForeignDataWriter:
     """Adds the data of other programs to the objects that are written for those it was read from."""
 
     def __init__(self, scene: Scene, output: OutputContext) -> None:
         self._output = output
         found = scene.source_info.preserved if scene.source_info.format == "gltf" else None
-        self.data = found if isinstance(found, PreservedData) else PreservedData()
+        self.data = found if isinstance(found, ForeignData) else ForeignData()
         self.names: set[str] = set()
         """The extensions that are written."""
         of_file = self.data.values.get((), ())
@@ -197,17 +197,17 @@ class PreservedDataWriter:
         is_same = found is not None and (found.color, found.look) == (color, look)
         return found.material if found is not None and is_same else None
 
-    def node(self, document: int, node: int) -> Place | None:
+    def node(self, document: int, node: int) -> ObjectPlace | None:
         """The node of the source that an object of its document is."""
         number = self.data.nodes.get(node) if document == 0 else None
         return None if number is None else ("nodes", number)
 
-    def scene(self, name: str) -> Place | None:
+    def scene(self, name: str) -> ObjectPlace | None:
         """The scene of the source with this name."""
         number = self.data.scenes.get(name)
         return None if number is None else ("scenes", number)
 
-    def add(self, row: dict[str, Any], place: Place | None) -> None:
+    def add(self, row: dict[str, Any], place: ObjectPlace | None) -> None:
         """Add the data of the object at a place of the source to the one that is written for it."""
         for one in self.data.values.get(place, ()) if place is not None else ():
             if one.name:
@@ -215,7 +215,7 @@ class PreservedDataWriter:
             else:
                 self._add_extras(row, one)
 
-    def add_all(self, row: dict[str, Any], place: Place) -> None:
+    def add_all(self, row: dict[str, Any], place: ObjectPlace) -> None:
         """The same, also for the objects inside of both."""
         self.add(row, place)
         for name, inner in row.items():
