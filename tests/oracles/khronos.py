@@ -12,8 +12,11 @@ from typing import Any
 
 FOLDER = os.environ.get("EXOSKEL_GLTF_VALIDATOR", "")
 _SCRIPT = """
-const validator = require('gltf-validator'), fs = require('fs');
-validator.validateBytes(new Uint8Array(fs.readFileSync(process.argv[1])), {maxIssues: 20})
+const validator = require('gltf-validator'), fs = require('fs'), path = require('path');
+const folder = path.dirname(process.argv[1]);
+const externalResourceFunction = (uri) =>
+  fs.promises.readFile(path.resolve(folder, decodeURIComponent(uri))).then((data) => new Uint8Array(data));
+validator.validateBytes(new Uint8Array(fs.readFileSync(process.argv[1])), {maxIssues: 20, externalResourceFunction})
   .then(report => console.log(JSON.stringify(report)));
 """
 

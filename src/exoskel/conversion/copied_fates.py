@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
-from exoskel.fates import Fate, NodeFate, Verdict
+from exoskel.fates import LOSSES, Fate, NodeFate, Verdict
 from exoskel.formats.interface import SourceCopy
 from exoskel.source.document import Document
 from exoskel.source.positions import Span
@@ -25,7 +25,7 @@ def _element_fates(document: Document, copy: SourceCopy) -> Iterator[NodeFate]:
     for node, line in enumerate(document.lines(range(len(ends)))):
         path = document.path_of(node)
         fate, why, *_ = copy.fates.get((node, ""), _EXACT)
-        yield NodeFate(line, path, fate, why, node, end=ends[node])
+        yield NodeFate(line, path, fate, why, node, loss=fate in LOSSES, end=ends[node])
         for name in document.attributes(node):
             fate, why, *_ = copy.fates.get((node, name), _EXACT)
             yield NodeFate(line, f"{path}/@{name}", fate, why, node, name, end=ends[node])

@@ -101,7 +101,8 @@ def _frame(frame: TextFrame, digits: int) -> str:
 
 def _struct(value: Struct, digits: int) -> str:
     if isinstance(value, TriMesh):
-        return f"trimesh of {len(value.triangles)} triangles"
+        places = "" if value.uvs is None else " with texture coordinates"
+        return f"trimesh of {len(value.triangles)} triangles{places}"
     if isinstance(value, Mesh):
         return f"mesh {text_of(value.path or value.uri)}"
     if isinstance(value, Texture):

@@ -15,7 +15,9 @@ MESH_KINDS = ("trimesh", "pyramid")
 
 def mesh_of(geometry: Geometry, output: OutputContext) -> Mesh | None:
     """The mesh of the faces of a shape, in a file beside the document; None for other shapes, and without faces."""
+    uvs = None
     if isinstance(geometry, TriMesh):
+        uvs = geometry.uvs
         used, triangles = np.unique(geometry.triangles, return_inverse=True)
         faces, vertices = triangles.reshape(geometry.triangles.shape), geometry.vertices[used]
     elif isinstance(geometry, Pyramid) and min(geometry.width, geometry.depth, geometry.height) > 0.0:
@@ -27,4 +29,4 @@ def mesh_of(geometry: Geometry, output: OutputContext) -> Mesh | None:
         return None
     if not len(faces):
         return None
-    return output.generate_mesh(kind_of(geometry), vertices, faces, is_named_by_content=True)
+    return output.generate_mesh(kind_of(geometry), vertices, faces, is_named_by_content=True, uvs=uvs)

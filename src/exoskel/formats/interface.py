@@ -166,7 +166,7 @@ class WriterCapabilities(Struct, frozen=True):
     compose: Composer | None = None
     """For all other formats."""
     copy_source: CopySource | None = None
-    """For XML formats without embedded data, whose documents say more than a scene contains."""
+    """For formats without embedded data, whose documents say more than a scene contains."""
     depends_on_source: bool = False
     """The writer considers not only the values of a scene, but also what the source of the scene states."""
     fields: frozenset[Field] = frozenset()
@@ -366,8 +366,6 @@ class Format(ABC):
     """A short name for messages."""
     extensions: tuple[str, ...]
     """Extensions of its files in lower case, the usual one first."""
-    read_extensions: tuple[str, ...] = ()
-    """Further extensions of files that are only read."""
     roots: tuple[str, ...] = ()
     """Names of the root element."""
     magic: tuple[bytes, ...] = ()

@@ -239,8 +239,7 @@ class GltfFormat(Format):
     name = "gltf"
     title = "glTF, for browsers, Blender and game engines"
     label = "glTF"
-    extensions = (".glb",)
-    read_extensions = (".gltf",)
+    extensions = (".glb", ".gltf")
     magic = (b"glTF",)
     has_vocabulary = False
     is_mesh = True
@@ -313,11 +312,6 @@ def by_extension(name: str) -> Format | None:
     return next((f for f in FORMATS if extension in f.extensions), None)
 
 
-def _by_read_extension(name: str) -> Format | None:
-    extension = PurePath(name).suffix.lower()
-    return next((f for f in FORMATS if extension in f.read_extensions), None)
-
-
 _OTHER_WRITERS = {
     "exoskel.render (exoskel render)": (".png", ".jpg", ".jpeg", ".webp", ".mp4", ".gif"),
     "exoskel.export (exoskel view --export)": (".html", ".htm"),
@@ -363,7 +357,7 @@ def detect(data: bytes, name: str, root: str = "") -> Format:
         if binary is not None:
             return binary
     root = root_check.root_tag(data).rpartition(":")[2]
-    return _BY_ROOT.get(root) or by_extension(name) or _by_read_extension(name) or DEFAULT
+    return _BY_ROOT.get(root) or by_extension(name) or DEFAULT
 
 
 def original_reader(code: str) -> str:

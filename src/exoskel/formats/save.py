@@ -206,8 +206,9 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
     if data is not None:
         copier = format.capabilities().copy_source
         copied = copier(scene, output) if copier is not None else None
-        if copied is not None and output.folder != _folder_of(scene):  # where its references lead to other files
-            data = copied.data
+        other_container = not format.is_xml and _extension(output.file_name) != _extension(scene.documents[0].name)
+        if copied is not None and (output.folder != _folder_of(scene) or other_container):
+            data = copied.data  # its references lead to the same files from there
         if format.has_state_file and any(any((*j.positions, *j.velocities)) for w in scene.worlds for j in w.joints()):
             canonical_bytes(scene, format.name, output.folder, output)  # for the state beside the document
         return data
@@ -218,6 +219,10 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
         collector.report("FM201", 0, format=format.name.upper())
         scene.diagnostics += collector.diagnostics
     return data
+
+
+def _extension(name: str) -> str:
+    return Path(name).suffix.lower()
 
 
 def _folder_of(scene: Scene) -> Path | None:

@@ -155,16 +155,17 @@ def _rows(values: Any, width: int, count: int | None = None) -> tuple[tuple[floa
     return tuple([numbers(row, width) for row in rows])
 
 
-def _array(values: object, kinds: str, dtype: type) -> NDArray[Any]:
-    """Rows of three numbers as an array; `kinds` are the kinds of NumPy types that are converted."""
+def _array(values: object, kinds: str, dtype: type, width: int = 3) -> NDArray[Any]:
+    """Rows of `width` numbers as an array; `kinds` are the kinds of NumPy types that are converted."""
     if isinstance(values, np.ndarray) and values.dtype == dtype:
         return values
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):
         array = np.empty(0)
-    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in kinds:
-        raise FieldError(f"is {_shown(values)}, but must be rows of 3 {'numbers' if 'f' in kinds else 'integers'}")
+    if array.ndim != 2 or array.shape[1] != width or array.dtype.kind not in kinds:
+        wanted = f"{width} {'numbers' if 'f' in kinds else 'integers'}"
+        raise FieldError(f"is {_shown(values)}, but must be rows of {wanted}")
     return array.astype(dtype)
 
 
@@ -338,8 +339,8 @@ def _converter(owner: str, name: str, hint: Any) -> _Convert | None:
     if get_origin(hint) is tuple:
         return _tuple_converter(get_args(hint), is_interval=(owner, name) not in _PAIRS)
     if hint in _ARRAYS:
-        is_float = hint == NDArray[np.float64]
-        return lambda value: _array(value, "fiu" if is_float else "iu", np.float64 if is_float else np.int64)
+        is_float, width = hint == NDArray[np.float64], _WIDTHS.get((owner, name), 3)
+        return lambda value: _array(value, "fiu" if is_float else "iu", np.float64 if is_float else np.int64, width)
     return _type_check([hint])
 
 
@@ -388,6 +389,8 @@ def _tuple_converter(types: tuple[Any, ...], *, is_interval: bool) -> _Convert |
 
 
 _ARRAYS = (NDArray[np.float64], NDArray[np.int64])
+_WIDTHS = {("TriMesh", "uvs"): 2}
+"""The numbers in each row of an array, if there are not three."""
 
 _INFINITE = {("Drive", "low_stop"), ("Drive", "high_stop")}
 """Numbers that may be infinite, besides those of intervals."""

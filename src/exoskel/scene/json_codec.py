@@ -76,7 +76,7 @@ def encode_value(value: Any) -> Any:
             name: encode_value(getattr(value, name))
             for name in value.__struct_fields__
             if name not in _NOT_ENCODED.get(type(value), ())
-            and (name not in default or getattr(value, name) != default[name])
+            and (name not in default or not _is_default(getattr(value, name), default[name]))
         }
         tag = value.__struct_config__.tag
         return {"type": tag, **data} if tag else data
@@ -89,6 +89,10 @@ def encode_value(value: Any) -> Any:
     if isinstance(value, float) and value in (np.inf, -np.inf):
         return "inf" if value > 0 else "-inf"
     return value
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (not isinstance(value, np.ndarray) and bool(value == default))
 
 
 _JSON_TYPES = frozenset({str, int, bool, type(None)})
@@ -340,7 +344,9 @@ def _convert(data: Any, wanted: Any) -> Any:
 
 def _decode_array(wanted: Any, data: Any) -> Any:
     whole = "int" in str(wanted)
-    return np.array(data, dtype=np.int64 if whole else np.float64).reshape(-1, 3)
+    found = np.array(data, dtype=np.int64 if whole else np.float64)
+    has_pairs = found.ndim == 2 and found.shape[1] == 2 and not whole  # texture coordinates
+    return found if has_pairs else found.reshape(-1, 3)
 
 
 def _decode_fields(kind: type[Item], data: dict[str, Any]) -> Any:

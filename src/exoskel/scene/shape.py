@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from exoskel import display_hooks
 from exoskel.scene.edit_tracking import CheckedValue, checks_values
-from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
+from exoskel.scene.field_checks import ConvertedField, NumberRows, NumberSequence, initially
 from exoskel.scene.item import AppearanceItem
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 
@@ -178,12 +178,14 @@ class TriMesh(CheckedValue, frozen=True, eq=False, tag="trimesh"):
     """Triangles in the scene itself: `vertices` (n, 3) in m, `triangles` (m, 3) vertex numbers from 0.
 
     Triangles run counter-clockwise seen from outside.  `remarks` are comments on vertices in the source, by vertex
-    number.
+    number.  `uvs` are texture coordinates, one row (u, v) for each corner of each triangle, `(3 m, 2)`: from 0 at the
+    left and bottom of an image to 1.  So vertices need not be repeated where the image has a seam.
     """
 
     vertices: NDArray[np.float64]
     triangles: NDArray[np.int64]
     remarks: dict[int, str] = field(default_factory=dict)
+    uvs: ConvertedField[NDArray[np.float64] | None, NumberRows | None] = initially(None)
 
     def bounds(self) -> Bounds:
         """The lowest and highest corner of the bounding box of the triangles, in m."""
@@ -200,10 +202,15 @@ class TriMesh(CheckedValue, frozen=True, eq=False, tag="trimesh"):
             and np.array_equal(self.vertices, other.vertices)
             and np.array_equal(self.triangles, other.triangles)
             and self.remarks == other.remarks
+            and _is_same_array(self.uvs, other.uvs)
         )
 
     def __hash__(self) -> int:
-        return hash((self.vertices.tobytes(), self.triangles.tobytes()))
+        return hash((self.vertices.tobytes(), self.triangles.tobytes(), self.uvs is None or self.uvs.tobytes()))
+
+
+def _is_same_array(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
 
 
 class Ray(CheckedValue, frozen=True, gc=False, tag="ray"):

@@ -365,9 +365,23 @@ class ValueChecker:
         else:
             outside = triangles[(triangles < 0) | (triangles >= len(vertices))]
             if not outside.size:
-                return True
+                return self._check_texture_coordinates(shape, mesh)
             item = self.describe(shape)
             self.report("SC105", shape, "geometry", item=item, index=int(outside[0]), count=len(vertices))
+        return False
+
+    def _check_texture_coordinates(self, shape: Shape, mesh: TriMesh) -> bool:
+        """Report what is wrong with the texture coordinates of a mesh; returns whether they are valid."""
+        if mesh.uvs is None:
+            return True
+        uvs, count = np.asarray(mesh.uvs), 3 * len(mesh.triangles)
+        if uvs.dtype.kind not in "fiu" or (uvs.shape != (count, 2) and (uvs.size or count)):
+            wanted = f"{count} rows of 2 numbers, one for each corner"
+            self.report_value(shape, "geometry", "geometry.uvs", uvs.shape, wanted)
+        elif not np.isfinite(uvs).all():
+            self.report_value(shape, "geometry", "geometry.uvs", "not finite", "finite numbers")
+        else:
+            return True
         return False
 
     # --- joints ---------------------------------------------------------------------------------------

@@ -49,6 +49,32 @@ def _chunk(name: bytes, content: bytes) -> bytes:
     return len(content).to_bytes(4, "little") + name + content
 
 
+JSON, BINARY = b"JSON", b"BIN\0"
+"""The kinds of chunks of a GLB file; it may have others."""
+GlbChunk = tuple[bytes, bytes]
+"""The kind of a chunk, and its content."""
+
+
+def glb_chunks(data: bytes) -> list[GlbChunk]:
+    """All chunks of a GLB file.  Raises ValueError if there is no JSON."""
+    found: list[GlbChunk] = []
+    start = 12
+    while start + 8 <= len(data):
+        end = start + 8 + int.from_bytes(data[start : start + 4], "little")
+        found.append((data[start + 4 : start + 8], data[start + 8 : end]))
+        start = end
+    if not found or found[0][0] != JSON:
+        raise ValueError("the first chunk is not JSON")
+    return found
+
+
+def glb_of_chunks(chunks: list[GlbChunk]) -> bytes:
+    """A GLB file of these chunks, of which the first is JSON."""
+    padded = [(kind, content + (b" " if kind == JSON else b"\0") * (-len(content) % 4)) for kind, content in chunks]
+    body = b"".join(_chunk(kind, content) for kind, content in padded)
+    return b"glTF" + (2).to_bytes(4, "little") + (12 + len(body)).to_bytes(4, "little") + body
+
+
 # --- quantized vertices ---------------------------------------------------------------------------------
 
 

@@ -108,8 +108,25 @@ def _rows(owner: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def _join_buffers(header: dict[str, Any], folder: Path, limits: Limits, within: Path | None) -> bytes:
-    """The bytes of all buffers; views refer to the joined buffer afterwards."""
+def glb_with_one_buffer(data: bytes, folder: Path, limits: Limits, within: Path | None) -> bytes:
+    """A GLB file whose other buffers are in its binary part; in the file, they are in the text or in other files."""
+    if b'"uri"' not in header_bytes(data):
+        return data
+    header, binary = glb_parts(data)
+    if header is None or not any("uri" in one for one in _rows(header, "buffers")):
+        return data
+    joined = _join_buffers(header, folder, limits, within, binary)
+    header["buffers"] = [{"byteLength": len(joined)}]
+    return join_glb(header, joined)
+
+
+def _join_buffers(
+    header: dict[str, Any], folder: Path, limits: Limits, within: Path | None, binary: bytes | None = None
+) -> bytes:
+    """The bytes of all buffers; views refer to the joined buffer afterwards.
+
+    `binary` is the content of the first buffer, if it has no URI.
+    """
     buffers = _rows(header, "buffers")
     if len(buffers) > _MAX_BUFFERS:
         raise MeshError(f"it has {len(buffers)} buffers; the limit is {_MAX_BUFFERS}")
@@ -118,12 +135,16 @@ def _join_buffers(header: dict[str, Any], folder: Path, limits: Limits, within: 
     joined = bytearray()
     for buffer in buffers:
         uri = buffer.get("uri")
+        if uri is None and not starts and binary is not None:
+            starts.append(0)
+            joined += binary + b"\0" * (-len(binary) % 4)
+            continue
         if not isinstance(uri, str):
             raise MeshError("it is malformed: a buffer has no uri")
         place = uri if uri.startswith("data:") else os.path.normpath(folder / unquote(uri))
         if place not in known:  # a file that is named again has no bytes of its own
             known[place] = len(joined)
-            joined += _buffer(uri, folder, limits.mesh_bytes - len(joined), within)
+            joined += buffer_content(uri, folder, limits.mesh_bytes - len(joined), within)
             joined += b"\0" * (-len(joined) % 4)
         starts.append(known[place])
     for view in _rows(header, "bufferViews"):
@@ -134,7 +155,8 @@ def _join_buffers(header: dict[str, Any], folder: Path, limits: Limits, within: 
     return bytes(joined)
 
 
-def _buffer(uri: str, folder: Path, most: int, within: Path | None) -> bytes:
+def buffer_content(uri: str, folder: Path, most: int, within: Path | None) -> bytes:
+    """The content of a buffer that a text file in a folder refers to.  Raises MeshError."""
     if uri.startswith("data:"):
         data = _data_of(uri)
     elif "://" in uri or uri.startswith("file:"):

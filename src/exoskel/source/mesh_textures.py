@@ -166,6 +166,35 @@ def decode_image(data: bytes) -> NDArray[np.uint8] | None:
     return np.array(plain, dtype=np.uint8)
 
 
+_TEXTURE_MARKS = {
+    "dae": re.compile(rb"<(?:\w+:)?texture\s"),
+    "glb": re.compile(rb'"textures"\s*:\s*\[\s*\{'),
+    "gltf": re.compile(rb'"textures"\s*:\s*\[\s*\{'),
+    "ply": re.compile(rb"comment\s+TextureFile", re.IGNORECASE),
+    "mtl": re.compile(rb"^\s*map_k[ads]\s", re.IGNORECASE | re.MULTILINE),
+}
+"""What a file with textures contains, by its extension."""
+
+
+def has_textures(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> bool:
+    """Whether a mesh file uses images; False if it cannot be read."""
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in ("obj", *_TEXTURE_MARKS):
+        return False
+    try:
+        data = read_referenced(path, limits.mesh_bytes, within)
+        if kind != "obj":
+            return _TEXTURE_MARKS[kind].search(data) is not None
+        named = _MATERIAL_FILE.search(data)
+        if named is None:
+            return False
+        library = path.parent / named[1].decode("utf-8", "replace").strip()
+        material = read_referenced(library, _MOST_MATERIAL_BYTES, within or path.parent)
+    except (OSError, ValueError):
+        return False
+    return _TEXTURE_MARKS["mtl"].search(material) is not None
+
+
 class TexturedMeshFiles(MeshFiles):
     """Mesh files with their images; each file is read once."""
 

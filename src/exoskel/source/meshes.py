@@ -151,10 +151,19 @@ _TOO_COMPLEX: dict[bytes, str] = {}
 _MOST_REMEMBERED = 1000
 
 
-def obj_bytes(points: Array, triangles: Triangles) -> bytes:
-    """An OBJ file with all digits; more than three columns are colours of the vertices."""
+def obj_bytes(points: Array, triangles: Triangles, uvs: Array | None = None) -> bytes:
+    """An OBJ file with all digits; more than three columns are colours of the vertices.
+
+    `uvs` are the places of all corners of the triangles on an image.
+    """
     lines = [f"v {' '.join(map(format_number, point))}\n" for point in points.tolist()]
-    lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
+    if uvs is None:
+        lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
+        return "".join(lines).encode()
+    places, numbers = np.unique(uvs, axis=0, return_inverse=True)
+    lines += [f"vt {format_number(u)} {format_number(v)}\n" for u, v in places.tolist()]
+    rows = np.stack([triangles.ravel(), numbers.ravel()], axis=1).reshape(-1, 6) + 1
+    lines += [f"f {a}/{i} {b}/{j} {c}/{k}\n" for a, i, b, j, c, k in rows.tolist()]
     return "".join(lines).encode()
 
 
@@ -210,6 +219,10 @@ class MeshFiles:
     def textured_triangles(self, geometry: Geometry) -> tuple[TexturedTriangles, Images]:
         """The same with the images of the triangles; here without images.  Raises MeshError if it cannot be read."""
         vertices, faces, colors = self.colored_triangles(geometry)
+        if isinstance(geometry, TriMesh) and geometry.uvs is not None:
+            own = np.arange(faces.size, dtype=np.int64).reshape(-1, 3)
+            none = np.full(len(faces), -1, dtype=np.int64)
+            return TexturedTriangles(vertices[faces.ravel()], own, colors, geometry.uvs, none), ()
         nowhere, none = np.zeros((len(vertices), 2)), np.full(len(faces), -1, dtype=np.int64)
         return TexturedTriangles(vertices, faces, colors, nowhere, none), ()
 
@@ -286,40 +299,6 @@ def locate_from_working_folder(mesh: Mesh) -> Mesh:
     location = Location(os.path.abspath("scene"), is_base=True) if working_folder_exists() else Location()
     with no_edits():
         return MeshFinder(location, SearchPaths(), DEFAULT_LIMITS).locate(mesh)
-
-
-# --- textures -----------------------------------------------------------------------------------------
-
-
-_TEXTURE_MARKS = {
-    "dae": re.compile(rb"<(?:\w+:)?texture\s"),
-    "glb": re.compile(rb'"textures"\s*:\s*\[\s*\{'),
-    "gltf": re.compile(rb'"textures"\s*:\s*\[\s*\{'),
-    "ply": re.compile(rb"comment\s+TextureFile", re.IGNORECASE),
-    "mtl": re.compile(rb"^\s*map_k[ads]\s", re.IGNORECASE | re.MULTILINE),
-}
-"""What a file with textures contains, by its extension."""
-_MATERIAL_FILE = re.compile(rb"^\s*mtllib[ \t]+([^\r\n]+)", re.MULTILINE)
-_MOST_MATERIAL_BYTES = 2**20
-
-
-def has_textures(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> bool:
-    """Whether a mesh file uses images; False if it cannot be read."""
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in ("obj", *_TEXTURE_MARKS):
-        return False
-    try:
-        data = read_referenced(path, limits.mesh_bytes, within)
-        if kind != "obj":
-            return _TEXTURE_MARKS[kind].search(data) is not None
-        named = _MATERIAL_FILE.search(data)
-        if named is None:
-            return False
-        library = path.parent / named[1].decode("utf-8", "replace").strip()
-        material = read_referenced(library, _MOST_MATERIAL_BYTES, within or path.parent)
-    except (OSError, ValueError):
-        return False
-    return _TEXTURE_MARKS["mtl"].search(material) is not None
 
 
 # --- how much a file expands to -----------------------------------------------------------------------

@@ -88,8 +88,11 @@ _DIGITS = bytes.maketrans(b"123456789.", _DIGIT * 10)
 _DIGITS_OF_LONG = _DIGIT * (COMPUTED_DIGITS + 1)
 _LONG = re.compile(rf"(?<!\S)-?(?=[0-9.]{{{COMPUTED_DIGITS + 1}}})([0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?)(?!\S)")
 """A number with a fraction in the text of a value, between spaces."""
-_STRING_OR_LONG = re.compile(rf'"(?:[^"\\]|\\.)*"|-?(?=[0-9.]{{{COMPUTED_DIGITS + 1}}})[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?')
-"""A string, or a number with a fraction, in JSON."""
+_STRING_OR_LONG = re.compile(
+    r'"uvs": \[(?:\[[^\[\]]*\](?:, )?)*\]|"(?:[^"\\]|\\.)*"'
+    rf"|-?(?=[0-9.]{{{COMPUTED_DIGITS + 1}}})[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?"
+)
+"""A string, or a number with a fraction, in JSON; texture coordinates are not computed, and like a string."""
 
 
 def given_numbers(documents: Iterable[object]) -> GivenNumbers:
@@ -216,6 +219,10 @@ _COMPONENTS = (
 """Components of a vector or tensor in attributes or elements of their own."""
 
 
+_EXACT = frozenset({"texcoord"})
+"""Attributes with numbers that are not computed: texture coordinates, which MuJoCo counts from the other end."""
+
+
 def round_markup(root: Markup, given: GivenNumbers) -> None:
     """Round the numbers in the attributes and texts of a document that is about to be serialized."""
 
@@ -237,7 +244,7 @@ def round_markup(root: Markup, given: GivenNumbers) -> None:
             continue  # most values are short
         _round_components(element, given)
         for name, value in attributes.items():
-            if len(value) > COMPUTED_DIGITS:
+            if len(value) > COMPUTED_DIGITS and name not in _EXACT:
                 text = _round_vectors(name, value, given)
                 attributes[name] = _LONG.sub(rounded, text)
 

@@ -36,6 +36,7 @@ from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.markup import Markup
+from exoskel.source.mesh_textures import has_textures
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.source.source_elements import SourceElements
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
@@ -353,7 +354,7 @@ class OutputContext:
             and path.suffix.lower() == f".{mesh_files.GLB}"
             and (not self.readable or path.suffix.lower() in self.readable)
         )
-        return not is_copied_whole and mesh_files.has_textures(path, within=self.confined_to)
+        return not is_copied_whole and has_textures(path, within=self.confined_to)
 
     def restore(self, scene: Scene) -> Scene:
         """Replace references to missing files in a scene that was read back by those of the source."""
@@ -406,13 +407,20 @@ class OutputContext:
         return copy
 
     def generate_mesh(
-        self, stem: str, vertices: Array, triangles: mesh_files.Triangles, *, is_named_by_content: bool = False
+        self,
+        stem: str,
+        vertices: Array,
+        triangles: mesh_files.Triangles,
+        *,
+        is_named_by_content: bool = False,
+        uvs: Array | None = None,
     ) -> Mesh:
         """A mesh whose file is written beside the document, for a geometry that its readers do not support.
 
-        If it `is_named_by_content`, all documents in a folder share the file of the same triangles.
+        If it `is_named_by_content`, all documents in a folder share the file of the same triangles.  `uvs` are the
+        places of all corners on an image.
         """
-        data = mesh_files.obj_bytes(vertices, triangles)
+        data = mesh_files.obj_bytes(vertices, triangles, uvs)
         end = f"{crc32(data):08x}" if is_named_by_content else len(self.generated) + 1
         name, count = f"{stem}_{end}.obj", 1
         while self._is_other_file(name, data):  # other triangles with the same checksum

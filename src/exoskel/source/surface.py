@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
+from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.array_cache import kept_for_content
@@ -27,6 +28,7 @@ from exoskel.scene.shape import (
     Pyramid,
     Ray,
     Sphere,
+    TriMesh,
 )
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.mesh_parsing import TexturedTriangles
@@ -67,10 +69,19 @@ class Surface(Struct, frozen=True, eq=False):
 
     def merge_vertices(self) -> tuple[Array, Triangles]:
         """Merge equal vertices, ignoring normals; the result is closed if the surface is."""
+        vertices, faces, _ = self._merged()
+        return vertices, faces
+
+    def merge_corners(self) -> tuple[Array, Triangles, Array | None]:
+        """The same, with the places of all corners of the triangles on an image, if there are any."""
+        vertices, faces, proper = self._merged()
+        return vertices, faces, None if self.uv is None else self.uv[self.triangles[proper].ravel()]
+
+    def _merged(self) -> tuple[Array, Triangles, NDArray[np.bool_]]:
         first, number = distinct_rows(self.vertices)
         faces = number[self.triangles]
         proper = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
-        return self.vertices[first], faces[proper]
+        return self.vertices[first], faces[proper], proper
 
 
 class Surfaces:
@@ -136,7 +147,11 @@ class Surfaces:
             case Ray():
                 raise MeshError("a ray has no surface")
             case _:
-                return _smooth(*self._files.textured_triangles(geometry))
+                made = _smooth(*self._files.textured_triangles(geometry))
+                has_places = isinstance(geometry, TriMesh) and geometry.uvs is not None
+                if has_places and made.uv is None:  # all of them are zero
+                    return structs.replace(made, uv=np.zeros((len(made.vertices), 2)))
+                return made
 
 
 def unit_geometry(geometry: Geometry) -> tuple[Geometry, Vector]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import sys
-from pathlib import Path
+from base64 import b64encode
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.gltf.codes import catalogue_error
-from exoskel.source.glb import divide_normalized
+from exoskel.source.glb import divide_normalized, header_bytes
 from exoskel.source.limits import Limits
-from exoskel.source.mesh_packages import glb_of
+from exoskel.source.mesh_packages import glb_of, glb_with_one_buffer
+from exoskel.source.output_context import OutputContext
 
 _HEAD, _CHUNK = 12, 8
 _TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
@@ -33,11 +35,18 @@ def is_finite_number(value: object) -> bool:
     return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
+def is_text_output(output: OutputContext) -> bool:
+    """Whether a text file is written, by its extension."""
+    return (PurePath(output.file_name).suffix or output.extension).lower() == ".gltf"
+
+
 class GltfFile(Struct):
     """The header of a file and its only buffer."""
 
     header: dict[str, Any]
     binary: bytes
+    stated: dict[str, Any]
+    """The header as it is in the file, with all of its buffers."""
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The objects of a list."""
@@ -65,6 +74,8 @@ class GltfFile(Struct):
         if kind is None or type(count) is not int or count < 0 or _WIDTHS.get(str(accessor.get("type"))) != width:
             raise MalformedGltfError(f"accessor {number} has another type than expected")
         view, size = views[place], np.dtype(kind).itemsize * width
+        if view.get("buffer", 0) != 0:  # it has no content: its views are compressed
+            raise MalformedGltfError(f"accessor {number} is in a buffer that is missing or compressed")
         start, stride = _count(view, "byteOffset") + _count(accessor, "byteOffset"), _count(view, "byteStride") or size
         if stride < size or (count and start + stride * (count - 1) + size > len(self.binary)):
             raise MalformedGltfError(f"accessor {number} exceeds its buffer")
@@ -86,7 +97,11 @@ def _count(owner: dict[str, Any], name: str) -> int:
 def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) -> GltfFile:
     """Open a binary or text file; buffers of a text file are read.  Raises MalformedGltfError or MeshError."""
     stated = None
-    if not data.startswith(b"glTF"):
+    if data.startswith(b"glTF"):
+        joined = glb_with_one_buffer(data, folder, limits, within)
+        stated = None if joined is data else _json(header_bytes(data))
+        data = joined
+    else:
         stated = _json(data)
         data = glb_of(data, "gltf", folder, limits, within)
     if len(data) < _HEAD + _CHUNK:
@@ -97,9 +112,7 @@ def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) ->
     binary = rest[_CHUNK : _CHUNK + int.from_bytes(rest[:4], "little")] if rest[4:8] == b"BIN\0" else b""
     if stated is not None:  # with the textures, which are not in the joined file
         header |= {name: stated[name] for name in ("materials", "textures", "images") if name in stated}
-    if any("uri" in one for one in GltfFile(header, b"").rows("buffers")):
-        raise MalformedGltfError("a binary file refers to other files")
-    return GltfFile(header, binary)
+    return GltfFile(header, binary, header if stated is None else stated)
 
 
 def _json(data: bytes) -> dict[str, Any]:
@@ -168,14 +181,19 @@ class Buffer:
         self._size += len(data) + -len(data) % 4
         return len(self.views) - 1
 
-    def file(self, document: dict[str, Any]) -> bytes:
+    def file(self, document: dict[str, Any], *, is_text: bool = False) -> bytes:
         """The whole file: the document with the views and accessors of this buffer, and the buffer."""
         if self._size:
+            buffer: dict[str, Any] = {"byteLength": self._size}
+            if is_text:
+                buffer["uri"] = "data:application/octet-stream;base64," + b64encode(b"".join(self._parts)).decode()
             document |= {
                 "accessors": self.accessors,
                 "bufferViews": self.views,
-                "buffers": [{"byteLength": self._size}],
+                "buffers": [buffer],
             }
+        if is_text:
+            return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
         text = msgspec.json.encode(document)
         text += b" " * (-len(text) % 4)
         size = 12 + 8 + len(text) + (8 + self._size if self._size else 0)

@@ -55,12 +55,6 @@ def light_rows(file: GltfFile) -> list[dict[str, Any]]:
     return [one for one in rows if isinstance(one, dict)] if isinstance(rows, list) else []
 
 
-def has_only_lights(row: Mapping[str, Any]) -> bool:
-    """Whether an object has no extensions but that of lights."""
-    extensions = row.get("extensions")
-    return isinstance(extensions, dict) and extensions.keys() == {LIGHTS}
-
-
 def _extension(row: Mapping[str, Any]) -> dict[str, Any]:
     extensions = row.get("extensions")
     found = extensions.get(LIGHTS) if isinstance(extensions, dict) else None

@@ -49,11 +49,11 @@ _READ = (
         "GL105",
         "Skins, animations, instances and textures",
         "A scene has rigid shapes, and no animation. A texture whose image is a file is that of the shape; images "
-        "inside the glTF file, and the places of images on meshes, are not read.",
+        "inside the glTF file are not read. Texture coordinates are those of the base colour.",
         warning("GL105", "{kind} are not read"),
         warning("GL105.image", "image {number} is not read: {reason}"),
         warning("GL105.instances", "the instances of node {number} are not read; its mesh is read once"),
-        warning("GL105.places", "the places of the image on mesh {mesh} are not read; it is projected onto the mesh"),
+        warning("GL105.places", "the texture coordinates of mesh {mesh} are invalid, and are not read"),
     ),
     Topic(
         "GL106",

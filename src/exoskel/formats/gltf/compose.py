@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, is_view, written_view
+from exoskel.formats.gltf.source_copy import copy_source
 from exoskel.formats.gltf.write import SHAPES, GltfNode, write
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.scene.body import Body
@@ -22,17 +22,16 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Box, Shape
 from exoskel.scene.world import Scene, SourceInfo, World
+from exoskel.source.glb import header_bytes
 from exoskel.source.output_context import ComposedFile, OutputContext
 
-_HEAD, _CHUNK = 12, 8
 _STAND_IN = Box((1.0, 1.0, 1.0))
 """The geometry of shapes that are read back: only their poses are read."""
 
 
 def read_back(data: bytes) -> Scene:
     """The scene in a file that Exoskel wrote: all joints are fixed, and shapes have a placeholder geometry."""
-    (size,) = struct.unpack_from("<I", data, _HEAD)
-    document: dict[str, Any] = msgspec.json.decode(data[_HEAD + _CHUNK : _HEAD + _CHUNK + size])
+    document: dict[str, Any] = msgspec.json.decode(header_bytes(data) if data.startswith(b"glTF") else data)
     return Scene(
         worlds=[_world(one, document) for one in document.get("scenes", [])],
         source_info=SourceInfo("gltf"),
@@ -141,6 +140,7 @@ _NO_CONTACTS = "glTF has no contacts"
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TRAITS),  # joints are not written, so none has to be lowered
     compose=compose,
+    copy_source=copy_source,
     fields=item_fields({Shape: ("geometry", "name", "pose", "color", "material")}),
     precision=1e-6,
     reads_mesh_textures=False,

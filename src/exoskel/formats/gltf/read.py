@@ -17,9 +17,20 @@ from msgspec import Struct, structs
 from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity
 from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_finite_number, open_file
-from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, has_only_lights, light_rows
+from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
-from exoskel.formats.gltf.extras import EXTRAS, OWN_EXTRAS, PreservedExtras, other_extras
+from exoskel.formats.gltf.extras import EXTRAS, OWN_EXTRAS, other_extras
+from exoskel.formats.gltf.foreign_data import (
+    EXTENSION_TAG,
+    EXTRAS_TAG,
+    ForeignData,
+    MeshOrigin,
+    PreservedValue,
+    foreign_values,
+    has_row,
+    longest_list,
+)
+from exoskel.formats.gltf.texture_coordinates import read_coordinates, set_name
 from exoskel.formats.gltf.textures import referenced_image, texture_numbers
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
@@ -33,7 +44,7 @@ from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
-from exoskel.source.mesh_parsing import MeshError, linear_to_srgb
+from exoskel.source.mesh_parsing import MeshError, Triangles, linear_to_srgb
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.spatial import Array
@@ -72,15 +83,15 @@ def read(document: Document, options: ReadOptions) -> Scene:
     within = file_lookup.confinement(document.location, options.paths)
     try:
         file = open_file(document.data, folder, options.limits, within)
-        numbers, objects = _objects(file)
+        numbers, objects, preserved = _objects(file)
         collector.source = source = ObjectDocument(document, objects, "/")
         scene.documents = [source]
         files = MeshFinder(document.location, options.paths, options.limits)
         views = GltfViewReader(file, numbers, collector.report, is_own=file.is_own)
-        reader = _GltfReader(file, numbers, views, collector.report, files.textures.locate)
+        reader = _GltfReader(file, numbers, views, collector.report, files.textures.locate, preserved)
         scene.worlds += reader.worlds()
         scene.source_info = structs.replace(
-            scene.source_info, views=views.views, users=reader.users, preserved=reader.extras
+            scene.source_info, views=views.views, users=reader.users, preserved=preserved
         )
     except (MalformedGltfError, MeshError) as problem:
         collector.report("GL104", reason=str(problem))
@@ -96,10 +107,11 @@ ObjectNumbers = dict[tuple[str, int], int]
 """The numbers of the objects of the document, by list and place."""
 
 
-def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject]]:
+def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject], ForeignData]:
+    """The objects of a document, their numbers, and the data of other programs in them."""
     made = [
         SourceObject(
-            "glTF", -1, "", tuple(name for name in _properties(file.header, is_own=file.is_own) if name not in _LISTS)
+            "glTF", -1, "", tuple(name for name in _properties(file.stated, is_own=file.is_own) if name not in _LISTS)
         )
     ]
     numbers: ObjectNumbers = {}
@@ -110,7 +122,25 @@ def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject]]:
     for place, row in enumerate(light_rows(file)):
         numbers["lights", place] = len(made)
         made.append(SourceObject("light", 0, f"/extensions/{LIGHTS}/lights/{place}", tuple(row)))
-    return numbers, made
+    return numbers, made, _preserved_data(file, numbers, made)
+
+
+def _preserved_data(file: GltfFile, numbers: ObjectNumbers, made: list[SourceObject]) -> ForeignData:
+    """The data of other programs; extensions, and extras inside of objects, become objects of the document."""
+    required = file.header.get("extensionsRequired")
+    found = ForeignData(largest=longest_list(file.stated))
+    found.required = frozenset(map(str, required)) if isinstance(required, list) else frozenset()
+    found.nodes = {numbers["nodes", place]: place for place in range(len(file.rows("nodes")))}
+    for one in foreign_values(file.stated, is_own=file.is_own):
+        owner = numbers.get((str(one.place[0]), int(one.place[1]))) if has_row(one.place) else None if one.place else 0
+        if owner is not None and not one.is_extension:
+            value = PreservedValue(one.name, one.value, owner, EXTRAS)
+        else:
+            value = PreservedValue(one.name, one.value, len(made))
+            numbers[one.path, -1] = len(made)
+            made.append(SourceObject(EXTENSION_TAG if one.is_extension else EXTRAS_TAG, 0, one.path))
+        found.values.setdefault(one.place, []).append(value)
+    return found
 
 
 def _properties(row: dict[str, Any], *, is_own: bool) -> tuple[str, ...]:
@@ -120,8 +150,10 @@ def _properties(row: dict[str, Any], *, is_own: bool) -> tuple[str, ...]:
         if name == EXTRAS and is_own and isinstance(value, dict):
             found += [f"{EXTRAS}.{key}" for key in value if key in OWN_EXTRAS]
             found += [EXTRAS] if other_extras(row, is_own=is_own) else []
+        elif name == "extensions" and isinstance(value, dict):  # others are objects of their own
+            found += [LIGHTS] if LIGHTS in value else []
         else:
-            found.append(LIGHTS if name == "extensions" and has_only_lights(row) else name)
+            found.append(name)
     return tuple(found)
 
 
@@ -135,6 +167,7 @@ class _GltfReader:
         views: GltfViewReader,
         report: ReportGltf,
         find: Callable[[Texture], Texture],
+        preserved: ForeignData,
     ) -> None:
         self.file = file
         self.views = views
@@ -148,8 +181,7 @@ class _GltfReader:
         """Nodes around bodies, meshes, materials and images, and the bodies that they are for."""
         self.is_own = file.is_own
         self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None, Material | None]]] = {}
-        self.extras: PreservedExtras = {}
-        """The extras of other programs, by the objects of bodies."""
+        self.preserved = preserved
         self._parts: dict[int, set[int]] = {}
         self._seen: set[int] = set()
         self._size = 0
@@ -178,7 +210,8 @@ class _GltfReader:
         for number, node in enumerate(self.nodes):
             extensions = node.get("extensions")
             if isinstance(extensions, dict) and _INSTANCES in extensions:
-                self.report("GL105.instances", self.numbers["nodes", number], attribute="extensions", number=number)
+                path = f"/nodes/{number}/extensions/{_INSTANCES}"
+                self.report("GL105.instances", self.numbers[path, -1], number=number)
 
     def _report_images(self) -> None:
         """Report the textures and images that are not read."""
@@ -199,6 +232,7 @@ class _GltfReader:
         extras = scene.get("extras") if self.is_own else None
         extras = extras if isinstance(extras, dict) else {}
         world = World(name=str(scene.get("name") or f"scene_{number}"), document=0, node=0)
+        self.preserved.scenes.setdefault(world.name, number)
         world.gravity = _vector(extras.get("gravity"), _GRAVITY)
         step = extras.get("time_step", DEFAULT_TIME_STEP)
         world.time_step = float(step) if is_finite_number(step) and step > 0 else DEFAULT_TIME_STEP
@@ -260,8 +294,6 @@ class _GltfReader:
         name = unique_name(str(node.get("name") or f"node_{number}"), names)
         names.add(name)
         body = Body(name=name, document=0, node=self.numbers["nodes", number])
-        if others := other_extras(node, is_own=self.is_own):
-            self.extras[body.node] = others
         (body.pose,) = poses_from_matrices(frame[None])
         extras = node.get("extras") if self.is_own else None
         if isinstance(extras, dict) and "mass" in extras:
@@ -311,10 +343,13 @@ class _GltfReader:
         key = (mesh, stretch.tobytes())
         if key not in self._meshes:
             made = []
-            for primitive in _rows(self.file.rows("meshes")[mesh], "primitives"):
+            for number, primitive in enumerate(_rows(self.file.rows("meshes")[mesh], "primitives")):
                 found = self._primitive(mesh, primitive, stretch)
                 if found is not None:
                     made.append(found)
+                    material = primitive.get("material")
+                    material = material if type(material) is int else None
+                    self.preserved.note_mesh(found[0], MeshOrigin(mesh, number, material, *found[1:]))
             self._meshes[key] = made
         return self._meshes[key]
 
@@ -322,9 +357,10 @@ class _GltfReader:
         self, mesh: int, primitive: dict[str, Any], stretch: Array
     ) -> tuple[TriMesh, Color | None, Material | None] | None:
         extensions = primitive.get("extensions") or {}
-        if primitive.get("mode", 4) != 4 or "KHR_draco_mesh_compression" in extensions or "targets" in primitive:
+        is_unread = primitive.get("mode", 4) != 4 or "KHR_draco_mesh_compression" in extensions
+        if is_unread or "targets" in primitive:
             self.report("GL106", self.numbers["meshes", mesh], mesh=mesh)
-            if primitive.get("mode", 4) != 4 or extensions:
+            if is_unread:
                 return None
         points = self.file.array(primitive.get("attributes", {}).get("POSITION"), 3)
         self._count_size(len(points))
@@ -344,10 +380,30 @@ class _GltfReader:
         vertices = points.astype(np.float64) * sizes if is_plain else points.astype(np.float64) @ stretch.T
         if not np.isfinite(vertices).all():
             raise MalformedGltfError(f"mesh {mesh} has vertices that are not finite")
-        material = self._material(primitive)
-        if material is not None and material.texture is not None and "TEXCOORD_0" in primitive.get("attributes", {}):
+        uvs = self._texture_coordinates(mesh, primitive, triangles, len(points))
+        geometry = TriMesh(np.ascontiguousarray(vertices), triangles, uvs=uvs)
+        return geometry, self._color(primitive), self._material(primitive)
+
+    def _texture_coordinates(
+        self, mesh: int, primitive: dict[str, Any], triangles: Triangles, count: int
+    ) -> Array | None:
+        stated = self._surface(primitive).get("baseColorTexture")
+        if set_name(stated) not in primitive["attributes"]:
+            return None
+        self._count_size(count)
+        self._count_size(len(triangles) * 2)
+        found = read_coordinates(self.file, primitive, stated, triangles, count)
+        if found is None:
             self.report("GL105.places", self.numbers["meshes", mesh], mesh=mesh)
-        return TriMesh(np.ascontiguousarray(vertices), triangles), self._color(primitive), material
+        return found
+
+    def _surface(self, primitive: dict[str, Any]) -> dict[str, Any]:
+        """What the material of a primitive states about its surface."""
+        number, materials = primitive.get("material"), self.file.rows("materials")
+        if type(number) is not int or not 0 <= number < len(materials):
+            return {}
+        found = materials[number].get("pbrMetallicRoughness")
+        return found if isinstance(found, dict) else {}
 
     def _count_size(self, rows: int) -> None:
         """Count rows of three numbers before they are created.  Raises MalformedGltfError."""
@@ -469,11 +525,13 @@ _NODE: dict[str, SceneField | str] = {
     **_PLACE,
     **_EXTRAS,
 }
+_EXTENSION = unused("an extension: not part of a scene", affects_motion=True)
 _FILE: dict[str, SceneField | str] = {
     "": STRUCTURE,
     **dict.fromkeys(("@asset", "@scene", "@extensionsUsed", "@samplers"), unused("describes the file")),
     **dict.fromkeys(("@scenes", "@buffers", "@bufferViews", "@accessors", "@extensionsRequired"), STRUCTURE),
-    "@extensions": unused("an extension: not part of a scene", affects_motion=True),
+    **dict.fromkeys(("@extensions", "extension/**"), _EXTENSION),
+    "extras/**": _OTHER_DATA,
     **dict.fromkeys(
         [f"{tag}@{EXTRAS}" for tag in ("", *(f"{one}/" for one in (*_LISTS.values(), "light")))], _OTHER_DATA
     ),

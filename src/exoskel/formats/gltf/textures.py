@@ -72,7 +72,7 @@ def referenced_image(file: GltfFile, surface: dict[str, Any]) -> ReferencedImage
     uri = image.get("uri") if image is not None else None
     if not isinstance(stated, dict) or type(number) is not int or not isinstance(uri, str):
         return None
-    return ReferencedImage(number, uri, _repeat(stated)) if uri and not uri.startswith("data:") else None
+    return ReferencedImage(number, uri, texture_repeat(stated)) if uri and not uri.startswith("data:") else None
 
 
 def texture_numbers(material: object) -> set[int]:
@@ -89,8 +89,9 @@ def texture_numbers(material: object) -> set[int]:
     return found
 
 
-def _repeat(stated: dict[str, Any]) -> tuple[float, float]:
-    extensions = stated.get("extensions")
+def texture_repeat(stated: object) -> tuple[float, float]:
+    """How often a reference to a texture repeats the image along its width and height."""
+    extensions = stated.get("extensions") if isinstance(stated, dict) else None
     moved = extensions.get(TRANSFORM) if isinstance(extensions, dict) else None
     scale = moved.get("scale") if isinstance(moved, dict) else None
     if not isinstance(scale, list) or len(scale) != 2:

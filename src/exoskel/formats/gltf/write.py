@@ -19,11 +19,11 @@ from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.fates import Fate
-from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, single
+from exoskel.formats.gltf.accessors import INDICES, VERTICES, Buffer, is_text_output, single
 from exoskel.formats.gltf.animation import Keyframes, Motion, animation
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewWriter
 from exoskel.formats.gltf.codes import CATALOGUE, catalogue_error
-from exoskel.formats.gltf.extras import ExtrasWriter
+from exoskel.formats.gltf.foreign_data import ForeignDataWriter
 from exoskel.formats.gltf.textures import TRANSFORM, GltfTextureWriter
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
@@ -94,14 +94,21 @@ _WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 class MeshWriter:
     """Creates meshes and materials, each once."""
 
-    def __init__(self, surfaces: Surfaces, textured: Surfaces, buffer: Buffer, textures: GltfTextureWriter) -> None:
-        self.surfaces = surfaces
+    def __init__(
+        self,
+        surfaces: Surfaces,
+        textured: Surfaces,
+        buffer: Buffer,
+        textures: GltfTextureWriter,
+        preserved: ForeignDataWriter,
+    ) -> None:
+        self.surfaces, self._preserved = surfaces, preserved
         self._textured, self._textures = textured, textures
         self.meshes: list[dict[str, Any]] = []
         self.materials: list[dict[str, Any]] = []
         self._buffer = buffer
         self._made: dict[tuple[Geometry, Color | None, Material | None], int] = {}
-        self._painted: dict[tuple[Color, bool, bool, Material | None], int] = {}
+        self._painted: dict[tuple[Color, bool, bool, Material | None, int | None], int] = {}
         self._numbers: dict[tuple[Geometry, bool], dict[str, Any]] = {}
 
     def of(self, geometry: Geometry, color: Color | None, material: Material | None = None) -> int | None:
@@ -117,14 +124,16 @@ class MeshWriter:
         return self._made[key]
 
     def _make(self, geometry: Geometry, surface: Surface, color: Color | None, stated: Material | None) -> int:
+        source = self._preserved.material(geometry, color, stated)
         has_texture = stated is not None and stated.texture is not None
         numbers = self._numbers.get((geometry, has_texture))
         if numbers is None:
             numbers = self._numbers[geometry, has_texture] = self._stored(geometry, surface)
         attributes = {name: numbers[name] for name in ("POSITION", "NORMAL")}
         opaque = True
-        if has_texture:
+        if "TEXCOORD_0" in numbers:
             attributes["TEXCOORD_0"] = numbers["TEXCOORD_0"]
+        if has_texture:
             color = color or _WHITE
         if color is None and surface.colors is not None:
             attributes["COLOR_0"] = numbers["COLOR_0"]
@@ -132,9 +141,13 @@ class MeshWriter:
             color = _WHITE
         # Files often have reversed triangles, or a single layer of them.
         both_sides = isinstance(geometry, Mesh | TriMesh)
-        material = self._material(color or DEFAULT_COLOR, opaque, both_sides, stated)
+        material = self._material(color or DEFAULT_COLOR, opaque, both_sides, stated, source)
         primitive = {"attributes": attributes, "indices": numbers["indices"], "material": material}
         self.meshes.append({"name": _name(geometry), "primitives": [primitive]})
+        origin = self._preserved.origin(geometry)
+        if origin is not None:
+            self._preserved.add(self.meshes[-1], ("meshes", origin.mesh))
+            self._preserved.add(primitive, ("meshes", origin.mesh, "primitives", origin.primitive))
         return len(self.meshes) - 1
 
     def _stored(self, geometry: Geometry, surface: Surface) -> dict[str, Any]:
@@ -153,12 +166,17 @@ class MeshWriter:
             stored["COLOR_0"] = self._buffer.add(light, target=VERTICES, normalized=True)
         return stored
 
-    def _material(self, color: Color, opaque: bool, both_sides: bool, stated: Material | None) -> int:
-        key = (color, opaque, both_sides, stated)
+    def _material(
+        self, color: Color, opaque: bool, both_sides: bool, stated: Material | None, source: int | None
+    ) -> int:
+        """The index of a material; `source` is the number of that in the source, if it has data of other programs."""
+        key = (color, opaque, both_sides, stated, source)
         if key not in self._painted:
             made = _material(color, opaque, both_sides, stated or Material())
             if stated is not None and stated.texture is not None:
                 made["pbrMetallicRoughness"]["baseColorTexture"] = self._textures.reference(stated.texture)
+            if source is not None:
+                self._preserved.add_all(made, ("materials", source))
             self.materials.append(made)
             self._painted[key] = len(self.materials) - 1
         return self._painted[key]
@@ -270,7 +288,7 @@ def write(
         raise catalogue_error("GL103.worlds", count=len(scene.worlds))
     require_valid(scene)
     with garbage_collection_paused():
-        return _file(scene, motion, _GltfWriter(output, shown, reach, ExtrasWriter(scene, output)))
+        return _file(scene, motion, _GltfWriter(output, shown, reach, ForeignDataWriter(scene, output)))
 
 
 def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
@@ -284,24 +302,32 @@ def _file(scene: Scene, motion: Motion | None, writer: _GltfWriter) -> bytes:
     parts = {"meshes": made.meshes, "materials": made.materials, "animations": writer.animations}
     parts |= {"cameras": writer.views.cameras}
     parts |= {"textures": writer.textures.textures, "images": writer.textures.images}
-    if writer.textures.is_repeated:
-        document["extensionsUsed"] = [TRANSFORM]
+    used = [TRANSFORM] if writer.textures.is_repeated else []
     if writer.views.lights:
-        document.setdefault("extensionsUsed", []).append(LIGHTS)
+        used.append(LIGHTS)
         document["extensions"] = {LIGHTS: {"lights": writer.views.lights}}
-    return writer.buffer.file(document | {name: part for name, part in parts.items() if part})
+    preserved = writer.preserved
+    preserved.add(document, ())
+    preserved.add(document["asset"], ("asset",))
+    if used or preserved.names:
+        document["extensionsUsed"] = [*used, *sorted(preserved.names - {*used})]
+    if preserved.required:
+        document["extensionsRequired"] = preserved.required
+    made_of = document | {name: part for name, part in parts.items() if part}
+    return writer.buffer.file(made_of, is_text=is_text_output(writer.output))
 
 
 class _GltfWriter:
-    def __init__(self, output: OutputContext, shown: Shown, reach: float, extras: ExtrasWriter) -> None:
+    def __init__(self, output: OutputContext, shown: Shown, reach: float, preserved: ForeignDataWriter) -> None:
         self.output = output
-        self.extras = extras
+        self.preserved = preserved
         self.shown = shown
         self.reach = reach
         self.buffer = Buffer()
         self.textures = GltfTextureWriter(self.buffer, output.confined_to)
         self.views = GltfViewWriter(output)
-        self.meshes = MeshWriter(Surfaces(reach), Surfaces(reach, TexturedMeshFiles()), self.buffer, self.textures)
+        textured = Surfaces(reach, TexturedMeshFiles())
+        self.meshes = MeshWriter(Surfaces(reach), textured, self.buffer, self.textures, preserved)
         self.nodes: list[GltfNode] = []
         self.animations: list[dict[str, Any]] = []
         self.finite = True
@@ -323,7 +349,9 @@ class _GltfWriter:
         record_losses(world, self.output)
         self.finite &= all(map(isfinite, world.gravity))
         extras = {"gravity": list(world.gravity), "time_step": world.time_step}
-        return {"name": world.name, "nodes": [root], "extras": extras}
+        made = {"name": world.name, "nodes": [root], "extras": extras}
+        self.preserved.add(made, self.preserved.scene(world.name))
+        return made
 
     def shapes(self, shapes: Sequence[Shape], places: Sequence[Sequence[float]]) -> list[int]:
         """Add the nodes of shapes at their poses in the body; records shapes without a surface as losses."""
@@ -341,6 +369,7 @@ class _GltfWriter:
             if scale != (1.0, 1.0, 1.0):
                 self.nodes[made[-1]]["scale"] = scale
                 self.finite &= all(map(isfinite, scale))
+            self.preserved.add(self.nodes[made[-1]], self.preserved.node(shape.document, shape.node))
             self._record_shape_losses(shape)
         return made
 
@@ -434,7 +463,8 @@ class _Bodies:
         children += [self._marker(marker) for marker in body.markers]
         children += map(self.writer.add, self._views.get(id(body), ()))
         _set_children(node, children)
-        node["extras"] = self.writer.extras.add(body, self._extras(body, next(self._moments)))
+        node["extras"] = self._extras(body, next(self._moments))
+        self.writer.preserved.add(node, self.writer.preserved.node(body.document, body.node))
         return number
 
     def _marker(self, marker: Marker) -> int:

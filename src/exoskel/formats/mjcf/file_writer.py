@@ -18,7 +18,7 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.force_comparison import compare_forces
-from exoskel.formats.mjcf.geoms import MIN_VERTICES, GeomWriter, is_flat, vertex_values
+from exoskel.formats.mjcf.geoms import MIN_VERTICES, GeomWriter, is_flat
 from exoskel.formats.mjcf.losses import losses, target_losses
 from exoskel.formats.mjcf.materials import MjcfMaterialWriter, paint_geoms
 from exoskel.formats.mjcf.model.actuation import add_servo
@@ -30,6 +30,7 @@ from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, name_geoms, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
 from exoskel.formats.mjcf.source_copy import copy_source
+from exoskel.formats.mjcf.texture_coordinates import inline_mesh
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.scene.body import Body, Marker
@@ -175,10 +176,8 @@ class MeshAssetWriter(GeomWriter):
     def _inlined(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
         assert found is not None
-        vertices, triangles = found
         self._names.add(name)
-        given: dict[str, Value] = {"name": name, **_inertia_rule(vertices, triangles)}
-        given |= {"vertex": vertex_values(vertices), "face": triangles.ravel().tolist()}
+        given = {"name": name, **_inertia_rule(*found), **inline_mesh(*found, shape.geometry)}
         self.assets.append(MjcfElement("mesh", given))
         return [name]
 

@@ -132,11 +132,11 @@ _READ = (
     Topic(
         "US113",
         "Unsupported prims",
-        "Curves, points, skins, soft bodies, texture coordinates, and prims of other schemas have no counterpart in a "
-        "scene.",
+        "Curves, points, skins, soft bodies, further texture coordinates, and prims of other schemas have no "
+        "counterpart in a scene.",
         warning("US113", "prims of type {kind} are not supported; not read"),
         warning("US113.skin", "the mesh shows the soft skin of body '{name}' at rest; it is not read"),
-        warning("US113.places", "the texture coordinates of '{name}' are not read; the image is projected"),
+        warning("US113.places", "the texture coordinates '{primvar}' of '{name}' are not read"),
         info("US113.hidden", "a shape that neither collides nor is visible is not read{repeats}"),
     ),
     Topic(

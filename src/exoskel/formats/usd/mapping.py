@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from exoskel.formats.interface import DiagnosticEffects, SourceMapping
+from exoskel.formats.usd.textures import COORDINATE_NAMES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -236,6 +237,7 @@ _SHAPE: dict[str, SceneField | str] = {
     "@physics:mass": SceneField("inertia", parts=("mass",), owner="body"),
     "@physics:density": SceneField("inertia", parts=("mass",), owner="body"),
     "@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
+    **dict.fromkeys([f"@primvars:{name}{end}" for name in COORDINATE_NAMES for end in ("", ":indices")], "geometry"),
     "@primvars:displayColor": "color",
     "@primvars:displayOpacity": "color",
     "@material:binding": "color",
@@ -340,7 +342,6 @@ SOURCE_MAPPING = SourceMapping(
         ),
         used=(
             "US104",
-            "US113.places",
             "US105.approximation",
             "US106.reversed",
             "US106.axes",

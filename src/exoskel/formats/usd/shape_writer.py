@@ -224,7 +224,8 @@ class UsdShapeWriter:
             self.output.add_loss(shape, CATALOGUE["US314"], "material", uri=texture.uri, reason=error)
             return ""
         self.textures[reference] = texture
-        if PLACES not in made.properties:
+        has_places = isinstance(shape.geometry, TriMesh) and shape.geometry.uvs is not None
+        if PLACES not in made.properties and not has_places:
             self.output.add_loss(shape, CATALOGUE["US215"], "material", changes_effect=True, kind=made.type)
         return reference
 
@@ -397,7 +398,9 @@ def _add_color(
 
 def _triangles(surface: Surface, is_visual: bool) -> Properties:
     """The properties of a mesh; a visual mesh has normals and the colours of its file."""
-    vertices, faces = (surface.vertices, surface.triangles) if is_visual else surface.merge_vertices()
+    vertices, faces, corners = surface.vertices, surface.triangles, None
+    if not is_visual:
+        vertices, faces, corners = surface.merge_corners()
     properties: Properties = {
         "uniform token subdivisionScheme": "none",
         "float3[] extent": _bounds(vertices),
@@ -405,6 +408,8 @@ def _triangles(surface: Surface, is_visual: bool) -> Properties:
         "int[] faceVertexIndices": faces.ravel(),
         "point3f[] points": spatial.without_noise(vertices, np.abs(vertices).max(initial=0.0)),
     }
+    if corners is not None:
+        properties[PLACES] = Varying(corners, "faceVarying")
     if is_visual:
         properties["normal3f[] normals"] = spatial.without_noise(surface.normals, _NORMAL_ERRORS)
         if surface.uv is not None:

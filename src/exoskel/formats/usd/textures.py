@@ -12,6 +12,8 @@ KINDS = frozenset({"PNG", "JPEG"})
 """The kinds of images that every reader of USD supports; others are written as PNG."""
 PLACES = "texCoord2f[] primvars:st"
 """The places of vertices on the image."""
+COORDINATE_NAMES = ("st", "st0", "st1", "st2", "UVMap", "uv", "map1")
+"""The names of primvars that programs use for texture coordinates."""
 IMAGE, REPEAT, READER = "image", "repeat", "places"
 """The names of the shaders that sample the image, repeat it and read the places."""
 FILE, SCALE = "inputs:file", "inputs:scale"

@@ -75,9 +75,10 @@ class AssetPath(str):
 
 
 class Varying(Struct, frozen=True):
-    """A property with one value for each vertex."""
+    """A property with one value for each vertex, or each corner of each face (`faceVarying`)."""
 
     values: Any
+    interpolation: str = "vertex"
 
 
 Properties = dict[str, Any]
@@ -281,7 +282,7 @@ def _value(value: Any, margin: str = "", number: Callable[[float], str] | None =
         numbers = value.tolist()
         return _value(numbers if value.ndim == 1 else [tuple(row) for row in numbers], "", number)
     if kind is Varying:
-        return f'{_value(value.values, "", number)} (interpolation = "vertex")'
+        return f'{_value(value.values, "", number)} (interpolation = "{value.interpolation}")'
     return str(value)
 
 
@@ -313,7 +314,7 @@ def clip_to_single(prim: Prim) -> Iterator[tuple[str, float]]:
 def _like(numbers: Array, value: Any) -> Any:
     """Numbers in the same form as the value of a property."""
     if isinstance(value, Varying):
-        return Varying(numbers)
+        return Varying(numbers, value.interpolation)
     if isinstance(value, np.ndarray):
         return numbers
     return float(numbers) if isinstance(value, float) else type(value)(numbers.tolist())

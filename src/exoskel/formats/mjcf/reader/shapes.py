@@ -14,6 +14,7 @@ from exoskel.formats.mjcf.materials import PLAIN_MATERIAL
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.reader.compiled import Compiled, transforms
 from exoskel.formats.mjcf.reader.preprocessor import NO_COLOUR, Fragment
+from exoskel.formats.mjcf.texture_coordinates import read_coordinates
 from exoskel.scene.pose import Pose, poses_from_matrices
 from exoskel.scene.shape import (
     Bounds,
@@ -206,7 +207,20 @@ class MjcfShapeReader:
         frame = transforms(model.mesh_pos[number], model.mesh_quat[number])
         vertices = np.asarray(model.mesh_vert[first : first + count], dtype=np.float64)
         placed = vertices @ frame[:3, :3].T + frame[:3, 3]
-        return TriMesh(placed, np.asarray(model.mesh_face[face : face + faces], dtype=np.int64))
+        own = slice(face, face + faces)
+        return TriMesh(
+            placed, np.asarray(model.mesh_face[own], dtype=np.int64), uvs=self._texture_coordinates(number, own)
+        )
+
+    def _texture_coordinates(self, number: int, faces: slice) -> Array | None:
+        """The places of the corners of a compiled mesh on an image, which MuJoCo counts from the top."""
+        first, count = int(self.model.mesh_texcoordadr[number]), int(self.model.mesh_texcoordnum[number])
+        if first < 0 or not count:
+            return None
+        rows = np.asarray(self.model.mesh_facetexcoord[faces], dtype=np.int64).ravel()
+        places = np.asarray(self.model.mesh_texcoord[first : first + count], dtype=np.float64)[rows]
+        places[:, 1] = 1.0 - places[:, 1]
+        return places if np.isfinite(places).all() else None
 
     def _height_field(self, number: int) -> TriMesh:
         """The surface of a height field."""
@@ -235,7 +249,9 @@ def _inline_mesh(fragment: Fragment) -> TriMesh | None:
     if "face" not in given or "builtin" in given:
         return None
     vertices = np.array(given["vertex"].split(), dtype=np.float64).reshape(-1, 3)
-    return TriMesh(vertices, np.array(given["face"].split(), dtype=np.int64).reshape(-1, 3))
+    triangles = np.array(given["face"].split(), dtype=np.int64).reshape(-1, 3)
+    uvs = read_coordinates(given["texcoord"], triangles, len(vertices)) if "texcoord" in given else None
+    return TriMesh(vertices, triangles, uvs=uvs)
 
 
 def _shape_poses(places: Array) -> list[Pose]:

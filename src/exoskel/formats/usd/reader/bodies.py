@@ -48,7 +48,7 @@ _SHAPE_ATTRIBUTES = (
     "physics:collisionEnabled",
     *_DISPLAYED,
 )
-_MESH_ATTRIBUTES = (*_SHAPE_ATTRIBUTES, "points", "faceVertexIndices")
+_MESH_ATTRIBUTES = (*_SHAPE_ATTRIBUTES, "points", "faceVertexIndices", "primvars:st")
 
 
 class UsdShapeReader:
@@ -102,9 +102,12 @@ class UsdShapeReader:
         if path not in self._meshes:
             mesh_values = found if not lists else values(self.layer.GetPrimAtPath(path), _MESH_ATTRIBUTES)
             points = np.array(mesh_values["points"], dtype=np.float64).reshape(-1, 3)
-            self._meshes[path] = TriMesh(
-                points, np.array(mesh_values["faceVertexIndices"], dtype=np.int64).reshape(-1, 3)
-            )
+            triangles = np.array(mesh_values["faceVertexIndices"], dtype=np.int64).reshape(-1, 3)
+            uvs = mesh_values.get("primvars:st")
+            if uvs is not None:
+                uvs = np.array(uvs, dtype=np.float64).reshape(-1, 2)
+                uvs = uvs if len(uvs) == triangles.size else uvs[triangles.ravel()]
+            self._meshes[path] = TriMesh(points, triangles, uvs=uvs)
         return self._meshes[path]
 
     def _read_contact(self, prim: Any, shape: Shape) -> None:

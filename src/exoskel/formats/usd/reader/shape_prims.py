@@ -14,6 +14,14 @@ from exoskel.diagnostics import repeats
 from exoskel.formats.usd.mapping import SKIN
 from exoskel.formats.usd.reader.prims import COLLIDER, BodySource, PrimIndex, PrimPlacement, placement, read_material
 from exoskel.formats.usd.reader.stage import StagePrim
+from exoskel.formats.usd.reader.texture_coordinates import (
+    CoordinateTransform,
+    Corners,
+    coordinate_name,
+    coordinate_names,
+    read_coordinates,
+    stated_coordinates,
+)
 from exoskel.formats.usd.textures import FILE, SCALE, read_texture
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, solid
@@ -32,7 +40,6 @@ from exoskel.scene.shape import (
     Sphere,
     Texture,
     TriMesh,
-    texture_of,
 )
 from exoskel.source.mesh_parsing import Triangles
 from exoskel.source.surface import has_hollows
@@ -132,14 +139,21 @@ class ShapePrimReader:
             document=0,
             node=self.index.node(prim),
         )
-        if texture_of(shape) is not None and "primvars:st" in prim.properties and isinstance(geometry, TriMesh):
-            self.report("US113.places", self.index.node(prim), name=prim.title)
+        self._report_unread_coordinates(prim, geometry)
         if isinstance(geometry, Box | Sphere) and geometry is not found.geometry:
             shape.pose = _moved(pose, found.geometry)
         if is_solid:
             shape.collidable = bool(prim.values.get("physics:collisionEnabled", True))
             self._set_contact(shape, prim)
         return shape
+
+    def _report_unread_coordinates(self, prim: StagePrim, geometry: Geometry) -> None:
+        read = isinstance(geometry, TriMesh) and geometry.uvs is not None
+        used = coordinate_name(prim, self._stated_coordinates(prim)[0]) if read else ""
+        for name in coordinate_names(prim):
+            if name != used:
+                primvar = name.partition(":")[2]
+                self.report("US113.places", self.index.node(prim), attribute=name, name=prim.title, primvar=primvar)
 
     # --- geometry -------------------------------------------------------------------------------------
 
@@ -181,14 +195,32 @@ class ShapePrimReader:
         points = arrays.get("points", np.empty((0, 3))).reshape(-1, 3) @ place.stretch.T
         indices = arrays.get("faceVertexIndices", np.empty(0, dtype=np.int64))
         counts = arrays.get("faceVertexCounts", np.empty(0, dtype=np.int64))
-        triangles = triangulate(counts, indices, len(points))
-        if triangles is None or not len(triangles):
+        corners = triangulate(counts, indices, len(points))
+        if corners is None or not len(corners):
             self.report("US105.mesh", self.index.node(prim), name=prim.title)
             return None
         is_mirrored = np.linalg.det(place.stretch) < 0.0
         if is_mirrored != (prim.values.get("orientation") == "leftHanded"):
-            triangles = triangles[:, ::-1]
-        return TriMesh(np.ascontiguousarray(points), np.ascontiguousarray(triangles))
+            corners = corners[:, ::-1]
+        triangles: Triangles = indices.astype(np.int64).ravel()[corners]
+        uvs = self._texture_coordinates(prim, corners, triangles, counts) if coordinate_names(prim) else None
+        return TriMesh(np.ascontiguousarray(points), np.ascontiguousarray(triangles), uvs=uvs)
+
+    def _texture_coordinates(
+        self, prim: StagePrim, corners: Triangles, triangles: Triangles, counts: Triangles
+    ) -> Array | None:
+        """The places of the corners of triangles on the image of the material."""
+        faces = np.repeat(np.arange(len(counts.ravel())), counts.astype(np.int64).ravel())
+        numbers = corners.ravel()
+        wanted, moved = self._stated_coordinates(prim)
+        return read_coordinates(prim, Corners(numbers, triangles.ravel(), faces[numbers]), wanted, moved)
+
+    def _stated_coordinates(self, prim: StagePrim) -> tuple[str, CoordinateTransform]:
+        """The name of the texture coordinates that the material of a prim uses, and how they are moved."""
+        path = prim.materials.get("", "")
+        shaders = self.index.children.get(path, ()) if path else ()
+        named = (stated_coordinates(shader.path, self._values, self._source) for shader in shaders)
+        return next((one for one in named if one[0]), ("", CoordinateTransform()))
 
     def _approximate(self, prim: StagePrim, geometry: Geometry) -> Geometry:
         """The shape that collides instead of a mesh."""
@@ -214,13 +246,18 @@ class ShapePrimReader:
         return next((one for one in found if one is not None), None)
 
     def _texture(self, surface: StagePrim) -> Texture | None:
-        by_path = self.index.by_path
-        texture = read_texture(
-            surface.path,
-            lambda path: by_path[path].values if path in by_path else {},
-            lambda path, name: by_path[path].target(name) if path in by_path else "",
-        )
+        texture = read_texture(surface.path, self._values, self._source)
         return None if texture is None else self.find_texture(texture)
+
+    def _values(self, path: str) -> dict[str, Any]:
+        """The values of a shader."""
+        found = self.index.by_path.get(path)
+        return {} if found is None else found.values
+
+    def _source(self, path: str, name: str) -> str:
+        """The path of the shader that an input of a shader comes from."""
+        found = self.index.by_path.get(path)
+        return "" if found is None else found.target(name)
 
     def _color(self, prim: StagePrim) -> Color | None:
         """The colour of a material's surface, or the displayed colour."""
@@ -256,7 +293,10 @@ _ROUND: dict[str, Callable[[float, float], Geometry]] = {"Cylinder": Cylinder, "
 
 
 def triangulate(counts: Triangles, indices: Triangles, points: int) -> Triangles | None:
-    """The triangles of polygons, each as a fan from its first corner; None if the numbers do not fit."""
+    """The corners of triangles, by their numbers in `indices`: of each polygon, a fan from its first corner.
+
+    None if the numbers do not fit.
+    """
     counts, indices = counts.astype(np.int64).ravel(), indices.astype(np.int64).ravel()
     fits = (counts >= 0).all() and counts.sum() == len(indices)
     if not fits or (len(indices) and (indices.min() < 0 or indices.max() >= points)):
@@ -265,9 +305,7 @@ def triangulate(counts: Triangles, indices: Triangles, points: int) -> Triangles
     fans = np.maximum(counts - 2, 0)
     first = np.repeat(starts, fans)
     step = np.arange(int(fans.sum())) - np.repeat(np.cumsum(fans) - fans, fans)
-    corners = np.stack([first, first + step + 1, first + step + 2], axis=1) if len(first) else np.zeros((0, 3), int)
-    found: Triangles = indices[corners]
-    return found
+    return np.stack([first, first + step + 1, first + step + 2], axis=1) if len(first) else np.zeros((0, 3), int)
 
 
 def _moved(pose: Pose, mesh: Geometry) -> Pose:

@@ -73,8 +73,8 @@ class StagePrim(Struct):
 
     `properties` are the names of all authored properties, `values` those with one number, word or vector.
     Quaternions are w x y z.  `place` is the transform to the world, row by row, for row vectors.  `materials` are the
-    paths of the bound materials by purpose.  `animated` are properties with time samples, of which the first is the
-    value.
+    paths of the bound materials by purpose.  `interpolations` say what the rows of arrays belong to: vertices, corners
+    and so on.  `animated` are properties with time samples, of which the first is the value.
     """
 
     path: str
@@ -92,6 +92,7 @@ class StagePrim(Struct):
     purpose: str
     materials: dict[str, str]
     animated: list[str]
+    interpolations: dict[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -302,16 +303,18 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
     from pxr import Usd, UsdGeom
 
     first = Usd.TimeCode.EarliestTime()
-    properties, values, arrays, animated = [], {}, {}, []
+    properties, values, arrays, interpolations, animated = [], {}, {}, {}, []
     for attribute in prim.GetAuthoredAttributes():
         name = attribute.GetName()
         properties.append(name)
         is_animated = bool(attribute.GetNumTimeSamples())
         animated += [name] if is_animated else []
         value = attribute.Get(first) if is_animated else attribute.Get()
-        value_read = _builtin_value(name, value, is_single=_is_single(attribute))
+        is_used = name in _USED_ARRAYS or _is_texture_coordinates(attribute)
+        value_read = _builtin_value(value, is_single=_is_single(attribute), with_arrays=is_used)
         if isinstance(value_read, StageArray):
             arrays[name] = value_read
+            interpolations[name] = str(attribute.GetMetadata("interpolation") or "constant")
         elif value_read is not None:
             values[name] = value_read
     connections = {
@@ -332,6 +335,7 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
         properties=[*properties, *relationships],
         values=values,
         arrays=arrays,
+        interpolations=interpolations,
         targets=relationships | connections,
         place=[number for row in cache.GetLocalToWorldTransform(prim) for number in row],
         is_visible=not is_imageable or imageable.ComputeVisibility(first) != UsdGeom.Tokens.invisible,
@@ -339,6 +343,15 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
         materials=dict(_materials(prim)),
         animated=animated,
     )
+
+
+def _is_texture_coordinates(attribute: Any) -> bool:
+    """Whether an attribute has texture coordinates, or their indices."""
+    name, kind = attribute.GetName(), str(attribute.GetTypeName())
+    return name.startswith("primvars:") and (kind in _COORDINATE_TYPES or name.endswith(":indices"))
+
+
+_COORDINATE_TYPES = frozenset({"texCoord2f[]", "texCoord2d[]", "texCoord2h[]", "float2[]", "double2[]", "half2[]"})
 
 
 def _apis(prim: Any) -> list[str]:
@@ -363,7 +376,7 @@ def _is_single(attribute: Any) -> bool:
     return kind.startswith("float") or (kind[-1:] == "f" and kind != "half")
 
 
-def _builtin_value(name: str, value: Any, *, is_single: bool) -> Any:
+def _builtin_value(value: Any, *, is_single: bool, with_arrays: bool) -> Any:
     """A value as a number, text, tuple of numbers or array; None if it is nothing like that.
 
     Numbers in single precision are the shortest ones that round to them.
@@ -380,7 +393,7 @@ def _builtin_value(name: str, value: Any, *, is_single: bool) -> Any:
         return (number(value.real), *map(number, value.imaginary))
     if kind.startswith("Vec") and not kind.endswith("Array"):
         return tuple(map(number, value))
-    if name not in _USED_ARRAYS:
+    if not with_arrays:
         return None
     try:
         numbers = np.array(value)
