@@ -161,6 +161,7 @@ class ElementCopier:
             if made is not None:
                 if own is not None:
                     _take_references(made, own)
+                    _take_options(made, own)
                 added.append((owner, made, own))
                 if isinstance(item, InnerModel) and item.prefix:
                     found = _IN_OUTER_MODEL if self._names_links(element, item) else _OF_OUTER_MODEL
@@ -469,9 +470,17 @@ def _relocate_files(element: Tree, source: Path | None, target: Path | None) -> 
         return
     for one in element.iter(etree.Element):
         text = (one.text or "").strip()
-        if str(one.tag).endswith(_FILES) and text and ":" not in text and not text.startswith("/"):
+        if str(one.tag).endswith(_FILES) and _is_relative(text):
             with suppress(ValueError):  # another drive
                 one.text = Path(os.path.relpath(source.resolve() / text, target.resolve())).as_posix()
+        for key in _FOLDERS if one.tag == _COMPILER else ():
+            if _is_relative(folder := str(one.get(key) or "")):
+                with suppress(ValueError):
+                    one.set(key, Path(os.path.relpath(source.resolve() / folder, target.resolve())).as_posix())
+
+
+def _is_relative(path: str) -> bool:
+    return bool(path) and ":" not in path and not path.startswith("/")
 
 
 def _take_references(made: Markup, own: Markup) -> None:
@@ -482,6 +491,19 @@ def _take_references(made: Markup, own: Markup) -> None:
         copied.text = found
 
 
+def _take_options(made: Markup, own: Markup) -> None:
+    """Give a copy of MuJoCo's options those of the element in the output, unless it states where mesh files are."""
+    ours = next((one for one in own.children if one.tag == _COMPILER), None)
+    if ours is None:
+        return
+    theirs = next((one for one in made.children if one.tag == _COMPILER), None)
+    if theirs is None:
+        made.children.append(ours)
+    elif "meshdir" not in theirs.attributes:
+        theirs.attributes = {**ours.attributes, **theirs.attributes}
+
+
+_COMPILER, _FOLDERS = "compiler", ("meshdir", "texturedir", "assetdir")
 _IMAGE = "albedo_map"
 _REFERENCES = frozenset({"reference", "link", "joint"})
 _REFERRING_ELEMENTS = frozenset(
