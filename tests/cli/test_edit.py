@@ -185,16 +185,41 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
-def test_files_with_parts_that_a_scene_lacks_are_not_renamed_in_place(
-    name: str, tmp_path: Path, exoskel_command: Command
-) -> None:
-    """A new document would be written, without transmissions, sensors and plugins."""
-    path = tmp_path / name
-    path.write_text(FOREIGN[name])
+def test_mjcf_files_are_not_renamed_in_place(tmp_path: Path, exoskel_command: Command) -> None:
+    """A new document would be written, without parts that a scene lacks."""
+    path = tmp_path / "robot.xml"
+    path.write_text(FOREIGN["robot.xml"])
     ran = exoskel_command("rename", path, "body:b=c")
     assert ran.code == 2 and "are not edited in place" in ran.err
-    assert path.read_text() == FOREIGN[name]
+    assert path.read_text() == FOREIGN["robot.xml"]
+
+
+@pytest.mark.parametrize("name", ["robot.urdf", "robot.sdf"])
+def test_names_in_urdf_and_sdf_files_are_changed_in_the_text(
+    name: str, tmp_path: Path, exoskel_command: Command
+) -> None:
+    path = tmp_path / name
+    path.write_text(FOREIGN[name])
+    assert "+" in exoskel_command("rename", path, "body:b=c", "--diff").out and path.read_text() == FOREIGN[name]
+    ran = exoskel_command("rename", path, "body:b=c", "model:r=s")
+    assert (ran.code, ran.out, ran.err) == (0, "body:b → c\nmodel:r → s\n", "")
+    assert path.read_text() == FOREIGN[name].replace('"b"', '"c"').replace('"r"', '"s"')
+
+
+def test_a_rename_tells_which_parameters_of_plugins_are_unchanged(tmp_path: Path, exoskel_command: Command) -> None:
+    path = tmp_path / "robot.sdf"
+    path.write_text(FOREIGN["robot.sdf"].replace("<plugin", "<plugin><link_name>b</link_name></plugin><plugin", 1))
+    ran = exoskel_command("rename", path, "body:b=c")
+    assert ran.code == 0 and "body:b: 1 parameter of a plugin has this name" in ran.err
+    assert "<link_name>b</link_name>" in path.read_text()
+
+
+@pytest.mark.parametrize("items", [["body:missing=c"], ["body:b=c", "body:b=d"], ["shape:*=c"], ["joint:b_root=c"]])
+def test_a_rename_that_fails_changes_nothing(items: list[str], tmp_path: Path, exoskel_command: Command) -> None:
+    path = tmp_path / "robot.sdf"
+    path.write_text(FOREIGN["robot.sdf"])
+    assert exoskel_command("rename", path, *items).code == 2
+    assert path.read_text() == FOREIGN["robot.sdf"]
 
 
 @pytest.mark.parametrize("name", FOREIGN)

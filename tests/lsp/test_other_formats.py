@@ -130,3 +130,65 @@ def test_a_setting_that_expands_macros_is_sent_to_the_package(tmp_path: Path) ->
     found = open_document.diagnostics(opened(tmp_path / "r.xacro", ROBOT, Settings(expand=True, confine=True)))
     assert [one.code for one in found] == ["UR004"]
     assert "confined" in found[0].message
+
+
+# --- renaming -----------------------------------------------------------------------------------------
+
+SCOPED = """<sdf version="1.9"><model name="m"><link name="base"/>
+  <model name="arm"><link name="tip"/></model>
+  <joint name="j" type="fixed"><parent>base</parent><child>arm::tip</child></joint>
+  <joint name="broken" type="revolut"><parent>arm::tip</parent><child>base</child></joint>
+</model></sdf>
+"""
+
+
+def applied(document: OpenDocument, edits: list[types.TextEdit]) -> str:
+    lines = document.text.decode().splitlines(keepends=True)
+    for edit in sorted(edits, key=lambda one: (one.range.start.line, one.range.start.character), reverse=True):
+        assert edit.range.start.line == edit.range.end.line
+        line = lines[edit.range.start.line]
+        lines[edit.range.start.line] = (
+            line[: edit.range.start.character] + edit.new_text + line[edit.range.end.character :]
+        )
+    return "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "piece", "old"),
+    [
+        ("urdf", URDF, 'link name="arm"', "arm"),
+        ("urdf", URDF, 'child link="arm"', "arm"),
+        ("urdf", URDF, 'joint name="j"', "j"),
+        ("sdf", SDF, 'link name="arm"', "arm"),
+        ("sdf", SDF, "<child>arm<", "arm"),
+        ("sdf", SDF, 'frame name="f"', "f"),
+        ("sdf", SCOPED, 'model name="arm"', "arm"),
+        ("sdf", SCOPED, "<child>arm::", "arm"),
+        ("sdf", SCOPED, "<child>arm::tip<", "tip"),
+    ],
+)
+def test_names_and_their_references_are_renamed_in_the_text(
+    tmp_path: Path, suffix: str, text: str, piece: str, old: str
+) -> None:
+    document = opened(tmp_path / f"x.{suffix}", text)
+    position = at(text, piece)
+    place = symbols.rename_range(document, position)
+    assert place is not None and place.end.character - place.start.character == len(old)
+    found = applied(document, symbols.rename_edits(document, position, "new & old"))
+    expected = text
+    for before, after in (('"', '"'), (">", "<"), (">", "::"), ("::", "<")):
+        expected = expected.replace(f"{before}{old}{after}", f"{before}new &amp; old{after}")
+    assert found == expected
+    assert len(symbols.references(document, position)) == found.count("new &amp; old")
+
+
+def test_a_scoped_name_leads_to_the_definition_of_each_part(tmp_path: Path) -> None:
+    document = opened(tmp_path / "x.sdf", SCOPED)
+    for piece, line in (("<child>arm::", 1), ("<child>arm::tip<", 1), ("<parent>base<", 0)):
+        found = symbols.definition(document, at(SCOPED, piece))
+        assert found is not None and found.start.line == line
+
+
+def test_names_in_a_document_that_is_not_well_formed_are_not_renamed(tmp_path: Path) -> None:
+    document = opened(tmp_path / "x.urdf", URDF.replace("</robot>", ""))
+    assert symbols.rename_range(document, at(URDF, 'link name="arm"')) is None

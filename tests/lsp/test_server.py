@@ -407,9 +407,11 @@ MJCF = """<mujoco><worldbody><body name="base"><geom size="1"/></body></worldbod
 """
 
 
+MACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/></robot>"""
+
+
 @pytest.mark.parametrize(
-    ("format", "text", "where"),
-    [("urdf", URDF, 'joint name="elbow'), ("sdf", SDF, 'link name="base'), ("xml", MJCF, 'body name="base')],
+    ("format", "text", "where"), [("urdf", MACRO, 'link name="base'), ("xml", MJCF, 'body name="base')]
 )
 def test_renames_that_would_rewrite_a_file_are_refused(tmp_path: Path, format: str, text: str, where: str) -> None:
     async def script(editor: Editor) -> None:

@@ -238,3 +238,13 @@ def test_the_processor_time_of_a_conversion_is_limited(monkeypatch: pytest.Monke
     with pytest.raises(compiler.CompilerTimeError):
         compiler.compile_parts(parts.jointless, parts.parts, document.assets, 0.0, 1.0, is_own=True)
     assert len(compiled_parts) == 1
+
+
+def test_constraints_of_joints_are_in_the_parts(always_split: None) -> None:
+    bodies = "".join(
+        f'<body><joint name="{n}1" type="slide"/><joint name="{n}2"/><geom size="1"/></body>' for n in "abcd"
+    )
+    relations = "".join(
+        f'<joint joint1="{n}1" joint2="{n}2" polycoef="0 0.5 0 0 0"/><joint joint1="{n}2"/>' for n in "abcd"
+    )
+    compare_parts(f"<mujoco><worldbody>{bodies}</worldbody><equality>{relations}</equality></mujoco>")

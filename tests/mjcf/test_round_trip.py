@@ -258,3 +258,43 @@ def test_moments_of_inertia_that_dart_ignores_are_approximated() -> None:
     assert {one.path.rpartition("/")[2] for one in lost} == {"inertia", "moment_of_inertia", "ixx", "iyy", "izz"}
     assert {one.fate.value for one in lost} == {"approximated"}
     assert not [one for one in exoskel.convert(text, to="mjcf").items if "MJ507" in one.why]
+
+
+@pytest.mark.parametrize("moment", [(1.0, 1.0, 5.0), (1.0, 0.0, 1.0), (-1.0, 1.0, 1.0)])
+@pytest.mark.parametrize("is_static", [True, False])
+def test_moments_that_mujoco_rejects_are_approximated_in_static_models_too(
+    moment: tuple[float, float, float], is_static: bool
+) -> None:
+    entries = "".join(f"<{tag}>{value}</{tag}>" for tag, value in zip(("ixx", "iyy", "izz"), moment, strict=True))
+    text = (
+        f'<skel version="1.0"><world name="w"><skeleton name="s"><mobile>{int(not is_static)}</mobile><body name="b">'
+        f"<inertia><mass>2</mass><moment_of_inertia>{entries}<ixy>0.1</ixy></moment_of_inertia></inertia></body>"
+        "</skeleton></world></skel>"
+    )
+    report = exoskel.convert(text, to="mjcf")
+    assert report.certificate.passed
+    lost = [one for one in report.items if "MJ507" in one.why]
+    assert {one.fate.value for one in lost} == {"approximated"}
+    assert all(("static" in one.why) is is_static for one in lost)
+
+
+@pytest.mark.parametrize("size", ["1e-30 1e-30 1000", "1e-9 1e-9 1000", "1e-3 1e-3 1000", "1 1e-9 1e-9", "1e-6 1 1"])
+def test_moments_of_thin_rods_and_plates_are_accepted(size: str) -> None:
+    text = (
+        '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>1000</mass></inertia>'
+        f"<collision_shape><geometry><box><size>{size}</size></box></geometry></collision_shape></body></skeleton>"
+        "</world></skel>"
+    )
+    assert exoskel.convert(text, to="mjcf").certificate.passed
+
+
+@pytest.mark.parametrize("mass", ["1e-30", "1e-16", "9.9e-16", "1e-15"])
+@pytest.mark.parametrize("is_static", [True, False])
+def test_masses_that_mujoco_rejects_are_approximated(mass: str, is_static: bool) -> None:
+    text = (
+        f'<skel version="1.0"><world name="w"><skeleton name="s"><mobile>{int(not is_static)}</mobile><body name="b">'
+        f"<inertia><mass>{mass}</mass></inertia></body></skeleton></world></skel>"
+    )
+    report = exoskel.convert(text, to="mjcf")
+    assert report.certificate.passed
+    assert any("MJ507" in one.why for one in report.losses) is (mass != "1e-15")

@@ -100,9 +100,10 @@ def test_references_follow_the_names_of_nested_models(folder: Path) -> None:
     for model in root.iter("model"):
         assert names(model, "link/sensor[@type='gpu_lidar']") == ["scan", "scan"]
         assert texts(model, "plugin[@name='Fleet']/joint_name") == ["right__spin"]
-    plugin = "[drone]/plugin[Motor]"  # a scene has no models in models
-    assert {one.removeprefix(plugin).partition("/")[0] for one in losses(report)} == {""}
-    assert plugin in losses(report)
+        found = texts(model, "plugin[@name='Motor']/jointName")  # a scene has no models in models
+        assert found == ["left__spin", "right__spin"]
+    assert losses(report) == set()
+    assert {one.fate for one in report.items if one.path.endswith("plugin[Motor]")} == {Fate.LOWERED}
 
 
 def test_references_in_links_of_nested_models_follow_names(folder: Path) -> None:
@@ -236,10 +237,12 @@ def test_each_file_of_a_folder_has_the_elements_of_its_models(folder: Path) -> N
 
 
 def test_a_file_that_is_also_nested_reports_what_only_one_model_keeps(folder: Path) -> None:
-    nested = INCLUDE.format("drone", "inner", 0)
-    report, root = convert(folder, f'{INCLUDE.format("drone", "d", 0)}<model name="m">{nested}</model>')
-    assert texts(root, ".//model/plugin/joint_name") == ["spin"]
-    found = next(one for one in report.items if one.path.endswith("plugin[Motor]"))
+    inside = f"{link('a')}<allow_auto_disable>false</allow_auto_disable>"
+    add_model(folder, "part", f'<sdf version="1.9"><model name="part">{inside}</model></sdf>')
+    nested = INCLUDE.format("part", "inner", 0)
+    report, root = convert(folder, f'{INCLUDE.format("part", "d", 0)}<model name="m">{nested}</model>')
+    assert names(root, ".//allow_auto_disable/..") == ["d"]
+    found = next(one for one in report.items if one.path.endswith("allow_auto_disable"))
     assert found.loss and "in part" in found.why
 
 
@@ -315,3 +318,16 @@ def test_each_file_has_the_plugins_of_its_include(folder: Path) -> None:
         root = etree.parse(folder / "out" / f"{name}.sdf").getroot()
         assert names(root, "model/plugin") == [f"Extra{name}", "Motor"]
     assert losses(report) == {"world[w]/@name"}
+
+
+@pytest.mark.parametrize("to", ["sdf", "mjcf"])
+def test_an_included_file_without_links_is_not_lost_silently(folder: Path, to: str) -> None:
+    plugin = '<plugin filename="f" name="P"/>'
+    add_model(folder, "tool", f'<sdf version="1.9"><model name="tool">{plugin}</model></sdf>')
+    source = folder / "in.sdf"
+    include = "<include><uri>model://tool</uri></include>"
+    source.write_text(f'<sdf version="1.9"><model name="m">{link("a")}{include}</model></sdf>')
+    report = exoskel.convert(source, folder / f"out.{to}", to=to)
+    (found,) = [one for one in report.items if one.path.endswith("plugin[P]")]
+    assert found.fate is (Fate.APPROXIMATED if to == "sdf" else Fate.DROPPED) and found.loss
+    assert (plugin in (folder / f"out.{to}").read_text()) is (to == "sdf")

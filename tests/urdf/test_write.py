@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from math import inf
+from pathlib import Path
+from typing import Any
 
 import pytest
+from lxml import etree
 
+import exoskel
 from exoskel import ExoskelError, Model, Pose, Scene, World
+from exoskel.fates import Fate
 from exoskel.formats.urdf.vocabulary import URDF
 from exoskel.formats.urdf.write import write
 from exoskel.scene.joint import Mimic
@@ -229,3 +234,74 @@ def test_shapes_with_one_colour_share_a_material() -> None:
     assert [e.tag for e in root.children].count("material") == 1
     back = read_text(written(scene_of(model))).world.models[0].bodies[0]
     assert [shape.color for shape in back.visuals] == [red, red]
+
+
+# --- MuJoCo's options ---------------------------------------------------------------------------------
+
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+ROBOT = (
+    """<robot name="r"><link name="base"><visual><geometry><mesh filename="{}"/></geometry></visual></link>{}</robot>"""
+)
+OURS = '<mujoco><compiler strippath="false"/></mujoco>'
+
+
+def convert_robot(folder: Path, mesh: str, options: str, target: str = "out.urdf") -> tuple[exoskel.Report, Any]:
+    (folder / "meshes").mkdir()
+    for place in ("a.obj", "meshes/a.obj"):
+        (folder / place).write_text(TETRAHEDRON)
+    source, out = folder / "in.urdf", folder / target
+    out.parent.mkdir(exist_ok=True)
+    source.write_text(ROBOT.format(mesh, options))
+    report = exoskel.convert(source, out)
+    assert report.certificate.passed
+    return report, [
+        [(inner.tag, dict(inner.attrib)) for inner in one] for one in etree.parse(out).getroot().iter("mujoco")
+    ]
+
+
+def test_mujoco_keeps_the_folders_of_mesh_files(tmp_path: Path) -> None:
+    _, options = convert_robot(tmp_path, "meshes/a.obj", "")
+    assert options == [[("compiler", {"strippath": "false"})]]
+    assert exoskel.load(tmp_path / "out.urdf").diagnostics == exoskel.load(tmp_path / "in.urdf").diagnostics
+    again = exoskel.convert(tmp_path / "out.urdf", to="urdf")
+    assert again.data.count(b"<mujoco>") == 1
+    assert {one.fate for one in again.items if "mujoco" in one.path} == {Fate.KEPT}
+    for to in ("sdf", "mjcf"):
+        other = [one for one in exoskel.convert(tmp_path / "out.urdf", to=to).items if "mujoco" in one.path]
+        assert other and not any(one.loss for one in other)
+
+
+def test_mesh_files_without_folders_need_no_options(tmp_path: Path) -> None:
+    assert convert_robot(tmp_path, "a.obj", "")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (OURS, {"strippath": "false"}),
+        ("<mujoco/>", {"strippath": "false"}),
+        ('<mujoco><compiler discardvisual="false"/></mujoco>', {"strippath": "false", "discardvisual": "false"}),
+        ('<mujoco><compiler strippath="true"/></mujoco>', {"strippath": "true"}),
+        ('<mujoco><compiler meshdir="meshes"/></mujoco>', {"meshdir": "../meshes"}),
+    ],
+)
+def test_options_for_mujoco_are_neither_lost_nor_doubled(
+    tmp_path: Path, options: str, expected: dict[str, str]
+) -> None:
+    report, found = convert_robot(tmp_path, "meshes/a.obj", options, "deep/out.urdf")
+    assert found == [[("compiler", expected)]]
+    assert {one.fate for one in report.items if "mujoco" in one.path} == {Fate.KEPT}
+
+
+def test_other_options_for_mujoco_are_kept_beside_ours(tmp_path: Path) -> None:
+    options = '<mujoco><option timestep="0.005"/></mujoco>'
+    report, found = convert_robot(tmp_path, "meshes/a.obj", options)
+    assert found == [[("option", {"timestep": "0.005"}), ("compiler", {"strippath": "false"})]]
+    assert not [one for one in report.losses if "mujoco" in one.path]
+
+
+def test_only_one_element_has_options_for_mujoco(tmp_path: Path) -> None:
+    options = '<mujoco><option timestep="0.005"/></mujoco>'
+    report, found = convert_robot(tmp_path, "meshes/a.obj", 2 * options)
+    assert len(found) == 1
+    assert [one.path for one in report.losses if one.path.endswith("mujoco[2]")]

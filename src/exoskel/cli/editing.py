@@ -9,15 +9,18 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from exoskel.cli import terminal
-from exoskel.cli.file_changes import EditedOutput, save_edits
+from exoskel.cli.file_changes import EditedOutput, save_data, save_edits
 from exoskel.cli.flags import ReadFlags, read_scene
 from exoskel.cli.parameters import Argument
-from exoskel.diagnostics import ExoskelError, did_you_mean, printable
+from exoskel.diagnostics import ExoskelError, did_you_mean, pluralize, printable
+from exoskel.formats.load import load
+from exoskel.formats.name_references import TEXT_FORMATS, rename_in_text
 from exoskel.scene.editing import matches_path
 from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import DOF_VALUES
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
 from exoskel.source.numbers import given_numbers, round_value
 
 
@@ -117,8 +120,11 @@ def rename(
     """
     output = EditedOutput(file=file, out=out, diff=diff, force=force, json=json)
     scene = read_scene(file, flags)
-    rows = [_rename(scene, one) for one in names]
-    save_edits(scene, output)
+    if out is None and scene.source_info.format in TEXT_FORMATS:
+        rows = _rename_in_text(scene, names, output)
+    else:
+        rows = [_rename(scene, one) for one in names]
+        save_edits(scene, output)
     if json:
         terminal.write_json(rows)
     elif not diff:
@@ -127,19 +133,47 @@ def rename(
     return 0
 
 
+def _rename_in_text(scene: Scene, names: Sequence[str], output: EditedOutput) -> list[dict[str, str]]:
+    """Rename items of a file that is not edited in place otherwise: only names change in its text."""
+    source = scene.documents[0]
+    assert isinstance(source, Document)
+    rows: list[dict[str, str]] = []
+    current, data = scene, source.data
+    for text in names:
+        item, name = _split_name(text)
+        found = [one for world in current.worlds for one in world.find(item)]
+        if len(found) != 1:
+            raise ExoskelError(f"{len(found) or 'no'} items match {item!r}")
+        renamed = rename_in_text(current, found[0], name)
+        if renamed.parameters:
+            count = pluralize(renamed.parameters, "parameter of a plugin has", "parameters of plugins have")
+            terminal.print_line(f"{item}: {count} this name, and may refer to it; they are unchanged")
+        data = renamed.data
+        current = load(data, format=scene.source_info.format, base=source.location.directory)
+        rows.append({"item": item, "name": name})
+    save_data(source, data, output)
+    return rows
+
+
 def _rename(scene: Scene, text: str) -> dict[str, str]:
     """Rename the item that a text such as `body:old=new` names."""
+    item, name = _split_name(text)
+    worlds = [world for world in scene.worlds if world.find(item)]
+    if len(worlds) > 1:
+        raise ExoskelError(f"items of several worlds match {item!r}")
+    (worlds or scene.worlds)[0].rename(item, name)
+    return {"item": item, "name": name}
+
+
+def _split_name(text: str) -> tuple[str, str]:
+    """The path of an item and its new name."""
     item, equals, name = text.rpartition("=")
     if not equals or ":" not in item:
         raise ExoskelError(f"{text!r} is not a new name; use KIND:NAME=NEW, such as body:torso=chest")
     kind = item.partition(":")[0]
     if kind not in ("model", "body", "joint", "shape"):
         raise ExoskelError(f"cannot rename a {kind!r}; use model:, body:, joint: or shape:")
-    worlds = [world for world in scene.worlds if world.find(item)]
-    if len(worlds) > 1:
-        raise ExoskelError(f"items of several worlds match {item!r}")
-    (worlds or scene.worlds)[0].rename(item, name)
-    return {"item": item, "name": name}
+    return item, name
 
 
 # --- paths of values, as in `rollout(vary=...)`; names may have wildcards -------------------------------

@@ -83,6 +83,11 @@ def save_edits(scene: Scene, output: EditedOutput) -> None:
         )
     with terminal.spinner(f"editing {printable(output.file)}", after=terminal.NOTICEABLE):
         data = saved_bytes(scene)
+    save_data(source, data, output)
+
+
+def save_data(source: Document, data: bytes, output: EditedOutput) -> None:
+    """Write the new content of a document in place, as a diff, or to standard output."""
     if output.diff:
         show_diff(output.file, source, data)
     elif output.is_stream:

@@ -13,7 +13,7 @@ from exoskel.conversion.diagnostic_fates import DiagnosticFates, describe
 from exoskel.conversion.format_fates import FormatFates, NonXmlFates
 from exoskel.conversion.output_fates import EXACT, LISTED, EmbeddedFates, OutputFates, PyodeFates, partly_lost
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
-from exoskel.conversion.related_items import RelatedItems
+from exoskel.conversion.related_items import RelatedItems, files_without_items
 from exoskel.conversion.repeated_elements import FatePattern, RepeatedElements
 from exoskel.conversion.selection import MODEL_NOT_SELECTED, WORLD_NOT_SELECTED
 from exoskel.diagnostics import Diagnostic, Severity
@@ -94,7 +94,7 @@ class FateRecorder:
         self.target = registry.by_name(target)
         self.mapping = self.source.source_mapping()
         self.related = RelatedItems(scene)
-        self.items_by_document = stated_items(scene)
+        self.items_by_document = {**{number: {} for number in files_without_items(scene)}, **stated_items(scene)}
         self.items = self.items_by_document.get(0, {})
         self.file, self.number = "", 0
         self.written = written
@@ -365,6 +365,8 @@ class FateRecorder:
     def _preserved_verdict(self, node: int) -> Verdict:
         if node in self.preserved.lost:
             return _NOT_IN_ALL if node in self.preserved.unknown else _NOT_COPIED
+        if node in self.preserved.moved:
+            return self.preserved.moved[node]
         return _WRITTEN_AGAIN if self.source is self.target and not self.target.embeds_data else _PRESERVED
 
     def _actuator_verdict(self, owner: Item | None, node: int, attribute: str) -> Verdict:

@@ -364,6 +364,7 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
         first.preserved,
         comments=set().union(*(part.preserved.comments for part in parts)),
         unknown=set().union(*(part.preserved.unknown for part in parts)),
+        moved={node: found for part in parts for node, found in part.preserved.moved.items()},
         attributes=set().union(*(part.preserved.attributes for part in parts)),
         included=combine_included([part.preserved for part in parts]),
     )

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene
+from exoskel.source.document import Document
+
+_ITEMS = frozenset({"link", "joint"})
+
+
+def files_without_items(scene: Scene) -> Iterator[int]:
+    """The numbers of included files without links and joints: a scene has nothing of a nested model of them."""
+    for number in scene.source_info.included:
+        document = scene.documents[number]
+        if isinstance(document, Document) and _ITEMS.isdisjoint(document.outline.tags):
+            yield number
 
 
 class RelatedItems:

@@ -11,10 +11,12 @@ from operator import attrgetter
 from lxml import etree
 from msgspec import Struct, field, structs
 
+from exoskel.fates import Verdict
 from exoskel.formats import registry
 from exoskel.formats.unread_elements import (
     ALL_READ,
     ElementCopier,
+    ElementOwner,
     FindName,
     IncludedNames,
     UnreadElements,
@@ -27,7 +29,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, PlacedComment
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data
 from exoskel.source.markup import RAW_TAG, Markup
-from exoskel.source.output_context import NodeOfDocument
+from exoskel.source.output_context import InnerModel, NodeOfDocument
 from exoskel.source.positions import Elements
 from exoskel.source.source_elements import SourceElements, within
 
@@ -53,6 +55,8 @@ class PreservedData(Struct):
     comments: set[int] = field(default_factory=set)
     included: dict[int, PreservedData] = field(default_factory=dict)
     """The same for included files, by the numbers of their documents."""
+    moved: dict[int, Verdict] = field(default_factory=dict)
+    """What becomes of elements of nested models that are written in the model around these."""
     lost: set[int] = field(default_factory=set)
     """Elements of an included file that at least one of the models that include it does not have in the output."""
     has_other_data: bool = False
@@ -66,6 +70,7 @@ def combine_included(parts: Sequence[PreservedData]) -> dict[int, PreservedData]
         for number, one in part.included.items():
             known = found.setdefault(number, PreservedData())
             known.unknown |= one.unknown
+            known.moved |= one.moved
             known.lost |= one.lost
     return found
 
@@ -102,6 +107,7 @@ def preserve_comments(
     return preserved
 
 
+_MODELS = ("model", "robot")
 _following = attrgetter("following")
 
 
@@ -159,16 +165,20 @@ class _Preserver:
         """
         every = WrittenNames(self.scene, self.elements, unread.frames)
         written = every if self.scene.source_info.included else None
-        names = self._written_names(written)
+        names = self._written_names(every, written)
         copier = ElementCopier(self.document, 0, unread, self.elements, names)
         copier.root = None if self.is_part else self.root
         copier.skips_worlds = is_rotated
         if unread.frames is not None:
             copier.find_frame = lambda name, item: every.find_frame(name, item, 0)
-        includes = [node for number, node in unread.included_models if not number]
-        spans = None if self._spans is None else self._spans + self._spans_of(includes)
+        copier.is_nested = lambda item: bool((place := every.place(item)) and place.path)
+        parts = {node for number, node in unread.inner_models if not number} - self.items.keys()
+        others = [node for node in parts if not any(node in span for span in self._spans or ())]
+        spans = None if self._spans is None else self._spans + self._spans_of(others)
         copied = copier.copy({node: [item] for node, item in self.items.items()}, spans, is_nested=False)
         self.preserved.unknown |= copier.nodes
+        self.preserved.moved |= copier.moved
+        self.preserved.lost |= copier.lost & copier.nodes
         self.preserved.resolved |= {(0, node) for node in copier.resolved}
         if written is not None:
             self._copy_included(unread, written)
@@ -188,27 +198,52 @@ class _Preserver:
         """Copy the unread elements of included files."""
         items, included = items_of_documents(self.scene), self.scene.source_info.included
         unread = structs.replace(unread, folder=unread.folder or self.document.location.directory)
-        for number in sorted(items.keys() & included.keys()):
+        for number in sorted(included):
             document = self.scene.documents[number]
             if not isinstance(document, Document):
                 continue
             names = IncludedNames(written, document, number)
             copier = ElementCopier(document, number, unread, self.elements, names.find)
             copier.find_frame = names.find_frame
-            copier.copy(items[number], None, is_nested=included[number])
+            copier.copy(items.get(number, {}), None, is_nested=included[number])
             if copier.nodes or copier.lost:
-                self.preserved.included[number] = PreservedData(unknown=copier.nodes, lost=copier.lost)
+                self.preserved.included[number] = PreservedData(
+                    unknown=copier.nodes, moved=copier.moved, lost=copier.lost
+                )
                 self.preserved.resolved |= {(number, node) for node in copier.resolved}
 
-    def _written_names(self, written: WrittenNames | None) -> FindName:
+    def _written_names(self, every: WrittenNames, written: WrittenNames | None) -> FindName:
         """Finds the names of links and joints in the output by those in the source."""
 
-        def find(name: str, item: Item | None) -> str | None:
+        def find(name: str, item: ElementOwner) -> str | None:
+            place = every.place(item)
+            if place is not None and every.is_known(name, place, 0):
+                return every.find_stated(name, place, 0)
+            if name in self._names_of_model(item):
+                return None
             if name in self._stated_names or written is None or item is None:
                 return self._stated_names.get(name, name)
             return written.find_path(name, item)
 
         return find
+
+    def _names_of_model(self, item: ElementOwner) -> frozenset[str]:
+        """The names of the links and joints directly in the model around an item, in the source."""
+        if item is None:
+            return frozenset()
+        number, node = item.node if isinstance(item, InnerModel) else (item.document, item.node)
+        if number or node < 0:
+            return frozenset()
+        outline = self.document.outline
+        around = next((one for one in reversed(outline.ancestry(node)) if outline.tags[one] in _MODELS), -1)
+        return self._names_by_model.get(around, frozenset())
+
+    @cached_property
+    def _names_by_model(self) -> dict[int, frozenset[str]]:
+        found: dict[int, set[str]] = {}
+        for node in self.source.named(self.document):
+            found.setdefault(self.document.outline.parents[node], set()).add(self.document.attribute_text(node, "name"))
+        return {node: frozenset(names) for node, names in found.items()}
 
     @cached_property
     def _stated_names(self) -> dict[str, str | None]:

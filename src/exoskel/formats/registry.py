@@ -200,7 +200,7 @@ class SdfFormat(Format):
         return SDF
 
     def source_mapping(self) -> SourceMapping:
-        from exoskel.formats.sdf.read import SOURCE_MAPPING
+        from exoskel.formats.sdf.source_mapping import SOURCE_MAPPING
 
         return SOURCE_MAPPING
 

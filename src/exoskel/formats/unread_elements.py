@@ -13,6 +13,7 @@ from lxml import etree
 from msgspec import Struct
 
 from exoskel.diagnostics import Diagnostic
+from exoskel.fates import Fate, Verdict
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -20,10 +21,12 @@ from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.markup import Markup
-from exoskel.source.output_context import NodeOfDocument
+from exoskel.source.output_context import InnerModel, NodeOfDocument
 from exoskel.source.source_elements import SourceElements, within
 
-FindName = Callable[[str, "Item | None"], "str | None"]
+ElementOwner = Item | InnerModel | None
+"""What contains an element: an item, a model of the source that is a part of one, or the document."""
+FindName = Callable[[str, ElementOwner], "str | None"]
 """The name in the output of what an element in an item calls so; None if it is not written."""
 
 
@@ -47,7 +50,7 @@ class UnreadElements(Struct, frozen=True):
     frames: Mapping[tuple[int, str], str | None] | None = None
     resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
     is_moved: bool = False
-    included_models: Mapping[NodeOfDocument, Model] = {}
+    inner_models: Mapping[NodeOfDocument, Sequence[InnerModel]] = {}
 
 
 ALL_READ = UnreadElements(SourceElements())
@@ -61,6 +64,9 @@ class ElementCopier:
     root: Markup | None = None
     """The root of the output, if elements directly in that of the source are copied."""
     skips_worlds = False
+
+    is_nested: Callable[[ElementOwner], bool] = staticmethod(lambda _: False)
+    """Whether an item is in a nested model of the source."""
 
     find_frame: FindName | None = None
     """Finds the names of frames that poses are relative to, if these may differ."""
@@ -81,6 +87,8 @@ class ElementCopier:
         self._items: Mapping[int, Sequence[Item]] = {}
         self.nodes: set[int] = set()
         """The elements that were copied, with all that is inside."""
+        self.moved: dict[int, Verdict] = {}
+        """What becomes of those that were copied from a nested model into the model of the scene around it."""
         self.lost: set[int] = set()
         """Those that were not copied into at least one of the items that they are in."""
         self.resolved: set[int] = set()
@@ -102,11 +110,14 @@ class ElementCopier:
         for number in found:
             element, before = source.elements(self.document)[number], len(added)
             is_lost = self._copy_to_items(number, element, added)
-            if is_lost or (is_nested and self.document.outline.parents[number] == self._outer_model):
-                self.lost.update(range(number, self.document.outline.ends[number]))
+            inside = range(number, self.document.outline.ends[number])
+            if is_lost or (is_nested and self._is_in_unknown_model(number)):
+                self.lost.update(inside)
             if len(added) > before:
                 copied.append(number)
-                self.nodes.update(range(number, self.document.outline.ends[number]))
+                self.nodes.update(inside)
+            if number in self.moved:
+                self.moved.update(dict.fromkeys(inside, self.moved[number]))
         self.nodes -= self.resolved
         for owner, made, own in added:
             if own is None:
@@ -115,6 +126,11 @@ class ElementCopier:
                 made.item = own.item
                 owner.children[owner.children.index(own)] = made
         return copied
+
+    def _is_in_unknown_model(self, number: int) -> bool:
+        """Whether an element is directly in the model that others include, and these are not all known."""
+        parent = self.document.outline.parents[number]
+        return parent == self._outer_model and (self.number, parent) not in self.unread.inner_models
 
     @cached_property
     def _outer_model(self) -> int:
@@ -132,7 +148,8 @@ class ElementCopier:
         known = {id(item) for item in self._items.get(number, ())}
         moved: Tree | None = None
         for item, owner in self._owners(self.document.outline.parents[number]):
-            if owner is None or (self.skips_worlds and isinstance(owner.item, World)):
+            is_setting = isinstance(item, InnerModel) and not _can_move(element, item)
+            if owner is None or is_setting or (self.skips_worlds and isinstance(owner.item, World)):
                 is_lost = True
                 continue
             own = next((one for one in owner.children if id(one) in replaced or id(one.item) in known), None)
@@ -144,7 +161,11 @@ class ElementCopier:
             if made is not None:
                 if own is not None:
                     _take_references(made, own)
+                    _take_options(made, own)
                 added.append((owner, made, own))
+                if isinstance(item, InnerModel) and item.prefix:
+                    found = _IN_OUTER_MODEL if self._names_links(element, item) else _OF_OUTER_MODEL
+                    self.moved[number] = max(found, self.moved.get(number, found), key=_BY_HARM.index)
             elif is_written:
                 is_only_read = True
             else:
@@ -157,14 +178,26 @@ class ElementCopier:
         _relocate_files(copy, self.document.location.directory, self.unread.folder)
         return copy
 
-    def _copy(self, number: int, element: Tree, item: Item | None) -> Markup | None:
+    def _names_links(self, element: Tree, item: InnerModel) -> bool:
+        """Whether an element of a nested model names links or joints, which have other names in the output."""
+        names: list[str] = []
+
+        def record(name: str, _: ElementOwner) -> str:
+            names.append(name)
+            return name
+
+        _rename_references(deepcopy(element), item, record, all_words=True)
+        return any(self.find_name(name, item) != name for name in names)
+
+    def _copy(self, number: int, element: Tree, item: ElementOwner) -> Markup | None:
         """A copy of an element with the names of the output; None if it refers to what is not written."""
         copy = deepcopy(element)
         if self.find_frame is not None and not self._rename_frames(number, copy, item, self.find_frame):
             return None
-        return _as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=self.number > 0) else None
+        all_words = self.number > 0 or self.is_nested(item)
+        return _as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=all_words) else None
 
-    def _rename_frames(self, number: int, element: Tree, item: Item | None, find: FindName) -> bool:
+    def _rename_frames(self, number: int, element: Tree, item: ElementOwner, find: FindName) -> bool:
         """Replace the names of frames that poses are relative to; False if one of them is not written.
 
         A pose that is known in its default frame is written so instead.
@@ -186,16 +219,16 @@ class ElementCopier:
                     one.set("relative_to" if key == "frame" else key, str(written))
         return True
 
-    def _owners(self, node: int) -> Iterator[tuple[Item | None, Markup | None]]:
+    def _owners(self, node: int) -> Iterator[tuple[ElementOwner, Markup | None]]:
         """The items whose own element this is, or whose material it is, with their elements in the output."""
-        items = self._items.get(node, ())
+        items, inner = self._items.get(node, ()), self.unread.inner_models.get((self.number, node), ())
         for item in items:
             yield item, self.elements.get(id(item))
-        if items:
+        for one in inner:
+            yield one, self.elements.get(id(one.model))
+        if items or inner:
             return
-        if (model := self.unread.included_models.get((self.number, node))) is not None:
-            yield model, self.elements.get(id(model))
-        elif node > 0 and self.document.outline.tags[node] == _MATERIAL:
+        if node > 0 and self.document.outline.tags[node] == _MATERIAL:
             for item in self._items.get(self.document.outline.parents[node], ()):
                 if id(item) not in self._materials:
                     self._materials[id(item)] = self._material_of(item, node)
@@ -311,13 +344,13 @@ class WrittenNames:
         own = self._stated_name(item).count(_SEPARATOR) + 1
         return "".join(f"{part}{_SEPARATOR}" for part in parts[:-own])
 
-    def find_path(self, name: str, item: Item) -> str | None:
+    def find_path(self, name: str, item: ElementOwner) -> str | None:
         """The name in the output of a link or joint by its path from the model around an item."""
-        place = self._places.get(id(item))
+        place = self.place(item)
         return name if place is None else self._paths.get((id(place.model), place.path + name), name)
 
-    def place(self, item: Item | None) -> _ModelPath | None:
-        return self._places.get(id(item))
+    def place(self, item: ElementOwner) -> _ModelPath | None:
+        return _ModelPath(item.model, item.prefix) if isinstance(item, InnerModel) else self._places.get(id(item))
 
     def find_stated(self, name: str, place: _ModelPath, document: int) -> str | None:
         """The name in the output of what a document calls so; None if it is not written; the name if it is unknown."""
@@ -326,14 +359,14 @@ class WrittenNames:
             return self._stated[key]
         return self._paths.get((id(place.model), place.path + name), name)
 
-    def find_frame(self, name: str, item: Item | None, document: int) -> str | None:
+    def find_frame(self, name: str, item: ElementOwner, document: int) -> str | None:
         """The name in the output of what an item of a document calls so: a frame, link or joint; None if unknown.
 
         A world refers to its models and to what is in them, too.
         """
         if isinstance(item, World):
             return self._find_in_world(name, item, document)
-        place = self._places.get(id(item))
+        place = self.place(item)
         if place is None:
             return None
         if name == _MODEL_FRAME:
@@ -377,7 +410,7 @@ class IncludedNames:
         nodes = (node for node, tag in enumerate(tags) if tag in _MEMBERS and tags[parents[node]] == "model")
         return frozenset(self.document.attribute_text(node, "name") for node in nodes)
 
-    def find(self, name: str, item: Item | None) -> str | None:
+    def find(self, name: str, item: ElementOwner) -> str | None:
         """The name of a link or joint in the output; None if it is not written."""
         place = self.written.place(item)
         if place is None:
@@ -386,7 +419,7 @@ class IncludedNames:
             return self.written.find_stated(name, place, self.number)
         return None if name in self._members else name
 
-    def find_frame(self, name: str, item: Item | None) -> str | None:
+    def find_frame(self, name: str, item: ElementOwner) -> str | None:
         """The name of a frame in the output: a frame, link or joint; None if it is not written."""
         return self.written.find_frame(name, item, self.number)
 
@@ -404,8 +437,23 @@ def _members(model: Model) -> Iterator[Body | Joint]:
 # --- copies --------------------------------------------------------------------------------------------
 
 _MATERIAL, _PLUGIN, _NAMED = "material", "plugin", ("sensor", "light")
+_MOVABLE = (_PLUGIN, "gripper")
+"""The tags of elements of a nested model that the model around it can have: no settings of the model itself."""
+_IN_OUTER_MODEL = Verdict(Fate.LOWERED, "in the outermost model, with the names of its links and joints")
+_OF_OUTER_MODEL = Verdict(
+    Fate.APPROXIMATED, "in the outermost model: it names no link or joint, and may act on all of that model"
+)
+_BY_HARM = (_IN_OUTER_MODEL, _OF_OUTER_MODEL)
 _FILES = ("_map", "uri")
 """How the tags of elements end whose text is the path of a file."""
+
+
+def _can_move(element: Tree, source: InnerModel) -> bool:
+    """Whether an element of a model of the source can be one of the model that this became a part of.
+
+    Of merged models, which keep their names, all elements with names are merged.
+    """
+    return element.tag in _MOVABLE or (not source.prefix and element.get("name") is not None)
 
 
 def _same_numbers(one: str, other: str) -> bool:
@@ -422,9 +470,17 @@ def _relocate_files(element: Tree, source: Path | None, target: Path | None) -> 
         return
     for one in element.iter(etree.Element):
         text = (one.text or "").strip()
-        if str(one.tag).endswith(_FILES) and text and ":" not in text and not text.startswith("/"):
+        if str(one.tag).endswith(_FILES) and _is_relative(text):
             with suppress(ValueError):  # another drive
                 one.text = Path(os.path.relpath(source.resolve() / text, target.resolve())).as_posix()
+        for key in _FOLDERS if one.tag == _COMPILER else ():
+            if _is_relative(folder := str(one.get(key) or "")):
+                with suppress(ValueError):
+                    one.set(key, Path(os.path.relpath(source.resolve() / folder, target.resolve())).as_posix())
+
+
+def _is_relative(path: str) -> bool:
+    return bool(path) and ":" not in path and not path.startswith("/")
 
 
 def _take_references(made: Markup, own: Markup) -> None:
@@ -435,9 +491,24 @@ def _take_references(made: Markup, own: Markup) -> None:
         copied.text = found
 
 
+def _take_options(made: Markup, own: Markup) -> None:
+    """Give a copy of MuJoCo's options those of the element in the output, unless it states where mesh files are."""
+    ours = next((one for one in own.children if one.tag == _COMPILER), None)
+    if ours is None:
+        return
+    theirs = next((one for one in made.children if one.tag == _COMPILER), None)
+    if theirs is None:
+        made.children.append(ours)
+    elif "meshdir" not in theirs.attributes:
+        theirs.attributes = {**ours.attributes, **theirs.attributes}
+
+
+_COMPILER, _FOLDERS = "compiler", ("meshdir", "texturedir", "assetdir")
 _IMAGE = "albedo_map"
 _REFERENCES = frozenset({"reference", "link", "joint"})
-_REFERRING_ELEMENTS = frozenset({"joint_name", "link_name", "joint", "link", "parent", "child", "parent_link"})
+_REFERRING_ELEMENTS = frozenset(
+    {"joint_name", "link_name", "joint", "link", "parent", "child", "parent_link", "gripper_link", "palm_link"}
+)
 """Attributes, and elements with their text or their attribute `name`, that refer to links and joints."""
 _REFERRING_ENDS = ("joint", "link", "joint_name", "link_name", "jointname", "linkname", "bodyname")
 """How the tags of other elements end, in lower case, whose text refers to them in parameters of plugins."""
@@ -468,7 +539,7 @@ def _as_markup(element: Tree) -> Markup | None:
     return root
 
 
-def _rename_references(element: Tree, item: Item | None, names: FindName, *, all_words: bool) -> bool:
+def _rename_references(element: Tree, item: ElementOwner, names: FindName, *, all_words: bool) -> bool:
     """Replace the names of links and joints in an element; False if it refers to one that is not written.
 
     With `all_words`, parameters of plugins are replaced too.

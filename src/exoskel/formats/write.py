@@ -340,7 +340,7 @@ def _write_once(
                 output.frame_names,
                 output.resolve_pose,
                 output.is_moved,
-                output.included_models,
+                output.inner_models,
             )
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
         preserved.attributes |= output.preserved_attributes

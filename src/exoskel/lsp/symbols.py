@@ -15,6 +15,7 @@ import numpy as np
 from lsprotocol import types
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.formats.name_references import TEXT_FORMATS, NameReference, NameReferences
 from exoskel.formats.save import saved_bytes
 from exoskel.lsp.hover_and_completion import BODY_NAMES, CursorContext, OpenElement, context_at, declaration_at
 from exoskel.lsp.open_document import OpenDocument, edits_for
@@ -157,6 +158,9 @@ def _name_span(opened: OpenDocument, node: int) -> Span:
 
 def definition(opened: OpenDocument, position: types.Position) -> types.Range | None:
     """From a reference to a body to the body; from the body to its parent joint; from a joint to its child."""
+    named = _named_in_text(opened, position)
+    if named is not None and named[1].target != named[1].node:
+        return opened.positions.range(named[0].names[named[1].target])
     context = _context(opened, position)
     referenced = _referenced_body(opened, context)
     if referenced is not None:
@@ -170,6 +174,8 @@ def definition(opened: OpenDocument, position: types.Position) -> types.Range | 
 
 def references(opened: OpenDocument, position: types.Position) -> list[types.Range]:
     """The name of a body, or of another item, and the places that refer to it."""
+    if (named := _named_in_text(opened, position)) is not None:
+        return [opened.positions.range(span) for span in named[0].places(named[1].target)]
     context = _context(opened, position)
     item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     if item is None:
@@ -309,6 +315,9 @@ def rename_range(opened: OpenDocument, position: types.Position) -> types.Range 
     """The range of the name under the cursor, if it is that of a world, model, body or joint."""
     if not _can_rename(opened):
         return None
+    if opened.format.name in TEXT_FORMATS:
+        named = _named_in_text(opened, position)
+        return None if named is None else opened.positions.range(named[1].span)
     context = _context(opened, position)
     item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     can_rename = isinstance(item, World | Model | Body | Joint) or _excluded_element(opened, context) is not None
@@ -319,6 +328,10 @@ def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> l
     """The edits that rename an item and all references to it.  Raises ExoskelError."""
     if not _can_rename(opened):
         raise ExoskelError(f"names in {opened.format.name.upper()} files cannot be changed without rewriting the file")
+    if opened.format.name in TEXT_FORMATS:
+        if (named := _named_in_text(opened, position)) is None:
+            raise ExoskelError("the cursor is not on a name that can be renamed")
+        return [opened.positions.edit(one) for one in named[0].rename(named[1].target, name)]
     context = _context(opened, position)
     known = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     excluded = _excluded_element(opened, context)
@@ -369,8 +382,25 @@ def _owner(opened: OpenDocument, node: int) -> int:
 
 
 def _can_rename(opened: OpenDocument) -> bool:
-    """Whether the format is edited in place; in others, a rename would write a new document."""
+    """Whether names are changed in the text; otherwise, a rename would write a new document."""
+    if opened.format.name in TEXT_FORMATS:
+        return _MACROS not in opened.text  # names in files with macros have parts that only their expansion states
     return opened.format.embedding is not None
+
+
+_MACROS = b"xacro"
+
+
+def _named_in_text(opened: OpenDocument, position: types.Position) -> tuple[NameReferences, NameReference] | None:
+    """The name or reference under the cursor, in formats in which names are changed in the text."""
+    if opened.format.name not in TEXT_FORMATS:
+        return None
+    try:
+        known = NameReferences(opened.document, opened.format.name)
+    except MalformedError:
+        return None
+    found = known.name_at(opened.positions.offset(position))
+    return None if found is None else (known, found)
 
 
 def _rename(scene: Scene, item: World | Model | Body | Joint, name: str) -> None:

@@ -78,6 +78,17 @@ class ComposedFile(Struct, frozen=True):
     elements: frozenset[int]
 
 
+class InnerModel(Struct, frozen=True):
+    """What a nested or included model of the source became a part of: a model of the scene.
+
+    `prefix` is how the names of its links and joints begin there.  `node` is its element.
+    """
+
+    model: Model
+    prefix: str
+    node: NodeOfDocument
+
+
 class Loss(Struct, frozen=True):
     """A part of a scene that is written approximately or not at all.
 
@@ -133,7 +144,7 @@ class OutputContext:
         source_elements: the elements of the documents of the source, for all documents that are written from it.
         frame_names: names of frames in the output, by the ids of models and worlds and their names in these.
         resolve_pose: finds the pose of an element in its default frame, where its frame is not in the output.
-        included_models: models of the scene, by the elements of the source that include them from other files.
+        inner_models: models of the source that are part of models of the scene, by the elements that state them.
         is_moved: whether links have other poses in their models than in the source, if this is known.
         carried_nodes: what becomes of elements of the source that no item contains, where the writer knows it.
         rejected: parts that are written, but that the target reader does not accept.
@@ -189,7 +200,7 @@ class OutputContext:
         self.source_elements = SourceElements()
         self.frame_names: dict[tuple[int, str], str | None] | None = None
         self.resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
-        self.included_models: dict[NodeOfDocument, Model] = {}
+        self.inner_models: dict[NodeOfDocument, list[InnerModel]] = {}
         self.is_moved = False
         self.carried_nodes: dict[NodeOfDocument, Verdict] = {}
         self.rejected: list[Loss] = []

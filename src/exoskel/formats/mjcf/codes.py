@@ -310,6 +310,10 @@ _APPROXIMATED = (
             "the largest",
         ),
         warning(
+            "MJ507.static",
+            "MuJoCo rejects these mass properties of a static body, which have no effect: valid ones are written",
+        ),
+        warning(
             "MJ507.dart",
             "DART's MJCF reader ignores moments of inertia: every body gets 1 kg·m²",
             "convert to SDF with --for dart",

@@ -55,9 +55,12 @@ def _found(world: World) -> Iterator[Loss]:
                 for key, applies in _SHAPES.items()
                 if applies(s)
             )
-    free_bodies = [body for model in world.models if not model.static for body in model.bodies]
-    for repair in Inertials(free_bodies).repairs:
-        yield loss(repair.body, CATALOGUE[f"MJ507.{repair.fault}"], "inertia")
+    fixed = {id(body) for model in world.models if model.static for body in model.bodies}
+    for repair in Inertials(list(world.bodies())).repairs:
+        if id(repair.body) not in fixed:
+            yield loss(repair.body, CATALOGUE[f"MJ507.{repair.fault}"], "inertia")
+        elif repair.fault != "massless" or repair.body.mass > 0.0:
+            yield loss(repair.body, CATALOGUE["MJ507.static"], "inertia")
 
 
 _OTHER_SOLVERS: dict[Target, str] = {"newton": "Newton", "dart": "DART", "isaac": "Isaac Sim"}

@@ -6,6 +6,7 @@ Poses of elements that a scene does not contain are recorded as well, for a fram
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ from exoskel.scene.pose import Pose
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
-from exoskel.source.output_context import NodeOfDocument, OutputContext
+from exoskel.source.output_context import InnerModel, NodeOfDocument, OutputContext
 from exoskel.spatial import Array, inverse
 
 FRAME = "frame"
@@ -73,8 +74,9 @@ class SdfFrames(Struct, frozen=True):
     frames: Mapping[NodeOfDocument, Sequence[StatedFrame]] = {}
     poses: Mapping[NodeOfDocument, Pose] = {}
     places: Mapping[NodeOfDocument, Sequence[Pose]] = {}
-    included: Mapping[ModelReference, NodeOfDocument] = {}
-    """The elements of the includes in a world, by the models that these became."""
+    inner: Mapping[ModelReference, Mapping[NodeOfDocument, Sequence[str]]] = {}
+    """The elements of nested models and of includes, by the models that they became part of, with the prefixes of the
+    names in each."""
 
 
 # --- reading -------------------------------------------------------------------------------------------
@@ -157,14 +159,30 @@ def add_frames(scene: Scene, root: Markup, output: OutputContext) -> bool:
     output.frame_names = {}
     poses = known.poses
     output.resolve_pose = lambda key: pose_text(poses[key]) if key in poses else None
-    for model in (model for world in scene.worlds for model in world.models):
-        include = known.included.get(ModelReference((model.document, model.node), model.name))
-        if include is not None:
-            output.included_models[include] = model
+    for model, parts in _inner_parts(scene, known.inner):
+        for node, prefixes in parts.items():
+            output.inner_models.setdefault(node, []).extend(InnerModel(model, prefix, node) for prefix in prefixes)
     output.is_moved = bool(known.places) and _has_moved_links(scene, known.places)
     if known.frames:
         _FrameWriter(scene, root, output).add(known.frames)
     return bool(known.frames or known.poses)
+
+
+def _inner_parts(
+    scene: Scene, known: Mapping[ModelReference, Mapping[NodeOfDocument, Sequence[str]]]
+) -> Iterator[tuple[Model, Mapping[NodeOfDocument, Sequence[str]]]]:
+    """The models of a scene with their parts, by name; a renamed one by its element, if that is the only one."""
+    models = [model for world in scene.worlds for model in world.models] if known else []
+    references = Counter(one.node for one in known)
+    by_node = {one.node: parts for one, parts in known.items() if references[one.node] == 1}
+    found = Counter((model.document, model.node) for model in models)
+    for model in models:
+        node = (model.document, model.node)
+        parts = known.get(ModelReference(node, model.name))
+        if parts is None and found[node] == 1:
+            parts = by_node.get(node)
+        if parts is not None:
+            yield model, parts
 
 
 def _has_moved_links(scene: Scene, places: Mapping[NodeOfDocument, Sequence[Pose]]) -> bool:

@@ -20,6 +20,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import World
 from exoskel.source.flat_tree import Node
+from exoskel.source.output_context import NodeOfDocument
 from exoskel.spatial import Array, array, identity, inverse
 
 _SELF_COLLIDE = "self_collide"
@@ -191,6 +192,8 @@ class SdfModelReader:
         """All names of the model: merged models may repeat names."""
         self.self_collision = SelfCollision()
         self.nested_documents: set[int] = set()
+        self.inner: dict[NodeOfDocument, list[str]] = {}
+        """The prefixes of names in nested models, by the elements of these models and of their includes."""
 
     def read(self, placed: ModelPlacement, name: str) -> tuple[Model, Scope]:
         """Read the model, without its pose in the world, and its frames."""
@@ -263,7 +266,11 @@ class SdfModelReader:
             self.nested_documents.add(inner.source.number)
         name = "" if inner.merge else unique_in_scope(referrer, inner.number, inner.name, "model", names)
         frame = NamedFrame(name, referrer, inner.number, inner.stated)
-        below = self._scope(inner, place.below(frame, scope, name))
+        inside = place.below(frame, scope, name)
+        self.inner.setdefault((inner.source.number, inner.node.number), []).append(inside.prefix)
+        if inner.referrer is not None:
+            self.inner.setdefault((referrer.number, inner.number), []).append(inside.prefix)
+        below = self._scope(inner, inside)
         frame.inner_transform = inner_transform(inner, below)
         if inner.static:
             referrer.report("SD032", inner.number, name=inner.name)

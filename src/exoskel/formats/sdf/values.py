@@ -181,3 +181,8 @@ JOINT_KINDS: dict[str, JointKind] = {
 }
 """The joint kinds of SDFormat's supported joint types; of several types with the same kind, the first is written."""
 JOINT_TYPE = SdfChoice("joint type", "a joint type", (*JOINT_KINDS, "gearbox"))
+
+
+def is_zero(text: str) -> bool:
+    """Whether all of some numbers are zero."""
+    return all(numbers.parse_decimal(one) == 0.0 for one in text.split())

@@ -18,7 +18,8 @@ from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, UrdfContext
 from exoskel.formats.urdf.links_and_joints import JointSpec, LinkReader, UrdfJointReader
 from exoskel.formats.urdf.motors import CONTROL, INITIAL_VALUE, STATES, TRANSMISSION, read_motors
-from exoskel.formats.urdf.vocabulary import HARDWARE, MOTORS, ROBOT_ELEMENT, URDF, VERSION
+from exoskel.formats.urdf.mujoco_options import MUJOCO, is_generated, options_nodes
+from exoskel.formats.urdf.vocabulary import EXTENSION, HARDWARE, MOTORS, ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import TrackedList
 from exoskel.scene.item import unique_name
@@ -125,6 +126,10 @@ def _read(document: Document, options: ReadOptions) -> Scene:
             scene.source_info = SourceInfo("urdf", root.get("version") or "1.0")
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             report_malformed(problem, collector, _ROOT_CODES)
+    if root is not None and f"<{MUJOCO}".encode() in document.text:
+        ours = {node for node in options_nodes(document) if is_generated(document, node)}
+        found = [one for one in collector.diagnostics if one.place.node not in ours or one.key != EXTENSION]
+        collector.diagnostics[:] = found
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
 
@@ -266,6 +271,9 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
                 found |= {
                     (node, name): no_effect("a continuous joint has no position limits") for name in ("lower", "upper")
                 }
+    for node in options_nodes(document):
+        if is_generated(document, node):
+            found[node, ""] = no_effect("it only says how MuJoCo finds mesh files")
     for node, tag in enumerate(outline.tags):
         is_shared = tag == "material" and outline.parents[node] == 0
         if is_shared and document.attribute_text(node, "name") not in named:

@@ -193,7 +193,20 @@ _EXTENSIONS = (
         attribute_field=HARDWARE,
     ),
     _extension("sensor", "A sensor; support differs between readers.", "name", "type", "update_rate"),
-    _extension("mujoco", "Options for MuJoCo's compiler."),
+    Element(
+        "mujoco",
+        "*",
+        "Options for MuJoCo's compiler.",
+        Element(
+            "compiler",
+            "?",
+            "How MuJoCo reads the file.",
+            attributes=[Attribute("strippath", TEXT, "Whether to remove the folders of mesh files.")],
+            opaque=True,
+        ),
+        occurrence_code=EXTENSION,
+        opaque=True,
+    ),
 )
 
 # --- links ------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
 from exoskel.formats.urdf.motors import MOTOR_JOINTS, motor_element
+from exoskel.formats.urdf.mujoco_options import add_options
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
@@ -337,6 +338,7 @@ class _UrdfWriter:
         root.children += [*self.shapes.material_elements(), Markup("link", {"name": WORLD}), *links, *self._joints()]
         if self.scene.world.actuators or self.scene.source_info.format == "urdf":
             self._add_motors(root)
+        add_options(root, self.scene, self.output)
         return root
 
     def _add_motors(self, root: Markup) -> None:

@@ -22,6 +22,8 @@ from exoskel.spatial import Array
 
 MIN_MASS = 1e-12
 """The mass of a massless body, kg; its moment is unchanged."""
+_MIN_ACCEPTED_MASS = 1e-15
+"""MuJoCo rejects moving bodies with a smaller mass, kg (`mjMINVAL`)."""
 MIN_MOMENT = 1e-12
 """The value that replaces a principal moment that is not positive, kg·m²."""
 _SLACK = 4e-10
@@ -50,9 +52,10 @@ class Inertials:
         if not _are_valid({id(row): row for row in found}.values()):
             moments = list(self._repaired(bodies, np.array(moments).reshape(-1, 6)))
         masses = [body.inertia.mass for body in bodies]
-        if not all(mass > 0.0 for mass in masses):
-            self.repairs += [Repair(body, "massless", MIN_MASS) for body in bodies if not body.inertia.mass > 0.0]
-            masses = [mass if mass > 0.0 else MIN_MASS for mass in masses]
+        if not all(mass >= _MIN_ACCEPTED_MASS for mass in masses):
+            light = (body for body in bodies if not body.inertia.mass >= _MIN_ACCEPTED_MASS)
+            self.repairs += [Repair(body, "massless", MIN_MASS) for body in light]
+            masses = [mass if mass >= _MIN_ACCEPTED_MASS else MIN_MASS for mass in masses]
         self._bodies, self._columns = bodies, (masses, _rows(centres, 3), moments)
 
     @cached_property
@@ -70,8 +73,10 @@ class Inertials:
         repaired = np.maximum(values, MIN_MOMENT)
         shortfall = repaired[:, 2] - repaired[:, 0] - repaired[:, 1]
         broken = shortfall > -_SLACK * repaired[:, 2]
-        increase = np.where(broken, 0.5 * (shortfall + 2 * _SLACK * repaired[:, 2]), 0.0)
-        repaired[:, :2] += increase[:, None]
+        increase = 0.5 * (shortfall + 2 * _SLACK * repaired[:, 2])
+        middle = np.minimum(repaired[:, 1] + increase, repaired[:, 2])  # it stays below the largest, as in thin rods
+        smallest = repaired[:, 2] - middle + 2 * _SLACK * repaired[:, 2]
+        repaired[:, :2] = np.where(broken[:, None], np.stack([smallest, middle], axis=1), repaired[:, :2])
         changed = (repaired != values).any(axis=1)
         rows = raw
         if changed.any():

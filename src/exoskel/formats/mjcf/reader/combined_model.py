@@ -362,17 +362,16 @@ def _ranges(starts: Indices, counts: Any) -> Indices:
 
 
 def _equality_objects(part: _CompiledPart, found: Indices) -> Indices:
-    """The numbers of the bodies, sites or joints of constraints; -1 for a missing second joint."""
+    """The numbers of the bodies, sites, joints or tendons of constraints; -1 for a missing second one."""
     mujoco = mujoco_import.load()
-    kinds = {
-        int(mujoco.mjtObj.mjOBJ_BODY): "bodies",
-        int(mujoco.mjtObj.mjOBJ_SITE): "sites",
-        int(mujoco.mjtObj.mjOBJ_JOINT): "joints",
-    }
+    # MuJoCo states the kind of object only of constraints that may be between bodies or between sites.
+    kinds = {int(mujoco.mjtEq.mjEQ_JOINT): "joints", int(mujoco.mjtEq.mjEQ_TENDON): "tendons"}
+    others = {int(mujoco.mjtObj.mjOBJ_BODY): "bodies", int(mujoco.mjtObj.mjOBJ_SITE): "sites"}
     out = np.full(len(found), -1, dtype=np.intp)
-    for place, (kind, number) in enumerate(zip(part.model.eq_objtype.tolist(), found.tolist(), strict=True)):
+    rows = zip(part.model.eq_type.tolist(), part.model.eq_objtype.tolist(), found.tolist(), strict=True)
+    for place, (constraint, kind, number) in enumerate(rows):
         if number >= 0:
-            out[place] = part.numbers[kinds[kind]][number]
+            out[place] = part.numbers[kinds.get(constraint) or others[kind]][number]
     return out
 
 
