@@ -30,6 +30,7 @@ from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, name_geoms, shorten_names
 from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
 from exoskel.formats.mjcf.source_copy import copy_source
+from exoskel.formats.mjcf.source_edits import edit_source
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.scene.body import Body, Marker
@@ -544,6 +545,7 @@ CAPABILITIES = WriterCapabilities(
     native_joints=_JOINTS,
     write=write,
     copy_source=copy_source,
+    edit_source=edit_source,
     fields=item_fields(
         {
             World: (

@@ -347,6 +347,10 @@ def _all_items(world: World) -> Iterator[tuple[str, Model, Item, str]]:
         yield from (("joint", model, joint, joint.name) for joint in model.joints)
 
 
+_WRITTEN = ("actuator", "tendon")
+"""Kinds of elements that are not written if they refer to something that does not exist."""
+
+
 class _PreservedWriter:
     def __init__(self, root: MjcfElement, world: World, preserved: PreservedElements, output: OutputContext) -> None:
         self.root = root
@@ -359,6 +363,8 @@ class _PreservedWriter:
         self.names |= {("camera", camera.name): camera.name for camera in world.cameras if camera.name}
         self.names |= {("actuator", actuator.name): element_name(actuator) for actuator in world.actuators}
         self.names |= {("tendon", tendon.name): tendon_name(tendon.name) for tendon in world.tendons}
+        written = {kind: {one.attributes.get("name") for one in root.child(kind).children} for kind in _WRITTEN}
+        self.names = {key: name for key, name in self.names.items() if name in written.get(key[0], (name,))}
         self.taken: dict[str, Names] = {
             kind: Names(str(one.attributes.get("name", "")) for one in root.child(kind).children)
             for kind in ("tendon", "actuator", "equality", "sensor")

@@ -83,7 +83,10 @@ class _SourceCopier:
         made: dict[int, bytes] = {}
         for document in reversed(self._documents):  # files before those that include them
             made[id(document)] = self._patched(document, made)
-        return SourceCopy(made[id(self.document)], self.fates)
+        inserted = {
+            node: len(Document(made[id(inner)]).outline.tags) - 1 for node, inner in self._includes(self.document)
+        }
+        return SourceCopy(made[id(self.document)], self.fates, inserted)
 
     # --- included files -------------------------------------------------------------------------------
 
