@@ -114,6 +114,8 @@ EditSource = Callable[[Document, Scene, Scene, "Changes", Collection[int]], "Sou
 
 The last argument has the ids of items that were not edited, but whose values would follow from edited ones.
 """
+CompareCopy = Callable[[Scene, "SourceCopy", "OutputContext"], int]
+"""The number of elements of the document of a scene that differ in a copy, edited values aside."""
 CompareForces = Callable[[World, object, Mapping[int, frozenset[str]]], tuple[float, int]]
 """The largest relative difference of generalised forces between a world and its compiled document, and how many joints
 with forces are omitted.
@@ -180,6 +182,8 @@ class WriterCapabilities(Struct, frozen=True):
     """For XML formats without embedded data, whose documents say more than a scene contains."""
     edit_source: EditSource | None = None
     """For formats with `copy_source`, to write edited scenes as their documents with the edited values."""
+    compare_copy: CompareCopy | None = None
+    """Compares a copy of a document, which is not compared with a scene in all details, with the document itself."""
     depends_on_source: bool = False
     """The writer considers not only the values of a scene, but also what the source of the scene states."""
     fields: frozenset[Field] = frozenset()

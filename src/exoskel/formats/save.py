@@ -104,7 +104,7 @@ def save(
 
     SKEL and XODE files hold everything.  MJCF, URDF and SDFormat files do not: an edited scene is written as a new
     document, as far as the format can express it, and FM201 is added to the scene's diagnostics.  `convert` reports
-    what is lost.  Of MJCF files, values of bodies, joints, shapes and markers are edited in the document itself.
+    what is lost.  In MJCF files, values of bodies, joints, shapes and markers are edited in place.
 
     A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
     `force` is set.  The same is true of files with macros and of included files that the scene comes from: SaveError is

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, structs
 
+from exoskel.fates import Fate
 from exoskel.formats.interface import Format, NodeKey, SourceCopy
 from exoskel.formats.saving.changes import Changes, SourceChanges, changed_fields
 from exoskel.formats.saving.verification import Match, match
@@ -105,7 +106,10 @@ def _edited(
         return None
     counterparts = {id(item): other for item, other in matched.pairs}
     numbers = _original_numbers(document, copied, len(original.outline.tags))
-    fates = {**copied.fates, **{_original(key, numbers): fate for key, fate in edited.fates.items()}}
+    own = {_original(key, numbers): fate for key, fate in edited.fates.items()}
+    if any(fate.fate is Fate.DROPPED and node in copied.inserted for (node, _), fate in own.items()):
+        return None  # included content has no fates of its own
+    fates = {**copied.fates, **own}
     fates |= {key: fate for key, fate in copied.fates.items() if (key[0], "") in copied.fates}  # included content
     return CopiedSource(SourceCopy(edited.data, fates, copied.inserted, is_edited=True), native, counterparts)
 

@@ -32,7 +32,8 @@ from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.splice import Patch
 from exoskel.spatial import Array
 
-_EDITED = Verdict(Fate.LOWERED, "replaced by the value of the edited scene")
+EDITED = Verdict(Fate.LOWERED, "replaced by the value of the edited scene")
+"""Of attributes."""
 _REMOVED = Verdict(Fate.DROPPED, "it was removed from the scene", harmless=True)
 _DEPENDENT = Verdict(Fate.DROPPED, "what it refers to was removed from the scene")
 _ROTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
@@ -186,7 +187,7 @@ class _SourceEditor:
             elif not is_stated or value != self.document.attribute_text(node, name):
                 patch.set_attribute(node, name, value)
             if is_stated:
-                fates[node, name] = _EDITED
+                fates[node, name] = EDITED
         for one in self.insertions:
             patch.insert(one.parent, Markup(one.tag, one.attributes))
         return SourceCopy(patch.apply(), fates)
