@@ -48,8 +48,8 @@ def count_differences(scene: Scene, copy: SourceCopy, output: OutputContext) -> 
     options = ReadOptions.of(scene)
     place = Location(str(output.folder / "output.xml"), is_base=True) if output.folder is not None else Location()
     anywhere = structs.replace(options, paths=structs.replace(options.paths, confine=False))
-    copied = _ExpandedDocument(Document(copy.data, document.name, place), anywhere)
-    return _CopyComparison(_ExpandedDocument(document, options), copied, copy, output).count()
+    copied = _InsertedDocument(Document(copy.data, document.name, place), anywhere)
+    return _CopyComparison(_InsertedDocument(document, options), copied, copy, output).count()
 
 
 def _depends_on_folder(document: Document, output: OutputContext) -> bool:
@@ -59,7 +59,7 @@ def _depends_on_folder(document: Document, output: OutputContext) -> bool:
     return is_moved and any(tag in FILES or tag == "include" for tag in document.outline.tags)
 
 
-class _ExpandedDocument:
+class _InsertedDocument:
     """A document with the files that it includes."""
 
     def __init__(self, document: Document, options: ReadOptions) -> None:
@@ -103,7 +103,7 @@ class _ExpandedDocument:
 
 class _CopyComparison:
     def __init__(
-        self, source: _ExpandedDocument, copied: _ExpandedDocument, copy: SourceCopy, output: OutputContext
+        self, source: _InsertedDocument, copied: _InsertedDocument, copy: SourceCopy, output: OutputContext
     ) -> None:
         self.source = source
         self.copied = copied

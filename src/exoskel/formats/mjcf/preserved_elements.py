@@ -63,8 +63,15 @@ class ActuatorState(Struct, frozen=True, eq=False):
     activations: Array
 
 
+class MocapState(Struct, frozen=True, eq=False):
+    """The positions and quaternions of a mocap body in the rows of keyframes."""
+
+    positions: Array
+    quaternions: Array
+
+
 class KeyframeRow(Struct, frozen=True):
-    """A keyframe as it was read: its name, which may be empty, and its node if it states activations."""
+    """A keyframe as it was read: its name, which may be empty, and its node if it has states that a scene lacks."""
 
     name: str
     node: int = -1
@@ -126,6 +133,8 @@ class PreservedElements(Struct, frozen=True):
     has_automatic_limits: bool = True
     keyframes: tuple[KeyframeRow, ...] = ()
     """The keyframe of the initial state, and then those of the scene, for the states of actuators."""
+    mocap: Mapping[tuple[int, str], MocapState] = {}
+    """The poses of mocap bodies in keyframes that state them, by the nodes and names of the bodies."""
     tendons: Mapping[str, ExtraAttributes] = {}
     """Solver settings and appearance of the tendons of the scene, by their names."""
 

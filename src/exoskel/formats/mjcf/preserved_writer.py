@@ -24,7 +24,7 @@ from exoskel.formats.mjcf.preserved_elements import (
     references,
 )
 from exoskel.formats.mjcf.tree import MjcfElement
-from exoskel.scene.body import Marker
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
@@ -173,6 +173,7 @@ class _PreservedWriter:
         self._add_materials()
         if self.preserved.extras is not None:
             add_extra_attributes(self.root, self.preserved.extras, self.items.name, self.output)
+        self._add_mocap_states()
         self._add_tendon_attributes()
         add_options(self.root, self.preserved.options, self.output)
         add_sizes(self.root, self.preserved.sizes, self.output)
@@ -208,13 +209,9 @@ class _PreservedWriter:
 
     def _add_states(self, actuators: list[SourceElement]) -> None:
         """Let keyframes state the controls and activations of preserved actuators, which follow all others."""
-        keys = [key for section in self.root.children if section.tag == "keyframe" for key in section.children]
         count = len(self.root.child("actuator").children) - len(actuators)
-        first = len(keys) - len(self.world.keyframes)
         width = sum(one.state.activations.shape[1] for one in actuators if one.state is not None)
-        for number, key in enumerate(keys if actuators else ()):
-            name = self.world.keyframes[number - first].name if number >= first else None
-            row = self._keyframe_row(name, number - first + 1)
+        for key, row in self._keyframe_rows() if actuators else ():
             states = [one.state for one in actuators] if row >= 0 else []
             controls = [0.0 if state is None else float(state.controls[row]) for state in states]
             activations = [value for state in states if state is not None for value in state.activations[row].tolist()]
@@ -226,6 +223,32 @@ class _PreservedWriter:
                 key.attributes["act"] = activations
         if len(actuators) == sum(one.section == "actuator" for one in self.preserved.elements):
             self.output.preserved_attributes |= {(one.node, "act") for one in self.preserved.keyframes if one.node >= 0}
+
+    def _add_mocap_states(self) -> None:
+        """Let keyframes state the poses of mocap bodies, in the order of these."""
+        known = self.preserved.mocap
+        bodies = [one for one in self.root.child("worldbody").children if one.attributes.get("mocap")]
+        items = [one.item for one in bodies]
+        states = [known.get((one.node, one.name)) for one in items if isinstance(one, Body)]
+        if not known or self.output.is_rotated or len(states) < len(bodies) or not bodies:
+            return
+        for key, row in self._keyframe_rows():
+            if row >= 0 and all(one is not None for one in states):
+                key.attributes["mpos"] = [x for one in states if one is not None for x in one.positions[row].tolist()]
+                key.attributes["mquat"] = [
+                    x for one in states if one is not None for x in one.quaternions[row].tolist()
+                ]
+        if len(bodies) == len(known):
+            nodes = [one.node for one in self.preserved.keyframes if one.node >= 0]
+            self.output.preserved_attributes |= {(node, name) for node in nodes for name in ("mpos", "mquat")}
+
+    def _keyframe_rows(self) -> Iterator[tuple[MjcfElement, int]]:
+        """The keyframes of the document, with their rows in preserved states."""
+        keys = [key for section in self.root.children if section.tag == "keyframe" for key in section.children]
+        first = len(keys) - len(self.world.keyframes)
+        for number, key in enumerate(keys):
+            name = self.world.keyframes[number - first].name if number >= first else None
+            yield key, self._keyframe_row(name, number - first + 1)
 
     def _keyframe_row(self, name: str | None, number: int) -> int:
         """The row of a keyframe in the states of actuators: 0 for the initial state; -1 if it was not read.
