@@ -135,6 +135,17 @@ def test_elements_that_refer_to_removed_parts_are_omitted(tmp_path: Path) -> Non
     assert model.joint("elbow2").id in model.wrap_objid[:2]
 
 
+def test_actuators_of_tendons_that_are_not_written_are_omitted(tmp_path: Path) -> None:
+    """A tendon whose site has another name is lost, and its actuator with it."""
+    text = ARM.replace('<tendonpos name="tp" tendon="rope"/><framepos objtype="site" objname="tip"/>', "")
+    scene = edited(_write(tmp_path, text))
+    next(one for body in scene.world.bodies() for one in body.markers if one.name == "tip").name = "end"
+    report = exoskel.convert(scene, tmp_path / "out.xml", to="mjcf")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
+    assert [model.actuator(i).name for i in range(model.nu)] == ["t"]
+    assert next(item for item in report.items if item.path.endswith("muscle[@name='mus']")).loss
+
+
 def test_constraints_of_tendons_do_not_depend_on_the_reference_position(tmp_path: Path) -> None:
     """Joints are at zero in the reference pose, so that the length of a fixed tendon may be another one."""
     text = ARM.replace('name="elbow"', 'name="elbow" ref="10"')

@@ -118,3 +118,49 @@ def test_actuators_of_an_edited_world_stay_in_its_order() -> None:
     assert names.index("mu") < names.index("m") and names.index("d") > names.index("tm")
     row = dict(zip(names, model.key_ctrl[1].tolist(), strict=True))
     assert row == {"mu": 0.1, "m": 0.2, "f": 0.3, "tm": 0.5, "d": 0.6}
+
+
+MOCAP = """<mujoco><worldbody>
+  <body name="a" mocap="true" pos="0 0 2"><geom size="0.1"/></body>
+  <body name="b" pos="1 0 0"><joint name="j"/><geom size="0.1"/></body>
+  <body name="c" mocap="true" pos="0 3 2" euler="0 0 30"><geom size="0.2"/><body name="d"><geom size="0.1"/></body></body>
+</worldbody>
+<equality><weld name="w" body1="a" body2="b"/></equality>
+<keyframe><key name="home" qpos="0.3" mpos="0 0 3 0 4 2"/><key name="away" mquat="0 1 0 0 0 0 1 0"/></keyframe></mujoco>"""
+
+
+def test_mocap_bodies_stay_in_new_documents() -> None:
+    report = exoskel.convert(edited(MOCAP), None, to="mjcf")
+    before, after = (mujoco.MjModel.from_xml_string(text) for text in (MOCAP, report.data.decode()))
+    assert after.nmocap == 2
+    numbers = [after.key("home").id, after.key("away").id]
+    np.testing.assert_allclose(after.key_mpos[numbers], before.key_mpos, atol=1e-12)
+    np.testing.assert_allclose(after.key_mquat[numbers], before.key_mquat, atol=1e-12)
+    np.testing.assert_allclose(after.key_mpos[0], before.key_mpos[0], atol=1e-12)  # the initial state
+    assert [after.body(int(one)).name for one in np.flatnonzero(after.body_mocapid >= 0)] == ["a", "c"]
+    states = [one for one in report.items if one.attribute in ("mocap", "mpos", "mquat")]
+    assert len(states) == 4
+    assert not any(one.loss for one in states), states
+
+
+def test_a_mocap_body_that_moves_or_is_removed_is_none() -> None:
+    scene = edited(MOCAP)
+    scene.world.remove("c")
+    report = exoskel.convert(scene, None, to="mjcf")
+    model = mujoco.MjModel.from_xml_string(report.data.decode())
+    assert model.nmocap == 1
+    np.testing.assert_allclose(model.key("home").mpos, [0, 0, 3])
+    lost = {one.path.rpartition("/")[2] for one in report.items if one.loss}
+    assert {"@mpos", "@mquat"} <= lost
+
+
+def test_mocap_bodies_are_static_in_other_formats() -> None:
+    report = exoskel.convert(MOCAP, None, to="sdf")
+    lost = [one for one in report.items if one.attribute == "mocap"]
+    assert len(lost) == 2
+    assert all(one.loss and "mocap" in one.why for one in lost)
+
+
+def test_mujoco_objects_have_mocap_bodies() -> None:
+    made = exoskel.to_mujoco(exoskel.load(MOCAP))
+    assert made.model.nmocap == 2

@@ -11,7 +11,10 @@ from PIL import Image
 
 import exoskel
 from exoskel.fates import Fate
-from exoskel.formats.mjcf.source_copy import _FILES
+from exoskel.formats.interface import SourceCopy
+from exoskel.formats.mjcf.copy_comparison import count_differences
+from exoskel.formats.mjcf.source_copy import FILES, copy_source
+from exoskel.source.output_context import OutputContext
 from tests.mjcf.model_fields import differing_fields
 from tests.mjcf.schema import schema
 from tests.support.edits import edited
@@ -160,7 +163,7 @@ def test_names_of_meshes_follow_from_their_files(robot: Path, tmp_path: Path) ->
 
 def test_all_attributes_of_the_schema_that_name_files_are_relocated() -> None:
     named = {(path.rpartition("/")[2], name) for path, names in schema().items() for name in names if "file" in name}
-    assert named == {(tag, name) for tag, names in _FILES.items() for name in names}
+    assert named == {(tag, name) for tag, names in FILES.items() for name in names}
 
 
 def test_saving_to_another_folder_keeps_references(robot: Path, tmp_path: Path) -> None:
@@ -172,3 +175,38 @@ def test_another_scene_is_written_with_a_light(robot: Path) -> None:
     """Only copies have no light of ours."""
     assert b"exoskel_light" in exoskel.convert(edited(robot), None, to="mjcf").data
     assert b"exoskel_light" not in exoskel.convert(robot, None, to="mjcf").data
+
+
+@pytest.mark.parametrize("meshes", ["reference", "copy", "absolute"])
+@pytest.mark.parametrize("is_edited", [False, True], ids=["unedited", "edited"])
+def test_certificates_compare_all_elements_and_files(robot: Path, tmp_path: Path, meshes: str, is_edited: bool) -> None:
+    scene = exoskel.load(robot)
+    if is_edited:
+        scene.world.time_step = 0.004
+        scene.world.model("arm").body("arm").mass = 7.5
+    report = exoskel.convert(scene, tmp_path / "out.xml", to="mjcf", meshes=meshes)  # type: ignore[arg-type]
+    rows = [row.name for row in report.certificate.checks if "of the source" in row.name]
+    name = "other elements" if is_edited else "elements"
+    assert rows == [f"{name}, attributes and files of the source"]
+    assert report.certificate.passed
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (b'condim="4"', b'condim="3"'),  # it is in no scene
+        (b"<sensor>", b'<sensor><clock name="new"/>'),
+        (b'cutoff="1"', b""),
+        (b'qpos="0.1"', b'qpos="0.2"'),
+        (b"parts/hills.png", b"parts/../images/red.png"),
+        (b'solref="0.004 1"', b'solref="0.005 1"'),  # of an included file
+    ],
+)
+def test_a_copy_with_another_value_is_noticed(robot: Path, tmp_path: Path, good: bytes, bad: bytes) -> None:
+    scene, output = exoskel.load(robot), OutputContext(tmp_path)
+    copy = copy_source(scene, output)
+    assert copy is not None
+    assert count_differences(scene, copy, output) == 0
+    assert good in copy.data
+    changed = SourceCopy(copy.data.replace(good, bad), copy.fates, copy.inserted)
+    assert count_differences(scene, changed, output) > 0

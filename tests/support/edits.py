@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import exoskel
-from exoskel.scene.edit_tracking import CLOCK, no_edits
+from exoskel.scene.edit_tracking import CLOCK, no_edits, set_field
 
 
 @contextmanager
@@ -19,7 +19,8 @@ def unchecked_values() -> Iterator[None]:
 
 
 def edited(source: str | bytes | Path) -> exoskel.Scene:
-    """A scene that differs from its document: it is written as a new document, not as a copy of the source."""
+    """A scene that differs from its document in a way that needs a new document, not a copy of the source."""
     scene = exoskel.load(source)
     scene.world.name += " (edited)"
+    set_field(scene, "stamp", -1)  # as if what was edited were not known
     return scene

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
-from exoskel.fates import LOSSES, Fate, NodeFate, Verdict
+from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats.interface import SourceCopy
 from exoskel.source.document import Document
 from exoskel.source.positions import Span
@@ -24,11 +24,14 @@ def _element_fates(document: Document, copy: SourceCopy) -> Iterator[NodeFate]:
     ends = document.outline.ends
     for node, line in enumerate(document.lines(range(len(ends)))):
         path = document.path_of(node)
-        fate, why, *_ = copy.fates.get((node, ""), _EXACT)
-        yield NodeFate(line, path, fate, why, node, loss=fate in LOSSES, end=ends[node])
+        yield _node_fate(copy.fates.get((node, ""), _EXACT), line, path, node, "", ends[node])
         for name in document.attributes(node):
-            fate, why, *_ = copy.fates.get((node, name), _EXACT)
-            yield NodeFate(line, f"{path}/@{name}", fate, why, node, name, end=ends[node])
+            verdict = copy.fates.get((node, name), _EXACT)
+            yield _node_fate(verdict, line, f"{path}/@{name}", node, name, ends[node])
+
+
+def _node_fate(verdict: Verdict, line: int, path: str, node: int, name: str, end: int) -> NodeFate:
+    return NodeFate(line, path, verdict.fate, verdict.why, node, name, loss=verdict.loss, end=end)
 
 
 def _region_fates(document: Document) -> Iterator[NodeFate]:

@@ -171,7 +171,18 @@ def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
     if len(scene.worlds) != len(written.native.worlds):
         return [("worlds", np.inf)]
     pairs = zip(scene.worlds, written.native.worlds, strict=True)
-    return worst_rows(row for mine, theirs in pairs for row in _WorldCertificate(mine, theirs, written, target).rows())
+    rows = worst_rows(row for mine, theirs in pairs for row in _WorldCertificate(mine, theirs, written, target).rows())
+    return rows + _copy_rows(scene, written, target)
+
+
+def _copy_rows(scene: Scene, written: Written, target: Format) -> list[Row]:
+    """Compare a copy of the source with the source: a reader gets the same input, so that all forces are the same."""
+    compare_copy = target.capabilities().compare_copy
+    if written.copy is None or compare_copy is None:
+        return []
+    name = "other elements" if written.copy.is_edited else "elements"
+    same = compare_copy(scene, written.copy, written.output) == 0
+    return [(f"{name}, attributes and files of the source", difference_or_inf(same))]
 
 
 def _has_all_states(world: World, written: Written) -> bool:

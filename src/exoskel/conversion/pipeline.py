@@ -22,7 +22,8 @@ from exoskel.conversion.view_checks import view_rows
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
 from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
-from exoskel.formats.saving.patch import unchanged_bytes
+from exoskel.formats.saving.changes import SourceChanges
+from exoskel.formats.saving.patch import changes_since_reading
 from exoskel.formats.write import Written, embeds_data, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
@@ -172,8 +173,11 @@ class Conversion(Struct, frozen=True):
         scene = rotated if lowering is None else lowering.after
         worlds = {id(before): after for before, after in zip(rotated.worlds, scene.worlds, strict=True)}
         output.losses[:] = with_owners(output.losses, lambda item: worlds.get(id(item), item))
-        output.is_whole_source = lowering is None and decomposition is None and self._is_source(selected, output)
-        written = write(scene, self.format.name, folder=output.folder, target=self.target, output=output)
+        is_whole = lowering is None and decomposition is None
+        changes = self._changes_of_source(selected, output) if is_whole else None
+        written = write(
+            scene, self.format.name, folder=output.folder, target=self.target, output=output, changes=changes
+        )
         certificate = certify(scene, written, self.format, lowering)
         if rotation is not None:
             certificate = Certificate.of([*certificate.checks, *rotation.checks()])
@@ -187,13 +191,13 @@ class Conversion(Struct, frozen=True):
         parts = decomposition.parts if decomposition is not None else {}
         return ConvertedDocument(scene, written, certificate, chains, hints, moved_axes, path, parts)
 
-    def _is_source(self, selected: Scene, output: OutputContext) -> bool:
-        """Whether a selection is written as all that was read, without a change."""
+    def _changes_of_source(self, selected: Scene, output: OutputContext) -> SourceChanges | None:
+        """How a selection differs from what was read; None if a copy of the source cannot express it."""
         if self.format.capabilities().copy_source is None or self.scene.source_info.format != self.format.name:
-            return False
+            return None
         worlds = zip(selected.worlds, self.scene.worlds, strict=False)
         is_all = len(selected.worlds) == len(self.scene.worlds) and all(one is other for one, other in worlds)
-        return is_all and not output.is_rotated and unchanged_bytes(self.scene) is not None
+        return changes_since_reading(self.scene) if is_all and not output.is_rotated else None
 
     def _decompose_meshes(self, scene: Scene, output: OutputContext) -> MeshDecomposition | None:
         """Decompose concave meshes on request; parts become files in formats that have no triangles of their own."""

@@ -109,6 +109,13 @@ Composer = Callable[[Scene, "OutputContext"], "ComposedFile"]
 """Writes a document that is not XML, and reads it back."""
 CopySource = Callable[[Scene, "OutputContext"], "SourceCopy | None"]
 """Copies the document of an unedited scene for the folder of another one; None if it has to be written instead."""
+EditSource = Callable[[Document, Scene, Scene, "Changes", Collection[int]], "SourceCopy | None"]
+"""Edits a document, given the scene read from it, an edited scene and the differences; None if this is not possible.
+
+The last argument has the ids of items that were not edited, but whose values would follow from edited ones.
+"""
+CompareCopy = Callable[[Scene, "SourceCopy", "OutputContext"], int]
+"""The number of elements of the document of a scene that differ in a copy, edited values aside."""
 CompareForces = Callable[[World, object, Mapping[int, frozenset[str]]], tuple[float, int]]
 """The largest relative difference of generalised forces between a world and its compiled document, and how many joints
 with forces are omitted.
@@ -146,10 +153,16 @@ def _find_no_dependents(document: Document, lost: Collection[int]) -> set[int]:
 
 
 class SourceCopy(Struct, frozen=True):
-    """The copy of a document, and the fates of the elements and attributes that differ from it."""
+    """The copy of a document, and the fates of the elements and attributes that differ from it.
+
+    `inserted` are the numbers of elements that replace those that include files.
+    """
 
     data: bytes
     fates: Mapping[NodeKey, Verdict] = {}
+    inserted: Mapping[int, int] = {}
+    is_edited: bool = False
+    """The document has the values of an edited scene."""
 
 
 class WriterCapabilities(Struct, frozen=True):
@@ -167,6 +180,10 @@ class WriterCapabilities(Struct, frozen=True):
     """For all other formats."""
     copy_source: CopySource | None = None
     """For formats without embedded data, whose documents say more than a scene contains."""
+    edit_source: EditSource | None = None
+    """For formats with `copy_source`, to write edited scenes as their documents with the edited values."""
+    compare_copy: CompareCopy | None = None
+    """Compares a copy of a document, which is not compared with a scene in all details, with the document itself."""
     depends_on_source: bool = False
     """The writer considers not only the values of a scene, but also what the source of the scene states."""
     fields: frozenset[Field] = frozenset()

@@ -12,9 +12,9 @@ from exoskel.diagnostics import Collector, ExoskelError, SaveError
 from exoskel.formats import registry
 from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.saving.changes import changed_fields
-from exoskel.formats.saving.patch import PatchedDocument, patch_document, unchanged_bytes
+from exoskel.formats.saving.patch import PatchedDocument, changes_since_reading, patch_document, unchanged_bytes
 from exoskel.formats.saving.verification import Match, match
-from exoskel.formats.write import Written, reread, write
+from exoskel.formats.write import Written, reread, write, write_copy
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
@@ -104,7 +104,7 @@ def save(
 
     SKEL and XODE files hold everything.  MJCF, URDF and SDFormat files do not: an edited scene is written as a new
     document, as far as the format can express it, and FM201 is added to the scene's diagnostics.  `convert` reports
-    what is lost.
+    what is lost.  In MJCF files, values of bodies, joints, shapes and markers are edited in place.
 
     A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
     `force` is set.  The same is true of files with macros and of included files that the scene comes from: SaveError is
@@ -212,6 +212,9 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
         if format.has_state_file and any(any((*j.positions, *j.velocities)) for w in scene.worlds for j in w.joints()):
             canonical_bytes(scene, format.name, output.folder, output)  # for the state beside the document
         return data
+    edited = _edited_source(scene, format, output)
+    if edited is not None:
+        return edited
     data = canonical_bytes(scene, format.name, output.folder, output)
     source = scene.documents[0] if scene.documents else None
     if format.embedding is None and scene.source_info.format == format.name and isinstance(source, Document):
@@ -223,6 +226,18 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
 
 def _extension(name: str) -> str:
     return Path(name).suffix.lower()
+
+
+def _edited_source(scene: Scene, format: Format, output: OutputContext) -> bytes | None:
+    """The document of a scene with its edits, in formats that have more than a scene; None for a new document."""
+    if format.capabilities().edit_source is None or format.name != scene.source_info.format:
+        return None
+    try:
+        require_valid(scene)
+        found = write_copy(scene, format.name, output, changes_since_reading(scene))
+    except (ExoskelError, ValueError) as error:
+        raise SaveError(f"the scene cannot be saved: {error}") from None
+    return None if found is None else found.data
 
 
 def _folder_of(scene: Scene) -> Path | None:

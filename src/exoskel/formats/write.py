@@ -15,6 +15,8 @@ from exoskel.formats.comments_and_extensions import PreservedData, preserve, pre
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
 from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions, SourceCopy
+from exoskel.formats.saving.changes import SourceChanges
+from exoskel.formats.source_copies import copy_of_source
 from exoskel.formats.unread_elements import ALL_READ, UnreadElements
 from exoskel.scene.body import Marker
 from exoskel.scene.edit_tracking import no_edits
@@ -75,18 +77,19 @@ def write(
     folder: Path | None = None,
     target: Target = "portable",
     output: OutputContext | None = None,
+    changes: SourceChanges | None = None,
 ) -> Written:
     """Write a scene in a format, for a document in `folder`.
 
     Portable documents are stable: reading one and writing it again gives the same bytes.  `output` states how mesh
-    files are referred to.
+    files are referred to, `changes` how the scene differs from all that was read from its document, if this is known.
     """
     require_valid(scene)
     output = output or OutputContext(folder, target)
     try:
         if not embeds_data(registry.by_name(format), output.target):
             scene = without_actuators(scene, registry.by_name(format), output).scene
-        return _write_until_stable(scene, format, output)
+        return _write_until_stable(scene, format, output, changes)
     except ValueError:
         require_valid(scene, trust_reader=False)
         raise
@@ -164,9 +167,9 @@ def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -
 _MOST_ROUNDS = 4
 
 
-def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Written:
+def _write_until_stable(scene: Scene, format: str, output: OutputContext, changes: SourceChanges | None) -> Written:
     readings = _Readings(format)
-    written = _write_once(scene, format, output, readings)
+    written = write_copy(scene, format, output, changes, readings) or _write_once(scene, format, output, readings)
     if written.native_only:
         return written
     for number in range(_MOST_ROUNDS):
@@ -312,8 +315,6 @@ def _write_once(
     capabilities = chosen.capabilities()
     output.resolves_model_uris = capabilities.resolves_model_uris
     output.source_format = scene.source_info.format
-    if output.is_whole_source and (copied := _copy_source(scene, chosen, output, readings)) is not None:
-        return copied
     _record_lost_textures(scene, output, reads_files=capabilities.reads_mesh_textures)
     if capabilities.compose is not None:
         composed = capabilities.compose(scene, output)
@@ -382,22 +383,24 @@ def _write_once(
 _IN_DEFAULT_FRAME = Verdict(Fate.LOWERED, "the same pose, in its default frame")
 
 
-def _copy_source(scene: Scene, chosen: Format, output: OutputContext, readings: _Readings) -> Written | None:
+def write_copy(
+    scene: Scene,
+    format: str,
+    output: OutputContext,
+    changes: SourceChanges | None,
+    readings: _Readings | None = None,
+) -> Written | None:
     """Write the document that a scene was read from; None if a new document is needed."""
-    copier = chosen.capabilities().copy_source
-    if copier is None or scene.source_info.format != chosen.name or output.target != "portable":
+    if changes is None:
         return None
-    copied = copier(scene, output)
-    if copied is None:
+    chosen = registry.by_name(format)
+    read = (readings or _Readings(format)).read
+    found = copy_of_source(scene, changes, chosen, output, lambda data: read(data, output, is_own=False)[0])
+    if found is None:
         return None
-    native, _ = readings.read(copied.data, output, is_own=False)
-    mine, theirs = ([item for item, _, _ in iter_items(one)] for one in (scene, native))
-    if [type(item) for item in mine] != [type(item) for item in theirs]:
-        return None
-    counterparts = {id(item): other for item, other in zip(mine, theirs, strict=True)}
-    composed = ComposedFile(copied.data, native, counterparts, frozenset(counterparts))
+    composed = ComposedFile(found.copy.data, found.native, found.counterparts, frozenset(found.counterparts))
     written = _native_only(composed, output, PreservedData())
-    written.copy = copied  # not `compiled`: its names are those of the source
+    written.copy = found.copy  # not `compiled`: its names are those of the source
     return written
 
 

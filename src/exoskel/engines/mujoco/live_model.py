@@ -13,7 +13,7 @@ from exoskel.formats.load import load
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.names import name_geoms, shorten_names
-from exoskel.formats.mjcf.preserved_elements import add_preserved_elements
+from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.validation import require_valid_world
 from exoskel.scene.world import Scene, SceneLike

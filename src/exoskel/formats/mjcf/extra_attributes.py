@@ -132,6 +132,7 @@ def add_extra_attributes(
     """Add the attributes to the items that are still there, and record those that are written again."""
     common = next(one for one in root.child("default").children if one.tag == "geom")
     common.attributes["solref"] = extras.solref
+    outer = {id(one) for one in root.child("worldbody").children}
     elements = list(root.child("worldbody").iter())
     joints = {str(one.attributes.get("name")): one for one in elements if one.tag == "joint"}
     for element in elements:
@@ -143,7 +144,9 @@ def add_extra_attributes(
                 _record(extra, output)
         elif element.tag == "body" and isinstance(item, Body) and item.document == 0:
             extra = extras.bodies.get((item.node, item.name))
-            if extra is not None and _add_to_body(element, extra, has_gravity=item.gravity):
+            if extra is not None and _add_to_body(
+                element, extra, has_gravity=item.gravity, is_outer=id(element) in outer
+            ):
                 _record(extra, output)
     for reference, extra in extras.joints:
         written = joints.get(joint_name("joint", reference) or "")
@@ -171,10 +174,12 @@ def _add_to_geom(element: MjcfElement, extra: _Extra, solref: tuple[float, ...])
         element.attributes["friction"] = (own[0], *friction[1:])
 
 
-def _add_to_body(element: MjcfElement, extra: _Extra, *, has_gravity: bool) -> bool:
-    """Add attributes to a body; False if its gravity compensation was edited."""
+def _add_to_body(element: MjcfElement, extra: _Extra, *, has_gravity: bool, is_outer: bool) -> bool:
+    """Add attributes to a body; False if its gravity compensation was edited, or if it cannot be a mocap body."""
     values = dict(extra.values)
     compensation: Any = values.get("gravcomp")
-    is_same = compensation is None or (compensation <= 0.5) == has_gravity
-    element.attributes |= values if is_same else {name: values[name] for name in values if name != "gravcomp"}
-    return is_same
+    lost = set() if compensation is None or (compensation <= 0.5) == has_gravity else {"gravcomp"}
+    has_joint = any(child.tag in ("joint", "freejoint") for child in element.children)
+    lost |= {"mocap"} & values.keys() if has_joint or not is_outer else set()
+    element.attributes |= {name: values[name] for name in values if name not in lost}
+    return not lost

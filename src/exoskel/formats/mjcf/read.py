@@ -25,6 +25,7 @@ from exoskel.formats.mjcf.preserved_elements import (
     ExtraAttributesOfItems,
     ItemReference,
     KeyframeRow,
+    MocapState,
     PreservedElements,
     references,
 )
@@ -364,6 +365,7 @@ def _find_preserved(
         collected.sizes,
         collected.has_automatic_limits,
         _keyframe_names(compiled, rows_of_states),
+        _mocap_states(compiled, found, rows_of_states),
         _tendon_attributes(compiled, tendons),
         order["sensor"],
         order["actuator"],
@@ -401,10 +403,32 @@ def _keyframe_rows(compiled: Compiled, count: int) -> list[int]:
 
 
 def _keyframe_names(compiled: Compiled, numbers: Sequence[int]) -> tuple[KeyframeRow, ...]:
-    """The names of some keyframes, and the nodes of those that state activations."""
-    elements = list(key_elements(compiled.prepared)) if getattr(compiled.model, "na", 0) else []
-    nodes = {number: key.node for number, key in enumerate(elements) if "act" in key.attributes}
+    """The names of some keyframes, and the nodes of those that state activations or poses of mocap bodies."""
+    has_more = getattr(compiled.model, "na", 0) or getattr(compiled.model, "nmocap", 0)
+    elements = list(key_elements(compiled.prepared)) if has_more else []
+    nodes = {number: key.node for number, key in enumerate(elements) if not _MORE_STATES.isdisjoint(key.attributes)}
     return tuple(KeyframeRow(compiled.keys.name(number), nodes.get(number, -1)) for number in numbers)
+
+
+def _mocap_states(compiled: Compiled, found: FoundParts, rows: Sequence[int]) -> dict[tuple[int, str], MocapState]:
+    """The poses of mocap bodies in some keyframes; none if no keyframe states them."""
+    has_mocap = bool(getattr(compiled.model, "nmocap", 0))
+    keys = list(key_elements(compiled.prepared)) if rows and has_mocap else []
+    if not any({"mpos", "mquat"} & key.attributes.keys() for key in keys):
+        return {}
+    model = compiled.model
+    states: dict[tuple[int, str], MocapState] = {}
+    for number, mocap in enumerate(model.body_mocapid.tolist()):
+        body = found.bodies.get(number)
+        if mocap >= 0 and body is not None:
+            positions = np.array(model.key_mpos[rows])[:, 3 * mocap : 3 * mocap + 3]
+            quaternions = np.array(model.key_mquat[rows])[:, 4 * mocap : 4 * mocap + 4]
+            states[body.node, body.name] = MocapState(positions, quaternions)
+    return states
+
+
+_MORE_STATES = frozenset({"act", "mpos", "mquat"})
+"""States of keyframes that a scene does not contain."""
 
 
 def _actuator_state(compiled: Compiled, number: int, rows: Sequence[int]) -> ActuatorState:

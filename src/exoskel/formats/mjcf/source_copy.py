@@ -27,12 +27,12 @@ from exoskel.source.output_context import OutputContext
 from exoskel.source.splice import Patch
 from exoskel.source.textures import ImageError
 
-_FILES: dict[str, tuple[str, ...]] = {
+FILES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("mesh", "hfield", "skin", "flexcomp", "model"), ("file",)),
     "texture": TEXTURE_FILES,
 }
 """The attributes that name files, by the tags of their elements."""
-_NAMED_AFTER_FILES = frozenset({"mesh", "hfield", "texture"})
+NAMED_AFTER_FILES = frozenset({"mesh", "hfield", "texture"})
 """Elements whose names are those of their files unless they state one."""
 _MESHES, _IMAGES = frozenset({".obj", ".stl"}), frozenset({".png"})
 """Extensions of files whose content is checked before they are copied."""
@@ -83,7 +83,10 @@ class _SourceCopier:
         made: dict[int, bytes] = {}
         for document in reversed(self._documents):  # files before those that include them
             made[id(document)] = self._patched(document, made)
-        return SourceCopy(made[id(self.document)], self.fates)
+        inserted = {
+            node: len(Document(made[id(inner)]).outline.tags) - 1 for node, inner in self._includes(self.document)
+        }
+        return SourceCopy(made[id(self.document)], self.fates, inserted)
 
     # --- included files -------------------------------------------------------------------------------
 
@@ -152,7 +155,7 @@ class _SourceCopier:
                 for name in set(COMPILER_FOLDERS) & document.attributes(node).keys():
                     patch.remove_attribute(node, name)
                     self._note(document, node, name, _IN_REFERENCES)
-            for name in _FILES.get(tag, ()):
+            for name in FILES.get(tag, ()):
                 reference = document.attribute_text(node, name)
                 if reference:
                     self._relocate_reference(patch, node, name, reference)
@@ -167,7 +170,7 @@ class _SourceCopier:
         patch.set_attribute(node, name, written)
         self._note(document, node, name, _RELOCATED)
         own_name = _stem(reference)
-        if tag in _NAMED_AFTER_FILES and not document.attribute_text(node, "name") and _stem(written) != own_name:
+        if tag in NAMED_AFTER_FILES and not document.attribute_text(node, "name") and _stem(written) != own_name:
             patch.set_attribute(node, "name", own_name)
 
     def _reference(self, tag: str, path: str, found: Path | None) -> str:

@@ -98,6 +98,8 @@ _ACTUATOR_ATTRIBUTES = {
     "damping": SceneField(elsewhere="in the damping of the joint"),
     "armature": SceneField(elsewhere="in the armature of the joint"),
     "group": unused("groups of actuators: not part of a scene"),
+    "lengthrange": unused("only muscles use it"),
+    **dict.fromkeys(("dynprm", "actearly"), unused("no effect without activation dynamics")),
     "user": _LABEL,
 }
 """The attributes of actuators that are not in the actuators of a scene."""

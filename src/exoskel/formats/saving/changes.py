@@ -152,6 +152,16 @@ class Changes(Struct):
         return bool(self.edited or self.added or self.removed or self.reordered)
 
 
+class SourceChanges(Struct, frozen=True):
+    """The scene that was read from a document, and what was changed since; None if nothing was edited."""
+
+    base: Scene | None = None
+    changes: Changes | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+
 def compare(source: Scene, scene: Scene) -> Changes:
     """Find what was edited, added and removed in a scene since its source was read."""
     finder = _ChangeFinder()

@@ -16,7 +16,7 @@ from exoskel.diagnostics import ExoskelError, SaveError
 from exoskel.formats import registry
 from exoskel.formats.embedded_writer import has_native_grouping
 from exoskel.formats.interface import FormatEditor, ReadOptions
-from exoskel.formats.saving.changes import Changes, compare
+from exoskel.formats.saving.changes import Changes, SourceChanges, compare
 from exoskel.formats.saving.edited_models import reread_edited_models
 from exoskel.formats.saving.editor import DocumentEditor
 from exoskel.formats.saving.verification import Match, accept_derived_fields, match, match_models
@@ -288,17 +288,23 @@ def is_unedited(scene: Scene) -> bool:
     return scene.stamp >= 0 and scene.stamp == CLOCK.ticks
 
 
-def unchanged_bytes(scene: Scene) -> bytes | None:
-    """The bytes that a scene was read from; None if the scene differs from them."""
+def changes_since_reading(scene: Scene) -> SourceChanges | None:
+    """How a scene differs from the document it was read from; None if it does not come from one."""
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document) or scene.stamp < 0:
         return None
     if is_unedited(scene):
-        return document.data
+        return SourceChanges()
     with no_edits():  # reading is not an edit
         base = _Patcher(scene, document).read(document.data)
-        changes = compare(base, scene)
-    return None if changes else document.data
+        return SourceChanges(base, compare(base, scene))
+
+
+def unchanged_bytes(scene: Scene) -> bytes | None:
+    """The bytes that a scene was read from; None if the scene differs from them."""
+    document = scene.documents[0] if scene.documents else None
+    found = changes_since_reading(scene)
+    return document.data if isinstance(document, Document) and found is not None and not found else None
 
 
 def patch_document(scene: Scene) -> PatchedDocument:

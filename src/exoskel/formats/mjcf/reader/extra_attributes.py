@@ -41,7 +41,7 @@ _JOINT: tuple[_AttributeRow, ...] = (
 _DOF: tuple[_AttributeRow, ...] = (("solreffriction", "dof_solref", _SOLREF), ("solimpfriction", "dof_solimp", _SOLIMP))
 GEOM_ATTRIBUTES = frozenset({*(row[0] for row in _GEOM), "fluidshape", "fluidcoef", "friction"})
 JOINT_ATTRIBUTES = frozenset({*(row[0] for row in (*_JOINT, *_DOF)), "actuatorgravcomp"})
-BODY_ATTRIBUTES = frozenset({"gravcomp", "user"})
+BODY_ATTRIBUTES = frozenset({"gravcomp", "user", "mocap"})
 _FRICTION = (0.005, 0.0001)
 """The default of torsional and rolling friction."""
 _FLUID_COEFFICIENTS = slice(1, 6)
@@ -89,12 +89,14 @@ def joint_extras(compiled: Compiled, found: FoundParts) -> Iterator[tuple[ItemRe
 
 
 def body_extras(compiled: Compiled, found: FoundParts) -> dict[tuple[int, str], ExtraAttributes]:
-    """The same for bodies: gravity compensation that is not 0 or 1, and data."""
+    """The same for bodies: gravity compensation that is not 0 or 1, data, and which ones are mocap bodies."""
     model: Any = compiled.model
     values = _differing(model, (("user", "body_user", 0.0),), model.nbody)
     gravcomp = np.asarray(model.body_gravcomp)
     for number in np.flatnonzero((gravcomp != 0.0) & (gravcomp != 1.0)).tolist():
         values.setdefault(number, {})["gravcomp"] = float(gravcomp[number])
+    for number in np.flatnonzero(np.asarray(model.body_mocapid) >= 0).tolist():
+        values.setdefault(number, {})["mocap"] = True
     stated = _stated(compiled, compiled.bodies.lines, BODY_ATTRIBUTES)
     return {
         (body.node, body.name): ExtraAttributes(values[number], body.node, stated.get(number, frozenset()))

@@ -1,0 +1,111 @@
+"""References by name in an MJCF document: for renaming elements, and for removing what refers to removed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from exoskel.formats.mjcf.names import reference_kind
+from exoskel.source.document import Document
+
+_KINDS = {"freejoint": "joint", "xbody": "body", **dict.fromkeys(("fixed", "spatial"), "tendon")}
+"""Tags and types of elements, and the kind of the names that they share."""
+_LISTS = {"flex": ("body", "node")}
+"""Attributes that are lists of bodies."""
+_NAMES = ("name", "class", "childclass")
+_STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
+"""What keyframes state of all joints, actuators and mocap bodies."""
+_OPAQUE = frozenset({"plugin", "composite", "flexcomp", "attach", "replicate", "include", "frame"})
+"""Elements that may use names, or make elements, in ways of their own."""
+
+
+class _StatedElement(Struct):
+    tag: str
+    attributes: dict[str, Any]
+    children: tuple[()] = ()
+
+
+def renamed_references(document: Document, tag: str, before: str, after: str) -> Iterator[tuple[int, str, str]]:
+    """The references to a renamed element, as elements, attributes and new values."""
+    kind = _KINDS.get(tag, tag)
+    for node, attribute, found, name in _references(document):
+        if found != kind:
+            continue
+        names = name.split() if attribute in _LISTS.get(document.outline.tags[node], ()) else [name]
+        if before in names:
+            yield node, attribute, " ".join(after if one == before else one for one in names)
+
+
+def find_dependents(document: Document, removed: Collection[int]) -> set[int] | None:
+    """The elements outside of bodies that refer to removed ones, directly or not; None if that cannot be known."""
+    outline = document.outline
+    tags, ends, parents = outline.tags, outline.ends, outline.parents
+    lost = {inner for node in removed for inner in range(node, ends[node])}
+    if not _OPAQUE.isdisjoint(tags) or (_changes_states(document, lost)):
+        return None
+    names = {(_KINDS.get(tags[node], tags[node]), name) for node in lost if (name := _name(document, node))}
+    references = list(_references(document))
+    found: set[int] = set()
+    while True:
+        more: set[int] = set()
+        for node, attribute, kind, name in references:
+            listed = name.split() if attribute in _LISTS.get(tags[node], ()) else [name]
+            if node in lost or not any((kind, one) in names for one in listed):
+                continue
+            top = _child_of_section(document, node)
+            if top is None or tags[parents[top]] in ("worldbody", "default"):
+                return None
+            more.add(top)
+        if not more - found:
+            return found
+        found |= more
+        for node in more:
+            lost |= set(range(node, ends[node]))
+            section = tags[parents[node]]
+            kind = section if section in ("tendon", "actuator", "sensor") else tags[node]
+            if _changes_states(document, lost):
+                return None
+            if name := _name(document, node):
+                names.add((kind, name))
+
+
+def _child_of_section(document: Document, node: int) -> int | None:
+    """The child of a section that an element is, or is in; None for the section itself."""
+    parents = document.outline.parents
+    while parents[node] > 0:
+        if parents[parents[node]] == 0:
+            return node
+        node = parents[node]
+    return None
+
+
+def _changes_states(document: Document, lost: Collection[int]) -> bool:
+    """Whether removed elements have columns in keyframes."""
+    tags, parents = document.outline.tags, document.outline.parents
+    has_state = any(
+        tags[node] in ("joint", "freejoint")
+        or tags[parents[node]] == "actuator"
+        or (tags[node] == "body" and document.attribute_text(node, "mocap") == "true")
+        for node in lost
+    )
+    keys = (node for node, tag in enumerate(tags) if tag == "key")
+    return has_state and any(name in document.attributes(node) for node in keys for name in _STATES)
+
+
+def _references(document: Document) -> Iterator[tuple[int, str, str, str]]:
+    """All references of a document: element, attribute, kind and name."""
+    for node, tag in enumerate(document.outline.tags):
+        stated = document.attributes(node)
+        if not stated:
+            continue
+        element = _StatedElement(tag, {name: document.attribute_text(node, name) for name in stated})
+        for attribute, value in element.attributes.items():
+            kind = "body" if attribute in _LISTS.get(tag, ()) else reference_kind(element, attribute)
+            if kind and attribute not in _NAMES:
+                yield node, attribute, _KINDS.get(kind, kind), value
+
+
+def _name(document: Document, node: int) -> str:
+    return document.attribute_text(node, "name")

@@ -1,0 +1,545 @@
+"""Edits of a scene as edits of the document that it was read from: everything else stays as its author wrote it.
+
+Only values that elements state themselves are edited here.  The result is read back and compared with the scene, so
+that an edit which has another effect (because of a default class, a frame or a setting) is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from math import degrees, isfinite
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.fates import Fate, Verdict
+from exoskel.formats.interface import NodeKey, SourceCopy
+from exoskel.formats.mjcf.document_references import find_dependents, renamed_references
+from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
+from exoskel.formats.saving.changes import Changes, changed_fields
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.fields import DOF_FIELDS, dof_rows, transform_differences
+from exoskel.scene.item import Item
+from exoskel.scene.joint import UNLIMITED, Joint
+from exoskel.scene.model import Model
+from exoskel.scene.pose import pose_matrices
+from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
+from exoskel.source.markup import Markup, format_number, format_numbers
+from exoskel.source.splice import Patch
+from exoskel.spatial import Array
+
+EDITED = Verdict(Fate.LOWERED, "replaced by the value of the edited scene")
+"""Of attributes."""
+_REMOVED = Verdict(Fate.DROPPED, "it was removed from the scene", harmless=True)
+_DEPENDENT = Verdict(Fate.DROPPED, "what it refers to was removed from the scene")
+_ROTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
+_JOINTS = ("joint", "freejoint")
+_SAME_POSE = 1e-13
+"""The difference of poses that is rounding."""
+_MASS_FIELDS = frozenset({"geometry", "pose"})
+"""Fields of shapes that mass properties follow from."""
+_MASS_SETTINGS = ("settotalmass", "inertiafromgeom")
+"""Attributes of the compiler that change stated mass properties."""
+_FOLLOWING = frozenset(
+    {"cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities", "collision_exempt_groups"}
+)
+"""Fields of a world that change with the names of its parts, and with removed ones."""
+
+
+class _CannotEditError(Exception):
+    """The document cannot be edited in this way: a new one is needed."""
+
+
+def edit_source(
+    document: Document, base: Scene, scene: Scene, changes: Changes, restated: Collection[int] = frozenset()
+) -> SourceCopy | None:
+    """A document with the edits of a scene; None if a new document is needed.
+
+    `base` is the scene that was read from the document, `changes` are the differences between it and the scene.  The
+    bodies and joints whose ids are `restated` were not edited, but their values would follow from edited ones.
+    """
+    if changes.added or changes.reordered is not None:
+        return None
+    try:
+        editor = _SourceEditor(document, base, scene, changes, restated)
+        editor.collect()
+        return editor.apply()
+    except _CannotEditError:
+        return None
+
+
+class _Insertion(Struct, frozen=True):
+    """A new first child of an element."""
+
+    parent: int
+    tag: str
+    attributes: dict[str, str]
+
+
+class _SourceEditor:
+    def __init__(
+        self, document: Document, base: Scene, scene: Scene, changes: Changes, restated: Collection[int]
+    ) -> None:
+        self.document = document
+        self.restated = restated
+        self.tags = document.outline.tags
+        self.base = base
+        self.scene = scene
+        self.changes = changes
+        self.values: dict[NodeKey, str | None] = {}
+        """New values of attributes; None: the attribute is removed."""
+        self.insertions: list[_Insertion] = []
+        self.removed: set[int] = set()
+        self.dependent: set[int] = set()
+        self.uses_degrees = self._compiler().get("angle", "degree") != "radian"
+
+    def _compiler(self) -> Mapping[str, str]:
+        return compiler_settings(
+            {name: self.document.attribute_text(node, name) for name in self.document.attributes(node)}
+            for node, tag in enumerate(self.tags)
+            if tag == "compiler"
+        )
+
+    def collect(self) -> None:
+        self._remove(self.changes.removed)
+        has_other_names = bool(self.changes.removed)
+        weighed: dict[int, tuple[Body, Body]] = {}
+        for source, item in self.changes.edited:
+            names = changed_fields(source, item)
+            has_other_names |= "name" in names
+            if isinstance(source, Body) and isinstance(item, Body) and "inertia" in names:
+                weighed[id(item)] = source, item
+        for source, item in self.changes.edited:
+            for name in changed_fields(source, item):
+                if isinstance(source, World) and name in _FOLLOWING and has_other_names:
+                    continue
+                edit = _EDITS.get((type(source), name))
+                if edit is None or source.node < 0 or source.document != 0:
+                    raise _CannotEditError
+                edit(self, source, item)
+        self._collect_inertias(weighed)
+        self._restate_joints()
+        if any(isinstance(one, Body | Model) and "pose" in changed_fields(one, other) for one, other in self._edited()):
+            self._collect_poses()
+
+    def _edited(self) -> Iterator[tuple[Item, Item]]:
+        yield from self.changes.edited
+
+    # --- the document ---------------------------------------------------------------------------------
+
+    def text(self, node: int, name: str) -> str:
+        """The value of an attribute as it is edited so far."""
+        if (node, name) in self.values:
+            return self.values[node, name] or ""
+        return self.document.attribute_text(node, name)
+
+    def set(self, node: int, name: str, value: str) -> None:
+        self.values[node, name] = value
+
+    def drop(self, node: int, *names: str) -> None:
+        for name in names:
+            if name in self.document.attributes(node):
+                self.values[node, name] = None
+
+    def set_first(self, node: int, name: str, value: float) -> None:
+        """Set the first of several numbers."""
+        rest = self.text(node, name).split()[1:]
+        self.set(node, name, " ".join([format_number(value), *rest]))
+
+    def set_pose(self, node: int, matrix: Array) -> None:
+        self.set(node, "pos", format_numbers(spatial.without_noise(matrix[:3, 3]).tolist()))
+        self.drop(node, *_ROTATIONS)
+        if np.abs(matrix[:3, :3] - np.eye(3)).max() > _SAME_POSE or self._has_default_pose(node):
+            self.set(node, "quat", format_numbers(spatial.quaternion(matrix[:3, :3]).tolist()))
+
+    def _has_default_pose(self, node: int) -> bool:
+        """Whether a default class may state a rotation."""
+        return self.tags[node] != "body" and "default" in self.tags
+
+    def children(self, node: int) -> Iterator[int]:
+        child, end = node + 1, self.document.outline.ends[node]
+        while child < end:
+            yield child
+            child = self.document.outline.ends[child]
+
+    def apply(self) -> SourceCopy:
+        """The edited document, and the fates of what was edited."""
+        patch = Patch(self.document)
+        fates: dict[NodeKey, Verdict] = {}
+        gone = self.removed | self.dependent
+        ends = self.document.outline.ends
+        for node in sorted(gone):
+            verdict = _REMOVED if node in self.removed else _DEPENDENT
+            for inner in range(node, ends[node]):
+                fates |= {(inner, name): verdict for name in ("", *self.document.attributes(inner))}
+            if not any(other < node < ends[other] for other in gone):
+                patch.remove(node)
+        for (node, name), value in self.values.items():
+            if (node, "") in fates:
+                continue
+            is_stated = name in self.document.attributes(node)
+            if value is None:
+                patch.remove_attribute(node, name)
+            elif not is_stated or value != self.document.attribute_text(node, name):
+                patch.set_attribute(node, name, value)
+            if is_stated:
+                fates[node, name] = EDITED
+        for one in self.insertions:
+            patch.insert(one.parent, Markup(one.tag, one.attributes))
+        return SourceCopy(patch.apply(), fates)
+
+    # --- removed parts --------------------------------------------------------------------------------
+
+    def _remove(self, items: list[Item]) -> None:
+        nodes: set[int] = set()
+        for item in items:
+            parts = item.bodies if isinstance(item, Model) else [item]
+            if any(not isinstance(one, Body | Shape | Marker) or one.node <= 0 or one.document != 0 for one in parts):
+                if isinstance(item, Joint) and item.implicit:
+                    continue
+                if isinstance(item, Joint) and self._is_within(item.node, items):
+                    continue
+                raise _CannotEditError
+            nodes |= {one.node for one in parts}
+        if not nodes:
+            return
+        if any(self.tags[node] == "worldbody" for node in nodes):
+            raise _CannotEditError
+        found = find_dependents(self.document, nodes)
+        if found is None:
+            raise _CannotEditError
+        self.removed, self.dependent = nodes, found
+
+    def _is_within(self, node: int, items: list[Item]) -> bool:
+        """Whether an element is inside that of a removed body."""
+        ends = self.document.outline.ends
+        parts = (one for item in items for one in (item.bodies if isinstance(item, Model) else [item]))
+        return any(one.node <= node < ends[one.node] for one in parts if isinstance(one, Body))
+
+    # --- worlds and names -----------------------------------------------------------------------------
+
+    def edit_world_name(self, _: Item, item: Item) -> None:
+        assert isinstance(item, World)
+        self.set(0, "model", item.name)
+
+    def edit_option(self, attribute: str, value: str) -> None:
+        """State an option in the last element that does, or in a new one."""
+        options = [node for node, tag in enumerate(self.tags) if tag == "option"]
+        stated = [node for node in options if attribute in self.document.attributes(node)] or options[:1]
+        if stated:
+            self.set(stated[-1], attribute, value)
+        else:
+            self.insertions.append(_Insertion(0, "option", {attribute: value}))
+
+    def edit_gravity(self, _: Item, item: Item) -> None:
+        assert isinstance(item, World)
+        self.edit_option("gravity", format_numbers(item.gravity))
+
+    def edit_time_step(self, _: Item, item: Item) -> None:
+        assert isinstance(item, World)
+        self.edit_option("timestep", format_number(item.time_step))
+
+    def edit_name(self, source: Item, item: Item) -> None:
+        """Rename an element and all references to it."""
+        before, after = (str(getattr(one, "name", "")) for one in (source, item))
+        stated = self.document.attribute_text(source.node, "name")
+        is_plain = not set("/~&<>\"'") & set(before + after)
+        if not after or not is_plain or self.tags[source.node] == "worldbody" or stated not in (before, ""):
+            raise _CannotEditError
+        self.set(source.node, "name", after)
+        if not stated:
+            return
+        for node, attribute, value in renamed_references(self.document, self.tags[source.node], before, after):
+            self.set(node, attribute, value)
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def edit_nothing(self, source: Item, item: Item) -> None:
+        """Do nothing: mass properties and poses of all bodies are edited together."""
+
+    def edit_body_gravity(self, source: Item, item: Item) -> None:
+        assert isinstance(item, Body)
+        self.set(source.node, "gravcomp", "0" if item.gravity else "1")
+
+    def _collect_inertias(self, weighed: dict[int, tuple[Body, Body]]) -> None:
+        """State the mass properties of edited bodies, and of those whose edited shapes they would follow."""
+        has_all = bool(weighed) and self._drop_mass_settings()
+        edited = {
+            id(item)
+            for source, item in self.changes.edited
+            if isinstance(item, Shape) and not _MASS_FIELDS.isdisjoint(changed_fields(source, item))
+        }
+        removed = {one.node for one in self.changes.removed if isinstance(one, Shape)}
+        parents = self.document.outline.parents
+        for model in (model for world in self.scene.worlds for model in world.models):
+            for body in model.bodies:
+                source = self.changes.sources.get(id(body))
+                is_reshaped = bool(edited) and any(id(shape) in edited for shape in body.shapes)
+                if isinstance(source, Body) and source.node >= 0 and self.tags[source.node] == "body":
+                    is_reshaped |= bool(removed) and any(parents[node] == source.node for node in removed)
+                    is_restated = id(body) in self.restated or (has_all and body.mass > 0.0)
+                    if id(body) in weighed or is_restated or (is_reshaped and not model.static):
+                        self._set_inertia(source, body, is_whole=is_restated)
+
+    def _drop_mass_settings(self) -> bool:
+        """Remove settings that change the stated mass properties of all bodies; these have to be stated then."""
+        found = False
+        for node, tag in enumerate(self.tags):
+            if tag == "compiler":
+                stated = [name for name in _MASS_SETTINGS if name in self.document.attributes(node)]
+                stated = [name for name in stated if self.document.attribute_text(node, name) not in ("auto", "false")]
+                self.drop(node, *stated)
+                found |= bool(stated)
+        return found
+
+    def _restate_joints(self) -> None:
+        """State the springs and dampers of joints that follow from the mass properties of bodies."""
+        for joint in (joint for world in self.scene.worlds for model in world.models for joint in model.joints):
+            source = self.changes.sources.get(id(joint))
+            if id(joint) not in self.restated or not isinstance(source, Joint):
+                continue
+            for node, dof in zip(self._joint_nodes(source), joint.dofs, strict=False):
+                self.set(node, "springdamper", "0 0")
+                self.set_first(node, "stiffness", dof.stiffness)
+                self.set_first(node, "damping", dof.damping)
+
+    def _set_inertia(self, source: Body, body: Body, *, is_whole: bool) -> None:
+        """State the mass properties of a body: those that differ, or all of them."""
+        node = next((one for one in self.children(source.node) if self.tags[one] == "inertial"), None)
+        given = {"mass": format_number(body.mass)}
+        is_whole |= node is None
+        if is_whole or body.com != source.com:
+            given["pos"] = format_numbers(body.com)
+        if is_whole or body.moment != source.moment:
+            xx, yy, zz, *products = body.moment
+            is_diagonal = not any(products)
+            given["diaginertia" if is_diagonal else "fullinertia"] = format_numbers(
+                (xx, yy, zz) if is_diagonal else body.moment
+            )
+        if node is None:
+            order = ("pos", "mass", "diaginertia", "fullinertia")
+            self.insertions.append(
+                _Insertion(source.node, "inertial", {name: given[name] for name in order if name in given})
+            )
+            return
+        if "diaginertia" in given or "fullinertia" in given:
+            self.drop(node, *_ROTATIONS, "diaginertia", "fullinertia")
+        for name, value in given.items():
+            self.set(node, name, value)
+
+    def _collect_poses(self) -> None:
+        """Write the poses of bodies in their parent bodies where they differ."""
+        before, after = self._places(self.base), self._places(self.scene, self.changes.sources)
+        parents = self.document.outline.parents
+        for node in after:
+            above = parents[node]
+            has_frame = False
+            while above > 0 and self.tags[above] != "body":
+                has_frame |= self.tags[above] != "worldbody"
+                above = parents[above]
+            mine, theirs = (
+                side[node] if above <= 0 else spatial.inverse(side[above]) @ side[node] for side in (after, before)
+            )
+            if transform_differences(mine[None], theirs[None])[0] > _SAME_POSE:
+                if self.tags[node] != "body" or has_frame:
+                    raise _CannotEditError
+                self.set_pose(node, mine)
+
+    def _places(self, scene: Scene, sources: Mapping[int, Item] | None = None) -> dict[int, Array]:
+        """The frames of bodies in the world by their elements in the document."""
+        found: dict[int, Array] = {}
+        for model in (model for world in scene.worlds for model in world.models):
+            frame = model.pose.matrix()
+            bodies = [body for body in model.bodies if (body if sources is None else sources.get(id(body))) is not None]
+            matrices = frame @ pose_matrices([body.pose for body in bodies])
+            for body, matrix in zip(bodies, matrices, strict=True):
+                node = (body if sources is None else sources[id(body)]).node
+                found[node] = matrix  # of the massless links of a body, all have its frame
+        return found
+
+    def edit_connection(self, source: Item, item: Item) -> None:
+        """Check that a joint connects the same bodies as before, which may have other names."""
+        assert isinstance(source, Joint) and isinstance(item, Joint)
+        ends = ((source.child, item.child), (source.parent, item.parent))
+        if any(after is not None and self.changes.sources.get(id(after)) is not before for before, after in ends):
+            raise _CannotEditError
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _joint_nodes(self, joint: Joint) -> list[int]:
+        """The elements of a joint: one, or one for each of its coordinates."""
+        node = joint.node
+        if self.tags[node] not in _JOINTS:
+            raise _CannotEditError
+        if joint.kind in ("ball", "free", "revolute", "prismatic"):
+            return [node]
+        siblings = list(self.children(self.document.outline.parents[node]))
+        found = [one for one in siblings[siblings.index(node) :] if self.tags[one] in _JOINTS]
+        if len(found) < joint.dof_count:
+            raise _CannotEditError
+        return found[: joint.dof_count]
+
+    def edit_dofs(self, source: Item, item: Item) -> None:
+        assert isinstance(source, Joint) and isinstance(item, Joint)
+        nodes = self._joint_nodes(source)
+        before, after = dof_rows(source), dof_rows(item)
+        if len(before) != len(after):
+            raise _CannotEditError
+        for number, (mine, theirs) in enumerate(zip(before, after, strict=True)):
+            changed = [name for name, a, b in zip(DOF_FIELDS, mine, theirs, strict=True) if a != b]
+            for name in changed:
+                edit = _DOF_EDITS.get(name)
+                if edit is None or self.tags[nodes[0]] == "freejoint":
+                    raise _CannotEditError
+                node = nodes[number] if len(nodes) > 1 else nodes[0]
+                edit(self, node, item, theirs[DOF_FIELDS.index(name)])
+
+    def angle(self, node: int, joint: Joint, value: float) -> float:
+        """A position in the unit of the document."""
+        kind = self.document.attribute_text(node, "type")
+        is_slide = kind == "slide" or (not kind and joint.kind in ("prismatic", "translational", "translational2d"))
+        if not kind and joint.kind not in ("revolute", "prismatic", "universal", "euler", "ball"):
+            raise _CannotEditError
+        return value if is_slide or not self.uses_degrees else degrees(value)
+
+    def edit_limits(self, node: int, joint: Joint, value: Any) -> None:
+        if value == UNLIMITED:
+            self.set(node, "limited", "false")
+            return
+        if not all(map(isfinite, value)):
+            raise _CannotEditError
+        self.set(node, "limited", "true")
+        self.set(node, "range", format_numbers([self.angle(node, joint, one) for one in value]))
+
+    def edit_force_limits(self, node: int, joint: Joint, value: Any) -> None:
+        if value == UNLIMITED or not all(map(isfinite, value)):
+            raise _CannotEditError
+        self.set(node, "actuatorfrclimited", "true")
+        self.set(node, "actuatorfrcrange", format_numbers(value))
+
+    def edit_rest(self, node: int, joint: Joint, value: Any) -> None:
+        self.set(node, "springref", format_number(self.angle(node, joint, value)))
+
+    def edit_joint_pose(self, source: Item, item: Item) -> None:
+        assert isinstance(source, Joint) and isinstance(item, Joint)
+        if not item.pose.has_no_rotation or self.tags[source.node] != "joint":
+            raise _CannotEditError
+        for node in self._joint_nodes(source):
+            self.set(node, "pos", format_numbers(item.pose.position))
+
+    def edit_axes(self, source: Item, item: Item) -> None:
+        assert isinstance(source, Joint) and isinstance(item, Joint)
+        nodes = self._joint_nodes(source)
+        if len(nodes) != len(item.axes):
+            raise _CannotEditError
+        for node, axis in zip(nodes, item.axes, strict=True):
+            self.set(node, "axis", format_numbers(axis))
+
+    # --- shapes and markers ---------------------------------------------------------------------------
+
+    def edit_color(self, source: Item, item: Item) -> None:
+        assert isinstance(item, Shape | Marker)
+        if item.color is None:
+            raise _CannotEditError
+        self.set(source.node, "rgba", format_numbers(item.color))
+
+    def edit_friction(self, source: Item, item: Item) -> None:
+        assert isinstance(item, Shape)
+        self.set_first(source.node, "friction", 1.0 if item.friction is None else item.friction)
+
+    def edit_geometry(self, source: Item, item: Item) -> None:
+        assert isinstance(source, Shape) and isinstance(item, Shape)
+        sizes = _half_sizes(item.geometry)
+        if sizes is None or type(item.geometry) is not type(source.geometry):
+            raise _CannotEditError
+        if "fromto" in self.document.attributes(source.node):
+            self.edit_shape_pose(source, item)
+        self.set(source.node, "size", format_numbers(sizes))
+
+    def edit_shape_pose(self, source: Item, item: Item) -> None:
+        assert isinstance(item, Shape)
+        if "fromto" in self.document.attributes(source.node):
+            sizes = _half_sizes(item.geometry)
+            if sizes is None:
+                raise _CannotEditError
+            self.drop(source.node, "fromto")
+            self.set(source.node, "size", format_numbers(sizes))
+        self.set_pose(source.node, item.pose.matrix())
+
+    def edit_marker_pose(self, source: Item, item: Item) -> None:
+        assert isinstance(item, Marker)
+        if "fromto" in self.document.attributes(source.node):
+            raise _CannotEditError
+        self.set(source.node, "pos", format_numbers(item.offset))
+        if isinstance(source, Marker) and source.quaternion != item.quaternion:
+            self.drop(source.node, *_ROTATIONS)
+            self.set(source.node, "quat", format_numbers(item.quaternion))
+
+    def edit_marker_size(self, source: Item, item: Item) -> None:
+        assert isinstance(item, Marker)
+        self.set(source.node, "size", format_numbers(item.size))
+
+    def edit_marker_kind(self, source: Item, item: Item) -> None:
+        assert isinstance(item, Marker)
+        self.set(source.node, "type", item.kind)
+
+
+def _half_sizes(geometry: object) -> tuple[float, ...] | None:
+    """MuJoCo's sizes of a primitive; None for other geometries."""
+    match geometry:
+        case Box() | Ellipsoid():
+            x, y, z = geometry.size
+            return (x / 2, y / 2, z / 2)
+        case Sphere():
+            return (geometry.radius,)
+        case Capsule() | Cylinder():
+            return (geometry.radius, geometry.height / 2)
+    return None
+
+
+def _dof_number(attribute: str) -> Callable[[_SourceEditor, int, Joint, Any], None]:
+    """An edit of the first number of an attribute: others are coefficients of a polynomial."""
+    return lambda editor, node, joint, value: editor.set_first(node, attribute, value)
+
+
+_DOF_EDITS: dict[str, Callable[[_SourceEditor, int, Joint, Any], None]] = {
+    "damping": _dof_number("damping"),
+    "friction": _dof_number("frictionloss"),
+    "stiffness": _dof_number("stiffness"),
+    "armature": _dof_number("armature"),
+    "rest": _SourceEditor.edit_rest,
+    "position_limits": _SourceEditor.edit_limits,
+    "force_limits": _SourceEditor.edit_force_limits,
+}
+_EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]] = {
+    (World, "name"): _SourceEditor.edit_world_name,
+    (World, "gravity"): _SourceEditor.edit_gravity,
+    (World, "time_step"): _SourceEditor.edit_time_step,
+    (Model, "pose"): _SourceEditor.edit_nothing,
+    (Body, "name"): _SourceEditor.edit_name,
+    (Body, "pose"): _SourceEditor.edit_nothing,
+    (Body, "inertia"): _SourceEditor.edit_nothing,
+    (Body, "gravity"): _SourceEditor.edit_body_gravity,
+    (Joint, "name"): _SourceEditor.edit_name,
+    (Joint, "child"): _SourceEditor.edit_connection,
+    (Joint, "parent"): _SourceEditor.edit_connection,
+    (Joint, "dofs"): _SourceEditor.edit_dofs,
+    (Joint, "pose"): _SourceEditor.edit_joint_pose,
+    (Joint, "axes"): _SourceEditor.edit_axes,
+    (Shape, "name"): _SourceEditor.edit_name,
+    (Shape, "color"): _SourceEditor.edit_color,
+    (Shape, "friction"): _SourceEditor.edit_friction,
+    (Shape, "geometry"): _SourceEditor.edit_geometry,
+    (Shape, "pose"): _SourceEditor.edit_shape_pose,
+    (Marker, "name"): _SourceEditor.edit_name,
+    (Marker, "color"): _SourceEditor.edit_color,
+    (Marker, "offset"): _SourceEditor.edit_marker_pose,
+    (Marker, "quaternion"): _SourceEditor.edit_marker_pose,
+    (Marker, "size"): _SourceEditor.edit_marker_size,
+    (Marker, "kind"): _SourceEditor.edit_marker_kind,
+}
+"""The fields that can be edited in a document, and how."""

@@ -1,0 +1,166 @@
+"""Writes a scene as the document that it was read from, with the values that were edited since.
+
+Such a document also says what a scene does not contain.  An edited one is read back and compared with the scene.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, structs
+
+from exoskel.fates import Fate
+from exoskel.formats.interface import Format, NodeKey, SourceCopy
+from exoskel.formats.saving.changes import Changes, SourceChanges, changed_fields
+from exoskel.formats.saving.verification import Match, match
+from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.fields import Difference, iter_items
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
+from exoskel.scene.validation import require_valid
+from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
+from exoskel.source.output_context import OutputContext
+
+ReadCopy = Callable[[bytes], Scene]
+
+
+class CopiedSource(Struct, frozen=True):
+    """A copy of a document, the scene that was read back from it, and the items in that by the ids of those written."""
+
+    copy: SourceCopy
+    native: Scene
+    counterparts: dict[int, Item]
+
+
+def copy_of_source(
+    scene: Scene, changes: SourceChanges | None, format: Format, output: OutputContext, read: ReadCopy
+) -> CopiedSource | None:
+    """The document of a scene as a new document; None if it cannot be used.
+
+    `read` reads a document in the folder of the output.
+    """
+    capabilities = format.capabilities()
+    copier = capabilities.copy_source
+    if changes is None or copier is None or output.target != "portable":
+        return None
+    if scene.source_info.format != format.name or (changes and capabilities.edit_source is None):
+        return None
+    companions = dict(output.companions)
+    copied = copier(scene, output)
+    found = None
+    if copied is not None:
+        found = _edited(scene, changes, copied, format, read) if changes else _unedited(scene, copied, read)
+    if found is None:  # a new document may have other companions
+        output.companions = companions
+    return found
+
+
+def _unedited(scene: Scene, copied: SourceCopy, read: ReadCopy) -> CopiedSource | None:
+    counterparts = _same_items(scene, native := read(copied.data))
+    return None if counterparts is None else CopiedSource(copied, native, counterparts)
+
+
+def _same_items(scene: Scene, other: Scene) -> dict[int, Item] | None:
+    """The items of another reading by the ids of those of a scene; None if they differ in number or type."""
+    mine, theirs = ([item for item, _, _ in iter_items(one)] for one in (scene, other))
+    if [type(item) for item in mine] != [type(item) for item in theirs]:
+        return None
+    return {id(item): other for item, other in zip(mine, theirs, strict=True)}
+
+
+# --- edited scenes -------------------------------------------------------------------------------------
+
+
+def _edited(
+    scene: Scene, changes: SourceChanges, copied: SourceCopy, format: Format, read: ReadCopy
+) -> CopiedSource | None:
+    edit, document = format.capabilities().edit_source, scene.documents[0]
+    base, found = changes.base, changes.changes
+    if edit is None or base is None or found is None or not isinstance(document, Document):
+        return None
+    require_valid(scene)
+    if copied.inserted:  # elements have other numbers
+        again = read(copied.data)
+        items = _same_items(base, again)
+        if items is None:
+            return None
+        base, found = again, _changes_of(found, items)
+    original = Document(copied.data, document.name, document.location)
+    restated: set[int] = set()
+    for _ in range(_MOST_ROUNDS):
+        edited = edit(original, base, scene, found, restated)
+        if edited is None:
+            return None
+        native = read(edited.data)
+        matched = match(scene, native)
+        _accept_derived_values(matched, found)
+        if not matched.problem:
+            break
+        more = {id(one.one) for one in matched.differences if one.field in _RESTATED} - restated
+        if matched.failure or not more:
+            return None
+        restated |= more
+    else:
+        return None
+    counterparts = {id(item): other for item, other in matched.pairs}
+    numbers = _original_numbers(document, copied, len(original.outline.tags))
+    own = {_original(key, numbers): fate for key, fate in edited.fates.items()}
+    if any(fate.fate is Fate.DROPPED and node in copied.inserted for (node, _), fate in own.items()):
+        return None  # included content has no fates of its own
+    fates = {**copied.fates, **own}
+    fates |= {key: fate for key, fate in copied.fates.items() if (key[0], "") in copied.fates}  # included content
+    return CopiedSource(SourceCopy(edited.data, fates, copied.inserted, is_edited=True), native, counterparts)
+
+
+_MOST_ROUNDS = 3
+_RESTATED = ("inertia", "dofs")
+"""Fields that may follow from others: they are stated if they would change."""
+
+
+def _changes_of(changes: Changes, items: dict[int, Item]) -> Changes:
+    """The same changes, relative to another reading of the source."""
+    return structs.replace(
+        changes,
+        edited=[(items[id(source)], item) for source, item in changes.edited],
+        removed=[items[id(item)] for item in changes.removed],
+        sources={key: items[id(source)] for key, source in changes.sources.items()},
+    )
+
+
+def _original(key: NodeKey, numbers: list[int]) -> NodeKey:
+    return numbers[key[0]], key[1]
+
+
+def _original_numbers(document: Document, copied: SourceCopy, count: int) -> list[int]:
+    """The numbers in the source of the elements of a copy; for included ones, of the element that includes them."""
+    if not copied.inserted:
+        return list(range(count))
+    found: list[int] = []
+    for node in range(len(document.outline.tags)):
+        found += [node] * copied.inserted.get(node, 1)
+    return found
+
+
+_COLLISION_RULES = ("self_collision", "collision_exempt_groups")
+"""Fields of worlds for which other values may mean the same between fewer bodies: certificates compare their effect."""
+
+
+def _accept_derived_values(matched: Match, changes: Changes) -> None:
+    """Accept values that follow from other items, and that were not edited.
+
+    These are names of models and of implied joints, and the form of the collision filter between fewer bodies.
+    """
+
+    def is_derived(difference: Difference) -> bool:
+        one, source = difference.one, changes.sources.get(id(difference.one))
+        if source is None or difference.field in changed_fields(source, one):
+            return False
+        if isinstance(one, World):
+            return difference.field in _COLLISION_RULES and bool(changes.removed)
+        is_named_after_others = isinstance(one, Model) or (isinstance(one, Joint) and one.implicit)
+        return is_named_after_others and difference.field == "name"
+
+    with no_edits():
+        matched.differences = [one for one in matched.differences if not is_derived(one)]
