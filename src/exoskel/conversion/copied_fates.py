@@ -24,11 +24,11 @@ def _element_fates(document: Document, copy: SourceCopy) -> Iterator[NodeFate]:
     ends = document.outline.ends
     for node, line in enumerate(document.lines(range(len(ends)))):
         path = document.path_of(node)
-        fate, why, *_ = copy.fates.get((node, ""), _EXACT)
-        yield NodeFate(line, path, fate, why, node, end=ends[node])
+        found = copy.fates.get((node, ""), _EXACT)
+        yield NodeFate(line, path, found.fate, found.why, node, loss=found.loss, end=ends[node])
         for name in document.attributes(node):
-            fate, why, *_ = copy.fates.get((node, name), _EXACT)
-            yield NodeFate(line, f"{path}/@{name}", fate, why, node, name, end=ends[node])
+            found = copy.fates.get((node, name), _EXACT)
+            yield NodeFate(line, f"{path}/@{name}", found.fate, found.why, node, name, found.loss, end=ends[node])
 
 
 def _region_fates(document: Document) -> Iterator[NodeFate]:

@@ -150,6 +150,8 @@ class SourceCopy(Struct, frozen=True):
 
     data: bytes
     fates: Mapping[NodeKey, Verdict] = {}
+    is_converted: bool = False
+    """The copy has another form than the document, such as binary instead of text."""
 
 
 class WriterCapabilities(Struct, frozen=True):
@@ -166,7 +168,7 @@ class WriterCapabilities(Struct, frozen=True):
     compose: Composer | None = None
     """For all other formats."""
     copy_source: CopySource | None = None
-    """For XML formats without embedded data, whose documents say more than a scene contains."""
+    """For formats without embedded data, whose documents say more than a scene contains."""
     depends_on_source: bool = False
     """The writer considers not only the values of a scene, but also what the source of the scene states."""
     fields: frozenset[Field] = frozenset()
