@@ -127,6 +127,7 @@ class OutputContext:
         kept: parts that are written as an extension of the format, which one reader supports.
         preserved_nodes: elements of the source that no item contains, and that are written again as they are.
         preserved_attributes: the same for attributes, by their elements and names.
+        lost_attributes: attributes of preserved nodes that are not written again.
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         source_format: the format that the scene was read from, if any.
         source_copies: elements of the output that an element of the source may replace.
@@ -184,6 +185,7 @@ class OutputContext:
         self.losses: list[Loss] = []
         self.preserved_nodes: set[int] = set()
         self.preserved_attributes: set[tuple[int, str]] = set()
+        self.lost_attributes: set[tuple[int, str]] = set()
         self.changed_nodes: set[NodeOfDocument] = set()
         self.source_format = ""
         self.source_copies: dict[NodeOfDocument, list[Markup]] = {}

@@ -18,10 +18,11 @@ from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.collision_filter import read_collision_rules
 from exoskel.formats.usd.joint_axes import fits
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
+from exoskel.formats.usd.preserved_prims import add_preserved
 from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
 from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, add_written_views, is_view
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
-from exoskel.formats.usd.reader.prims import apis, custom_data, name_of, values
+from exoskel.formats.usd.reader.prims import apis, custom_data, is_preserved, name_of, values
 from exoskel.formats.usd.reader.stage import error_reason
 from exoskel.formats.usd.source_copy import copy_source
 from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
@@ -36,7 +37,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape, Texture
 from exoskel.scene.world import Scene, SourceInfo, World
 from exoskel.source.output_context import ComposedFile, OutputContext
-from exoskel.source.usdz_archive import SIGNATURE, unpack
+from exoskel.source.usdz_archive import FIRST_LAYER, SIGNATURE, pack, unpack
 
 _TEXT, _BINARY = b"#usda", b"PXR-USDC"
 
@@ -101,7 +102,9 @@ def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:
     joints.finish()
     world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
     world.models += models.values()
-    views: list[WrittenView] = [(one, None) for one in prim.nameChildren if is_view(one.typeName)]
+    views: list[WrittenView] = [
+        (one, None) for one in prim.nameChildren if is_view(one.typeName) and not is_preserved(one)
+    ]
     add_written_views(world, [*views, *shapes.views])
     shapes.views.clear()
     pairs = [*joints.non_colliding, *bodies.filtered_pairs()]
@@ -125,7 +128,11 @@ def _model(prim: Any, bodies: UsdBodyReader, joints: UsdJointReader, shapes: Usd
 def compose(scene: Scene, output: OutputContext) -> ComposedFile:
     """Compose the file in the form for its extension."""
     layer = write(scene, output)
-    data = to_bytes(layer, output.extension or TEXT, output.given_numbers, output.members)
+    made = add_preserved(scene, layer, output)
+    if made is None:
+        data = to_bytes(layer, output.extension or TEXT, output.given_numbers, output.members)
+    else:
+        data = pack({FIRST_LAYER: made.data, **output.members}) if output.is_archive else made.data
     native = read_back(data, layer.textures)
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
     native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}

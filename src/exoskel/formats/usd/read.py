@@ -21,6 +21,7 @@ from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
 from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
 from exoskel.formats.usd.mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
+from exoskel.formats.usd.preserved_prims import source_prims
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBody
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
@@ -85,6 +86,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         collector.report("US102", 0, problem=problem)
     _remove_invalid_numbers(index, collector)
     _StageReader(index, collector, finder).read(scene)
+    scene.source_info = structs.replace(scene.source_info, preserved=source_prims(scene, index))
     _check_values(scene, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene

@@ -46,7 +46,7 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
         return None
     if any(one.severity is Severity.ERROR and one.code in _UNREADABLE for one in scene.diagnostics):
         return None
-    copier = _UsdSourceCopier(document, ReadOptions.of(scene), output)
+    copier = UsdSourceCopier(document, ReadOptions.of(scene), output)
     try:
         return copier.copy()
     except (OSError, PackageError, StageError, StageLimitError, ImageError, UnicodeError):
@@ -62,7 +62,9 @@ class _LayerPlace(Struct, frozen=True):
     extension: str
 
 
-class _UsdSourceCopier:
+class UsdSourceCopier:
+    """Copies the files of a document, and finds the paths that lead to them from a new document."""
+
     def __init__(self, document: ObjectDocument, options: ReadOptions, output: OutputContext) -> None:
         self.document = document
         self.options = options
@@ -78,7 +80,12 @@ class _UsdSourceCopier:
         self._open: set[str] = set()
         """The keys of the layers that are being copied."""
 
+    def relocated(self, key: str, path: str) -> str:
+        """The path from the new document of a file that a layer names."""
+        return self._relocated(key, path, _LayerPlace("", ""))
+
     def copy(self) -> SourceCopy:
+        """The copy of the document.  Raises StageError, StageLimitError, PackageError or OSError."""
         own_archive = self.document.data.startswith(SIGNATURE)
         if own_archive and self.output.is_archive:
             self._locate_in_archive()
@@ -162,7 +169,7 @@ class _UsdSourceCopier:
         """The path of a file from the new place of a layer."""
         stem, arguments, rest = path.partition(_ARGUMENTS)
         stem, bracket, inside = stem.partition("[") if ".usdz[" in stem.lower() else (stem, "", "")
-        if not stem or stem.startswith("`") or uri_scheme(stem) or not self._is_moved:
+        if not stem or stem.startswith("`") or uri_scheme(stem) or not (self._is_moved or key != ROOT):
             return path
         found = self.files.locate(key, stem)
         made = self._missing(key, stem) if found is None else self._found(stem, found, place)

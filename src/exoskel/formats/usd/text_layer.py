@@ -87,8 +87,15 @@ def prim_positions(data: bytes) -> PrimPositions:
     return found
 
 
+_DICTIONARY = b"dictionary"
+"""Stands for the bracket of a dictionary in metadata, which contains no prims."""
+
+
 def _enter(bracket: bytes, opened: list[bytes], path: list[str], waiting: str) -> str:
     """Follow a bracket; returns the name of the prim whose content is still to come."""
+    if bracket == b"{" and opened[-1:] in ([b"("], [_DICTIONARY]):
+        opened.append(_DICTIONARY)
+        return waiting
     if bracket in b"([{":
         opened.append(bracket)
         if bracket == b"{":

@@ -128,7 +128,7 @@ FindLayer = Callable[[str, str], tuple[str, bytes] | None]
 """Finds the file that a layer refers to by a path: its key and content; None if there is no such file."""
 
 
-class _StageRequest(Struct):
+class StageRequest(Struct):
     """Files that the child process does not have yet; `size` is that of all files."""
 
     layers: dict[str, bytes]
@@ -161,7 +161,7 @@ def open_stage(data: bytes, find: FindLayer, folder: str = "") -> Stage:
 
 
 def _compose_in(child: ChildProcess, data: bytes, find: FindLayer, folder: str) -> Stage:
-    request = _StageRequest({ROOT: data}, [], len(data), folder)
+    request = StageRequest({ROOT: data}, [], len(data), folder)
     known = {ROOT}
     for _ in range(_MOST_ROUNDS):
         answer = _ask(child, request)
@@ -171,7 +171,7 @@ def _compose_in(child: ChildProcess, data: bytes, find: FindLayer, folder: str) 
             raise StageLimitError(f"{child_memory(request.size) // 2**20} MB of memory")
         if not answer.wanted:
             raise StageError(answer.problem)
-        request = _StageRequest({}, [], request.size, folder)
+        request = StageRequest({}, [], request.size, folder)
         for key, path in answer.wanted:
             found = find(key, path)
             request.found.append((key, path, None if found is None else found[0]))
@@ -192,7 +192,7 @@ def child_seconds(size: int) -> float:
     return _SECONDS + _SECONDS_PER_MEGABYTE * size / _MEGABYTE
 
 
-def _ask(child: ChildProcess, request: _StageRequest) -> _StageAnswer:
+def _ask(child: ChildProcess, request: StageRequest) -> _StageAnswer:
     seconds = child_seconds(request.size)
     try:
         return child.request(message(request), _receive, START_SECONDS + 4.0 * seconds)
@@ -224,7 +224,7 @@ def _receive(stream: IO[bytes]) -> _StageAnswer | None:
 # --- in the child -------------------------------------------------------------------------------------
 
 
-class _Layers:
+class StageLayers:
     """Files as layers of usd-core, which refer to each other only."""
 
     def __init__(self) -> None:
@@ -232,7 +232,7 @@ class _Layers:
         self.keys: dict[str, str] = {}
         """The keys of files by the identifiers of their layers."""
 
-    def add(self, request: _StageRequest) -> list[Reference]:
+    def add(self, request: StageRequest) -> list[Reference]:
         """Add the files of a request; returns the files that they refer to."""
         from pxr import Sdf
 
@@ -282,7 +282,7 @@ def error_reason(problem: Exception) -> str:
     return re.sub(r"^(?:[A-Za-z]:)?[^:]*:(\d+):(\d+): ", r"line \1, column \2: ", text)
 
 
-def _answer(layers: _Layers, request: _StageRequest) -> _StageAnswer:
+def _answer(layers: StageLayers, request: StageRequest) -> _StageAnswer:
     from pxr import Tf
 
     try:
@@ -292,7 +292,7 @@ def _answer(layers: _Layers, request: _StageRequest) -> _StageAnswer:
     return _StageAnswer(wanted=wanted) if wanted else _StageAnswer(_compose(layers, request.folder))
 
 
-def _compose(layers: _Layers, folder: str) -> Stage:
+def _compose(layers: StageLayers, folder: str) -> Stage:
     from pxr import Usd, UsdGeom
 
     layer = layers.layers[ROOT]
@@ -346,7 +346,7 @@ def _prim(prim: Any, cache: Any, keys: Mapping[str, str], folder: str) -> StageP
         apis=_apis(prim),
         kind=str(prim.GetMetadata("kind") or ""),
         display_name=str(prim.GetMetadata("displayName") or ""),
-        custom={str(name): str(value) for name, value in prim.GetCustomData().items()},
+        custom={str(name): str(value) for name, value in own_custom_data(prim).items()},
         properties=[*properties, *relationships],
         values=values,
         arrays=arrays,
@@ -366,6 +366,11 @@ def _path_from(folder: str, path: str, attribute: Any, keys: Mapping[str, str]) 
     if key == ROOT or os.path.isabs(path) or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path):
         return path
     return os.path.relpath(os.path.join(os.path.dirname(key), path), folder or os.curdir).replace(os.sep, "/")
+
+
+def own_custom_data(prim: Any) -> dict[str, Any]:
+    """The custom data of a prim, without the documentation of its schema."""
+    return {name: value for name, value in prim.GetCustomData().items() if not name.startswith("userDoc")}
 
 
 def _apis(prim: Any) -> list[str]:
@@ -429,10 +434,10 @@ def main() -> None:
     """Compose one stage: each answer but the last one asks for further files."""
     output = os.fdopen(os.dup(1), "wb")  # usd-core prints warnings
     os.dup2(2, 1)
-    layers = _Layers()
+    layers = StageLayers()
     with output:
         while (data := received(sys.stdin.buffer)) is not None:
-            request = msgspec.msgpack.decode(data, type=_StageRequest)
+            request = msgspec.msgpack.decode(data, type=StageRequest)
             limit_memory(child_memory(request.size))
             limit_processor_time(ceil(child_seconds(request.size)))
             try:
