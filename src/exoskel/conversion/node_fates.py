@@ -11,7 +11,15 @@ import msgspec
 
 from exoskel.conversion.diagnostic_fates import DiagnosticFates, describe
 from exoskel.conversion.format_fates import FormatFates, NonXmlFates
-from exoskel.conversion.output_fates import EXACT, LISTED, EmbeddedFates, OutputFates, PyodeFates, partly_lost
+from exoskel.conversion.output_fates import (
+    EXACT,
+    LISTED,
+    EmbeddedFates,
+    OutputFates,
+    PyodeFates,
+    combine_users,
+    partly_lost,
+)
 from exoskel.conversion.passes import verdict_on_decomposed, verdict_on_lowered
 from exoskel.conversion.related_items import RelatedItems
 from exoskel.conversion.repeated_elements import FatePattern, RepeatedElements
@@ -379,14 +387,14 @@ class FateRecorder:
         name = self.document.attribute_text(node, "name") or self.document.attribute_text(node, "tendon")
         parts = tuple(one for one in ([name] if name else map(item_name, joints)) if one in self.output.actuator_names)
         if not parts or owner is None:
-            return _combine_users([self._field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])
+            return combine_users([self._field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])
         found = self._field_verdict(owner, "actuators", (*parts, f"@{attribute}") if attribute else parts)
         if found.fate not in (Fate.LOWERED, Fate.APPROXIMATED) or not isinstance(owner, World):
             return found
         fields = {field for part in parts for field in self.output.actuator_dof_fields(owner, part)}
         if not fields:  # it is still an actuator
             return found
-        own = _combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
+        own = combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
         return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
 
     def _listed_names(self, field: str, node: int) -> list[str]:
@@ -441,7 +449,7 @@ class FateRecorder:
         key = (id(owner) if row.owner in _SINGLE_OWNERS else 0, row)
         if key not in self._verdicts:
             found = [self._field_verdict(item, row.name, row.parts) for item in self.related.find(owner, row.owner)]
-            self._verdicts[key] = found[0] if len(found) == 1 else _combine_users(found)
+            self._verdicts[key] = found[0] if len(found) == 1 else combine_users(found)
         return self._verdicts[key]
 
     # --- fields ---------------------------------------------------------------------------------------
@@ -567,18 +575,6 @@ def _output_fates(target: Format, written: Written) -> type[OutputFates]:
     if written.output.target == "pyode":
         return PyodeFates
     return FormatFates if target.is_xml else NonXmlFates
-
-
-def _combine_users(found: list[Verdict]) -> Verdict:
-    """The verdict on a value that several items use."""
-    if not found:
-        return Verdict(Fate.DROPPED, "nothing uses it", harmless=True)
-    lost = next((verdict for verdict in found if verdict.loss), None)
-    if all(verdict.fate is Fate.DROPPED for verdict in found):
-        return lost or found[0]
-    if lost is not None:
-        return partly_lost(lost.why)
-    return Verdict(Fate.LOWERED, "in all elements that use it")
 
 
 def _added_item(owner: Item | None, element: EmbeddedElement, text: str) -> Item | None:
