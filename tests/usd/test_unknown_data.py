@@ -77,7 +77,7 @@ def written(path: Path) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("is_edited", [False, True])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(prims=stages)
 def test_an_unknown_attribute_is_kept_or_reported(
     is_edited: bool, prims: list[Node], tmp_path_factory: pytest.TempPathFactory
