@@ -474,7 +474,7 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
         "texture",
         PrimMapping(
             "UsdUVTexture",
-            "the image is a file; with texture coordinates only on meshes, not in USDZ",
+            "the image is a file, in USDZ one in the archive; with texture coordinates only on meshes",
             ("US215", "US314"),
         ),
     ),

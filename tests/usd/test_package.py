@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.formats.usd.tree import PackageError, pack, unpack
+from exoskel.source.usdz_archive import PackageError, pack, unpack
 
 pxr = pytest.importorskip("pxr")
 WALKER = "dart://sample/skel/walker.skel"
@@ -71,7 +71,7 @@ def test_files_outside_the_archive_are_not_read(tmp_path: Path) -> None:
 
 
 def test_invalid_archives_are_reported(tmp_path: Path) -> None:
-    layer = pack(b"PXR-USDC and more")
+    layer = pack({"a.usdc": b"PXR-USDC and more"})
     assert "its files are compressed or encrypted" in problem(
         archive({"a.usda": b"#usda 1.0"}, zipfile.ZIP_DEFLATED), tmp_path
     )
@@ -92,4 +92,4 @@ def test_an_archive_whose_files_overlap_is_refused() -> None:
 
 def test_the_same_scene_gives_the_same_archive() -> None:
     assert exoskel.convert(WALKER, to="usd").saved is False
-    assert pack(b"PXR-USDC") == pack(b"PXR-USDC")
+    assert pack({"a.usdc": b"PXR-USDC"}) == pack({"a.usdc": b"PXR-USDC"})

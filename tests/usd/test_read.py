@@ -11,6 +11,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.usd.reader import prims, stage
+from exoskel.formats.usd.text_layer import prim_positions
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere, TriMesh
 
@@ -732,3 +733,20 @@ def test_a_velocity_that_joints_contradict_is_reported(tmp_path: Path, speed: st
     assert codes(scene) == keys
     lost = [item.path for item in exoskel.convert(scene, None, to="mjcf").losses]
     assert lost == ["/w/b/@physics:velocity"] * len(keys)
+
+
+def test_dictionaries_in_metadata_do_not_hide_where_prims_are() -> None:
+    layer = b"""#usda 1.0
+def Xform "a" (
+    customData = { dictionary inner = { string x = "y" } }
+)
+{
+    def Cube "b"
+    {
+        double size = 2
+    }
+}
+"""
+    found = prim_positions(layer)
+    assert {path: line for path, (line, _) in found.items()} == {"/a": 2, "/a/b": 6}
+    assert found["/a/b"][1] == {"size": 8}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from PIL import Image
 import exoskel
 from exoskel import Box, Material, Mesh, Scene, Shape, Texture, TriMesh, World
 from exoskel.scene.shape import Geometry
+from exoskel.source.textures import read_image
+from exoskel.source.usdz_archive import unpack
+from tests.support.edits import edited
 from tests.support.textured_meshes import png, quarters, write_square
 
 pytest.importorskip("pxr")
@@ -134,10 +138,54 @@ def test_references_to_packages_of_robots_become_paths(tmp_path: Path) -> None:
     assert found.texture.path == str(package / "a.png")
 
 
-def test_a_package_contains_no_images(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(png())
+@pytest.mark.parametrize("kind", ["png", "bmp"])
+def test_a_package_contains_its_images(kind: str, tmp_path: Path) -> None:
+    Image.fromarray(quarters()).save(tmp_path / f"a.{kind}")
+    (tmp_path / "out").mkdir()
+    square = write_square(tmp_path, "obj")
+    report = exoskel.convert(world_with(tmp_path / f"a.{kind}", Mesh(str(square))), tmp_path / "out" / "a.usdz")
+    assert report.certificate.passed and not [one for one in report.losses if "US" in one.why]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.usdz"]
+    assert sorted(unpack((tmp_path / "out" / "a.usdz").read_bytes())) == ["scene.usdc", "textures/a.png"]
+    material = shape_of(exoskel.load(tmp_path / "out" / "a.usdz")).material
+    assert material is not None and material.texture is not None
+    assert material.texture.path == f"{tmp_path / 'out' / 'a.usdz'}[textures/a.png]"
+
+
+def test_an_image_that_is_missing_is_not_in_the_package(tmp_path: Path) -> None:
     report = exoskel.convert(world_with(tmp_path / "a.png", Box((1.0, 1.0, 1.0))), tmp_path / "a.usdz")
-    assert any("material" in one.why or "US314" in one.why for one in report.losses)
+    assert any("without its material" in one.why for one in report.losses)
+
+
+@pytest.mark.parametrize("to", ["a.xml", "a.urdf", "a.sdf", "a.glb", "a.usda", "a.usdc", "again.usdz", "a.skel"])
+def test_an_image_in_a_package_goes_to_other_formats(to: str, tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    for folder in ("package", "out"):
+        (tmp_path / folder).mkdir()
+    world = world_with(tmp_path / "a.png", Box((1.0, 1.0, 1.0)), color=(1.0, 1.0, 1.0, 1.0))
+    exoskel.convert(world, tmp_path / "package" / "a.usdz")
+    report = exoskel.convert(edited(tmp_path / "package" / "a.usdz"), tmp_path / "out" / to)
+    assert report.certificate.passed
+    if to == "a.glb":
+        assert png() in (tmp_path / "out" / to).read_bytes()
+        return
+    material = shape_of(exoskel.load(tmp_path / "out" / to)).material
+    assert material is not None and material.texture is not None and material.texture.path is not None
+    assert np.array_equal(pixels(material.texture.path), quarters())
+
+
+def pixels(path: str) -> np.ndarray:
+    return np.asarray(Image.open(BytesIO(read_image(Path(path)))).convert("RGB"))
+
+
+def test_pictures_show_an_image_in_a_package(tmp_path: Path) -> None:
+    from exoskel.source.textures import same_image
+
+    (tmp_path / "a.png").write_bytes(png())
+    exoskel.convert(world_with(tmp_path / "a.png", Box((1.0, 1.0, 1.0))), tmp_path / "a.usdz")
+    texture = exoskel.load(tmp_path / "a.usdz").world.models[0].bodies[0].visuals[0].material
+    assert texture is not None and texture.texture is not None
+    assert same_image(texture.texture, Texture("a.png", path=str(tmp_path / "a.png")))
 
 
 def test_textures_of_other_programs_are_read(tmp_path: Path) -> None:

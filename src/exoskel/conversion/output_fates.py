@@ -288,6 +288,18 @@ def partly_lost(why: str) -> Verdict:
     return Verdict(Fate.APPROXIMATED, _IN_PART + why.removeprefix(_IN_PART))
 
 
+def combine_users(found: list[Verdict]) -> Verdict:
+    """The verdict on a value that several items use."""
+    if not found:
+        return Verdict(Fate.DROPPED, "nothing uses it", harmless=True)
+    lost = next((verdict for verdict in found if verdict.loss), None)
+    if all(verdict.fate is Fate.DROPPED for verdict in found):
+        return lost or found[0]
+    if lost is not None:
+        return partly_lost(lost.why)
+    return Verdict(Fate.LOWERED, "in all elements that use it")
+
+
 def combine(found: list[tuple[str, Verdict]]) -> Verdict:
     """The fate of one value in the document that states several parts of a field."""
     if len(found) == 1 or len({verdict for _, verdict in found}) == 1:

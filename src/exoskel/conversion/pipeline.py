@@ -152,15 +152,23 @@ class Conversion(Struct, frozen=True):
         `planned` are the companion files of all documents that are written together.  Computed numbers are rounded,
         unless these digits are too few for the certificate: those of angles are where coordinates are large.
         """
-        rounded = self._write(selected, self._output_context(selected, path, planned), path)
+        rounded = self._write(selected, self._output_context(selected, path, planned), path, planned)
         if rounded.certificate.passed:
             return rounded
         output = self._output_context(selected, path, planned)
         output.given_numbers = None
-        exact = self._write(selected, output, path)
+        exact = self._write(selected, output, path, planned)
         return exact if exact.certificate.passed else rounded
 
-    def _write(self, selected: Scene, output: OutputContext, path: Path | None) -> ConvertedDocument:
+    def _write(
+        self,
+        selected: Scene,
+        output: OutputContext,
+        path: Path | None,
+        planned: PlannedFiles | None,
+        *,
+        may_copy: bool = True,
+    ) -> ConvertedDocument:
         decomposition = self._decompose_meshes(selected, output)
         decomposed = selected if decomposition is None else decomposition.after
         rotation = UpAxisRotation(decomposed, self.up, self._up_axes(decomposed)) if self.up is not None else None
@@ -169,15 +177,25 @@ class Conversion(Struct, frozen=True):
         if not embeds_data(self.format, self.target):
             rotated = without_actuators(rotated, self.format, output).scene
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
-        lowering = self._lower_joints(rotated, unsupported)
+        changes = self._changes_of_source(selected, output) if may_copy and decomposition is None else None
+        is_source = changes is not None and not changes and self.target == "portable"
+        lowered = self._lower_joints(rotated, unsupported)
+        lowering = None if is_source else lowered
         scene = rotated if lowering is None else lowering.after
         worlds = {id(before): after for before, after in zip(rotated.worlds, scene.worlds, strict=True)}
         output.losses[:] = with_owners(output.losses, lambda item: worlds.get(id(item), item))
-        is_whole = lowering is None and decomposition is None
-        changes = self._changes_of_source(selected, output) if is_whole else None
         written = write(
-            scene, self.format.name, folder=output.folder, target=self.target, output=output, changes=changes
+            scene,
+            self.format.name,
+            folder=output.folder,
+            target=self.target,
+            output=output,
+            changes=changes if lowering is None else None,
         )
+        if is_source and written.copy is None and not (self.format.is_xml and lowered is None):  # a new document
+            again = self._output_context(selected, path, planned)
+            again.given_numbers = output.given_numbers
+            return self._write(selected, again, path, planned, may_copy=False)
         certificate = certify(scene, written, self.format, lowering)
         if rotation is not None:
             certificate = Certificate.of([*certificate.checks, *rotation.checks()])

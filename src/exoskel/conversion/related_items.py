@@ -51,7 +51,7 @@ class RelatedItems:
         found: dict[int, Item] = {}
         for world in self.scene.worlds:
             found |= {id(item): world for item in (world, *world.models, *world.bodies(), *world.joints())}
-            found |= {id(marker): world for body in world.bodies() for marker in body.markers}
+            found |= {id(item): world for body in world.bodies() for item in (*body.markers, *body.shapes)}
         return found
 
     def driven_joints(self, name: str) -> Sequence[Item]:

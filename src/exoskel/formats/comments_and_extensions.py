@@ -50,6 +50,8 @@ class PreservedData(Struct):
     is inside."""
     attributes: set[tuple[int, str]] = field(default_factory=set)
     """Attributes that are written again as they are, by their elements and names."""
+    lost_attributes: set[tuple[int, str]] = field(default_factory=set)
+    """Attributes of such elements that are not written."""
     resolved: set[NodeOfDocument] = field(default_factory=set)
     """Poses in such elements that are written in their default frames, with the numbers of their documents."""
     comments: set[int] = field(default_factory=set)

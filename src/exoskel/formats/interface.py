@@ -163,6 +163,8 @@ class SourceCopy(Struct, frozen=True):
     inserted: Mapping[int, int] = {}
     is_edited: bool = False
     """The document has the values of an edited scene."""
+    is_converted: bool = False
+    """The copy has another form than the document, such as binary instead of text."""
 
 
 class WriterCapabilities(Struct, frozen=True):

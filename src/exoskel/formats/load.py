@@ -41,6 +41,7 @@ from exoskel.source.encoding import UnknownEncodingError, detect_encoding
 from exoskel.source.file_access import read_source
 from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document, lower_first
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.usdz_archive import split_path
 from exoskel.source.vocabulary import Vocabulary
 
 Source = str | os.PathLike[str] | bytes
@@ -440,6 +441,6 @@ def source_files(scene: Scene) -> list[Path]:
     files = [location.path for location in locations if location.path and not location.is_base]
     shapes = [item for item, _, _ in iter_items(scene) if isinstance(item, Shape)]
     meshes = (shape.geometry.path for shape in shapes if isinstance(shape.geometry, Mesh))
-    textures = (image.path for shape in shapes if (image := texture_of(shape)) is not None)
+    textures = (split_path(image.path or "")[0] for shape in shapes if (image := texture_of(shape)) is not None)
     included = (path for document in scene.documents if isinstance(document, Document) for path in document.included)
     return [Path(path) for path in dict.fromkeys((*files, *included, *meshes, *textures)) if path]

@@ -123,7 +123,7 @@ def save(
     with garbage_collection_paused():
         patched = _patch(scene, chosen, target.parent, is_own=is_own) if _can_patch(scene, chosen) else None
         output = OutputContext(target.parent)
-        output.file_name = target.name
+        output.file_name, output.extension = target.name, target.suffix.lower()
         data = _new_document(scene, chosen, output) if patched is None else patched.data
         source = scene.documents[0] if is_own else None
         expected = source.stored if isinstance(source, Document) and not force else None
@@ -206,9 +206,12 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
     if data is not None:
         copier = format.capabilities().copy_source
         copied = copier(scene, output) if copier is not None else None
-        other_container = not format.is_xml and _extension(output.file_name) != _extension(scene.documents[0].name)
-        if copied is not None and (output.folder != _folder_of(scene) or other_container):
-            data = copied.data  # its references lead to the same files from there
+        is_moved = output.folder != _folder_of(scene)  # its references would lead to other files
+        has_other_form = not format.is_xml and _extension(output.file_name) != _extension(scene.documents[0].name)
+        if copied is None and not format.is_xml and (is_moved or has_other_form):
+            return canonical_bytes(scene, format.name, output.folder, output)
+        if copied is not None and (copied.is_converted or is_moved):
+            data = copied.data
         if format.has_state_file and any(any((*j.positions, *j.velocities)) for w in scene.worlds for j in w.joints()):
             canonical_bytes(scene, format.name, output.folder, output)  # for the state beside the document
         return data

@@ -318,7 +318,8 @@ def _write_once(
     _record_lost_textures(scene, output, reads_files=capabilities.reads_mesh_textures)
     if capabilities.compose is not None:
         composed = capabilities.compose(scene, output)
-        preserved = PreservedData(unknown=output.preserved_nodes, attributes=output.preserved_attributes)
+        preserved = PreservedData(attributes=output.preserved_attributes, unknown=output.preserved_nodes)
+        preserved.lost_attributes |= output.lost_attributes
         return _native_only(composed, output, preserved)
     if root is None:
         root = _compose(scene, chosen, output)

@@ -16,7 +16,11 @@ from pathlib import Path
 from time import monotonic
 from typing import BinaryIO
 
+from exoskel.source.usdz_archive import read_member, split_path
+
 _CHUNK = 2**20
+_MOST_COMPARED = 2**30
+"""How much of a file in an archive is compared, in bytes."""
 _SECONDS = 30.0
 """The longest wait for bytes, in s."""
 _SLOWEST = 2**18
@@ -30,10 +34,12 @@ _OUTSIDE = "it is outside the folder of the document"
 def read_referenced(path: str | os.PathLike[str], most: int, within: Path | None = None) -> bytes:
     """The content of a file that a document names, or its first `most` + 1 bytes: the caller can tell it is larger.
 
-    It must be a regular file.  With `within`, it must be in that folder, with all links resolved.  Raises OSError.
+    It must be a regular file, or in an archive of USDZ.  With `within`, the file must be in that folder, with all links
+    resolved.  Raises OSError.
     """
-    with open_referenced(path, within) as file:
-        return _read(file, most)
+    place, member = split_path(os.fspath(path))
+    with open_referenced(place, within) as file:
+        return read_member(file, member, most) if member else _read(file, most)
 
 
 @contextmanager
@@ -201,6 +207,8 @@ def is_same_content(one: str, other: str) -> bool:
     from filecmp import cmp
 
     try:
+        if split_path(one)[1] or split_path(other)[1]:
+            return read_referenced(one, _MOST_COMPARED) == read_referenced(other, _MOST_COMPARED)
         return cmp(one, other, shallow=False)
     except OSError:
         return False

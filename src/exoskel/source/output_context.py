@@ -40,6 +40,7 @@ from exoskel.source.mesh_textures import has_textures
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.source.source_elements import SourceElements
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
+from exoskel.source.usdz_archive import EXTENSION, split_path, stem_and_extension
 from exoskel.spatial import Array
 
 NodeOfDocument = tuple[int, int]
@@ -138,6 +139,7 @@ class OutputContext:
         kept: parts that are written as an extension of the format, which one reader supports.
         preserved_nodes: elements of the source that no item contains, and that are written again as they are.
         preserved_attributes: the same for attributes, by their elements and names.
+        lost_attributes: attributes of preserved nodes that are not written again.
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         source_format: the format that the scene was read from, if any.
         source_copies: elements of the output that an element of the source may replace.
@@ -151,6 +153,7 @@ class OutputContext:
         companions: files to be written beside the document, by their paths from its folder.
         generated: paths of mesh files that a pass has made: they are copied in any case.
         readable: extensions of mesh files that readers support; copies of others are converted to OBJ.
+        members: files inside of the document by their names, where it is an archive.
         planned_files: the companions of all documents that are written together.
         missing: references to mesh files that do not exist.
         missing_textures: the same for images of textures.
@@ -163,7 +166,6 @@ class OutputContext:
         state_file: the files with the initial state, if any.
         triangles: counts the triangles of mesh files that are written to the document.
         is_bare: whether the document is a model without a world, in formats that have both.
-        is_whole_source: whether the scene is all that was read from a document, and was not edited.
         is_part: whether some models of the source are not written to the document.
         is_rotated: whether the world was rotated for another up axis.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
@@ -182,7 +184,6 @@ class OutputContext:
         self.file_name = ""
         self.state_file = ""
         self.is_bare = False
-        self.is_whole_source = False
         self.is_part = False
         self.is_rotated = False
         self.given_numbers: GivenNumbers | None = None
@@ -194,6 +195,7 @@ class OutputContext:
         self.losses: list[Loss] = []
         self.preserved_nodes: set[int] = set()
         self.preserved_attributes: set[tuple[int, str]] = set()
+        self.lost_attributes: set[tuple[int, str]] = set()
         self.changed_nodes: set[NodeOfDocument] = set()
         self.source_format = ""
         self.source_copies: dict[NodeOfDocument, list[Markup]] = {}
@@ -207,6 +209,7 @@ class OutputContext:
         self.kept: list[Loss] = []
         self.companions: dict[str, bytes] = {}
         self.triangles = mesh_files.TriangleBudget()
+        self.members: dict[str, bytes] = {}
         self.planned_files: PlannedFiles = {}
         self.missing: list[str] = []
         self.missing_textures: list[str] = []
@@ -237,6 +240,11 @@ class OutputContext:
         self.losses.append(
             loss(item, message, *fields, changes_effect=changes_effect, is_dropped=is_dropped, **details)
         )
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the document is an archive, which contains the files that it refers to."""
+        return self.extension.lower() == EXTENSION
 
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
         """The reference to a mesh file: that of the source where it leads to the same file, otherwise a new one.
@@ -272,10 +280,14 @@ class OutputContext:
 
     def _image_reference(self, texture: Texture, kinds: frozenset[str]) -> str:
         if texture.path is None:
+            if self.is_archive:
+                raise ImageError("it was not found")
             return self._reference_to_missing(texture.uri, self.missing_textures)
         path = Path(texture.path)
         is_readable = not kinds or image_kind(path, self.confined_to) in kinds
-        if self.meshes == "copy" or not is_readable:
+        if self.is_archive:
+            return self._pack_image(path, is_readable=is_readable)
+        if self.meshes == "copy" or not is_readable or split_path(texture.path)[1]:
             try:
                 image_kind(path, self.confined_to)  # other files that a document names are not copied
                 return self.copy_image(path, is_readable=is_readable)
@@ -297,21 +309,62 @@ class OutputContext:
         if str(source) not in self._copies:
             data = read_image(source, self.confined_to)
             data = data if is_readable else png_of(data)
-            name = self._unused_name(source.stem, source.suffix if is_readable else ".png", data, TEXTURE_FOLDER)
+            stem, extension = stem_and_extension(source)
+            name = self._unused_name(stem, extension if is_readable else ".png", data, TEXTURE_FOLDER)
             self.companions[name] = data
             self._copies[str(source)] = name
             self._paths[name] = source if is_readable else self._write_temporary(name, data)
         return self._copies[str(source)]
 
-    def copy_file(self, path: Path, data: bytes) -> str:
+    def _pack_image(self, path: Path, *, is_readable: bool) -> str:
+        """The name of an image in the document, which is an archive.  Raises ImageError."""
+        source = path.resolve()
+        if str(source) not in self._copies:
+            data = read_image(source, self.confined_to)
+            stem, extension = stem_and_extension(source)
+            data, extension = (data, extension) if is_readable else (png_of(data), ".png")
+            self._copies[str(source)] = self.pack_file(f"{TEXTURE_FOLDER}/{stem}{extension}", data)
+            self._paths[self._copies[str(source)]] = source
+        return self._copies[str(source)]
+
+    def pack_file(self, name: str, data: bytes) -> str:
+        """Add a file to the document, which is an archive; returns its name there, with a number if it is taken."""
+        folder, _, own = name.rpartition("/")
+        stem, dot, extension = _UNUSUAL.sub("_", own).rpartition(".")
+        taken = {one.casefold(): one for one in self.members}
+        count = 1
+        while (found := f"{folder}/{stem}{f'_{count}' * (count > 1)}{dot}{extension}").casefold() in taken:
+            if self.members[taken[found.casefold()]] == data:
+                return taken[found.casefold()]
+            count += 1
+        self.members[found] = data
+        return found
+
+    def copy_file(self, path: Path, data: bytes, folder: str = MESH_FOLDER) -> str:
         """The reference to a copy of a file with this content beside the document."""
         source = path.resolve()
         if str(source) not in self._copies:
-            name = self._unused_name(source.stem, source.suffix, data)
+            name = self._unused_name(*stem_and_extension(source), data, folder)
             self.companions[name] = data
             self._copies[str(source)] = name
             self._paths[name] = source
         return self._copies[str(source)]
+
+    def add_file(self, name: str, data: bytes, folder: str) -> str:
+        """The reference to a file with this content in a folder beside the document."""
+        stem, dot, extension = name.rpartition(".")
+        found = self._unused_name(stem or name, dot + extension if stem else "", data, folder)
+        self.companions[found] = data
+        self._paths[found] = self._write_temporary(found, data)
+        return found
+
+    def locate(self, reference: str, path: Path) -> None:
+        """Let a reference lead to a file when the document is read back."""
+        self._paths[reference] = path
+
+    def located(self, reference: str) -> Path:
+        """The file that a reference leads to when the document is read back."""
+        return self._paths[reference]
 
     def _reference_to_source(self, uri: str, target: Path) -> str:
         """A reference to the file that the source refers to."""

@@ -16,6 +16,7 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.shape import Texture
 from exoskel.source.file_access import is_same_content, read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths, find_file, working_folder_exists
+from exoskel.source.usdz_archive import split_path
 
 PNG = "PNG"
 MOST_BYTES = 64 * 2**20
@@ -49,13 +50,20 @@ def image_kind(path: str | os.PathLike[str], within: Path | None = None) -> str:
         data = read_referenced(path, _HEADER, within)
     except OSError as error:
         raise ImageError(error.strerror or str(error)) from None
+    found = kind_of_content(data, os.fspath(path))
+    if not found:
+        raise ImageError("it is empty" if not data else "it is not an image")
+    return found
+
+
+def kind_of_content(data: bytes, name: str) -> str:
+    """The kind of an image by its first bytes, or by its name if these are not enough; empty if it is not an image."""
     found = next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), "")
     if not found and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         found = "WEBP"
-    if not found and os.fspath(path).lower().endswith(".tga") and len(data) >= _HEADER and data[2] in _TGA_KINDS:
-        found = "TGA"  # these files have no signature
-    if not found:
-        raise ImageError("it is empty" if not data else "it is not an image")
+    is_tga = name.lower().endswith((".tga", ".tga]"))  # these files have no signature
+    if not found and is_tga and len(data) >= _HEADER and data[2] in _TGA_KINDS:
+        found = "TGA"
     return found
 
 
@@ -104,7 +112,7 @@ def same_image(one: Texture, other: Texture) -> bool:
     if one.path is None or other.path is None:
         return one.path == other.path and one.uri.strip() == other.uri.strip()
     if os.path.realpath(one.path) == os.path.realpath(other.path):
-        return os.path.isfile(one.path)
+        return os.path.isfile(split_path(one.path)[0])
     try:
         if is_same_content(one.path, other.path):
             return True

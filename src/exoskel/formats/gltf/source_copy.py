@@ -70,11 +70,11 @@ class _GltfCopier:
             if len(self.chunks) > 1 + (self.binary is not None):
                 self.fates[0, ""] = _NO_CHUNKS
             text = json.dumps(self.header, indent=2, ensure_ascii=False, allow_nan=False)
-            return SourceCopy(text.encode() + b"\n", self.fates)
+            return SourceCopy(text.encode() + b"\n", self.fates, is_converted=True)
         text = json.dumps(self.header, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         others = [one for one in self.chunks[1:] if one[0] != BINARY]
         own = [(BINARY, self.binary)] if self.binary is not None else []
-        return SourceCopy(glb_of_chunks([(JSON, text.encode()), *own, *others]), self.fates)
+        return SourceCopy(glb_of_chunks([(JSON, text.encode()), *own, *others]), self.fates, is_converted=True)
 
     @cached_property
     def _is_moved(self) -> bool:

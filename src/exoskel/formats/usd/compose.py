@@ -18,12 +18,14 @@ from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.collision_filter import read_collision_rules
 from exoskel.formats.usd.joint_axes import fits
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
+from exoskel.formats.usd.preserved_prims import add_preserved
 from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
 from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, add_written_views, is_view
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
-from exoskel.formats.usd.reader.prims import apis, custom_data, name_of, values
+from exoskel.formats.usd.reader.prims import apis, custom_data, is_preserved, name_of, values
 from exoskel.formats.usd.reader.stage import error_reason
-from exoskel.formats.usd.tree import BINARY, SIGNATURE, TEXT, open_layer, to_bytes, unpack
+from exoskel.formats.usd.source_copy import copy_source
+from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionRules
@@ -35,6 +37,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape, Texture
 from exoskel.scene.world import Scene, SourceInfo, World
 from exoskel.source.output_context import ComposedFile, OutputContext
+from exoskel.source.usdz_archive import FIRST_LAYER, SIGNATURE, pack, unpack
 
 _TEXT, _BINARY = b"#usda", b"PXR-USDC"
 
@@ -99,7 +102,9 @@ def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:
     joints.finish()
     world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
     world.models += models.values()
-    views: list[WrittenView] = [(one, None) for one in prim.nameChildren if is_view(one.typeName)]
+    views: list[WrittenView] = [
+        (one, None) for one in prim.nameChildren if is_view(one.typeName) and not is_preserved(one)
+    ]
     add_written_views(world, [*views, *shapes.views])
     shapes.views.clear()
     pairs = [*joints.non_colliding, *bodies.filtered_pairs()]
@@ -123,7 +128,11 @@ def _model(prim: Any, bodies: UsdBodyReader, joints: UsdJointReader, shapes: Usd
 def compose(scene: Scene, output: OutputContext) -> ComposedFile:
     """Compose the file in the form for its extension."""
     layer = write(scene, output)
-    data = to_bytes(layer, output.extension or TEXT, output.given_numbers)
+    made = add_preserved(scene, layer, output)
+    if made is None:
+        data = to_bytes(layer, output.extension or TEXT, output.given_numbers, output.members)
+    else:
+        data = pack({FIRST_LAYER: made.data, **output.members}) if output.is_archive else made.data
     native = read_back(data, layer.textures)
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
     native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
@@ -133,8 +142,7 @@ def compose(scene: Scene, output: OutputContext) -> ComposedFile:
 
 def shapes_of(native: Scene) -> Mapping[int, Shape]:
     """The shapes read back, by the ids of the shapes they were written from."""
-    assert isinstance(native, ReadBack)
-    return native.counterparts
+    return native.counterparts if isinstance(native, ReadBack) else {}
 
 
 def collision_rules_read_back(scene: Scene, world: World) -> CollisionRules:
@@ -185,6 +193,7 @@ def _lacks(joint: Joint) -> bool:
 CAPABILITIES = WriterCapabilities(
     native_joints=NATIVE_JOINTS,
     compose=compose,
+    copy_source=copy_source,
     fields=item_fields(
         {
             World: ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),

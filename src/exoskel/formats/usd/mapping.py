@@ -27,6 +27,8 @@ class PrimMapping(Struct, frozen=True):
 
 SKIN = "exoskelSkin"
 """The custom data of a mesh that shows the skin of a soft body, and is not a shape of the scene."""
+PRESERVED = "exoskelPreserved"
+"""The custom data of a prim that was copied from the source, and is not part of the scene."""
 JOINTS: dict[str, PrimMapping] = {
     "weld": PrimMapping("PhysicsFixedJoint", "exact"),
     "revolute": PrimMapping("PhysicsRevoluteJoint", "exact", ("US312",)),
@@ -128,6 +130,16 @@ LIGHT_SETTINGS = (
     *("collection:shadowLink:includes", "collection:shadowLink:excludes"),
 )
 """Properties of cameras and lights that a scene does not have."""
+_VIEW_SETTINGS = frozenset(
+    {
+        *(*CAMERA_SETTINGS, *LIGHT_SETTINGS, HORIZONTAL_APERTURE, CLIPPING_RANGE, TEMPERATURE),
+        *("focalLength", "verticalAperture", "projection", "visibility", "treatAsPoint", "treatAsLine"),
+        *(f"inputs:{name}" for name in ("angle", "color", "exposure", "intensity", "normalize", "diffuse", "specular")),
+        *(f"inputs:{name}" for name in ("radius", "width", "height", "length", "shadow:enable")),
+        *("inputs:shaping:cone:angle", "inputs:shaping:focus"),
+    }
+)
+"""Properties of cameras and lights that mean something."""
 
 _SHOWN = unused("appearance: not part of a scene")
 _LABEL = unused("a label that nothing refers to")
@@ -301,7 +313,8 @@ _ROWS: FieldRows = {
 }
 
 _INSTANCED = re.compile(r"^(limit|drive|state|physxMimicJoint):[A-Za-z]+:")
-_PHYSICAL = ("physics:", "physx", "mjc:", "newton:", "isaac", "state:", "drive:", "limit:")
+PHYSICAL = ("physics:", "physx", "mjc:", "newton:", "isaac", "state:", "drive:", "limit:")
+"""Beginnings of the names of properties that may change the motion."""
 
 
 class PrimFieldTable(SceneFieldTable):
@@ -315,9 +328,12 @@ class PrimFieldTable(SceneFieldTable):
         steps = [step for step in element.split("/") if step]
         inner = steps if steps == [GROUP] else [step for step in steps if step != GROUP]
         found = super().find(kind, "/".join([*inner, f"@{_base_name(name)}"] if at else inner))
+        is_view = bool(at and inner) and (inner[-1] == CAMERA or inner[-1] in LIGHTS)
+        if is_view and name not in _VIEW_SETTINGS and not name.startswith("xformOp"):
+            found = None
         if found is not None or not at:
             return found
-        return _OTHER_SCHEMA if name.startswith(_PHYSICAL) else _SHOWN
+        return _OTHER_SCHEMA if name.startswith(PHYSICAL) else _SHOWN
 
 
 def _base_name(name: str) -> str:

@@ -6,11 +6,9 @@ are read.  Lengths become m and masses kg, whatever units the file states.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator
 from math import isfinite, isnan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,9 @@ from exoskel.diagnostics import Collector, Severity, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
+from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
 from exoskel.formats.usd.mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
+from exoskel.formats.usd.preserved_prims import source_prims
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBody
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
@@ -38,7 +38,6 @@ from exoskel.formats.usd.reader.prims import (
 )
 from exoskel.formats.usd.reader.shape_prims import ShapePrimReader, read_inertia
 from exoskel.formats.usd.reader.stage import (
-    ROOT,
     Stage,
     StageError,
     StageLimitError,
@@ -46,7 +45,7 @@ from exoskel.formats.usd.reader.stage import (
     is_available,
     open_stage,
 )
-from exoskel.formats.usd.tree import SIGNATURE, PackageError, unpack
+from exoskel.formats.usd.text_layer import prim_positions
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
@@ -55,13 +54,10 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
-from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
-from exoskel.source.file_access import read_referenced
-from exoskel.source.meshes import MeshFinder
+from exoskel.source.usdz_archive import SIGNATURE, PackageError
 
 _GRAVITY = 9.81
-_LAYERS = (b"#usda", b"PXR-USDC")
 _GROUP, _MEMBERS = "PhysicsCollisionGroup", "collection:colliders:includes"
 _VELOCITIES = ("physics:velocity", "physics:angularVelocity")
 _APART = 1e-4
@@ -73,7 +69,7 @@ _TIME_STEPS = ("newton:timeStepsPerSecond", "physxScene:timeStepsPerSecond")
 
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
-    finder = _LayerFinder(document, options)
+    finder = LayerFiles(document, options)
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, source_info=SourceInfo(format="usd"))
     stage = _open(document, options, collector, finder)
@@ -89,23 +85,23 @@ def read(document: Document, options: ReadOptions) -> Scene:
     for problem in stage.problems:
         collector.report("US102", 0, problem=problem)
     _remove_invalid_numbers(index, collector)
-    files = MeshFinder(document.location, options.paths, options.limits)
-    _StageReader(index, collector, files).read(scene)
+    _StageReader(index, collector, finder).read(scene)
+    scene.source_info = structs.replace(scene.source_info, preserved=source_prims(scene, index))
     _check_values(scene, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
 
 
-def _open(document: Document, options: ReadOptions, collector: Collector, finder: _LayerFinder) -> Stage | None:
+def _open(document: Document, options: ReadOptions, collector: Collector, finder: LayerFiles) -> Stage | None:
     if not is_available():
         collector.report("US001", what="reading USD")
     elif len(document.data) > options.limits.bytes:
         collector.report("US003", limit=f"{options.limits.bytes} bytes")
-    elif not document.data.startswith((*_LAYERS, SIGNATURE)):
+    elif not document.data.startswith((*LAYERS, SIGNATURE)):
         collector.report("US002", reason="it starts with neither '#usda' nor 'PXR-USDC'")
     else:
         try:
-            return open_stage(finder.first_layer(), finder.find)
+            return open_stage(finder.first_layer(), finder.find, finder.folder)
         except (StageError, PackageError) as problem:
             collector.report("US002", reason=str(problem))
         except StageLimitError as problem:
@@ -135,60 +131,6 @@ def _check_values(scene: Scene, collector: Collector) -> None:
         scene.worlds.clear()
 
 
-class _LayerFinder:
-    """Finds and reads the files that a document refers to."""
-
-    def __init__(self, document: Document, options: ReadOptions) -> None:
-        self.document = document
-        self.options = options
-        self.files: list[str] = []
-        self.missing: list[str] = []
-        self._package: dict[str, bytes] = {}
-        self._first = ""
-
-    def first_layer(self) -> bytes:
-        """The document, or the layer that is opened of an archive."""
-        data = self.document.data
-        if not data.startswith(SIGNATURE):
-            return data
-        self._package = unpack(data)
-        self._first, layer = next(iter(self._package.items()))
-        if not layer.startswith(_LAYERS):
-            raise PackageError("the first file of the archive is not a layer")
-        return layer
-
-    def _find_in_package(self, key: str, path: str) -> tuple[str, bytes] | None:
-        """A layer of the archive; no others can be named."""
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(key or self._first), path))
-        data = self._package.get(name)
-        if data is None or not data.startswith(_LAYERS):
-            self.missing.append(path)
-            return None
-        return name, data
-
-    def find(self, key: str, path: str) -> tuple[str, bytes] | None:
-        """The file that a layer names: its path and content."""
-        if self._package:
-            return self._find_in_package(key, path)
-        location = self.document.location if key == ROOT else file_lookup.Location(path=key)
-        found = file_lookup.find_file(path, location, self.options.paths)
-        within = file_lookup.confinement(self.document.location, self.options.paths)
-        try:
-            if found.path is None:
-                raise FileNotFoundError
-            data = read_referenced(found.path, self.options.limits.bytes, within)
-        except OSError:
-            self.missing.append(path)
-            return None
-        if not data.startswith(_LAYERS):
-            self.missing.append(path)
-            return None
-        name = str(Path(found.path).absolute())
-        if name not in self.files:
-            self.files.append(name)
-        return name, data
-
-
 def _objects(index: PrimIndex, data: bytes) -> Iterator[SourceObject]:
     """The layer and all prims, as objects of the document."""
     positions = prim_positions(data)
@@ -207,7 +149,7 @@ def _objects(index: PrimIndex, data: bytes) -> Iterator[SourceObject]:
 class _StageReader:
     """The worlds of a stage."""
 
-    def __init__(self, index: PrimIndex, collector: Collector, files: MeshFinder) -> None:
+    def __init__(self, index: PrimIndex, collector: Collector, files: LayerFiles) -> None:
         self.index = index
         self.files = files
         self.report = collector.report
@@ -217,7 +159,7 @@ class _StageReader:
 
     def read(self, scene: Scene) -> None:
         worlds = own_layout(self.index) if self.is_own else [layout(self.index)]
-        shapes = ShapePrimReader(self.index, self.report, self.files.textures.locate, is_own=self.is_own)
+        shapes = ShapePrimReader(self.index, self.report, self.files.locate_texture, is_own=self.is_own)
         scene.worlds += [self._world(source, shapes) for source in worlds]
         shapes.report_hidden()
         views = UsdViewReader(self.index, self.report, is_own=self.is_own)
@@ -391,54 +333,3 @@ def _time_step(scene: StagePrim | None) -> float:
     if not step > 0.0 and rates and rates[0] > 0.0:
         step = 1.0 / rates[0]
     return step if isfinite(step) and step > 0.0 else DEFAULT_TIME_STEP
-
-
-_TOKEN = re.compile(
-    rb'(?P<string>"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
-    rb"|(?P<comment>#[^\n]*)|(?P<newline>\n)|(?P<bracket>[(){}\[\]])"
-    rb"|(?P<prim>\b(?:def|over|class)\b[^\"\n(){}]*\"(?P<name>[^\"\n]+)\")"
-    rb"|(?P<property>\b[A-Za-z][\w:]*(?=\s*(?:\.timeSamples\s*)?=|\s*\())"
-)
-PrimPositions = dict[str, tuple[int, dict[str, int]]]
-"""The lines of prims, and of their properties by name, by the paths of prims."""
-
-
-def prim_positions(data: bytes) -> PrimPositions:
-    """The positions in a text file; empty for the binary form."""
-    if not data.startswith(b"#usda"):
-        return {}
-    found: PrimPositions = {}
-    path: list[str] = []
-    opened: list[bytes] = []
-    waiting = ""
-    line = 1
-    for match in _TOKEN.finditer(data):
-        kind = match.lastgroup
-        if match["newline"]:
-            line += 1
-        elif match["bracket"]:
-            waiting = _enter(match["bracket"], opened, path, waiting)
-        elif match["prim"]:
-            if not opened or opened[-1] == b"{":
-                waiting = match["name"].decode("utf-8", "replace")
-                found.setdefault("/" + "/".join([*filter(None, path), waiting]), (line, {}))
-        elif match["property"] and path and opened[-1:] == [b"{"]:
-            own = found.get("/" + "/".join(filter(None, path)))
-            if own is not None:
-                own[1].setdefault(match["property"].decode(), line)
-        if kind == "string":
-            line += match[0].count(b"\n")
-    return found
-
-
-def _enter(bracket: bytes, opened: list[bytes], path: list[str], waiting: str) -> str:
-    """Follow a bracket; returns the name of the prim whose content is still to come."""
-    if bracket in b"([{":
-        opened.append(bracket)
-        if bracket == b"{":
-            path.append(waiting)
-            return ""
-        return waiting
-    if opened and opened.pop() == b"{" and path:
-        path.pop()
-    return waiting

@@ -13,7 +13,7 @@ from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.mapping import MATERIAL_INPUTS, SHAPES, SKIN
 from exoskel.formats.usd.textures import IMAGE, KINDS, PLACES, texture_shaders
-from exoskel.formats.usd.tree import EXTENSION, Identifiers, Prim, PrimPath, Properties, Varying
+from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, Properties, Varying
 from exoskel.scene.body import SoftBody
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
@@ -213,9 +213,8 @@ class UsdShapeWriter:
         if texture is None:
             return ""
         try:
-            if self._files.extension.lower() == EXTENSION:
-                raise ImageError("USDZ packages of Exoskel contain no images")
-            if texture.path is not None and uri_scheme(texture.uri):  # programs for USD know no packages of robots
+            is_uri = bool(uri_scheme(texture.uri)) and not self._files.is_archive
+            if texture.path is not None and is_uri:  # programs for USD know no packages of robots
                 path, folder = Path(texture.path), self._files.folder
                 uri = texture.path if folder is None else self._files.relative_path(path, folder)
                 texture = structs.replace(texture, uri=uri)

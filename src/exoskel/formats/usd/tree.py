@@ -6,12 +6,8 @@ single precision: their numbers have the digits that it holds.
 
 from __future__ import annotations
 
-import io
 import re
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from math import inf, isfinite
 from typing import Any
@@ -20,10 +16,12 @@ import numpy as np
 from msgspec import Struct, field, structs
 
 from exoskel.formats.usd.codes import catalogue_error
+from exoskel.formats.usd.text_layer import asset_text
 from exoskel.scene.shape import Texture
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.markup import UnwritableError
 from exoskel.source.numbers import GivenNumbers, round_computed, round_vector
+from exoskel.source.usdz_archive import EXTENSION, FIRST_LAYER, pack
 from exoskel.spatial import Array, round_array
 
 _INVALID = re.compile(r"[^A-Za-z0-9_]")
@@ -159,10 +157,14 @@ def to_binary(layer: Layer, given: GivenNumbers | None = None) -> bytes:
         from pxr import Sdf
     except ImportError:
         raise catalogue_error("US001", what="the binary form of USD") from None
-    made = open_layer(to_text(layer, given).encode(), TEXT, Sdf)
+    return layer_bytes(open_layer(to_text(layer, given).encode(), TEXT, Sdf), BINARY)
+
+
+def layer_bytes(layer: Any, extension: str) -> bytes:
+    """A layer of usd-core as text or in the binary form."""
     with TemporaryFolder() as folder:
-        file = folder / f"layer{BINARY}"
-        made.Export(str(file))
+        file = folder / f"layer{extension}"
+        layer.Export(str(file))
         return file.read_bytes()
 
 
@@ -183,12 +185,17 @@ def open_layer(data: bytes, extension: str, sdf: Any) -> Any:
     return layer
 
 
-def to_bytes(layer: Layer, extension: str, given: GivenNumbers | None = None) -> bytes:
-    """The layer in the form for a file extension; `.usd` allows both forms and gets the binary one."""
+def to_bytes(
+    layer: Layer, extension: str, given: GivenNumbers | None = None, images: Mapping[str, bytes] | None = None
+) -> bytes:
+    """The layer in the form for a file extension; `.usd` allows both forms and gets the binary one.
+
+    An archive contains the `images`, by the references to them.
+    """
     if extension.lower() == TEXT:
         return to_text(layer, given).encode()
     data = to_binary(layer, given)
-    return pack(data) if extension.lower() == EXTENSION else data
+    return pack({FIRST_LAYER: data, **(images or {})}) if extension.lower() == EXTENSION else data
 
 
 def _append_prim(prim: Prim, margin: str, lines: list[str], given: GivenNumbers | None) -> None:
@@ -270,7 +277,7 @@ def _value(value: Any, margin: str = "", number: Callable[[float], str] | None =
     if kind is PrimPath:
         return f"<{value}>"
     if kind is AssetPath:
-        return f"@@@{value}@@@" if "@" in value else f"@{value}@"
+        return asset_text(value)
     if kind is bool:
         return "true" if value else "false"
     if kind is list:
@@ -342,49 +349,3 @@ def quote(text: str) -> str:
     if text.isidentifier():  # most are
         return f'"{text}"'
     return f'"{text.translate(_ESCAPES)}"'
-
-
-SIGNATURE = b"PK\x03\x04"
-EXTENSION = ".usdz"
-_ALIGNMENT = 64
-"""The content of each file begins at a multiple of this."""
-_LAYER = b"scene.usdc"
-_LOCAL, _CENTRAL, _END = "<4s5H3I2H", "<4s6H3I5H2I", "<4s4H2IH"
-_VERSION, _FIRST_DATE = 20, 0x21
-"""ZIP 2.0, and the first day that it knows: archives of the same scene are the same."""
-_PADDING = 0x1986
-"""The kind of the extra field that the specification of USDZ uses for padding."""
-
-
-class PackageError(Exception):
-    """An archive is no USDZ; the message is the reason."""
-
-
-def pack(layer: bytes) -> bytes:
-    """An archive with one binary layer."""
-    head = struct.calcsize(_LOCAL) + len(_LAYER)
-    padding = -(head + 4) % _ALIGNMENT
-    extra = struct.pack("<2H", _PADDING, padding) + bytes(padding)
-    sums = (zlib.crc32(layer), len(layer), len(layer))
-    local = struct.pack(_LOCAL, SIGNATURE, _VERSION, 0, 0, 0, _FIRST_DATE, *sums, len(_LAYER), len(extra))
-    content = local + _LAYER + extra + layer
-    made = (b"PK\x01\x02", _VERSION, _VERSION, 0, 0, 0, _FIRST_DATE, *sums, len(_LAYER), 0, 0, 0, 0, 0, 0)
-    central = struct.pack(_CENTRAL, *made) + _LAYER
-    return content + central + struct.pack(_END, b"PK\x05\x06", 0, 0, 1, 1, len(central), len(content), 0)
-
-
-def unpack(data: bytes) -> dict[str, bytes]:
-    """The files of an archive by name, in order; the first is the layer to open.  Raises PackageError."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [one for one in archive.infolist() if not one.is_dir()]
-            if any(one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 1 for one in members):
-                raise PackageError("its files are compressed or encrypted")
-            if sum(one.file_size for one in members) > len(data):
-                raise PackageError("the files of the archive overlap")
-            files = {one.filename: archive.read(one) for one in members}
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, struct.error, OSError) as problem:
-        raise PackageError(f"the archive is damaged: {problem}") from None
-    if not files:
-        raise PackageError("the archive is empty")
-    return files

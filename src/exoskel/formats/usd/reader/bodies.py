@@ -12,7 +12,17 @@ from exoskel import spatial
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
 from exoskel.formats.usd.mapping import MATERIAL_INPUTS, SKIN
 from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, is_view
-from exoskel.formats.usd.reader.prims import Values, apis, custom_data, name_of, read_material, target, targets, values
+from exoskel.formats.usd.reader.prims import (
+    Values,
+    apis,
+    custom_data,
+    is_preserved,
+    name_of,
+    read_material,
+    target,
+    targets,
+    values,
+)
 from exoskel.formats.usd.textures import FILE, SCALE, read_texture
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
@@ -69,7 +79,7 @@ class UsdShapeReader:
 
     def read(self, prim: Any, body: Body) -> None:
         """Read the shapes of a body's prim."""
-        for one in prim.nameChildren:
+        for one in (child for child in prim.nameChildren if not is_preserved(child)):
             if is_view(one.typeName):
                 self.views.append((one, body))
             known = _PRIMITIVES.get(one.typeName)

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from exoskel import spatial
-from exoskel.formats.usd.mapping import MATERIAL_INPUTS
+from exoskel.formats.usd.mapping import MATERIAL_INPUTS, PRESERVED
 from exoskel.formats.usd.reader.stage import Stage, StagePrim
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.shape import Material, Texture
@@ -87,6 +87,11 @@ def value_of(layer: Any, path: str, name: str) -> Any:
 def custom_data(prim: Any) -> dict[str, str]:
     """The custom data that the writer added to a prim."""
     return dict(prim.customData) if prim.HasInfo("customData") else {}
+
+
+def is_preserved(prim: Any) -> bool:
+    """Whether a prim was copied from the source of a scene, and is not part of it."""
+    return PRESERVED in custom_data(prim)
 
 
 RIGID_BODY, COLLIDER, ARTICULATION = "PhysicsRigidBodyAPI", "PhysicsCollisionAPI", "PhysicsArticulationRootAPI"
@@ -273,7 +278,11 @@ def _own_model(index: PrimIndex, prim: StagePrim) -> ModelSource:
     model = ModelSource(prim.title, prim)
     for one in inside:
         if one.kind == "subcomponent":
-            shapes = [shape for shape in index.children.get(one.path, ()) if shape.type in GPRIMS]
+            shapes = [
+                shape
+                for shape in index.children.get(one.path, ())
+                if shape.type in GPRIMS and PRESERVED not in shape.custom
+            ]
             model.bodies.append(BodySource(one.title, one, shapes))
     scope = f"{prim.path}/joints"
     model.joints += [one for one in index.children.get(scope, ()) if one.type in JOINTS]

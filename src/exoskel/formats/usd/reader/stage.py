@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from math import ceil
 from typing import IO, Any
@@ -29,11 +29,11 @@ from exoskel.source.child_process import (
 ROOT = ""
 """The key of the file itself."""
 _LENGTH = 8
-_ONE_THREAD = {"PXR_WORK_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1"}
+ONE_THREAD = {"PXR_WORK_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Each thread reserves memory that the limit counts: with many processors, the limit would be reached at once."""
 _MEMORY, _MEMORY_PER_BYTE = 1500 * 2**20, 200
 _SECONDS, _SECONDS_PER_MEGABYTE = 7.0, 2.0
-_START_SECONDS = 30.0
+START_SECONDS = 30.0
 _MEGABYTE = 1_000_000
 _MOST_ROUNDS = 50
 """How deep references to files may be nested."""
@@ -129,13 +129,15 @@ FindLayer = Callable[[str, str], tuple[str, bytes] | None]
 """Finds the file that a layer refers to by a path: its key and content; None if there is no such file."""
 
 
-class _StageRequest(Struct):
+class StageRequest(Struct):
     """Files that the child process does not have yet; `size` is that of all files."""
 
     layers: dict[str, bytes]
     found: list[tuple[str, str, str | None]]
     """Layer, path in it, and the key of the file; None: not found."""
     size: int
+    folder: str = ""
+    """The folder that paths of files are relative to."""
 
 
 class _StageAnswer(Struct):
@@ -150,27 +152,27 @@ def is_available() -> bool:
     return find_spec("pxr") is not None
 
 
-def open_stage(data: bytes, find: FindLayer) -> Stage:
-    """The composed stage of a file.  Raises StageError or StageLimitError."""
-    child = ChildProcess(__name__, _ONE_THREAD)
+def open_stage(data: bytes, find: FindLayer, folder: str = "") -> Stage:
+    """The composed stage of a file in a folder.  Raises StageError or StageLimitError."""
+    child = ChildProcess(__name__, ONE_THREAD)
     try:
-        return _compose_in(child, data, find)
+        return _compose_in(child, data, find, folder)
     finally:
         child.close()
 
 
-def _compose_in(child: ChildProcess, data: bytes, find: FindLayer) -> Stage:
-    request = _StageRequest({ROOT: data}, [], len(data))
+def _compose_in(child: ChildProcess, data: bytes, find: FindLayer, folder: str) -> Stage:
+    request = StageRequest({ROOT: data}, [], len(data), folder)
     known = {ROOT}
     for _ in range(_MOST_ROUNDS):
         answer = _ask(child, request)
         if answer.stage is not None:
             return answer.stage
         if answer.lacks_memory:
-            raise StageLimitError(f"{_memory(request.size) // 2**20} MB of memory")
+            raise StageLimitError(f"{child_memory(request.size) // 2**20} MB of memory")
         if not answer.wanted:
             raise StageError(answer.problem)
-        request = _StageRequest({}, [], request.size)
+        request = StageRequest({}, [], request.size, folder)
         for key, path in answer.wanted:
             found = find(key, path)
             request.found.append((key, path, None if found is None else found[0]))
@@ -181,30 +183,33 @@ def _compose_in(child: ChildProcess, data: bytes, find: FindLayer) -> Stage:
     raise StageError(f"references to files are nested more than {_MOST_ROUNDS} deep")
 
 
-def _memory(size: int) -> int:
+def child_memory(size: int) -> int:
+    """The limit of memory in bytes, for files of a size."""
     return _MEMORY + _MEMORY_PER_BYTE * size
 
 
-def _seconds(size: int) -> float:
+def child_seconds(size: int) -> float:
+    """The limit of processor time, for files of a size."""
     return _SECONDS + _SECONDS_PER_MEGABYTE * size / _MEGABYTE
 
 
-def _ask(child: ChildProcess, request: _StageRequest) -> _StageAnswer:
-    seconds = _seconds(request.size)
+def _ask(child: ChildProcess, request: StageRequest) -> _StageAnswer:
+    seconds = child_seconds(request.size)
     try:
-        return child.request(_message(request), _receive, _START_SECONDS + 4.0 * seconds)
+        return child.request(message(request), _receive, START_SECONDS + 4.0 * seconds)
     except ChildLateError:
         raise StageLimitError(f"{seconds:g} s") from None
     except ChildFailedError as error:
         raise StageError(str(error)) from None
 
 
-def _message(content: _StageRequest | _StageAnswer) -> bytes:
+def message(content: Struct) -> bytes:
+    """A request or an answer as bytes."""
     data = msgspec.msgpack.encode(content)
     return len(data).to_bytes(_LENGTH, "big") + data
 
 
-def _received(stream: IO[bytes]) -> bytes | None:
+def received(stream: IO[bytes]) -> bytes | None:
     """The next message; None if the other process ended."""
     head = stream.read(_LENGTH)
     size = int.from_bytes(head, "big")
@@ -213,20 +218,22 @@ def _received(stream: IO[bytes]) -> bytes | None:
 
 
 def _receive(stream: IO[bytes]) -> _StageAnswer | None:
-    data = _received(stream)
+    data = received(stream)
     return None if data is None else msgspec.msgpack.decode(data, type=_StageAnswer)
 
 
 # --- in the child -------------------------------------------------------------------------------------
 
 
-class _Layers:
+class StageLayers:
     """Files as layers of usd-core, which refer to each other only."""
 
     def __init__(self) -> None:
         self.layers: dict[str, Any] = {}
+        self.keys: dict[str, str] = {}
+        """The keys of files by the identifiers of their layers."""
 
-    def add(self, request: _StageRequest) -> list[Reference]:
+    def add(self, request: StageRequest) -> list[Reference]:
         """Add the files of a request; returns the files that they refer to."""
         from pxr import Sdf
 
@@ -236,6 +243,7 @@ class _Layers:
         for key, data in request.layers.items():
             layer = open_layer(data, BINARY if data.startswith(b"PXR-USDC") else TEXT, Sdf)
             self.layers[key] = layer
+            self.keys[layer.identifier] = key
             _remove_clips(layer)
             wanted += [(key, path) for path in layer.GetCompositionAssetDependencies() if path]  # empty: in itself
         for key, path, other in request.found:
@@ -246,14 +254,20 @@ class _Layers:
 
 def _remove_clips(layer: Any) -> None:
     """Remove value clips, which would read further files."""
+    for prim in prims_with_clips(layer):
+        for name in _CLIPS:
+            prim.ClearInfo(name)
 
-    def visit(path: Any) -> None:
-        prim = layer.GetPrimAtPath(path) if path.IsPrimPath() else None
-        for name in ("clips", "clipSets"):
-            if prim is not None and prim.HasInfo(name):
-                prim.ClearInfo(name)
 
-    layer.Traverse("/", visit)
+_CLIPS = ("clips", "clipSets")
+
+
+def prims_with_clips(layer: Any) -> list[Any]:
+    """The prims of a layer of usd-core with value clips, also in variants."""
+    paths: list[Any] = []
+    layer.Traverse("/", paths.append)
+    prims = (layer.GetPrimAtPath(one) for one in paths if one.IsPrimPath() or one.IsPrimVariantSelectionPath())
+    return [prim for prim in prims if prim is not None and any(map(prim.HasInfo, _CLIPS))]
 
 
 def error_reason(problem: Exception) -> str:
@@ -269,19 +283,20 @@ def error_reason(problem: Exception) -> str:
     return re.sub(r"^(?:[A-Za-z]:)?[^:]*:(\d+):(\d+): ", r"line \1, column \2: ", text)
 
 
-def _answer(layers: _Layers, request: _StageRequest) -> _StageAnswer:
+def _answer(layers: StageLayers, request: StageRequest) -> _StageAnswer:
     from pxr import Tf
 
     try:
         wanted = layers.add(request)
     except (Tf.ErrorException, UnicodeDecodeError) as problem:
         return _StageAnswer(problem=error_reason(problem))
-    return _StageAnswer(wanted=wanted) if wanted else _StageAnswer(_compose(layers.layers[ROOT]))
+    return _StageAnswer(wanted=wanted) if wanted else _StageAnswer(_compose(layers, request.folder))
 
 
-def _compose(layer: Any) -> Stage:
+def _compose(layers: StageLayers, folder: str) -> Stage:
     from pxr import Usd, UsdGeom
 
+    layer = layers.layers[ROOT]
     stage = Usd.Stage.Open(layer)
     root = stage.GetPseudoRoot()
     made = Stage(
@@ -295,11 +310,12 @@ def _compose(layer: Any) -> Stage:
         if stage.HasAuthoredMetadata(name):
             setattr(made, field_name, float(stage.GetMetadata(name)))
     cache = UsdGeom.XformCache(Usd.TimeCode.EarliestTime())
-    made.prims += [_prim(prim, cache) for prim in Usd.PrimRange(root, Usd.TraverseInstanceProxies()) if prim != root]
+    prims = Usd.PrimRange(root, Usd.TraverseInstanceProxies())
+    made.prims += [_prim(prim, cache, layers.keys, folder) for prim in prims if prim != root]
     return made
 
 
-def _prim(prim: Any, cache: Any) -> StagePrim:
+def _prim(prim: Any, cache: Any, keys: Mapping[str, str], folder: str) -> StagePrim:
     from pxr import Usd, UsdGeom
 
     first = Usd.TimeCode.EarliestTime()
@@ -312,6 +328,8 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
         value = attribute.Get(first) if is_animated else attribute.Get()
         is_used = name in _USED_ARRAYS or _is_texture_coordinates(attribute)
         value_read = _builtin_value(value, is_single=_is_single(attribute), with_arrays=is_used)
+        if value_read and type(value).__name__ == "AssetPath":
+            value_read = _path_from(folder, value_read, attribute, keys)
         if isinstance(value_read, StageArray):
             arrays[name] = value_read
             interpolations[name] = str(attribute.GetMetadata("interpolation") or "constant")
@@ -331,7 +349,7 @@ def _prim(prim: Any, cache: Any) -> StagePrim:
         apis=_apis(prim),
         kind=str(prim.GetMetadata("kind") or ""),
         display_name=str(prim.GetMetadata("displayName") or ""),
-        custom={str(name): str(value) for name, value in prim.GetCustomData().items()},
+        custom={str(name): str(value) for name, value in own_custom_data(prim).items()},
         properties=[*properties, *relationships],
         values=values,
         arrays=arrays,
@@ -352,6 +370,20 @@ def _is_texture_coordinates(attribute: Any) -> bool:
 
 
 _COORDINATE_TYPES = frozenset({"texCoord2f[]", "texCoord2d[]", "texCoord2h[]", "float2[]", "double2[]", "half2[]"})
+
+
+def _path_from(folder: str, path: str, attribute: Any, keys: Mapping[str, str]) -> str:
+    """The path of a file from a folder: that in a layer is relative to the layer."""
+    stack = attribute.GetPropertyStack()
+    key = keys.get(stack[0].layer.identifier, ROOT) if stack else ROOT
+    if key == ROOT or os.path.isabs(path) or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path):
+        return path
+    return os.path.relpath(os.path.join(os.path.dirname(key), path), folder or os.curdir).replace(os.sep, "/")
+
+
+def own_custom_data(prim: Any) -> dict[str, Any]:
+    """The custom data of a prim, without the documentation of its schema."""
+    return {name: value for name, value in prim.GetCustomData().items() if not name.startswith("userDoc")}
 
 
 def _apis(prim: Any) -> list[str]:
@@ -415,17 +447,17 @@ def main() -> None:
     """Compose one stage: each answer but the last one asks for further files."""
     output = os.fdopen(os.dup(1), "wb")  # usd-core prints warnings
     os.dup2(2, 1)
-    layers = _Layers()
+    layers = StageLayers()
     with output:
-        while (data := _received(sys.stdin.buffer)) is not None:
-            request = msgspec.msgpack.decode(data, type=_StageRequest)
-            limit_memory(_memory(request.size))
-            limit_processor_time(ceil(_seconds(request.size)))
+        while (data := received(sys.stdin.buffer)) is not None:
+            request = msgspec.msgpack.decode(data, type=StageRequest)
+            limit_memory(child_memory(request.size))
+            limit_processor_time(ceil(child_seconds(request.size)))
             try:
                 answer = _answer(layers, request)
             except MemoryError:
                 answer = _StageAnswer(lacks_memory=True)
-            output.write(_message(answer))
+            output.write(message(answer))
             output.flush()
 
 
