@@ -170,8 +170,6 @@ CASES = [(path, name) for path in ELEMENTS for name in schema_attributes(path) i
 
 @pytest.mark.parametrize(("path", "attribute"), CASES, ids=[f"{one}-{name}" for one, name in CASES])
 def test_attributes_are_kept_or_losses(path: str, attribute: str) -> None:
-    if (path, attribute) == ("actuator/dcmotor", "input"):
-        pytest.xfail("the reader assumes that each actuator has one control, and raises IndexError")
     found = first_effective(path, attribute)
     if found is None:  # it needs other elements, or has no effect on the model
         return

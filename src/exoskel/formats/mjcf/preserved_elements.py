@@ -54,7 +54,7 @@ class ItemReference(Struct, frozen=True):
 
 
 class ActuatorState(Struct, frozen=True, eq=False):
-    """The controls of an actuator, and its activations in columns.
+    """The controls and the activations of an actuator, in columns.
 
     There is a row for the initial state, and then one for each keyframe of the scene.
     """

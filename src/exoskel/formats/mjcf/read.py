@@ -291,7 +291,8 @@ class ViewReader:
                 states.append(KeyframeJoint(path, tuple(positions[own].tolist()), tuple(velocities[own].tolist())))
             first += joint.dof_count
         controls = self.model.key_ctrl[number].tolist() if self.actuators else []
-        stated = tuple((name, controls[own]) for name, own in self.actuators.items() if controls[own])
+        places = ((name, self.compiled.control(own)) for name, own in self.actuators.items())
+        stated = tuple((name, controls[own]) for name, own in places if own is not None and controls[own])
         return Keyframe(self.compiled.keys.name(number), float(self.model.key_time[number]), tuple(states), stated)
 
 
@@ -438,7 +439,8 @@ def _actuator_state(compiled: Compiled, number: int, rows: Sequence[int]) -> Act
     if getattr(model, "na", 0) and model.actuator_actnum[number]:
         first = int(model.actuator_actadr[number])
         activations = np.array(model.key_act[rows, first : first + int(model.actuator_actnum[number])])
-    controls = np.array(model.key_ctrl[rows, number]) if rows else np.zeros(0)
+    own = compiled.control_slices[number]
+    controls = np.array(model.key_ctrl[rows, own]) if rows else np.zeros((0, own.stop - own.start))
     return ActuatorState(controls, activations)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from math import isfinite
 from typing import Any
 
@@ -14,6 +14,7 @@ from lxml import etree
 from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.controls import control_slices
 from exoskel.formats.mjcf.flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.combined_model import compile_in_parts
 from exoskel.formats.mjcf.reader.compiler import (
@@ -80,8 +81,18 @@ class Compiled:
 
     @property
     def controls(self) -> Array:
-        """The initial controls of actuators."""
+        """The initial controls, in MuJoCo's order."""
         return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
+
+    @cached_property
+    def control_slices(self) -> list[slice]:
+        """The places of the controls of each actuator."""
+        return control_slices(self.model)
+
+    def control(self, actuator: int) -> int | None:
+        """The place of the only control of an actuator; None if it has none or several."""
+        found = self.control_slices[actuator]
+        return found.start if found.stop == found.start + 1 else None
 
 
 class _Parts:
