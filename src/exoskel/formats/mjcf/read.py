@@ -154,13 +154,16 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         _report_invalid_values(world, report)
     owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
     unread = {"tendon": tendons.unread, "actuator": actuators.unread, "equality": equality.unread}
+    preserved = None
+    if not options.is_own:  # such a scene is compared, and not written again
+        preserved = _find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, len(world.keyframes))
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
         sensors={(0, node): {found} for node, found in sensors.sources.items()},
         views={(0, node): (found,) for node, found in views.sources.items()},
         equalities=equality.objects.nodes,
-        preserved=_find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, len(world.keyframes)),
+        preserved=preserved,
     )
 
 
