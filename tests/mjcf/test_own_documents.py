@@ -15,7 +15,6 @@ from exoskel.formats.mjcf.read import read
 from tests.mjcf.test_preserved_states import KEYS, document
 from tests.support.edits import edited
 
-
 TEXT = document("".join(KEYS))
 SOURCES = {
     "new document": lambda: edited(TEXT),

@@ -34,10 +34,7 @@ from exoskel.formats.mjcf.reader.compiled import (
     Compiled,
     compile,
     disabled_flags,
-    key_elements,
-    remove_invalid_keyframe_lists,
     report_disabled_flags,
-    report_short_keyframe_lists,
     transforms,
 )
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
@@ -49,6 +46,12 @@ from exoskel.formats.mjcf.reader.extra_attributes import (
     most_frequent_solref,
 )
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
+from exoskel.formats.mjcf.reader.keyframe_lists import (
+    key_elements,
+    remove_invalid_keyframe_lists,
+    remove_lists_of_ignored_elements,
+    report_short_keyframe_lists,
+)
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.sensors import SensorReader
@@ -103,6 +106,7 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
         except MalformedError as problem:  # a limit that only the expanded document exceeds
             report_malformed(problem, collector, _ROOT_CODES)
             return out
+        remove_lists_of_ignored_elements(prepared, collector)
         remove_invalid_keyframe_lists(prepared, collector)
         compiled = compile(prepared, collector, options.limits.seconds, is_own=options.is_own)
         if compiled is not None:
