@@ -188,7 +188,8 @@ class NumberedElement(TreeElement, Protocol):
 _WHOLE = ("visual", "statistic")
 """Sections that are preserved as a whole."""
 _SECTIONS: dict[str, frozenset[str] | None] = {
-    "asset": frozenset({"texture", "material"}),
+    "asset": frozenset({"texture", "material", "skin"}),
+    "deformable": frozenset({"skin"}),
     "contact": frozenset({"pair"}),
     "tendon": None,
     "equality": None,
@@ -234,6 +235,7 @@ class CollectedElements:
             tags = _SECTIONS[section.tag]
             for child in section.children:
                 is_own = child.attributes.get("name", "").startswith(GENERATED)
+                is_own |= child.tag == "skin" and "file" in child.attributes  # the file has names of bodies
                 if not is_own and child.tag not in _UNPRESERVED and (tags is None or child.tag in tags):
                     self._add(section, child)
 

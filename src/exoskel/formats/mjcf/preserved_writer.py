@@ -35,7 +35,19 @@ from exoskel.source.textures import ImageError
 
 MAIN_CLASS = f"{GENERATED}main"
 """The default class for what the source states for all elements: parts of ours must not inherit it."""
-_ORDER = ("asset", "tendon", "actuator", "equality", "contact", "sensor", "custom", "visual", "statistic", "compiler")
+_ORDER = (
+    "asset",
+    "deformable",
+    "tendon",
+    "actuator",
+    "equality",
+    "contact",
+    "sensor",
+    "custom",
+    "visual",
+    "statistic",
+    "compiler",
+)
 """Sections in the order in which their elements may refer to each other."""
 _CONSTRAINT_TAGS = frozenset({"connect", "weld", "joint", "tendon", "distance"})
 _RELATIVE_SENSORS = frozenset({"jointvel", "jointactuatorfrc", "jointlimitvel", "jointlimitfrc"})
@@ -271,8 +283,9 @@ class _PreservedWriter:
 
     @staticmethod
     def _rank_assets(assets: list[SourceElement]) -> None:
-        """Textures first: materials refer to them."""
-        assets.sort(key=lambda one: one.element.tag != "texture")
+        """Textures first, as materials refer to them, and skins last, as they refer to materials."""
+        ranks = {"texture": 0, "skin": 2}
+        assets.sort(key=lambda one: ranks.get(one.element.tag, 1))
 
     def _section(self, source: SourceElement) -> MjcfElement:
         return self.root if source.section == source.element.tag else self.root.child(source.section)
