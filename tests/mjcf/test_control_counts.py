@@ -57,3 +57,21 @@ def test_the_engine_applies_the_controls_of_the_scene() -> None:
     simulation = exoskel.Simulation(scene)
     assert simulation.engine.actuator_controls.tolist() == [0.5, 0.9]
     assert np.array(data.qfrc_actuator) == pytest.approx([1.0, 4.5])
+
+
+SEVERAL = """<mujoco><worldbody><body name="b"><joint name="j" type="ball"/><geom size=".1"/>
+<body name="c"><joint name="k"/><geom size=".1"/></body></body></worldbody>
+<actuator><orientation name="o" joint="j" kp="3"/><motor name="m" joint="k" gear="2" ctrlrange="-3 3"/>
+<pid name="p" joint="k" kp="3"/></actuator><keyframe><key name="x" ctrl="1 2 3 0.5 5 6"/></keyframe></mujoco>"""
+
+
+def test_actuators_after_those_with_several_controls_and_outputs_are_read() -> None:
+    scene = exoskel.load(SEVERAL)
+    assert [(one.name, one.gear, one.control, one.control_range) for one in scene.world.actuators] == [
+        ("m", 2.0, 0.5, (-3.0, 3.0))
+    ]
+    report = exoskel.convert(edited(SEVERAL), None, to="mjcf")
+    assert report.certificate.passed, report.certificate
+    before, after = (mujoco.MjModel.from_xml_string(one) for one in (SEVERAL, report.data.decode()))
+    assert after.key_ctrl.tolist() == [*before.key_ctrl.tolist(), *before.key_ctrl.tolist()]
+    assert after.actuator_gear.tolist() == before.actuator_gear.tolist()

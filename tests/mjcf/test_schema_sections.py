@@ -62,7 +62,18 @@ ELEMENTS = {
     **{f"visual/{tag}": f"<{tag}/>" for tag in ("global", "quality", "headlight", "map", "scale", "rgba")},
     "statistic": "<statistic/>",
     "compiler": "<compiler/>",
+    "size": "<size/>",
+    "asset/mesh": '<mesh name="y" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>',
+    "asset/hfield": '<hfield name="y" nrow="3" ncol="3" size="1 1 1 1" elevation="0 1 0 1 2 1 0 1 0"/>',
+    "deformable/skin": """<skin name="y" vertex="0 0 0 1 0 0 0 1 0" face="0 1 2"><bone body="d" bindpos="0 0 0"
+      bindquat="1 0 0 0" vertid="0 1 2" vertweight="1 1 1"/></skin>""",
+    "keyframe/key": '<key name="y"/>',
 }
+BODIES_OF = {
+    "asset/mesh": '<body pos="0 3 0"><geom type="mesh" mesh="y"/></body>',
+    "asset/hfield": '<geom type="hfield" hfield="y" pos="0 0 -5"/>',
+}
+"""Bodies that use an element."""
 COMMON = {
     "asset": ASSETS,
     "tendon": '<fixed name="f"><joint joint="k" coef="1"/></fixed><fixed name="w"><joint joint="l" coef="1"/></fixed>',
@@ -84,11 +95,13 @@ VALUES = (
     ),
     *("0.8 0.9 0.002 0.4 3", "0.1 0.2 0.3 0.4 0.5 0.6", "1 2 3 4 5", "integrator", "affine", "none", "random", "edge"),
     *("gradient", "cube", "sRGB", "x", "m", "b", "e", "n", "s", "t", "site", "body", "xbody", "joint", "degree"),
+    *("0.1 0.2 0.3 0.1 0.2 0.3 0.1 0.2 0.3 1", "0.1 0.2 0.3 0.1 0.2 0.3 0.1 0.2 0.3", "0 2 1", "0 0 1 0 0 1"),
+    *("convex", "shell", "0 0 0 2 0 0 0 2 0 0 0 2", "0 0 0 2 0 0 0 2 0", "100K"),
     *("radian", "other words", "0.2 0.1 0 0 0", "filter", "filterexact", "user", "muscle", "dof", "0.1 0.2 0.3 0.4"),
 )
 PREFIXES = (
     *("tendon_", "actuator_", "sensor_", "eq_", "pair_", "mat_", "tex_", "numeric_", "text_", "wrap_", "vis.", "stat."),
-    *("jnt_stiffness", "dof_damping", "dof_armature"),
+    *("jnt_stiffness", "dof_damping", "dof_armature", "skin_"),
 )
 """Fields of the compiled model that have the same rows in a new document."""
 DERIVED = ("adr", "id", "0", "_data", "num", "dim", "size", "meansize", "extent", "center", "meanmass", "meaninertia")
@@ -121,8 +134,9 @@ def document(path: str, attribute: str, value: str) -> str:
         element if not tag and name == section else f"<{name}>{text}</{name}>"
         for name, text in sorted(sections.items(), key=lambda one: one[0] != "asset")
     ]
+    bodies = BODIES.replace("</worldbody>", f"{BODIES_OF.get(path, '')}</worldbody>")
     sizes = '<size nuser_tendon="2" nuser_actuator="2" nuser_sensor="2"/>'
-    return f"<mujoco>{sizes}{texts[0]}{BODIES}{''.join(texts[1:])}</mujoco>"
+    return f"<mujoco>{sizes}{texts[0]}{bodies}{''.join(texts[1:])}</mujoco>"
 
 
 def compiled(text: str) -> mujoco.MjModel | None:

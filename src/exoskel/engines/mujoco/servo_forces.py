@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from exoskel.engines.mujoco.equality_states import SwitchedEqualities
 from exoskel.engines.mujoco.sensor_values import MeasuredSensors
 from exoskel.formats.mjcf.compile import CompiledWorld, actuator_numbers
-from exoskel.formats.mjcf.controls import first_controls
+from exoskel.formats.mjcf.controls import first_controls, first_outputs
 from exoskel.formats.mjcf.model.driven_joints import actuator_joints, actuator_targets, element_name
 from exoskel.scene.actuator import Actuator
 from exoskel.spatial import Array, Indices, Mask
@@ -105,7 +105,7 @@ class ServoForces:
         joints = model.actuator_trnid[self.numbers, 0]
         self.dofs: Indices = np.asarray(model.jnt_dofadr[joints], dtype=np.intp)
         self._positions: Indices = np.asarray(model.jnt_qposadr[joints], dtype=np.intp)
-        self._gear: Array = model.actuator_gear[self.numbers, 0].copy()
+        self._gear: Array = model.actuator_gear[first_outputs(model)[self.numbers], 0].copy()
         self._gain: Array = model.actuator_gainprm[self.numbers, 0].copy()
         self._bias: Array = model.actuator_biasprm[self.numbers, :3].copy()
         self._limits = _limits(model.actuator_forcelimited, model.actuator_forcerange, self.numbers)

@@ -1,4 +1,4 @@
-"""The controls of MuJoCo's actuators: in MuJoCo 4, an actuator has any number of them."""
+"""The controls and outputs of MuJoCo's actuators: in MuJoCo 4, an actuator has any number of them."""
 
 from __future__ import annotations
 
@@ -30,3 +30,17 @@ def control_slices(model: Any) -> list[slice]:
 def first_controls(model: Any) -> Indices:
     """The place of the first control of each actuator; that of the next ones for an actuator without controls."""
     return np.array([one.start for one in control_slices(model)], dtype=np.intp)
+
+
+def first_outputs(model: Any) -> Indices:
+    """The place of the first output of each actuator: gears, lengths and forces belong to outputs."""
+    if not hasattr(model, "actuator_outnum"):
+        return np.arange(actuator_count(model))
+    counts = np.asarray(model.actuator_outnum, dtype=np.intp)
+    return np.cumsum(counts) - counts
+
+
+def are_numbered_alike(model: Any) -> bool:
+    """Whether each actuator has one control and one output, so that all three have the same numbers."""
+    one_output = not hasattr(model, "actuator_outnum") or bool((np.asarray(model.actuator_outnum) == 1).all())
+    return one_output and bool((control_counts(model) == 1).all())

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import actuator_numbers, addresses, tendon_names
-from exoskel.formats.mjcf.controls import first_controls
+from exoskel.formats.mjcf.controls import first_controls, first_outputs
 from exoskel.formats.mjcf.model.actuation import SERVO, is_servo_link, joints_with_motors
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.driven_joints import actuator_joints, driven_coordinates, element_name
@@ -143,13 +143,15 @@ def _silence_preserved_tendons(model: Any) -> Callable[[], None]:
 def _actuator_forces(model: Any, data: Any, names: Collection[str]) -> Array:
     """The forces of actuators of joints, `(nv)`, without those that are neither generated nor have one of the names."""
     out = np.zeros(model.nv)
+    outputs = first_outputs(model)
     own = {number for name, number in actuator_numbers(model).items() if is_generated(name) or name in names}
     for number in np.flatnonzero(np.isin(model.actuator_trntype, _AT_JOINT)).tolist():
         if number not in own:
             continue
-        first = int(data.moment_rowadr[number])
-        row = slice(first, first + int(data.moment_rownnz[number]))
-        out[data.moment_colind[row]] += data.actuator_moment[row] * data.actuator_force[number]
+        output = outputs[number]
+        first = int(data.moment_rowadr[output])
+        row = slice(first, first + int(data.moment_rownnz[output]))
+        out[data.moment_colind[row]] += data.actuator_moment[row] * data.actuator_force[output]
     for joint in np.flatnonzero(model.jnt_actfrclimited).tolist():
         dof = int(model.jnt_dofadr[joint])
         out[dof] = np.clip(out[dof], *model.jnt_actfrcrange[joint])

@@ -22,7 +22,7 @@ from exoskel.spatial import Array
 
 ACTUATOR_TAGS = (
     *("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion"),
-    "dcmotor",
+    *("dcmotor", "orientation", "pid"),
 )
 DEFAULT_TAGS = frozenset({*ACTUATOR_TAGS, "tendon", "equality", "material", "pair"})
 """Elements of default classes that apply to preserved elements."""

@@ -215,7 +215,7 @@ class ActuatorReader:
     def _read_own_dynamics(self, number: int, owner: Owner) -> None:
         """Add the damping and armature of an actuator to those of its coordinate."""
         model, dof = self.model, owner.joint.dofs[owner.first]
-        square = float(model.actuator_gear[number, 0]) ** 2
+        square = float(self.compiled.gears[number, 0]) ** 2
         if hasattr(model, "actuator_armature"):
             dof.armature += square * float(model.actuator_armature[number])
         if hasattr(model, "actuator_damping") and "damper" not in self.disabled:
@@ -233,7 +233,7 @@ class ActuatorReader:
 
     def _read_generated_motor(self, number: int, owner: Owner) -> None:
         model, limits = self.model, UNLIMITED
-        gear = float(model.actuator_gear[number, 0])
+        gear = float(self.compiled.gears[number, 0])
         if "clampctrl" not in self.disabled:
             control_range = model.actuator_ctrlrange[self.compiled.control(number)]
             limits = _within(limits, gear * float(model.actuator_gainprm[number, 0]) * control_range)
@@ -247,7 +247,7 @@ class ActuatorReader:
         `shift` is the position or length of the target in the document where it is zero in the scene.
         """
         model = self.model
-        gear, gain = float(model.actuator_gear[number, 0]), float(model.actuator_gainprm[number, 0])
+        gear, gain = float(self.compiled.gears[number, 0]), float(model.actuator_gainprm[number, 0])
         bias = [0.0, 0.0, 0.0]
         if int(model.actuator_biastype[number]) == _AFFINE:
             bias = model.actuator_biasprm[number, :3].tolist()
@@ -283,7 +283,7 @@ class ActuatorReader:
         body, parent = int(model.site_bodyid[site]), int(model.site_bodyid[reference])
         back = self.compiled.zero[body][:3, :3].T
         home = self.found.models[body]
-        axes = [vector_from_array(back @ model.actuator_gear[number, 3:6]) for number in actuators]
+        axes = [vector_from_array(back @ self.compiled.gears[number, 3:6]) for number in actuators]
         drives = [
             Drive(
                 velocity=-float(model.actuator_biasprm[number, 0] / model.actuator_biasprm[number, 2]),

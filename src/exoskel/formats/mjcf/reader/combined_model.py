@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.controls import actuator_count
+from exoskel.formats.mjcf.controls import actuator_count, are_numbered_alike
 from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, PartRow, PartText, compile_parts
 from exoskel.formats.mjcf.reader.document_parts import DocumentParts
 from exoskel.formats.mjcf.reader.preprocessor import Fragment
@@ -208,7 +208,7 @@ class CombinedModel:
             self._number(kind, [one.parts[kind] for one in parts])
         self.njnt, self.ntendon, self.nactuator, self.neq = (len(self.rows[kind]) for kind in _KINDS.values())
         self.nu = self.nactuator  # documents with other actuators are not split
-        if any(part.model.nu != actuator_count(part.model) for part in self._parts):
+        if not all(are_numbered_alike(part.model) for part in self._parts):
             raise CompilerError("actuators without one control")
         self._set_addresses()
         self._set_relations()

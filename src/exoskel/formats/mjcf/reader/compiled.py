@@ -13,7 +13,7 @@ from lxml import etree
 from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.controls import control_slices
+from exoskel.formats.mjcf.controls import control_slices, first_outputs
 from exoskel.formats.mjcf.flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.combined_model import compile_in_parts
 from exoskel.formats.mjcf.reader.compiler import (
@@ -83,6 +83,11 @@ class Compiled:
     def controls(self) -> Array:
         """The initial controls, in MuJoCo's order."""
         return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
+
+    @cached_property
+    def gears(self) -> Array:
+        """The gears of the first output of each actuator, `(actuators, 6)`."""
+        return np.asarray(self.model.actuator_gear)[first_outputs(self.model)]
 
     @cached_property
     def control_slices(self) -> list[slice]:

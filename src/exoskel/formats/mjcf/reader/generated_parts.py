@@ -197,7 +197,7 @@ def _is_servo_axis(model: Any, number: int, driven: int) -> bool:
 def servo_frame(compiled: Compiled, driven: int, actuators: Mapping[int, int]) -> Array:
     """The axes of rotation of a servo, as columns."""
     first = 3 if compiled.types[driven] == "free" else 0
-    gears = compiled.model.actuator_gear[[actuators[i] for i in range(3)], first : first + 3]
+    gears = compiled.gears[[actuators[i] for i in range(3)], first : first + 3]
     return np.array(gears, dtype=float).T
 
 

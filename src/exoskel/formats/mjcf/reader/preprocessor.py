@@ -69,7 +69,7 @@ _SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priorit
 _DELAY = {"delay": True, "nsample": False, "interp": False}
 _ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
 IGNORED_ATTRIBUTES: dict[str, dict[str, bool]] = {
-    **dict.fromkeys((*_ACTUATORS, "dcmotor"), _DELAY),
+    **dict.fromkeys((*_ACTUATORS, "dcmotor", "orientation", "pid"), _DELAY),
     "geom": _SOLVER | {"fluidshape": True, "fluidcoef": True, "adhesion": True},
     "joint": {
         **dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin", "group"), False),
@@ -200,7 +200,9 @@ def _ignored_states(root: Fragment) -> dict[str, str]:
 def _own_controls(root: Fragment) -> tuple[bool, ...]:
     """Whether each control belongs to an actuator that is not ignored; empty if they may have several."""
     tags = [one.tag for section in root.children if section.tag == "actuator" for one in section.children]
-    return () if "dcmotor" in tags else tuple(tag != "plugin" for tag in tags)
+    if any("input" in one.attributes for one in root.iter()) or not {*tags} <= {*_ACTUATORS, "plugin"}:
+        return ()
+    return tuple(tag != "plugin" for tag in tags)
 
 
 class _Preparer:
