@@ -395,9 +395,10 @@ def _tendon_attributes(compiled: Compiled, tendons: TendonReader) -> dict[str, E
     for number, name in tendons.names.items():
         stated = tendons.stated(number)
         values = tendons.extra_attributes(number)
-        material = int(model.tendon_matid[number]) if hasattr(model, "mat") else -1
+        material = int(model.tendon_matid[number]) if hasattr(model, "mat") and not tendons.is_fixed(number) else -1
         values |= {"material": model.mat(material).name} if material >= 0 else {}
-        values |= {"user": stated["user"]} if "user" in stated else {}
+        user = np.asarray(model.tendon_user)[number]
+        values |= {"user": user.tolist()} if user.any() else {}
         own = frozenset(EXTRA_ATTRIBUTES) & stated.keys()
         is_shifted = tendons.offsets[number] != 0.0
         found[name] = ExtraAttributes(values, compiled.tendons.node(number), own, is_shifted)
