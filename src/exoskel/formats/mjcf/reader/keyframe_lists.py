@@ -40,7 +40,7 @@ def remove_lists_of_ignored_elements(prepared: PreparedDocument, collector: Coll
             words = key.attributes.get(name, "").split()
             if not words:
                 continue
-            details = {"name": name, "keyframe": _label(key, number), "what": what}
+            details: dict[str, Any] = {"name": name, "keyframe": _label(key, number), "what": what}
             if name == "ctrl" and len(words) == len(prepared.controls):
                 own = [word for word, is_own in zip(words, prepared.controls, strict=True) if is_own]
                 key.attributes[name] = " ".join(own)
