@@ -214,3 +214,13 @@ def test_a_specification_with_a_text_comes_back() -> None:
     document = '<mujoco><worldbody><body><geom size="1"/></body></worldbody><custom><text name="t" data="a &amp; b"/></custom></mujoco>'
     made = exoskel.to_mujoco(exoskel.from_mujoco(mujoco.MjSpec.from_string(document)))
     assert b"a & b" in bytes(made.model.text_data)
+
+
+def test_a_material_of_a_default_class_does_not_apply_to_fixed_tendons() -> None:
+    text = """<mujoco><default><tendon material="m" width="0.1"/></default><asset><material name="m"/></asset>
+      <worldbody><site name="s"/><body name="b" pos="1 0 0"><joint name="j"/><geom size=".1"/><site name="t"/></body>
+      </worldbody><tendon><fixed name="f"><joint joint="j" coef="1"/></fixed>
+      <spatial name="y"><site site="s"/><site site="t"/></spatial></tendon></mujoco>"""
+    made = mujoco.MjModel.from_xml_string(exoskel.convert(edited(text), None, to="mjcf").data.decode())
+    assert made.mat(int(made.tendon_matid[made.tendon("y").id])).name == "m"
+    assert made.tendon_width[made.tendon("y").id] == pytest.approx(0.1)

@@ -62,7 +62,20 @@ ELEMENTS = {
     **{f"visual/{tag}": f"<{tag}/>" for tag in ("global", "quality", "headlight", "map", "scale", "rgba")},
     "statistic": "<statistic/>",
     "compiler": "<compiler/>",
+    "size": "<size/>",
+    "asset/mesh": '<mesh name="y" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>',
+    "asset/hfield": '<hfield name="y" nrow="3" ncol="3" size="1 1 1 1" elevation="0 1 0 1 2 1 0 1 0"/>',
+    "deformable/skin": """<skin name="y" vertex="0 0 0 1 0 0 0 1 0" face="0 1 2"><bone body="d" bindpos="0 0 0"
+      bindquat="1 0 0 0" vertid="0 1 2" vertweight="1 1 1"/></skin>""",
+    "keyframe/key": '<key name="y"/>',
 }
+BODIES_OF = {
+    "asset/mesh": '<body pos="0 3 0"><geom type="mesh" mesh="y"/></body>',
+    "asset/hfield": '<geom type="hfield" hfield="y" pos="0 0 -5"/>',
+}
+"""Bodies that use an element."""
+if "actuator/pid" in schema():  # from MuJoCo 4 on
+    ELEMENTS["actuator/pid"] = '<pid name="a" joint="j" kp="2"/>'
 COMMON = {
     "asset": ASSETS,
     "tendon": '<fixed name="f"><joint joint="k" coef="1"/></fixed><fixed name="w"><joint joint="l" coef="1"/></fixed>',
@@ -84,11 +97,13 @@ VALUES = (
     ),
     *("0.8 0.9 0.002 0.4 3", "0.1 0.2 0.3 0.4 0.5 0.6", "1 2 3 4 5", "integrator", "affine", "none", "random", "edge"),
     *("gradient", "cube", "sRGB", "x", "m", "b", "e", "n", "s", "t", "site", "body", "xbody", "joint", "degree"),
+    *("0.1 0.2 0.3 0.1 0.2 0.3 0.1 0.2 0.3 1", "0.1 0.2 0.3 0.1 0.2 0.3 0.1 0.2 0.3", "0 2 1", "0 0 1 0 0 1"),
+    *("convex", "shell", "0 0 0 2 0 0 0 2 0 0 0 2", "0 0 0 2 0 0 0 2 0", "100K"),
     *("radian", "other words", "0.2 0.1 0 0 0", "filter", "filterexact", "user", "muscle", "dof", "0.1 0.2 0.3 0.4"),
 )
 PREFIXES = (
     *("tendon_", "actuator_", "sensor_", "eq_", "pair_", "mat_", "tex_", "numeric_", "text_", "wrap_", "vis.", "stat."),
-    *("jnt_stiffness", "dof_damping", "dof_armature"),
+    *("jnt_stiffness", "dof_damping", "dof_armature", "skin_"),
 )
 """Fields of the compiled model that have the same rows in a new document."""
 DERIVED = ("adr", "id", "0", "_data", "num", "dim", "size", "meansize", "extent", "center", "meanmass", "meaninertia")
@@ -100,11 +115,19 @@ WITHOUT_EFFECT = {
     ("actuator/general", "biastype"): "the parameters of the bias are zero",
 }
 """Attributes that change numbers of the compiled model, but no force."""
+WITHOUT_EFFECT_IN_DEFAULTS = {
+    **dict.fromkeys(("width", "rgba", "material"), "fixed tendons, to which it applies as well, are not drawn"),
+    "cranklength": "actuators of joints, to which it applies, have no crank",
+}
+"""The same for attributes of default classes of tendons and actuators."""
 
 
-def document(path: str, attribute: str, value: str) -> str:
+def document(path: str, attribute: str, value: str, default: str = "") -> str:
+    """A document with an element that states an attribute, or with a default class that does, for the tag `default`."""
     section, _, tag = path.partition("/")
     element = ELEMENTS[path]
+    defaults = f'<default><{default} {attribute}="{value}"/></default>' if default and attribute else ""
+    attribute = "" if default else attribute
     start = element.index(f"<{tag or section}") + len(tag or section) + 1
     own = f' {attribute}="{value}"' if attribute else ""
     if f" {attribute}=" in element.split(">")[0]:
@@ -121,8 +144,9 @@ def document(path: str, attribute: str, value: str) -> str:
         element if not tag and name == section else f"<{name}>{text}</{name}>"
         for name, text in sorted(sections.items(), key=lambda one: one[0] != "asset")
     ]
+    bodies = BODIES.replace("</worldbody>", f"{BODIES_OF.get(path, '')}</worldbody>")
     sizes = '<size nuser_tendon="2" nuser_actuator="2" nuser_sensor="2"/>'
-    return f"<mujoco>{sizes}{texts[0]}{BODIES}{''.join(texts[1:])}</mujoco>"
+    return f"<mujoco>{sizes}{defaults}{texts[0]}{bodies}{''.join(texts[1:])}</mujoco>"
 
 
 def compiled(text: str) -> mujoco.MjModel | None:
@@ -147,10 +171,10 @@ def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
     ]
 
 
-def first_effective(path: str, attribute: str) -> tuple[str, dict[str, object]] | None:
+def first_effective(path: str, attribute: str, default: str = "") -> tuple[str, dict[str, object]] | None:
     """The document with the first value of an attribute that changes the compiled model."""
     for value in VALUES:
-        text = document(path, attribute, value)
+        text = document(path, attribute, value, default)
         model = compiled(text)
         if model is not None and differing(base(path), model_fields(model)):
             return text, model_fields(model)
@@ -165,25 +189,47 @@ def schema_attributes(path: str) -> tuple[str, ...]:
     )
 
 
-CASES = [(path, name) for path in ELEMENTS for name in schema_attributes(path) if name not in ("name", "class", "user")]
+CASES = [(path, name) for path in ELEMENTS for name in schema_attributes(path) if name not in ("name", "class")]
+
+
+def default_tag(path: str) -> str:
+    """The element of default classes that applies to an element; empty if there is none."""
+    section, _, tag = path.partition("/")
+    shared = section in ("tendon", "equality")
+    found = section if shared else "pair" if path == "contact/pair" else tag
+    is_known = section in ("asset", "actuator", "tendon", "equality", "contact") and f"default/{found}" in schema()
+    return found if is_known else ""
+
+
+DEFAULT_CASES = [
+    (path, name) for path, name in CASES if (tag := default_tag(path)) and name in schema().get(f"default/{tag}", ())
+]
 
 
 @pytest.mark.parametrize(("path", "attribute"), CASES, ids=[f"{one}-{name}" for one, name in CASES])
 def test_attributes_are_kept_or_losses(path: str, attribute: str) -> None:
-    if (path, attribute) == ("actuator/dcmotor", "input"):
-        pytest.xfail("the reader assumes that each actuator has one control, and raises IndexError")
-    found = first_effective(path, attribute)
+    check_attribute(path, attribute, path.rpartition("/")[2], first_effective(path, attribute))
+
+
+@pytest.mark.parametrize(("path", "attribute"), DEFAULT_CASES, ids=[f"{one}-{name}" for one, name in DEFAULT_CASES])
+def test_attributes_of_default_classes_are_kept_or_losses(path: str, attribute: str) -> None:
+    tag = default_tag(path)
+    check_attribute(path, attribute, tag, first_effective(path, attribute, tag))
+
+
+def check_attribute(path: str, attribute: str, tag: str, found: tuple[str, dict[str, object]] | None) -> None:
+    """Check that what an attribute sets in the model is in that of the output, or that the attribute is a loss."""
     if found is None:  # it needs other elements, or has no effect on the model
         return
     text, before = found
     report = exoskel.convert(edited(text), None, to="mjcf")
-    tag = path.rpartition("/")[2]
     items = [one for one in report.items if one.attribute == attribute and f"{tag}[" in one.path.split("/")[-2]]
-    item = items[-1]
+    item = items[0 if "/default[" in items[0].path else -1]
     if item.fate not in (Fate.EXACT, Fate.KEPT):
         assert item.why
         return
-    if (path, attribute) in WITHOUT_EFFECT:
+    in_default = "/default[" in item.path and path.partition("/")[0] in ("tendon", "actuator")
+    if (path, attribute) in WITHOUT_EFFECT or (in_default and attribute in WITHOUT_EFFECT_IN_DEFAULTS):
         return
     after = model_fields(mujoco.MjModel.from_xml_string(report.data.decode()))
     plain = base(path)

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from exoskel.engines.mujoco.equality_states import SwitchedEqualities
 from exoskel.engines.mujoco.sensor_values import MeasuredSensors
 from exoskel.formats.mjcf.compile import CompiledWorld, actuator_numbers
+from exoskel.formats.mjcf.controls import first_controls, first_outputs
 from exoskel.formats.mjcf.model.driven_joints import actuator_joints, actuator_targets, element_name
 from exoskel.scene.actuator import Actuator
 from exoskel.spatial import Array, Indices, Mask
@@ -63,21 +64,22 @@ class ControlledActuators(MeasuredSensors, SwitchedEqualities):
 
     def controls_of(self, ctrl: Array) -> Array:
         """The controls of actuators, `(..., actuators)`, from MuJoCo's own of one world or of many, `(..., nu)`."""
-        return ctrl[..., self._actuator_numbers] + self._initial_controls
+        return ctrl[..., self._control_places] + self._initial_controls
 
     def set_controls(self, ctrl: Array, values: Array) -> None:
         """Set MuJoCo's own controls, `(..., nu)`, for those of actuators, which are kept within their ranges."""
         low, high = self._control_ranges.T
-        ctrl[..., self._actuator_numbers] = np.clip(values, low, high) - self._initial_controls
+        ctrl[..., self._control_places] = np.clip(values, low, high) - self._initial_controls
 
     def set_controls_within_ranges(self, ctrl: Array, values: Array) -> None:
         """`set_controls` for values that are within their ranges."""
-        ctrl[..., self._actuator_numbers] = values - self._initial_controls
+        ctrl[..., self._control_places] = values - self._initial_controls
         self._is_stale = True
 
     @cached_property
-    def _actuator_numbers(self) -> Indices:
-        return np.array(list(self._driving), dtype=np.intp)
+    def _control_places(self) -> Indices:
+        numbers = np.array(list(self._driving), dtype=np.intp)
+        return first_controls(self.compiled.model)[numbers]
 
     @cached_property
     def _initial_controls(self) -> Array:
@@ -99,10 +101,11 @@ class ServoForces:
         numbers = [known[element_name(actuator)] for actuator, _, _ in rows]
         self.numbers: Indices = np.array(numbers, dtype=np.intp)
         """MuJoCo's numbers of the actuators."""
+        self._controls: Indices = first_controls(model)[self.numbers]
         joints = model.actuator_trnid[self.numbers, 0]
         self.dofs: Indices = np.asarray(model.jnt_dofadr[joints], dtype=np.intp)
         self._positions: Indices = np.asarray(model.jnt_qposadr[joints], dtype=np.intp)
-        self._gear: Array = model.actuator_gear[self.numbers, 0].copy()
+        self._gear: Array = model.actuator_gear[first_outputs(model)[self.numbers], 0].copy()
         self._gain: Array = model.actuator_gainprm[self.numbers, 0].copy()
         self._bias: Array = model.actuator_biasprm[self.numbers, :3].copy()
         self._limits = _limits(model.actuator_forcelimited, model.actuator_forcerange, self.numbers)
@@ -130,7 +133,7 @@ class ServoForces:
     def forces(self, data: Any) -> tuple[Array, Array, Array]:
         """The forces at the present state, and the stiffness and damping with which they change, `(nv)`."""
         lengths, speeds = self._gear * data.qpos[self._positions], self._gear * data.qvel[self.dofs]
-        wanted = self._gain * data.ctrl[self.numbers] + self._bias[:, 0]
+        wanted = self._gain * data.ctrl[self._controls] + self._bias[:, 0]
         wanted += self._bias[:, 1] * lengths + self._bias[:, 2] * speeds
         clipped = np.clip(wanted, *self._limits)
         yields = np.where(clipped == wanted, self._gear**2, 0.0)

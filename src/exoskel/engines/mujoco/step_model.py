@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.controls import actuator_count
 from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.write import TOLERANCE
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, Drive, Joint
@@ -144,7 +145,7 @@ class StepModel:
         self._dof_tree, self._body_tree = np.asarray(own.dof_treeid), np.asarray(own.body_treeid)
         self._joint_tree, self._geom_tree = self._dof_tree[own.jnt_dofadr], self._body_tree[own.geom_bodyid]
         self._tendon_tree = np.array([self._first_tree(number) for number in range(own.ntendon)], dtype=np.intp)
-        self._motor_tree = np.array([self._driven_tree(number) for number in range(own.nu)], dtype=np.intp)
+        self._motor_tree = np.array([self._driven_tree(number) for number in range(actuator_count(own))], dtype=np.intp)
         self._joined = joined if (joined != np.arange(own.ntree)).any() else None
         self._is_bounded = bounded[own.jnt_dofadr]
         self._has_bounded = bool(self._is_bounded.any())

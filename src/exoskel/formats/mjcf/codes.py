@@ -207,6 +207,14 @@ _SURFACES = (
         "with the default state, and ignores the poses of mocap bodies if one is missing.",
         error("MJ311", "the {name} of keyframe {keyframe} contains {found}: expected finite numbers; it is ignored"),
         warning(
+            "MJ311.ignored",
+            "the {name} of keyframe {keyframe} has numbers of {what}, which are not supported: they are ignored",
+        ),
+        warning(
+            "MJ311.list",
+            "the {name} of keyframe {keyframe} has numbers of {what}, which are not supported: it is ignored",
+        ),
+        warning(
             "MJ311.few",
             "the {name} of keyframe {keyframe} has too few numbers: {count}, {expected} expected; defaults follow",
             "state all numbers",

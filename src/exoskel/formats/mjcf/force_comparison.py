@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import actuator_numbers, addresses, tendon_names
+from exoskel.formats.mjcf.controls import first_controls, first_outputs
 from exoskel.formats.mjcf.model.actuation import SERVO, is_servo_link, joints_with_motors
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.model.driven_joints import actuator_joints, driven_coordinates, element_name
@@ -106,6 +107,8 @@ class _ForceState:
         else:
             self.parts = [(mujoco.MjData(model), model, slice(None), slice(None), slice(None))]
         self.qpos, self.qvel, self.ctrl = model.qpos0.copy(), np.zeros(model.nv), np.zeros(model.nu)
+        self.controls = first_controls(model)
+        """The places of the controls of actuators."""
         self.passive, self.active = np.zeros((2, model.nv))
 
     def compute(self) -> None:
@@ -140,13 +143,15 @@ def _silence_preserved_tendons(model: Any) -> Callable[[], None]:
 def _actuator_forces(model: Any, data: Any, names: Collection[str]) -> Array:
     """The forces of actuators of joints, `(nv)`, without those that are neither generated nor have one of the names."""
     out = np.zeros(model.nv)
+    outputs = first_outputs(model)
     own = {number for name, number in actuator_numbers(model).items() if is_generated(name) or name in names}
     for number in np.flatnonzero(np.isin(model.actuator_trntype, _AT_JOINT)).tolist():
         if number not in own:
             continue
-        first = int(data.moment_rowadr[number])
-        row = slice(first, first + int(data.moment_rownnz[number]))
-        out[data.moment_colind[row]] += data.actuator_moment[row] * data.actuator_force[number]
+        output = outputs[number]
+        first = int(data.moment_rowadr[output])
+        row = slice(first, first + int(data.moment_rownnz[output]))
+        out[data.moment_colind[row]] += data.actuator_moment[row] * data.actuator_force[output]
     for joint in np.flatnonzero(model.jnt_actfrclimited).tolist():
         dof = int(model.jnt_dofadr[joint])
         out[dof] = np.clip(out[dof], *model.jnt_actfrcrange[joint])
@@ -258,7 +263,7 @@ class _ForceComparison:
             share = (-1.0, 2.0, *rng.uniform(0.0, 1.0, _STATES))[number]
             low, high = max(force_motor.low, -_MAX_CONTROL), min(force_motor.high, _MAX_CONTROL)
             command = low + share * (high - low)
-            data.ctrl[force_motor.number] = command
+            data.ctrl[data.controls[force_motor.number]] = command
             out[force_motor.dof] += min(max(command, force_motor.low), force_motor.high)
         for motor in self.speed_motors:
             speed = data.qvel[motor.wheel] = rng.uniform(-_RANGE, _RANGE)
@@ -269,7 +274,7 @@ class _ForceComparison:
         """Set random target speeds of ball and free joints; returns the forces that their servos have to exert."""
         forces = np.zeros(self.coordinates.count)
         for axis in self.servo_axes:
-            speed = data.ctrl[axis.number] = rng.uniform(-_RANGE, _RANGE)
+            speed = data.ctrl[data.controls[axis.number]] = rng.uniform(-_RANGE, _RANGE)
             gain = float(self.model.actuator_gainprm[axis.number, 0])
             force = gain * (speed - float(velocities[axis.coordinate]))
             forces[axis.coordinate] = min(max(force, axis.low), axis.high)
@@ -281,7 +286,7 @@ class _ForceComparison:
         positions = dict(zip(self.coordinates.qvel.tolist(), self.coordinates.qpos.tolist(), strict=True))
         for one in self.scene_actuators:
             low, high = (float(np.clip(limit, -_RANGE, _RANGE)) for limit in one.actuator.control_range)
-            control = data.ctrl[one.number] = rng.uniform(low - _RANGE, high + _RANGE)
+            control = data.ctrl[data.controls[one.number]] = rng.uniform(low - _RANGE, high + _RANGE)
             out[one.dof] += one.actuator.force(control, float(data.qpos[positions[one.dof]]), float(data.qvel[one.dof]))
         for one in self.scene_actuators:
             out[one.dof] = min(max(out[one.dof], one.total[0]), one.total[1])

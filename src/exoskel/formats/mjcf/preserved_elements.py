@@ -22,7 +22,7 @@ from exoskel.spatial import Array
 
 ACTUATOR_TAGS = (
     *("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion"),
-    "dcmotor",
+    *("dcmotor", "orientation", "pid"),
 )
 DEFAULT_TAGS = frozenset({*ACTUATOR_TAGS, "tendon", "equality", "material", "pair"})
 """Elements of default classes that apply to preserved elements."""
@@ -54,7 +54,7 @@ class ItemReference(Struct, frozen=True):
 
 
 class ActuatorState(Struct, frozen=True, eq=False):
-    """The controls of an actuator, and its activations in columns.
+    """The controls and the activations of an actuator, in columns.
 
     There is a row for the initial state, and then one for each keyframe of the scene.
     """
@@ -188,7 +188,8 @@ class NumberedElement(TreeElement, Protocol):
 _WHOLE = ("visual", "statistic")
 """Sections that are preserved as a whole."""
 _SECTIONS: dict[str, frozenset[str] | None] = {
-    "asset": frozenset({"texture", "material"}),
+    "asset": frozenset({"texture", "material", "skin"}),
+    "deformable": frozenset({"skin"}),
     "contact": frozenset({"pair"}),
     "tendon": None,
     "equality": None,
@@ -234,6 +235,7 @@ class CollectedElements:
             tags = _SECTIONS[section.tag]
             for child in section.children:
                 is_own = child.attributes.get("name", "").startswith(GENERATED)
+                is_own |= child.tag == "skin" and "file" in child.attributes  # the file has names of bodies
                 if not is_own and child.tag not in _UNPRESERVED and (tags is None or child.tag in tags):
                     self._add(section, child)
 

@@ -35,12 +35,28 @@ from exoskel.source.textures import ImageError
 
 MAIN_CLASS = f"{GENERATED}main"
 """The default class for what the source states for all elements: parts of ours must not inherit it."""
-_ORDER = ("asset", "tendon", "actuator", "equality", "contact", "sensor", "custom", "visual", "statistic", "compiler")
+_ORDER = (
+    "asset",
+    "deformable",
+    "tendon",
+    "actuator",
+    "equality",
+    "contact",
+    "sensor",
+    "custom",
+    "visual",
+    "statistic",
+    "compiler",
+)
 """Sections in the order in which their elements may refer to each other."""
 _CONSTRAINT_TAGS = frozenset({"connect", "weld", "joint", "tendon", "distance"})
 _RELATIVE_SENSORS = frozenset({"jointvel", "jointactuatorfrc", "jointlimitvel", "jointlimitfrc"})
 """Elements that do not depend on the position of a joint in the reference pose."""
 _POSITION_SENSORS = frozenset({"jointpos", "jointlimitpos"})
+
+
+def _control_count(actuator: SourceElement) -> int:
+    return 1 if actuator.state is None else actuator.state.controls.shape[1]
 
 
 def depends_on_inertial_axes(sensor: MjcfElement) -> bool:
@@ -162,7 +178,7 @@ class _PreservedWriter:
             self._section(one).children.append(made)
             self.output.preserved_nodes |= {one.node} | ({one.section_node} if one.section == "sensor" else set())
         self._add_states([one for one, _ in written if one.section == "actuator"])
-        self._sort_actuators({id(made): one.node for one, made in written if one.section == "actuator"})
+        self._sort_actuators({id(made): one for one, made in written if one.section == "actuator"})
         if any(made.tag not in ("visual", "statistic", "texture") for _, made in written):
             self._add_defaults()
             self.root.child("compiler").attributes["autolimits"] = self.preserved.has_automatic_limits
@@ -186,17 +202,19 @@ class _PreservedWriter:
             key=lambda one: ranks.get(nodes.get(id(one), str(one.attributes.get("name", ""))), len(ranks))
         )
 
-    def _sort_actuators(self, nodes: Mapping[int, int]) -> None:
+    def _sort_actuators(self, preserved: Mapping[int, SourceElement]) -> None:
         """Place preserved actuators among those of the world as in the source, as programs refer to them by number.
 
         Those of the world stay in its order.  Keyframes state controls in the order of the actuators.
         """
         ranks = {key: rank for rank, key in enumerate(self.preserved.actuators)}
         own_ranks = {element_name(one): ranks[one.name] for one in self.world.actuators if one.name in ranks}
-        section, places, last = self.root.child("actuator"), list[int](), -1
+        section, places, counts, last = self.root.child("actuator"), list[int](), list[int](), -1
         for one in section.children:
-            if id(one) in nodes:
-                places.append(ranks.get(nodes[id(one)], len(ranks)))
+            source = preserved.get(id(one))
+            counts.append(1 if source is None else _control_count(source))
+            if source is not None:
+                places.append(ranks.get(source.node, len(ranks)))
             else:
                 last = max(last, own_ranks.get(str(one.attributes.get("name", "")), -1))
                 places.append(last)
@@ -204,8 +222,9 @@ class _PreservedWriter:
         section.children = [section.children[i] for i in order]
         for key in (key for part in self.root.children if part.tag == "keyframe" for key in part.children):
             controls = key.attributes.get("ctrl")
-            if isinstance(controls, list | tuple) and len(controls) == len(order):
-                key.attributes["ctrl"] = [controls[i] for i in order]
+            if isinstance(controls, list | tuple) and len(controls) == sum(counts):
+                own = [controls[sum(counts[:i]) : sum(counts[: i + 1])] for i in order]
+                key.attributes["ctrl"] = [value for values in own for value in values]
 
     def _add_states(self, actuators: list[SourceElement]) -> None:
         """Let keyframes state the controls and activations of preserved actuators, which follow all others."""
@@ -213,12 +232,12 @@ class _PreservedWriter:
         width = sum(one.state.activations.shape[1] for one in actuators if one.state is not None)
         for key, row in self._keyframe_rows() if actuators else ():
             states = [one.state for one in actuators] if row >= 0 else []
-            controls = [0.0 if state is None else float(state.controls[row]) for state in states]
+            controls = [value for state in states if state is not None for value in state.controls[row].tolist()]
             activations = [value for state in states if state is not None for value in state.activations[row].tolist()]
             own = key.attributes.get("ctrl")
             if isinstance(own, list | tuple) or any(controls):
                 own = own if isinstance(own, list | tuple) else [0.0] * count
-                key.attributes["ctrl"] = [*own, *(controls or [0.0] * len(actuators))]
+                key.attributes["ctrl"] = [*own, *(controls or [0.0] * sum(map(_control_count, actuators)))]
             if any(activations) and len(activations) == width:
                 key.attributes["act"] = activations
         if len(actuators) == sum(one.section == "actuator" for one in self.preserved.elements):
@@ -264,8 +283,9 @@ class _PreservedWriter:
 
     @staticmethod
     def _rank_assets(assets: list[SourceElement]) -> None:
-        """Textures first: materials refer to them."""
-        assets.sort(key=lambda one: one.element.tag != "texture")
+        """Textures first, as materials refer to them, and skins last, as they refer to materials."""
+        ranks = {"texture": 0, "skin": 2}
+        assets.sort(key=lambda one: ranks.get(one.element.tag, 1))
 
     def _section(self, source: SourceElement) -> MjcfElement:
         return self.root if source.section == source.element.tag else self.root.child(source.section)

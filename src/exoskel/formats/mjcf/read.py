@@ -34,10 +34,7 @@ from exoskel.formats.mjcf.reader.compiled import (
     Compiled,
     compile,
     disabled_flags,
-    key_elements,
-    remove_invalid_keyframe_lists,
     report_disabled_flags,
-    report_short_keyframe_lists,
     transforms,
 )
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
@@ -49,6 +46,12 @@ from exoskel.formats.mjcf.reader.extra_attributes import (
     most_frequent_solref,
 )
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
+from exoskel.formats.mjcf.reader.keyframe_lists import (
+    key_elements,
+    remove_invalid_keyframe_lists,
+    remove_lists_of_ignored_elements,
+    report_short_keyframe_lists,
+)
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, MjcfModelReader, group_bodies
 from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.sensors import SensorReader
@@ -103,6 +106,7 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
         except MalformedError as problem:  # a limit that only the expanded document exceeds
             report_malformed(problem, collector, _ROOT_CODES)
             return out
+        remove_lists_of_ignored_elements(prepared, collector)
         remove_invalid_keyframe_lists(prepared, collector)
         compiled = compile(prepared, collector, options.limits.seconds, is_own=options.is_own)
         if compiled is not None:
@@ -154,13 +158,16 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         _report_invalid_values(world, report)
     owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
     unread = {"tendon": tendons.unread, "actuator": actuators.unread, "equality": equality.unread}
+    preserved = None
+    if not options.is_own:  # such a scene is compared, and not written again
+        preserved = _find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, len(world.keyframes))
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
         sensors={(0, node): {found} for node, found in sensors.sources.items()},
         views={(0, node): (found,) for node, found in views.sources.items()},
         equalities=equality.objects.nodes,
-        preserved=_find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, len(world.keyframes)),
+        preserved=preserved,
     )
 
 
@@ -291,7 +298,8 @@ class ViewReader:
                 states.append(KeyframeJoint(path, tuple(positions[own].tolist()), tuple(velocities[own].tolist())))
             first += joint.dof_count
         controls = self.model.key_ctrl[number].tolist() if self.actuators else []
-        stated = tuple((name, controls[own]) for name, own in self.actuators.items() if controls[own])
+        places = ((name, self.compiled.control(own)) for name, own in self.actuators.items())
+        stated = tuple((name, controls[own]) for name, own in places if own is not None and controls[own])
         return Keyframe(self.compiled.keys.name(number), float(self.model.key_time[number]), tuple(states), stated)
 
 
@@ -387,9 +395,10 @@ def _tendon_attributes(compiled: Compiled, tendons: TendonReader) -> dict[str, E
     for number, name in tendons.names.items():
         stated = tendons.stated(number)
         values = tendons.extra_attributes(number)
-        material = int(model.tendon_matid[number]) if hasattr(model, "mat") else -1
+        material = int(model.tendon_matid[number]) if hasattr(model, "mat") and not tendons.is_fixed(number) else -1
         values |= {"material": model.mat(material).name} if material >= 0 else {}
-        values |= {"user": stated["user"]} if "user" in stated else {}
+        user = np.asarray(model.tendon_user)[number]
+        values |= {"user": user.tolist()} if user.any() else {}
         own = frozenset(EXTRA_ATTRIBUTES) & stated.keys()
         is_shifted = tendons.offsets[number] != 0.0
         found[name] = ExtraAttributes(values, compiled.tendons.node(number), own, is_shifted)
@@ -438,7 +447,8 @@ def _actuator_state(compiled: Compiled, number: int, rows: Sequence[int]) -> Act
     if getattr(model, "na", 0) and model.actuator_actnum[number]:
         first = int(model.actuator_actadr[number])
         activations = np.array(model.key_act[rows, first : first + int(model.actuator_actnum[number])])
-    controls = np.array(model.key_ctrl[rows, number]) if rows else np.zeros(0)
+    own = compiled.control_slices[number]
+    controls = np.array(model.key_ctrl[rows, own]) if rows else np.zeros((0, own.stop - own.start))
     return ActuatorState(controls, activations)
 
 

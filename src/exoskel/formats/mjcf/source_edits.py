@@ -18,6 +18,7 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf.document_references import find_dependents, renamed_references
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
+from exoskel.formats.mjcf.world_list_edits import LISTS, edit_world_list
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import DOF_FIELDS, dof_rows, transform_differences
@@ -116,6 +117,10 @@ class _SourceEditor:
         for source, item in self.changes.edited:
             for name in changed_fields(source, item):
                 if isinstance(source, World) and name in _FOLLOWING and has_other_names:
+                    continue
+                if isinstance(source, World) and isinstance(item, World) and name in LISTS:
+                    if not edit_world_list(self, name, source, item):
+                        raise _CannotEditError
                     continue
                 edit = _EDITS.get((type(source), name))
                 if edit is None or source.node < 0 or source.document != 0:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from exoskel.formats.mjcf.controls import actuator_count
 from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNLIMITED_RANGE, Motor, force_motor_name
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
@@ -73,7 +74,7 @@ class ActuatorReader:
             motors = self._motors(segment)
             if motors:
                 _set_drives(joint, motors)
-        for number in range(self.model.nu):
+        for number in range(actuator_count(self.model)):
             if number not in self.generated.actuators:
                 self._read_actuator(number)
         for number in np.flatnonzero(self.model.jnt_actfrclimited).tolist():
@@ -146,7 +147,9 @@ class ActuatorReader:
         model = self.model
         owner, tendon = self._target(number)
         reason = ""
-        if owner is None and not tendon:
+        if self.compiled.control(number) is None:
+            reason = "it does not have one control"
+        elif owner is None and not tendon:
             reason = "it does not act on a joint or tendon of the scene"
         elif owner is not None and not self._drives_coordinate(number):
             reason = "it acts on a joint with several coordinates"
@@ -212,7 +215,7 @@ class ActuatorReader:
     def _read_own_dynamics(self, number: int, owner: Owner) -> None:
         """Add the damping and armature of an actuator to those of its coordinate."""
         model, dof = self.model, owner.joint.dofs[owner.first]
-        square = float(model.actuator_gear[number, 0]) ** 2
+        square = float(self.compiled.gears[number, 0]) ** 2
         if hasattr(model, "actuator_armature"):
             dof.armature += square * float(model.actuator_armature[number])
         if hasattr(model, "actuator_damping") and "damper" not in self.disabled:
@@ -224,14 +227,16 @@ class ActuatorReader:
     def _is_generated_motor(self, number: int) -> bool:
         """Whether a motor was written for the force limits of a coordinate."""
         driven = self.compiled.joints.name(int(self.model.actuator_trnid[number, 0]))
-        is_plain = not self.model.actuator_biasprm[number, :3].any() and self.model.actuator_ctrllimited[number]
+        control = self.compiled.control(number)
+        is_plain = not self.model.actuator_biasprm[number, :3].any() and self.model.actuator_ctrllimited[control]
         return self.compiled.actuators.name(number) == force_motor_name(driven) and bool(is_plain)
 
     def _read_generated_motor(self, number: int, owner: Owner) -> None:
         model, limits = self.model, UNLIMITED
-        gear = float(model.actuator_gear[number, 0])
+        gear = float(self.compiled.gears[number, 0])
         if "clampctrl" not in self.disabled:
-            limits = _within(limits, gear * float(model.actuator_gainprm[number, 0]) * model.actuator_ctrlrange[number])
+            control_range = model.actuator_ctrlrange[self.compiled.control(number)]
+            limits = _within(limits, gear * float(model.actuator_gainprm[number, 0]) * control_range)
         if model.actuator_forcelimited[number]:
             limits = _within(limits, gear * model.actuator_forcerange[number])
         owner.joint.dofs[owner.first].force_limits = limits
@@ -242,7 +247,7 @@ class ActuatorReader:
         `shift` is the position or length of the target in the document where it is zero in the scene.
         """
         model = self.model
-        gear, gain = float(model.actuator_gear[number, 0]), float(model.actuator_gainprm[number, 0])
+        gear, gain = float(self.compiled.gears[number, 0]), float(model.actuator_gainprm[number, 0])
         bias = [0.0, 0.0, 0.0]
         if int(model.actuator_biastype[number]) == _AFFINE:
             bias = model.actuator_biasprm[number, :3].tolist()
@@ -252,13 +257,14 @@ class ActuatorReader:
         name = unique_name(plain_name(given) or target, self._names)
         self._names.add(name)
         self.numbers[name] = number
-        has_range = model.actuator_ctrllimited[number] and "clampctrl" not in self.disabled
+        control = self.compiled.control(number)
+        has_range = model.actuator_ctrllimited[control] and "clampctrl" not in self.disabled
         return Actuator(
             name=name,
             gear=gear,
-            control_range=_range(model.actuator_ctrlrange[number]) if has_range else UNLIMITED,
+            control_range=_range(model.actuator_ctrlrange[control]) if has_range else UNLIMITED,
             force_range=_range(model.actuator_forcerange[number]) if model.actuator_forcelimited[number] else UNLIMITED,
-            control=float(self.compiled.controls[number]),
+            control=float(self.compiled.controls[control]),
             **_gains(gain, *bias),
             **place,
         )
@@ -277,7 +283,7 @@ class ActuatorReader:
         body, parent = int(model.site_bodyid[site]), int(model.site_bodyid[reference])
         back = self.compiled.zero[body][:3, :3].T
         home = self.found.models[body]
-        axes = [vector_from_array(back @ model.actuator_gear[number, 3:6]) for number in actuators]
+        axes = [vector_from_array(back @ self.compiled.gears[number, 3:6]) for number in actuators]
         drives = [
             Drive(
                 velocity=-float(model.actuator_biasprm[number, 0] / model.actuator_biasprm[number, 2]),

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.controls import actuator_count, are_numbered_alike
 from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, PartRow, PartText, compile_parts
 from exoskel.formats.mjcf.reader.document_parts import DocumentParts
 from exoskel.formats.mjcf.reader.preprocessor import Fragment
@@ -205,7 +206,10 @@ class CombinedModel:
         ]
         for kind in _KINDS.values():
             self._number(kind, [one.parts[kind] for one in parts])
-        self.njnt, self.ntendon, self.nu, self.neq = (len(self.rows[kind]) for kind in _KINDS.values())
+        self.njnt, self.ntendon, self.nactuator, self.neq = (len(self.rows[kind]) for kind in _KINDS.values())
+        self.nu = self.nactuator  # documents with other actuators are not split
+        if not all(are_numbered_alike(part.model) for part in self._parts):
+            raise CompilerError("actuators without one control")
         self._set_addresses()
         self._set_relations()
         self._set_weld_ids()
@@ -287,7 +291,7 @@ class CombinedModel:
         """Set what constraints, tendons and actuators refer to."""
         self.eq_obj1id = self._translate("eq_obj1id", "equalities", _equality_objects)
         self.eq_obj2id = self._translate("eq_obj2id", "equalities", _equality_objects)
-        self.actuator_trnid = np.full((self.nu, 2), -1, dtype=np.intp)
+        self.actuator_trnid = np.full((self.nactuator, 2), -1, dtype=np.intp)
         for part in self._parts:
             if part.model.nu:
                 self.actuator_trnid[part.numbers["actuators"]] = _transmissions(part)
@@ -385,7 +389,7 @@ def _transmissions(part: _CompiledPart) -> Indices:
         int(kinds.mjTRN_SITE): "sites",
         int(kinds.mjTRN_BODY): "bodies",
     }
-    out = np.full((part.model.nu, 2), -1, dtype=np.intp)
+    out = np.full((actuator_count(part.model), 2), -1, dtype=np.intp)
     for place, (kind, pair) in enumerate(
         zip(part.model.actuator_trntype.tolist(), part.model.actuator_trnid.tolist(), strict=True)
     ):

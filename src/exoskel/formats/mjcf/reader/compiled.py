@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from math import isfinite
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from lxml import etree
 from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.controls import control_slices, first_outputs
 from exoskel.formats.mjcf.flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reader.combined_model import compile_in_parts
 from exoskel.formats.mjcf.reader.compiler import (
@@ -25,7 +25,8 @@ from exoskel.formats.mjcf.reader.compiler import (
     compile_document,
 )
 from exoskel.formats.mjcf.reader.document_parts import split
-from exoskel.formats.mjcf.reader.preprocessor import Fragment, PreparedDocument
+from exoskel.formats.mjcf.reader.keyframe_lists import report_long_keyframe_list
+from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 from exoskel.scene.shape import Material
 from exoskel.spatial import Array
 
@@ -80,8 +81,23 @@ class Compiled:
 
     @property
     def controls(self) -> Array:
-        """The initial controls of actuators."""
+        """The initial controls, in MuJoCo's order."""
         return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
+
+    @cached_property
+    def gears(self) -> Array:
+        """The gears of the first output of each actuator, `(actuators, 6)`."""
+        return np.asarray(self.model.actuator_gear)[first_outputs(self.model)]
+
+    @cached_property
+    def control_slices(self) -> list[slice]:
+        """The places of the controls of each actuator."""
+        return control_slices(self.model)
+
+    def control(self, actuator: int) -> int | None:
+        """The place of the only control of an actuator; None if it has none or several."""
+        found = self.control_slices[actuator]
+        return found.start if found.stop == found.start + 1 else None
 
 
 class _Parts:
@@ -207,7 +223,7 @@ def report_rejection(problem: str, prepared: PreparedDocument, collector: Collec
 
     If files are missing, which has been reported as an error, this one may be a consequence: it is a note.
     """
-    if _report_long_keyframe_list(problem, prepared, collector):
+    if report_long_keyframe_list(problem, prepared, collector):
         return
     lines = _LINE.findall(problem)
     line = int(lines[-1]) if lines else 0
@@ -341,87 +357,3 @@ def _schema() -> dict[str, _KnownWords]:
 
 _ROW = re.compile(r"^( *)(?:\(world\))?(\w+) \([!?*R]\)\s*(.*)$")
 """A row of the schema: the tag after its indentation, how often it may occur, and attributes."""
-
-
-# --- numbers of keyframes: MuJoCo compiles those that are not finite, and completes lists that are short ---
-
-_STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
-_NUMBERS = ("time", *_STATES)
-_OF_MOCAP_BODIES = ("mpos", "mquat")
-_TOO_MANY = re.compile(r"keyframe .*: invalid (\w+) size, expected (?:length )?(\d+)")
-_ID = re.compile(r"id (\d+)")
-
-
-def remove_invalid_keyframe_lists(prepared: PreparedDocument, collector: Collector) -> None:
-    """Report lists with numbers that are not finite, and leave them out: MuJoCo then uses the default state."""
-    for number, key in enumerate(key_elements(prepared)):
-        for name in _NUMBERS:
-            found = _not_finite(key.attributes.get(name, ""))
-            if found:
-                label = _label(key, number)
-                collector.report("MJ311", key.node, attribute=name, name=name, keyframe=label, found=found)
-                del key.attributes[name]
-
-
-def report_short_keyframe_lists(prepared: PreparedDocument, model: Any, collector: Collector) -> None:
-    """Report lists with fewer numbers than the compiled model has."""
-    sizes = {
-        "qpos": model.nq,
-        "qvel": model.nv,
-        "act": getattr(model, "na", 0),
-        "ctrl": model.nu,
-        "mpos": 3 * getattr(model, "nmocap", 0),
-        "mquat": 4 * getattr(model, "nmocap", 0),
-    }
-    for number, key in enumerate(key_elements(prepared)):
-        for name in _STATES:
-            count = len(key.attributes.get(name, "").split())
-            if 0 < count < sizes[name]:
-                code = "MJ311.mocap" if name in _OF_MOCAP_BODIES else "MJ311.few"
-                details = {"name": name, "keyframe": _label(key, number), "count": count, "expected": sizes[name]}
-                collector.report(code, key.node, attribute=name, **details)
-
-
-def _report_long_keyframe_list(problem: str, prepared: PreparedDocument, collector: Collector) -> bool:
-    """Report the keyframe with too many numbers that MuJoCo rejects; False if its error is about something else."""
-    stated, number = _TOO_MANY.search(problem), _ID.search(problem)
-    if stated is None or number is None:
-        return False
-    key = next((key for place, key in enumerate(key_elements(prepared)) if place == int(number[1])), None)
-    if key is None or stated[1] not in key.attributes:
-        return False
-    collector.report(
-        "MJ106.keyframe",
-        key.node,
-        attribute=stated[1],
-        name=stated[1],
-        keyframe=_label(key, int(number[1])),
-        count=len(key.attributes[stated[1]].split()),
-        expected=int(stated[2]),
-    )
-    return True
-
-
-def key_elements(prepared: PreparedDocument) -> Iterator[Fragment]:
-    """The keyframes, in the order of MuJoCo's numbers."""
-    sections = (section for section in prepared.root.children if section.tag == "keyframe")
-    return (key for section in sections for key in section.children if key.tag == "key")
-
-
-def _label(key: Fragment, number: int) -> str:
-    """The name in quotes, or MuJoCo's number."""
-    return f"'{key.attributes['name']}'" if key.attributes.get("name") else str(number)
-
-
-def _not_finite(text: str) -> str:
-    """The first number of a text that is not finite, such as `nan`, or an empty string."""
-    if "n" not in text and "N" not in text:  # in nan and in inf
-        return ""
-    return next((word for word in text.split() if _is_not_finite(word)), "")
-
-
-def _is_not_finite(word: str) -> bool:
-    try:
-        return not isfinite(float(word))
-    except ValueError:
-        return False  # MuJoCo reports it

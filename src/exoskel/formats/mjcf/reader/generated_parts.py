@@ -167,7 +167,8 @@ def _find_servos(compiled: Compiled, found: GeneratedParts) -> None:
     for number, name in compiled.actuators.names.items():
         head, mark, coordinate = name.rpartition(SERVO)
         driven = compiled.joints.numbers.get(head) if mark and coordinate in "012345" else None
-        is_resting = not compiled.controls[number]
+        control = compiled.control(number)
+        is_resting = control is not None and not compiled.controls[control]
         if driven is not None and is_resting and _is_servo_axis(model, number, driven):
             axes.setdefault(driven, {})[int(coordinate)] = number
     for driven, actuators in axes.items():
@@ -196,7 +197,7 @@ def _is_servo_axis(model: Any, number: int, driven: int) -> bool:
 def servo_frame(compiled: Compiled, driven: int, actuators: Mapping[int, int]) -> Array:
     """The axes of rotation of a servo, as columns."""
     first = 3 if compiled.types[driven] == "free" else 0
-    gears = compiled.model.actuator_gear[[actuators[i] for i in range(3)], first : first + 3]
+    gears = compiled.gears[[actuators[i] for i in range(3)], first : first + 3]
     return np.array(gears, dtype=float).T
 
 
@@ -210,7 +211,7 @@ def servo_motors(compiled: Compiled, actuators: Mapping[int, int]) -> dict[int, 
             low = high = float(model.actuator_biasprm[number, 0])
         elif model.actuator_forcelimited[number]:
             low, high = (_bound_or_infinity(force) for force in model.actuator_forcerange[number].tolist())
-        found[coordinate] = Motor(coordinate, float(compiled.controls[number]), (low, high))
+        found[coordinate] = Motor(coordinate, float(compiled.controls[compiled.control(number)]), (low, high))
     return found
 
 

@@ -355,7 +355,7 @@ class MjcfModelReader:
         actuators = self.generated.servos[driven]
         rotation = servo_frame(self.compiled, driven, actuators)
         if segment.kind == "free":  # forces act at the origin of the joint frame: their torque is position x force
-            gears = self.mujoco.actuator_gear[[actuators[3 + i] for i in range(3)]]
+            gears = self.compiled.gears[[actuators[3 + i] for i in range(3)]]
             segment.anchor = vector_from_array(
                 spatial.without_noise(0.5 * np.cross(gears[:, :3], gears[:, 3:]).sum(axis=0))
             )

@@ -69,7 +69,7 @@ _SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priorit
 _DELAY = {"delay": True, "nsample": False, "interp": False}
 _ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
 IGNORED_ATTRIBUTES: dict[str, dict[str, bool]] = {
-    **dict.fromkeys((*_ACTUATORS, "dcmotor"), _DELAY),
+    **dict.fromkeys((*_ACTUATORS, "dcmotor", "orientation", "pid"), _DELAY),
     "geom": _SOLVER | {"fluidshape": True, "fluidcoef": True, "adhesion": True},
     "joint": {
         **dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin", "group"), False),
@@ -153,6 +153,10 @@ class PreparedDocument(Struct, dict=True):
     """The elements that may have to be preserved."""
     images: dict[str, ImageFile] = {}
     """The images of materials, by the names of these."""
+    ignored_states: dict[str, str] = {}
+    """The lists of keyframes that contain numbers of ignored elements, and what these are."""
+    controls: tuple[bool, ...] = ()
+    """Whether each control belongs to an actuator that is not ignored; empty if this is not known."""
     lacks_files: bool = False
     """Whether an included file, a mesh or a height field cannot be read, so that MuJoCo gets less than it needs."""
 
@@ -172,6 +176,33 @@ class PreparedDocument(Struct, dict=True):
 def prepare(document: Document, tree: Tree, options: ReadOptions, collector: Collector) -> PreparedDocument:
     """Prepare a document for MuJoCo and report the elements that are removed."""
     return _Preparer(document, options, collector).prepare(tree)
+
+
+_STATES_OF: dict[str, tuple[str, ...]] = {
+    "flexcomp": ("qpos", "qvel"),
+    "attach": ("qpos", "qvel", "act", "ctrl", "mpos", "mquat"),
+}
+"""What keyframes state of ignored elements."""
+
+
+def _ignored_states(root: Fragment) -> dict[str, str]:
+    """The lists of keyframes that contain numbers of elements which are ignored, and what these are."""
+    found: dict[str, str] = {}
+    for section in root.children:
+        if section.tag == "actuator" and any(one.tag == "plugin" for one in section.children):
+            found |= dict.fromkeys(("ctrl", "act"), UNSUPPORTED["plugin"].what)
+        for one in section.iter() if section.tag == "worldbody" else ():
+            for name in _STATES_OF.get(one.tag, ()):
+                found[name] = UNSUPPORTED[one.tag].what
+    return found
+
+
+def _own_controls(root: Fragment) -> tuple[bool, ...]:
+    """Whether each control belongs to an actuator that is not ignored; empty if they may have several."""
+    tags = [one.tag for section in root.children if section.tag == "actuator" for one in section.children]
+    if any("input" in one.attributes for one in root.iter()) or not {*tags} <= {*_ACTUATORS, "plugin"}:
+        return ()
+    return tuple(tag != "plugin" for tag in tags)
 
 
 class _Preparer:
@@ -201,6 +232,7 @@ class _Preparer:
         collected = CollectedElements(root, lambda reference: self._find_texture(reference, compiler))
         painted = MaterialImages(root, lambda texture: self._find_image(texture, compiler))
         self._images = painted.elements
+        read = collected, painted.images, _ignored_states(root), _own_controls(root)
         self._prune(root)
         for fragment in root.iter():
             self._files(fragment, compiler)
@@ -212,9 +244,7 @@ class _Preparer:
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(
-            *(root, *files, flags, work, self.confined_to, name, *stated, collected, painted.images, self._lacks_files)
-        )
+        return PreparedDocument(*(root, *files, flags, work, self.confined_to, name, *stated, *read, self._lacks_files))
 
     def _check_expansion(self, root: Fragment) -> Workload:
         """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""

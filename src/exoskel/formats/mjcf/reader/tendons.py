@@ -88,14 +88,15 @@ class TendonReader:
         """What the document states besides the tendon of the scene: solver settings and appearance."""
         found: dict[str, Value] = {}
         for attribute, (field, default) in _SOLVER.items():
-            if attribute in _APPEARANCE and self._is_fixed(number):
+            if attribute in _APPEARANCE and self.is_fixed(number):
                 continue
             values = np.asarray(getattr(self.model, field)[number])
             if not np.array_equal(values.astype(np.float32), np.asarray(default, dtype=np.float32)):
                 found[attribute] = _shortest(values)
         return found
 
-    def _is_fixed(self, number: int) -> bool:
+    def is_fixed(self, number: int) -> bool:
+        """Whether a tendon is a sum of coordinates of joints; such a tendon is not drawn."""
         kinds = getattr(self.model, "wrap_type", None)
         return kinds is None or int(kinds[int(self.model.tendon_adr[number])]) == _JOINT
 

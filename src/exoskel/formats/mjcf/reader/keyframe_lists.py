@@ -1,0 +1,114 @@
+"""The lists of numbers in keyframes: those that MuJoCo rejects or completes, and those of ignored elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+from exoskel.diagnostics import Collector
+from exoskel.formats.mjcf.reader.preprocessor import Fragment, PreparedDocument
+
+_STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
+_NUMBERS = ("time", *_STATES)
+_OF_MOCAP_BODIES = ("mpos", "mquat")
+_TOO_MANY = re.compile(r"keyframe .*: invalid (\w+) size, expected (?:length )?(\d+)")
+_ID = re.compile(r"id (\d+)")
+
+
+def remove_invalid_keyframe_lists(prepared: PreparedDocument, collector: Collector) -> None:
+    """Report lists with numbers that are not finite, and leave them out: MuJoCo then uses the default state."""
+    for number, key in enumerate(key_elements(prepared)):
+        for name in _NUMBERS:
+            found = _not_finite(key.attributes.get(name, ""))
+            if found:
+                label = _label(key, number)
+                collector.report("MJ311", key.node, attribute=name, name=name, keyframe=label, found=found)
+                del key.attributes[name]
+
+
+def remove_lists_of_ignored_elements(prepared: PreparedDocument, collector: Collector) -> None:
+    """Remove what keyframes state of elements that are ignored: MuJoCo would refuse lists that are too long.
+
+    The controls of plugins are removed from their lists.  The places of other numbers are not known: such a list is
+    removed as a whole.
+    """
+    ignored = prepared.ignored_states
+    for number, key in enumerate(key_elements(prepared) if ignored else ()):
+        for name, what in ignored.items():
+            words = key.attributes.get(name, "").split()
+            if not words:
+                continue
+            details: dict[str, Any] = {"name": name, "keyframe": _label(key, number), "what": what}
+            if name == "ctrl" and len(words) == len(prepared.controls):
+                own = [word for word, is_own in zip(words, prepared.controls, strict=True) if is_own]
+                key.attributes[name] = " ".join(own)
+                collector.report("MJ311.ignored", key.node, attribute=name, **details)
+            else:
+                del key.attributes[name]
+                collector.report("MJ311.list", key.node, attribute=name, **details)
+
+
+def report_short_keyframe_lists(prepared: PreparedDocument, model: Any, collector: Collector) -> None:
+    """Report lists with fewer numbers than the compiled model has."""
+    sizes = {
+        "qpos": model.nq,
+        "qvel": model.nv,
+        "act": getattr(model, "na", 0),
+        "ctrl": model.nu,
+        "mpos": 3 * getattr(model, "nmocap", 0),
+        "mquat": 4 * getattr(model, "nmocap", 0),
+    }
+    for number, key in enumerate(key_elements(prepared)):
+        for name in _STATES:
+            count = len(key.attributes.get(name, "").split())
+            if 0 < count < sizes[name]:
+                code = "MJ311.mocap" if name in _OF_MOCAP_BODIES else "MJ311.few"
+                details = {"name": name, "keyframe": _label(key, number), "count": count, "expected": sizes[name]}
+                collector.report(code, key.node, attribute=name, **details)
+
+
+def report_long_keyframe_list(problem: str, prepared: PreparedDocument, collector: Collector) -> bool:
+    """Report the keyframe with too many numbers that MuJoCo rejects; False if its error is about something else."""
+    stated, number = _TOO_MANY.search(problem), _ID.search(problem)
+    if stated is None or number is None:
+        return False
+    key = next((key for place, key in enumerate(key_elements(prepared)) if place == int(number[1])), None)
+    if key is None or stated[1] not in key.attributes:
+        return False
+    collector.report(
+        "MJ106.keyframe",
+        key.node,
+        attribute=stated[1],
+        name=stated[1],
+        keyframe=_label(key, int(number[1])),
+        count=len(key.attributes[stated[1]].split()),
+        expected=int(stated[2]),
+    )
+    return True
+
+
+def key_elements(prepared: PreparedDocument) -> Iterator[Fragment]:
+    """The keyframes, in the order of MuJoCo's numbers."""
+    sections = (section for section in prepared.root.children if section.tag == "keyframe")
+    return (key for section in sections for key in section.children if key.tag == "key")
+
+
+def _label(key: Fragment, number: int) -> str:
+    """The name in quotes, or MuJoCo's number."""
+    return f"'{key.attributes['name']}'" if key.attributes.get("name") else str(number)
+
+
+def _not_finite(text: str) -> str:
+    """The first number of a text that is not finite, such as `nan`, or an empty string."""
+    if "n" not in text and "N" not in text:  # in nan and in inf
+        return ""
+    return next((word for word in text.split() if _is_not_finite(word)), "")
+
+
+def _is_not_finite(word: str) -> bool:
+    try:
+        return not isfinite(float(word))
+    except ValueError:
+        return False  # MuJoCo reports it

@@ -1,0 +1,160 @@
+"""Edits of the actuators, tendons, sensors, cameras and lights of a world, as edits of elements of a document.
+
+Like all edits of a document, they are read back and compared: an edit may have another effect in a default class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isfinite
+from typing import Any, Protocol
+
+from exoskel.scene.actuator import Actuator
+from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
+from exoskel.scene.joint import UNLIMITED
+from exoskel.scene.sensor import SceneSensor
+from exoskel.scene.tendon import Tendon
+from exoskel.scene.world import World
+from exoskel.source.document import Document
+from exoskel.source.markup import format_number, format_numbers
+from exoskel.spatial import Array
+
+
+class _Editor(Protocol):
+    """What edits the attributes of elements, by their numbers."""
+
+    document: Document
+
+    def set(self, node: int, name: str, value: str) -> None: ...
+    def set_first(self, node: int, name: str, value: float) -> None: ...
+    def drop(self, node: int, *names: str) -> None: ...
+    def set_pose(self, node: int, matrix: Array) -> None: ...
+
+
+_Edit = Callable[[_Editor, int, Any, Any], None]
+"""An edit of an element, with the item that has a new value, and that value."""
+_SECTIONS = {"actuators": "actuator", "tendons": "tendon", "sensors": "sensor"}
+"""The sections of the elements in some lists of a world."""
+_TAGS = {"cameras": "camera", "lights": "light"}
+"""The tags of those in other lists."""
+LISTS = frozenset({*_SECTIONS, *_TAGS})
+"""The lists whose items can be edited."""
+
+
+def edit_world_list(editor: _Editor, field: str, source: World, world: World) -> bool:
+    """Edit the elements of a list of a world; False if this is not possible."""
+    before: Sequence[Any] = getattr(source, field)
+    after: Sequence[Any] = getattr(world, field)
+    if [one.name for one in before] != [one.name for one in after]:
+        return False
+    for one, other in zip(before, after, strict=True):
+        changed = [name for name in one.__struct_fields__ if getattr(one, name) != getattr(other, name)]
+        node = _find(editor.document, field, one.name) if changed else -1
+        for name in changed:
+            edit = _EDITS.get((type(one), name))
+            if edit is None or node is None:
+                return False
+            edit(editor, node, other, getattr(other, name))
+    return True
+
+
+def _find(document: Document, field: str, name: str) -> int | None:
+    """The only element with the name of an item; None if there is none, or several."""
+    tags, parents = document.outline.tags, document.outline.parents
+    section, tag = _SECTIONS.get(field), _TAGS.get(field)
+    found = [
+        node
+        for node, own in enumerate(tags)
+        if (own == tag if section is None else parents[node] > 0 and tags[parents[node]] == section)
+        and document.attribute_text(node, "name") == name
+    ]
+    return found[0] if name and len(found) == 1 else None
+
+
+def _number(attribute: str) -> _Edit:
+    return lambda editor, node, _, value: editor.set(node, attribute, format_number(value))
+
+
+def _first_number(attribute: str) -> _Edit:
+    """An edit of the first number of an attribute."""
+    return lambda editor, node, _, value: editor.set_first(node, attribute, value)
+
+
+def _numbers(attribute: str) -> _Edit:
+    return lambda editor, node, _, value: editor.set(node, attribute, format_numbers(value))
+
+
+def _flag(attribute: str) -> _Edit:
+    return lambda editor, node, _, value: editor.set(node, attribute, "true" if value else "false")
+
+
+def _range(attribute: str, flag: str) -> _Edit:
+    def edit(editor: _Editor, node: int, _: object, value: Any) -> None:
+        is_limited = value != UNLIMITED and all(map(isfinite, value))
+        editor.set(node, flag, "true" if is_limited else "false")
+        if is_limited:
+            editor.set(node, attribute, format_numbers(value))
+
+    return edit
+
+
+def _edit_gain(editor: _Editor, node: int, item: Actuator, value: float) -> None:
+    """State the gain in the attribute of the kind of actuator; a motor has none."""
+    tag = editor.document.outline.tags[node]
+    if tag == "general":
+        editor.set_first(node, "gainprm", value)
+        if item.kind in ("position", "velocity"):
+            _edit_bias(editor, node, item, item.feedback)
+    else:
+        editor.set(node, "kv" if tag == "velocity" else "kp", format_number(value))
+        if editor.document.attribute_text(node, "dampratio"):
+            _edit_damping(editor, node, item, item.damping)
+
+
+def _edit_damping(editor: _Editor, node: int, item: Actuator, value: float) -> None:
+    if editor.document.outline.tags[node] == "general":
+        _edit_bias(editor, node, item, item.feedback)
+    else:
+        editor.drop(node, "dampratio")
+        editor.set(node, "kv", format_number(value))
+
+
+def _edit_bias(editor: _Editor, node: int, _: Actuator, value: Any) -> None:
+    rest = editor.document.attribute_text(node, "biasprm").split()[3:]
+    editor.set(node, "biasprm", " ".join([format_numbers(value), *rest]))
+
+
+def _edit_pose(editor: _Editor, node: int, _: SceneCamera, value: Any) -> None:
+    editor.set_pose(node, value.matrix())
+
+
+_EDITS: dict[tuple[type[object], str], _Edit] = {
+    (Actuator, "gear"): _first_number("gear"),
+    (Actuator, "gain"): _edit_gain,
+    (Actuator, "damping"): _edit_damping,
+    (Actuator, "bias"): _edit_bias,
+    (Actuator, "control_range"): _range("ctrlrange", "ctrllimited"),
+    (Actuator, "force_range"): _range("forcerange", "forcelimited"),
+    (Tendon, "stiffness"): _first_number("stiffness"),
+    (Tendon, "damping"): _first_number("damping"),
+    (Tendon, "friction"): _number("frictionloss"),
+    (Tendon, "limits"): _range("range", "limited"),
+    (Tendon, "force_limits"): _range("actuatorfrcrange", "actuatorfrclimited"),
+    (Tendon, "armature"): _number("armature"),
+    (SceneSensor, "noise"): _number("noise"),
+    (SceneSensor, "cutoff"): _number("cutoff"),
+    (SceneCamera, "pose"): _edit_pose,
+    (SceneCamera, "field_of_view"): _number("fovy"),
+    (SceneCamera, "mode"): lambda editor, node, _, value: editor.set(node, "mode", value),
+    (SceneLight, "position"): _numbers("pos"),
+    (SceneLight, "direction"): _numbers("dir"),
+    (SceneLight, "active"): _flag("active"),
+    (SceneLight, "casts_shadows"): _flag("castshadow"),
+    (SceneLight, "diffuse"): _numbers("diffuse"),
+    (SceneLight, "ambient"): _numbers("ambient"),
+    (SceneLight, "specular"): _numbers("specular"),
+    (SceneLight, "attenuation"): _numbers("attenuation"),
+    (SceneLight, "cutoff"): _number("cutoff"),
+    (SceneLight, "exponent"): _number("exponent"),
+}
+"""The fields of list items that can be edited in a document."""
