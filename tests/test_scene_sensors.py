@@ -112,6 +112,20 @@ def test_sensors_of_removed_limits_are_left_out() -> None:
     assert "stop" not in exoskel.Simulation(scene).sensors
 
 
+@pytest.mark.parametrize(
+    ("sensor", "servo"), [('<tendonlimitpos name="stop" tendon="f"/>', "0"), ("", "1")], ids=["sensor", "actuator"]
+)
+def test_limits_that_other_elements_need_are_removed_in_a_new_document(sensor: str, servo: str) -> None:
+    text = document(sensor).replace('kp="10"', f'kp="10" inheritrange="{servo}"')
+    scene = exoskel.load(text.replace('type="slide"', 'type="slide" range="-1 1"'))
+    scene.world.find("joint:s", exoskel.Joint)[0].dofs[0].position_limits = (-np.inf, np.inf)
+    scene.world.tendons[0].limits = (-np.inf, np.inf)
+    model = mujoco.MjModel.from_xml_string((exoskel.convert(scene, None, to="mjcf").data or b"").decode())
+    assert model.nsensor == 0
+    assert not model.jnt_limited[1]
+    assert not model.tendon_limited.any()
+
+
 def arm() -> exoskel.World:
     world = exoskel.World("w")
     model = world.add_model("arm")

@@ -51,6 +51,10 @@ _FOLLOWING = frozenset(
 """Fields of a world that change with the names of its parts, and with removed ones."""
 
 
+_OF_LIMITS = ("jointlimit", "tendonlimit")
+"""How the names of sensors begin that MuJoCo refuses without limits."""
+
+
 class _CannotEditError(Exception):
     """The document cannot be edited in this way: a new one is needed."""
 
@@ -413,12 +417,19 @@ class _SourceEditor:
 
     def edit_limits(self, node: int, joint: Joint, value: Any) -> None:
         if value == UNLIMITED:
-            self.set(node, "limited", "false")
+            self.remove_limits(node)
             return
         if not all(map(isfinite, value)):
             raise _CannotEditError
         self.set(node, "limited", "true")
         self.set(node, "range", format_numbers([self.angle(node, joint, one) for one in value]))
+
+    def remove_limits(self, node: int) -> None:
+        """State that a joint or tendon has no limits, unless other elements may need them."""
+        attributes = map(self.document.attributes, range(len(self.tags)))
+        if any(tag.startswith(_OF_LIMITS) for tag in self.tags) or any("inheritrange" in one for one in attributes):
+            raise _CannotEditError
+        self.set(node, "limited", "false")
 
     def edit_force_limits(self, node: int, joint: Joint, value: Any) -> None:
         if value == UNLIMITED or not all(map(isfinite, value)):

@@ -29,6 +29,7 @@ class _Editor(Protocol):
     def set_first(self, node: int, name: str, value: float) -> None: ...
     def drop(self, node: int, *names: str) -> None: ...
     def set_pose(self, node: int, matrix: Array) -> None: ...
+    def remove_limits(self, node: int) -> None: ...
 
 
 _Edit = Callable[[_Editor, int, Any, Any], None]
@@ -91,9 +92,13 @@ def _flag(attribute: str) -> _Edit:
 def _range(attribute: str, flag: str) -> _Edit:
     def edit(editor: _Editor, node: int, _: object, value: Any) -> None:
         is_limited = value != UNLIMITED and all(map(isfinite, value))
-        editor.set(node, flag, "true" if is_limited else "false")
         if is_limited:
+            editor.set(node, flag, "true")
             editor.set(node, attribute, format_numbers(value))
+        elif flag == "limited":
+            editor.remove_limits(node)
+        else:
+            editor.set(node, flag, "false")
 
     return edit
 
