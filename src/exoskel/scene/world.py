@@ -507,6 +507,8 @@ class SourceInfo(Struct, frozen=True):
     """The document is a bare skeleton: it has no world element."""
     generated: Mapping[int, int] = {}
     """Elements that Exoskel has generated to express a motor, a loop or a soft skin, and the element of its owner."""
+    couplings: Mapping[tuple[int, int], Set[tuple[int, int]]] = {}
+    """Elements that were read as mimics of joints, such as gearboxes, and the elements of these joints, by document."""
     sensors: Mapping[tuple[int, int], Set[SensorSource]] = {}
     """The sensors that were read from each element of each document: a file may be included several times."""
     views: Mapping[tuple[int, int], Sequence[View]] = {}
