@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from exoskel.diagnostics import Catalogue, Collector, did_you_mean
 from exoskel.formats import xacro
 from exoskel.formats.interface import Reader, ReadOptions
-from exoskel.scene.world import Scene, SourceInfo
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import Scene
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.encoding import UnknownEncodingError
 from exoskel.source.file_lookup import PACKAGE_SCHEME, search_hint

@@ -52,7 +52,8 @@ from exoskel.scene.item import Names
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.sensor import SensorSource
-from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
