@@ -396,7 +396,7 @@ def _named_in_text(opened: OpenDocument, position: types.Position) -> tuple[Name
     if opened.format.name not in TEXT_FORMATS:
         return None
     try:
-        known = NameReferences(opened.document, opened.format.name)
+        known = NameReferences(opened.document)
     except MalformedError:
         return None
     found = known.name_at(opened.positions.offset(position))
