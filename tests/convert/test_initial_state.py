@@ -207,7 +207,10 @@ def test_confined_reading_ignores_a_link_out_of_the_folder(tmp_path: Path) -> No
 def test_a_wrong_value_in_srdf_is_reported_where_it_is(tmp_path: Path) -> None:
     exoskel.convert(arm(), tmp_path / "arm.urdf")
     (tmp_path / "arm.urdf.state.json").unlink()
-    states = ('<group_state name="home"><joint name="shoulder" value="1"/></group_state>\n', '<group_state name="initial">\n')
+    states = (
+        '<group_state name="home"><joint name="shoulder" value="1"/></group_state>\n',
+        '<group_state name="initial">\n',
+    )
     wrong = '<joint name="shoulder" value="a"/></group_state></robot>'
     (tmp_path / "arm.srdf").write_text(f'<robot name="arm">\n{"".join(states)}{wrong}')
     (found,) = [one for one in exoskel.load(tmp_path / "arm.urdf").diagnostics if one.code == "FM402"]
