@@ -161,12 +161,12 @@ HOSTILE = {
     "no number": ('{"exoskel_state": 1, "worlds": {"world": {"arm": {"shoulder": {"position": [NaN]}}}}}', "FM402", "NaN"),
     "deep": ("[" * 100000, "FM402", "it is nested too deeply"),
     "bytes": ("\n\udcff", "FM402", "it is not encoded in UTF-8"),
-    "infinite": ("VALUE 1e999", "FM402", "must have a list of 1 finite numbers"),
-    "huge": ("VALUE 1" + "0" * 400, "FM402", "must have a list of 1 finite numbers"),
-    "very huge": ("VALUE 1" + "0" * 5000, "FM402", "must have a list of 1 finite numbers"),
-    "text": ('VALUE "0.5"', "FM402", "must have a list of 1 finite numbers"),
-    "true": ("VALUE true", "FM402", "must have a list of 1 finite numbers"),
-    "too many": ("VALUE 1, 2", "FM402", "must have a list of 1 finite numbers"),
+    "infinite": ("VALUE 1e999", "FM402", "must have one finite number"),
+    "huge": ("VALUE 1" + "0" * 400, "FM402", "must have one finite number"),
+    "very huge": ("VALUE 1" + "0" * 5000, "FM402", "must have one finite number"),
+    "text": ('VALUE "0.5"', "FM402", "must have one finite number"),
+    "true": ("VALUE true", "FM402", "must have one finite number"),
+    "too many": ("VALUE 1, 2", "FM402", "must have one finite number"),
     "unknown joint": (
         '{"exoskel_state": 1, "worlds": {"world": {"arm": {\n"elbow": {"position": [1]}}}}}', "FM402", "unknown joint 'elbow'"
     ),
@@ -202,6 +202,19 @@ def test_confined_reading_ignores_a_link_out_of_the_folder(tmp_path: Path) -> No
     assert confined.world.model("arm").joint("shoulder").positions == (0.0,)
     free = exoskel.load(tmp_path / "inside" / "arm.urdf")
     assert free.world.model("arm").joint("shoulder").positions == (0.5,)
+
+
+def test_a_wrong_value_in_srdf_is_reported_where_it_is(tmp_path: Path) -> None:
+    exoskel.convert(arm(), tmp_path / "arm.urdf")
+    (tmp_path / "arm.urdf.state.json").unlink()
+    states = (
+        '<group_state name="home"><joint name="shoulder" value="1"/></group_state>\n',
+        '<group_state name="initial">\n',
+    )
+    wrong = '<joint name="shoulder" value="a"/></group_state></robot>'
+    (tmp_path / "arm.srdf").write_text(f'<robot name="arm">\n{"".join(states)}{wrong}')
+    (found,) = [one for one in exoskel.load(tmp_path / "arm.urdf").diagnostics if one.code == "FM402"]
+    assert found.line == 4 and "must have one finite number" in found.message
 
 
 def test_hostile_srdf_is_reported_and_ignored(tmp_path: Path) -> None:

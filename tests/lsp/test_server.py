@@ -407,13 +407,20 @@ MJCF = """<mujoco><worldbody><body name="base"><geom size="1"/></body></worldbod
 """
 
 
-MACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/></robot>"""
+MACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/>
+<link name="${name}"/></robot>"""
 
 
 @pytest.mark.parametrize(
-    ("format", "text", "where"), [("urdf", MACRO, 'link name="base'), ("xml", MJCF, 'body name="base')]
+    ("format", "text", "where", "reason"),
+    [
+        ("urdf", MACRO, 'link name="base', "names in files with macros cannot be changed"),
+        ("xml", MJCF, 'body name="base', "cannot be changed without rewriting the file"),
+    ],
 )
-def test_renames_that_would_rewrite_a_file_are_refused(tmp_path: Path, format: str, text: str, where: str) -> None:
+def test_renames_that_would_rewrite_a_file_are_refused(
+    tmp_path: Path, format: str, text: str, where: str, reason: str
+) -> None:
     async def script(editor: Editor) -> None:
         await editor.open(text, format)
         position = editor.at(where, inside=len(where))
@@ -421,7 +428,7 @@ def test_renames_that_would_rewrite_a_file_are_refused(tmp_path: Path, format: s
         assert await editor.client.text_document_prepare_rename_async(place) is None
         with pytest.raises(JsonRpcException) as refusal:
             await editor.client.text_document_rename_async(types.RenameParams(editor.document, position, "other"))
-        assert "cannot be changed without rewriting the file" in str(refusal.value)
+        assert reason in str(refusal.value)
 
     session(tmp_path / f"scene.{format}", script)
 

@@ -59,10 +59,10 @@ def test_every_item_is_renamed_with_all_its_references(text: str) -> None:
                 assert one.pose == other.pose
 
 
-def renamed(text: str, format: str, name: str, kind: str) -> str:
+def renamed(text: str, name: str, kind: str) -> str:
     """A document in which the first item of a kind with a name has another one."""
     document = Document(text.encode())
-    known = NameReferences(document, format)
+    known = NameReferences(document)
     tags = document.outline.tags
     node = next(n for n in known.names if tags[n] == kind and document.attribute_text(n, "name") == name)
     out = text.encode()
@@ -72,23 +72,23 @@ def renamed(text: str, format: str, name: str, kind: str) -> str:
 
 
 def test_references_of_extensions_and_of_joints_with_errors_are_renamed() -> None:
-    after = renamed(URDF, "urdf", "up", "link")
+    after = renamed(URDF, "up", "link")
     assert after == URDF.replace('"up"', f'"{NEW}"')
-    assert renamed(URDF, "urdf", "j", "joint") == URDF.replace('"j"', f'"{NEW}"')
-    assert renamed(URDF, "urdf", "red", "material") == URDF.replace('"red"', f'"{NEW}"')
-    assert renamed(URDF, "urdf", "broken", "joint") == URDF.replace('"broken"', f'"{NEW}"')
+    assert renamed(URDF, "j", "joint") == URDF.replace('"j"', f'"{NEW}"')
+    assert renamed(URDF, "red", "material") == URDF.replace('"red"', f'"{NEW}"')
+    assert renamed(URDF, "broken", "joint") == URDF.replace('"broken"', f'"{NEW}"')
 
 
 def test_parts_of_scoped_names_are_renamed() -> None:
-    assert renamed(SDF, "sdf", "arm", "model") == SDF.replace('"arm"', f'"{NEW}"').replace("arm::", f"{NEW}::")
-    after = renamed(SDF, "sdf", "b", "link")
+    assert renamed(SDF, "arm", "model") == SDF.replace('"arm"', f'"{NEW}"').replace("arm::", f"{NEW}::")
+    after = renamed(SDF, "b", "link")
     assert after.count(NEW) == SDF.count('"b"') + SDF.count(">b<") + SDF.count("arm::b")
-    after = renamed(SDF, "sdf", "there", "frame")
+    after = renamed(SDF, "there", "frame")
     assert after == SDF.replace('"there"', f'"{NEW}"')
 
 
 def test_names_of_other_models_stay() -> None:
-    after = renamed(SDF, "sdf", "a", "link")
+    after = renamed(SDF, "a", "link")
     assert '<model name="other"><link name="a">' in after and f"<child> arm::{NEW} </child>" in after
 
 
@@ -96,7 +96,7 @@ def test_the_name_of_an_include_is_renamed(tmp_path: Path) -> None:
     (tmp_path / "part.sdf").write_text(f'<sdf version="1.9"><model name="part">{link("a")}</model></sdf>')
     text = f"""<sdf version="1.9"><model name="m">{link("base")}<include><uri>part.sdf</uri><name>p</name></include>
     <joint name="j" type="fixed"><parent>base</parent><child>p::a</child></joint></model></sdf>"""
-    known = NameReferences(Document(text.encode()), "sdf")
+    known = NameReferences(Document(text.encode()))
     (node,) = (node for node in known.names if known.tags[node] == "include")
     assert len(known.rename(node, NEW)) == 2
 

@@ -27,10 +27,16 @@ SKEL = (
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
-    for folder in ("arm/urdf", "arm/meshes/a b", "models/box", "secret"):
+    for folder in ("arm/urdf", "arm/meshes/a b", "models/box", "models/tall box", "secret"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "arm/package.xml").write_text("<package><name>arm</name></package>")
-    for file in ("arm/meshes/a.obj", "arm/meshes/a b/c.obj", "models/box/a.obj", "secret/a.obj"):
+    for file in (
+        "arm/meshes/a.obj",
+        "arm/meshes/a b/c.obj",
+        "models/box/a.obj",
+        "models/tall box/a.obj",
+        "secret/a.obj",
+    ):
         (tmp_path / file).write_text(OBJ)
     monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(tmp_path / "models"))
     return tmp_path
@@ -52,6 +58,8 @@ def mesh_of(text: str, workspace: Path, **options: bool) -> tuple[str | None, li
         ("package://arm/meshes/a b/c.obj", "arm/meshes/a b/c.obj"),
         ("model://box/a.obj", "models/box/a.obj"),
         ("model://box//a%2eobj", "models/box/a.obj"),
+        ("model://tall box/a.obj", "models/tall box/a.obj"),
+        ("model://tall%20box/a.obj", "models/tall box/a.obj"),
     ],
 )
 def test_slashes_and_percent_codes_are_read_as_in_uris(workspace: Path, document: str, uri: str, found: str) -> None:
@@ -64,6 +72,12 @@ def test_slashes_and_percent_codes_are_read_as_in_uris(workspace: Path, document
 @pytest.mark.parametrize("scheme", ["package://arm", "model://box"])
 def test_a_second_slash_does_not_lead_to_the_root(workspace: Path, scheme: str) -> None:
     assert mesh_of(URDF.format(f"{scheme}/{workspace}/secret/a.obj"), workspace)[0] is None
+
+
+@pytest.mark.parametrize("name", ["%2e%2e", "%2E", "..%2Fsecret", "%2e%2e%2fsecret", "%00"])
+def test_the_name_of_a_model_with_percent_codes_leads_to_no_other_folder(workspace: Path, name: str) -> None:
+    assert mesh_of(URDF.format(f"model://{name}/a.obj"), workspace)[0] is None
+    assert mesh_of(URDF.format(f"model://{name}/secret/a.obj"), workspace)[0] is None
 
 
 @pytest.mark.parametrize("way", ["..", "%2e%2e", "%2E%2E%2F..", "meshes/../.."])

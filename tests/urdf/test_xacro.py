@@ -205,3 +205,12 @@ def test_a_pipe_that_a_file_names_is_refused(tmp_path: Path, content: str) -> No
     os.mkfifo(tmp_path / "pipe")
     scene = exoskel.load(write(tmp_path / "robot.xacro", content))
     assert "it is a device, a pipe or a socket" in scene.diagnostics[0].message
+
+
+@pytest.mark.parametrize("name", ["$(env EXOSKEL_UNSET)", "$(dirname)", "$(arg unknown)", "${unknown}", "${1/0}"])
+def test_the_reason_of_a_failure_states_each_thing_once(tmp_path: Path, name: str) -> None:
+    scene = exoskel.load(write(tmp_path / "robot.urdf.xacro", f'<link name="{name}"/>'))
+    (failure,) = [one for one in scene.diagnostics if one.key == "UR004.failed"]
+    words = failure.message.split()
+    halves = [words[i : i + n] == words[i + n : i + 2 * n] for n in range(1, len(words)) for i in range(len(words) - n)]
+    assert "<class" not in failure.message and not any(halves)

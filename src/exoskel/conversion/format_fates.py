@@ -84,7 +84,7 @@ class FormatFates(NativeFates):
                 return self._inertia(item, parts)
             case Body() if field == "state":
                 return combine([(part, self._state_part(item, part)) for part in parts or BodyState.__struct_fields__])
-            case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed(item):
+            case Model() if field == "static" and (Model, field) in self.rewritten and _is_fixed_anyway(item):
                 return BODIES_FIXED
         return self._default_verdict(item, field)
 
@@ -496,5 +496,6 @@ def _as_kind(shape: Shape) -> str:
     return f"as a {shape.kind.replace('_', ' ')}"
 
 
-def _is_fixed(model: Model) -> bool:
-    return all(joint.kind == "weld" for joint in model.joints)
+def _is_fixed_anyway(model: Model) -> bool:
+    """Whether stated joints fix all bodies of a model: implicit ones do because the model is static."""
+    return all(joint.kind == "weld" and not joint.implicit for joint in model.joints)

@@ -222,6 +222,8 @@ class _StateReader:
         self.path = path
         self.options = options
         self.text = ""
+        self.start = 0
+        """Where the state begins in the text."""
         self.collector = Collector(CATALOGUE, Document(b"", str(path)), options.strict)
 
     @property
@@ -266,6 +268,8 @@ class _StateReader:
         joints: dict[str, Any] = {}
         for group in root.iter("group_state"):
             if group.get("name") == _INITIAL:
+                stated = _INITIAL_GROUP.search(self.text)
+                self.start = stated.start() if stated is not None and not joints else self.start
                 for joint in group.iter("joint"):
                     joints[joint.get("name", "")] = {
                         "position": [_number(word) for word in joint.get("value", "").split()]
@@ -305,7 +309,7 @@ class _StateReader:
             if key not in _KEYS:
                 self._report("FM402.unknown", joint.name, kind="value", name=key)
             elif not _are_numbers(numbers) or len(numbers) != count:
-                expected = f"a list of {count} finite numbers"
+                expected = "one finite number" if count == 1 else f"{count} finite numbers"
                 self._report("FM402.value", joint.name, name=joint.name, found=_shown(numbers), expected=expected)
             elif count and key == "position":
                 joint.positions = tuple(map(float, numbers))
@@ -319,7 +323,7 @@ class _StateReader:
     def _offsets(self) -> dict[str, int]:
         """Where each text in quotes occurs first: a file may have very many unknown names."""
         found: dict[str, int] = {}
-        for one in _QUOTED.finditer(self.text):
+        for one in _QUOTED.finditer(self.text, self.start):
             found.setdefault(one[0], one.start())
         return found
 
@@ -330,7 +334,7 @@ class _StateReader:
     def _report(self, key: str, at: str, **details: str) -> None:
         """Report a problem at the line of the first occurrence of a name."""
         forms = (json.dumps(at), json.dumps(at, ensure_ascii=False))
-        offset = max(self._offsets.get(form, 0) for form in forms)
+        offset = max(self._offsets.get(form, self.start) for form in forms)
         line = bisect_right(self._line_starts, offset)
         position = Position(line, offset - self._line_starts[line - 1] + 1, len(at) + 2)
         shown: dict[str, Any] = {word: printable(one) for word, one in details.items()}
@@ -369,6 +373,7 @@ def _is_finite(value: float) -> bool:
 
 _SHOWN = 40
 _LONGEST_INTEGER = 400
+_INITIAL_GROUP = re.compile(r"<group_state\b[^>]*\bname\s*=\s*[\"']initial[\"']")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from exoskel.diagnostics import Catalogue, Collector, did_you_mean
 from exoskel.formats import xacro
 from exoskel.formats.interface import Reader, ReadOptions
-from exoskel.scene.world import Scene, SourceInfo
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import Scene
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.encoding import UnknownEncodingError
 from exoskel.source.file_lookup import PACKAGE_SCHEME, search_hint
+from exoskel.source.limits import DEFAULT_LIMITS
 from exoskel.source.well_formedness import MalformedError
 
 _XACRO = "xacro"
@@ -81,6 +83,16 @@ def _find_macro(document: Document, options: ReadOptions, root: str) -> _Macro |
     if tag_as_written(tree) != root:
         return None
     return _first_macro(tree, named or any(_XACRO in uri for uri in tree.nsmap.values()))
+
+
+def has_macros(document: Document) -> bool:
+    """Whether a document is a file of xacro, or has macros or substitutions; its namespace alone is neither."""
+    if document.name.endswith(f".{_XACRO}"):
+        return True
+    if _XACRO.encode() not in document.text:
+        return False
+    tree = document.parse(DEFAULT_LIMITS)
+    return _first_macro(tree, any(_XACRO in uri for uri in tree.nsmap.values())) is not None
 
 
 def _first_macro(root: Tree, may_substitute: bool) -> _Macro | None:

@@ -74,7 +74,7 @@ class RenamedText(Struct, frozen=True):
 
 def rename_in_text(scene: Scene, item: Item, name: str) -> RenamedText:
     """Rename an item in the text of the document of a scene.  Raises ExoskelError."""
-    document, format = scene.documents[0], scene.source_info.format
+    document = scene.documents[0]
     if not isinstance(document, Document) or isinstance(document, ExpandedDocument):
         raise ExoskelError("names in files with macros cannot be changed; convert the file first")
     if isinstance(item, Shape):
@@ -82,7 +82,7 @@ def rename_in_text(scene: Scene, item: Item, name: str) -> RenamedText:
     if item.document != 0 or (isinstance(item, Joint) and item.implicit):
         raise ExoskelError("this name is not in the file: it is in an included file, or that of a joint to the world")
     patch = Patch(document)
-    known = NameReferences(document, format)
+    known = NameReferences(document)
     patch.splices += known.rename(item.node, name)
     return RenamedText(patch.apply(), known.parameters(item.node))
 
@@ -90,10 +90,11 @@ def rename_in_text(scene: Scene, item: Item, name: str) -> RenamedText:
 class NameReferences:
     """The names of models, links, joints, frames and materials in a document, and the references to them."""
 
-    def __init__(self, document: Document, format: str) -> None:
+    def __init__(self, document: Document) -> None:
         self.document = document
-        self.format = format
         self.tags, self.parents = document.outline.tags, document.outline.parents
+        self.is_robot = self.tags[:1] == ["robot"]
+        """It is URDF, in which names have no scopes; otherwise SDF."""
 
     def name_at(self, offset: int) -> NameReference | None:
         """The name or reference at a place in the text."""
@@ -129,7 +130,7 @@ class NameReferences:
         if name != name.strip():
             raise ExoskelError(f"the name {name!r} must not begin or end with spaces")
         is_reserved = "::" in name or name == "world" or (name.startswith("__") and name.endswith("__"))
-        if self.format == "sdf" and is_reserved:
+        if is_reserved and not self.is_robot:
             raise ExoskelError(f"the name {name!r} is reserved in SDF: `world`, `__name__` and names with `::`")
         taken = self._scopes.get(self._scope(node), {}).get((self._kind(node), name))
         if taken is not None and taken != node:
@@ -146,14 +147,14 @@ class NameReferences:
         scan, known = self.document.scan, set[str]()
         for node, tag in enumerate(self.tags):
             above = self.tags[self.parents[node]] if self.parents[node] >= 0 else ""
-            if self.format == "urdf":
+            if self.is_robot:
                 is_name = node == 0 or (tag in _URDF_NAMES and above in ("robot", "visual"))
                 if tag == "material":  # the first one with a name; the others refer to it
                     text = self.document.attribute_text(node, _NAME)
                     is_name = is_name and text not in known
                     known.add(text)
             else:
-                is_name = tag == "world" or (tag in _SDF_NAMES and above in (*_MODELS, "sdf"))
+                is_name = tag == "world" or (tag in _SDF_NAMES and (above in _MODELS or self.parents[node] == 0))
             if not is_name:
                 continue
             stated = self._include_name(node) if tag == "include" else scan.attribute(node, _NAME)
@@ -175,11 +176,11 @@ class NameReferences:
 
     def _kind(self, node: int) -> str:
         """Items of a kind have different names: in SDF, all that is in a model."""
-        return self.tags[node] if self.format == "urdf" else ""
+        return self.tags[node] if self.is_robot else ""
 
     def _scope(self, node: int) -> int:
         """The model or world around an element; -1 if there is none, and for all of URDF."""
-        if self.format == "urdf":
+        if self.is_robot:
             return -1
         around = reversed(self.document.outline.ancestry(node)[:-1])
         return next((one for one in around if self.tags[one] in _MODELS), -1)
@@ -192,7 +193,7 @@ class NameReferences:
     @cached_property
     def references(self) -> list[NameReference]:
         """All references to names that the document states."""
-        return list(self._urdf_references() if self.format == "urdf" else self._sdf_references())
+        return list(self._urdf_references() if self.is_robot else self._sdf_references())
 
     def _urdf_references(self) -> Iterator[NameReference]:
         known = self._scopes.get(-1, {})

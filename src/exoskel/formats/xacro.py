@@ -364,7 +364,13 @@ def _reason(error: Exception) -> str:
         return f"{os.path.relpath(cause.filename)}: {lower_first(cause.strerror)}"
     if isinstance(cause, _PackageNotFoundError):
         return str(cause)
-    return _one_line(str(error)) or type(cause).__name__
+    return _without_repetition(_one_line(str(error)), _one_line(str(cause))) or type(cause).__name__
+
+
+def _without_repetition(text: str, cause: str) -> str:
+    """The text of an exception, which may begin with the type of its cause and repeat the message of it."""
+    text = re.sub(r"<class '[^']*'>: ", "", text)
+    return text.replace(f"{cause} {cause}", cause)
 
 
 def _one_line(text: str) -> str:

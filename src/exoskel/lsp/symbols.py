@@ -15,6 +15,7 @@ import numpy as np
 from lsprotocol import types
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.formats.macro_expansion import has_macros
 from exoskel.formats.name_references import TEXT_FORMATS, NameReference, NameReferences
 from exoskel.formats.save import saved_bytes
 from exoskel.lsp.hover_and_completion import BODY_NAMES, CursorContext, OpenElement, context_at, declaration_at
@@ -327,6 +328,8 @@ def rename_range(opened: OpenDocument, position: types.Position) -> types.Range 
 def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> list[types.TextEdit]:
     """The edits that rename an item and all references to it.  Raises ExoskelError."""
     if not _can_rename(opened):
+        if opened.format.name in TEXT_FORMATS:
+            raise ExoskelError("names in files with macros cannot be changed")
         raise ExoskelError(f"names in {opened.format.name.upper()} files cannot be changed without rewriting the file")
     if opened.format.name in TEXT_FORMATS:
         if (named := _named_in_text(opened, position)) is None:
@@ -384,11 +387,15 @@ def _owner(opened: OpenDocument, node: int) -> int:
 def _can_rename(opened: OpenDocument) -> bool:
     """Whether names are changed in the text; otherwise, a rename would write a new document."""
     if opened.format.name in TEXT_FORMATS:
-        return _MACROS not in opened.text  # names in files with macros have parts that only their expansion states
+        return not _has_macros(opened)  # names in files with macros have parts that only their expansion states
     return opened.format.embedding is not None
 
 
-_MACROS = b"xacro"
+def _has_macros(opened: OpenDocument) -> bool:
+    try:
+        return opened.path.endswith(".xacro") or has_macros(opened.document)
+    except MalformedError:
+        return True
 
 
 def _named_in_text(opened: OpenDocument, position: types.Position) -> tuple[NameReferences, NameReference] | None:
@@ -396,7 +403,7 @@ def _named_in_text(opened: OpenDocument, position: types.Position) -> tuple[Name
     if opened.format.name not in TEXT_FORMATS:
         return None
     try:
-        known = NameReferences(opened.document, opened.format.name)
+        known = NameReferences(opened.document)
     except MalformedError:
         return None
     found = known.name_at(opened.positions.offset(position))

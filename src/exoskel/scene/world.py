@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite
 from typing import Any, TypeVar, overload
 
-from msgspec import Struct, field, structs
+from msgspec import field, structs
 
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.display_hooks import html_table
 from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, View, joint_paths, state_of
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths, state_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits, track_lists
 from exoskel.scene.editing import ItemType, as_pose, matches_path, relative_rotation, rotate_states
 from exoskel.scene.equality import Equality, EqualityKind, EqualityTargets, equality_targets, known_equalities
@@ -32,8 +32,9 @@ from exoskel.scene.item import (
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
-from exoskel.scene.sensor import SceneSensor, SensorKind, SensorSource, SensorTargets, target_kinds
+from exoskel.scene.sensor import SceneSensor, SensorKind, SensorTargets, target_kinds
 from exoskel.scene.shape import Shape
+from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.tendon import Tendon, TendonJoint, TendonParts, TendonPoint, known_tendons
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.81)
@@ -495,30 +496,6 @@ def renamed_models(names: Mapping[str, str]) -> Callable[[str], str]:
 
 _KINDS: dict[str, type[Item]] = {"model": Model, "body": Body, "joint": Joint, "shape": Shape, "marker": Marker}
 """The prefixes of paths."""
-
-
-class SourceInfo(Struct, frozen=True):
-    """The format of the file that a scene was read from, and how it was interpreted."""
-
-    format: str = ""
-    format_version: str = ""
-    semantics: str = ""
-    bare: bool = False
-    """The document is a bare skeleton: it has no world element."""
-    generated: Mapping[int, int] = {}
-    """Elements that Exoskel has generated to express a motor, a loop or a soft skin, and the element of its owner."""
-    sensors: Mapping[tuple[int, int], Set[SensorSource]] = {}
-    """The sensors that were read from each element of each document: a file may be included several times."""
-    views: Mapping[tuple[int, int], Sequence[View]] = {}
-    """The same for cameras and lights."""
-    users: Mapping[int, Set[int]] = {}
-    """Elements of the document that bodies and shapes use, such as materials, and the elements of these."""
-    included: Mapping[int, bool] = {}
-    """The documents that are included files, by number, and whether their models are parts of other models."""
-    equalities: frozenset[int] = frozenset()
-    """Elements of the document that are equality constraints of the scene."""
-    preserved: object = None
-    """What the scene does not contain, for the writer of the same format."""
 
 
 class Extension(Item):

@@ -314,17 +314,23 @@ _Folders = Callable[[str, Location, SearchPaths], Iterator[str]]
 
 def _candidates_in(folders: _Folders, name_and_rest: str, location: Location, paths: SearchPaths) -> list[_Candidate]:
     """The file `rest` in each folder that may be the package or model `name`."""
-    name, _, rest = name_and_rest.partition("/")
-    if "\0" in name_and_rest or name in ("", ".", ".."):
+    stated, _, rest = name_and_rest.partition("/")
+    names = [name for name in _spellings(stated) if name not in ("", ".", "..") and not {"/", "\0"} & {*name}]
+    if "\0" in name_and_rest:
         return []
     rest = rest.strip("/")  # with a slash at its end, it could only be a folder; at its beginning, it would be absolute
-    spellings = dict.fromkeys((rest, unquote(rest, errors="surrogateescape").strip("/")))
     return [
         _Candidate(os.path.join(folder, spelling) if spelling else folder)
+        for name in names
         for folder in folders(name, location, paths)
-        for spelling in spellings
+        for spelling in dict.fromkeys(one.strip("/") for one in _spellings(rest))
         if "\0" not in spelling
     ]
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """A part of a URI as it is written, and with its percent codes read."""
+    return iter(dict.fromkeys((text, unquote(text, errors="surrogateescape"))))
 
 
 def _without_trailing_slashes(path: str) -> str:

@@ -21,7 +21,8 @@ from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Box, Shape
-from exoskel.scene.world import Scene, SourceInfo, World
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import Scene, World
 from exoskel.source.glb import header_bytes
 from exoskel.source.output_context import ComposedFile, OutputContext
 

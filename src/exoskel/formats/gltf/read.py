@@ -40,8 +40,9 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, poses_from_matrices
 from exoskel.scene.shape import Color, Material, Shape, Texture, TriMesh
+from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.validation import find_invalid
-from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.mesh_parsing import MeshError, Triangles, linear_to_srgb

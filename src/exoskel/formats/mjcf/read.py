@@ -68,8 +68,9 @@ from exoskel.scene.cameras_and_keyframes import (
 )
 from exoskel.scene.item import qualified_name
 from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
+from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.validation import mark_invalid, world_problems
-from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.well_formedness import MalformedError

@@ -15,6 +15,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.pose import Pose, Vector
 from exoskel.source.flat_tree import Node
+from exoskel.source.output_context import NodeOfDocument
 from exoskel.spatial import Array
 
 DEFAULT_PITCH = 1.0
@@ -261,8 +262,12 @@ def check_mimics(pending: list[PendingJoint], joints: list[Joint]) -> None:
 # --- gearboxes ----------------------------------------------------------------------------------------
 
 
-def couple_gearboxes(pending: list[PendingJoint], joints: list[Joint]) -> None:
-    """Let the joint of the child of each gearbox mimic that of its parent: θ₂ = -ratio · θ₁."""
+def couple_gearboxes(pending: list[PendingJoint], joints: list[Joint]) -> dict[NodeOfDocument, NodeOfDocument]:
+    """Let the joint of the child of each gearbox mimic that of its parent: θ₂ = -ratio · θ₁.
+
+    The result has the elements of the gearboxes, and those of the joints that mimic others because of them.
+    """
+    coupled: dict[NodeOfDocument, NodeOfDocument] = {}
     for gearbox in pending:
         if gearbox.node.fields.get("@type") != GEARBOX:
             continue
@@ -278,6 +283,7 @@ def couple_gearboxes(pending: list[PendingJoint], joints: list[Joint]) -> None:
             continue
         multiplier = -gearbox.node.fields.get("gearbox_ratio", 1.0) * leader[1] * follower[1]
         follower[0].mimic = Mimic(leader[0].name, multiplier)
+        coupled[source.number, number] = (follower[0].document, follower[0].node)
         source.report(
             "SD067",
             number,
@@ -286,6 +292,7 @@ def couple_gearboxes(pending: list[PendingJoint], joints: list[Joint]) -> None:
             leader=leader[0].name,
             multiplier=f"{multiplier:g}",
         )
+    return coupled
 
 
 def _hinge(

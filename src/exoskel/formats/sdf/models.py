@@ -33,25 +33,27 @@ class SelfCollision:
 
     def __init__(self) -> None:
         self._links: list[bool] = []
-        self._nodes: list[tuple[SdfContext, int]] = []
+        self._nodes: list[tuple[SdfContext, int, bool]] = []
 
     def add_model(self, source: SdfContext, node: Node) -> None:
         """Add what a model and its links state."""
         links = node.nodes("link")
         whole = node.fields.get(_SELF_COLLIDE, False)
-        self._nodes += [(source, one.number) for one in (node, *links) if _SELF_COLLIDE in one.fields]
+        stated = [one for one in (node, *links) if _SELF_COLLIDE in one.fields]
+        self._nodes += [(source, one.number, one.fields[_SELF_COLLIDE]) for one in stated]
         self._links += [link.fields.get(_SELF_COLLIDE, whole) for link in links]
 
     def add(self, other: SelfCollision, bodies: int) -> None:
         """Add what another model states; that of a single body has no effect."""
-        self._links += other._links if bodies > 1 else []
-        self._nodes += other._nodes
+        if bodies > 1:
+            self._links += other._links
+            self._nodes += other._nodes
 
     def apply(self, world: World) -> None:
-        """Set the value of the world, and report models that differ."""
+        """Set the value of the world, and report what differs: the values that disable it, or the first one."""
         world.self_collision = any(self._links)
         if world.self_collision and not all(self._links):
-            for source, number in self._nodes[:1]:
+            for source, number, _ in [one for one in self._nodes if not one[2]] or self._nodes[:1]:
                 source.report("SD033", number, _SELF_COLLIDE)
 
 
@@ -192,6 +194,8 @@ class SdfModelReader:
         """All names of the model: merged models may repeat names."""
         self.self_collision = SelfCollision()
         self.nested_documents: set[int] = set()
+        self.couplings: dict[NodeOfDocument, NodeOfDocument] = {}
+        """The elements of gearboxes, and those of the joints that they couple to others."""
         self.inner: dict[NodeOfDocument, list[str]] = {}
         """The prefixes of names in nested models, by the elements of these models and of their includes."""
 
@@ -200,7 +204,7 @@ class SdfModelReader:
         scope = self._scope(placed, NestedModel())
         self._place_links()
         joints = [joint for one in self.pending if (joint := build_joint(one)) is not None]
-        couple_gearboxes(self.pending, joints)
+        self.couplings = couple_gearboxes(self.pending, joints)
         check_mimics(self.pending, joints)
         for frame, own_scope, _ in self.frames:
             own_scope.check(frame)

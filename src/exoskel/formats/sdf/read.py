@@ -52,7 +52,8 @@ from exoskel.scene.item import Names
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.sensor import SensorSource
-from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
@@ -172,6 +173,7 @@ class _SdfReader:
         """For each document, the chain of files that include it."""
         self.sensors: dict[NodeOfDocument, set[SensorSource]] = {}
         self.views: dict[NodeOfDocument, list[View]] = {}
+        self.couplings: dict[NodeOfDocument, set[NodeOfDocument]] = {}
         self.frames: list[StatedFrame] = []
         self.inner: dict[ModelReference, dict[NodeOfDocument, list[str]]] = {}
         self.poses: dict[NodeOfDocument, Pose] = {}
@@ -210,6 +212,7 @@ class _SdfReader:
         places = places_of_links(scene.worlds if self.frames or self.poses else ())
         scene.source_info = structs.replace(
             scene.source_info,
+            couplings=self.couplings,
             sensors=self.sensors,
             views=self.views,
             included={one.number: one.number in self.nested for one in self.sources[1:]},
@@ -276,6 +279,8 @@ class _SdfReader:
             if reader.inner:
                 self.inner[ModelReference((placed.source.number, placed.node.number), name)] = reader.inner
             self_collision.add(reader.self_collision, len(reader.bodies))
+            for gearbox, follower in reader.couplings.items():
+                self.couplings.setdefault(gearbox, set()).add(follower)
             world.models.append(model)
         for one in around.nodes("frame") if around is not None else []:
             name = unique_in_scope(source, one.number, one.fields.get("@name", ""), "frame", names)

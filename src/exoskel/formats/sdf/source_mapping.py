@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.sdf.cameras_and_lights import LIGHT, OTHER_CAMERAS
@@ -71,7 +73,6 @@ _MATERIAL_ROWS: dict[str, SceneField | str] = {
 _WORLD_CAMERAS: dict[str, SceneField | str] = {"model/**": CAMERAS}
 """A model of a world that is no item of the scene has the cameras of the world."""
 _NO_CAMERA_TYPE = Verdict(Fate.DROPPED, "a camera of a scene has a perspective view of colours")
-_GEARBOX = Verdict(Fate.LOWERED, "as a joint that mimics another")
 
 
 def _scene_fields() -> SceneFieldTable:
@@ -91,6 +92,7 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     outline = document.outline
     found: dict[NodeKey, Verdict] = {}
     referenced = _referenced_frames(document)
+    found |= dict.fromkeys(((node, "") for node in _other_physics(document)), _OTHER_PHYSICS)
     for node, tag in enumerate(outline.tags):
         parent = outline.parents[node]
         above = outline.tags[parent] if parent >= 0 else ""
@@ -108,8 +110,6 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             document, parent if above == "collision" else outline.parents[parent]
         ):
             found[node, ""] = no_effect("mass properties are stated, not computed")
-        elif tag == "joint" and document.attribute_text(node, "type").strip() == "gearbox":
-            found[node, ""] = _GEARBOX
         elif tag.startswith("gearbox_") and document.attribute_text(parent, "type").strip() != "gearbox":
             found[node, ""] = no_effect("only a gearbox has this element")
         elif (tag in _UNSUPPORTED_MOTION or above in _UNSUPPORTED_MOTION) and _is_off(document, node):
@@ -117,6 +117,22 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
             found[node, ""] = no_effect("only a screw has a pitch")
     return found
+
+
+_OTHER_PHYSICS = Verdict(Fate.DROPPED, "the world uses other physics settings: the default ones, or else the first")
+
+
+def _other_physics(document: Document) -> Iterator[int]:
+    """The physics settings that their worlds do not use."""
+    outline = document.outline
+    worlds: dict[int, list[int]] = {}
+    for node, tag in enumerate(outline.tags):
+        if tag == "physics" and outline.tags[outline.parents[node]] == "world":
+            worlds.setdefault(outline.parents[node], []).append(node)
+    for nodes in worlds.values():
+        is_default = [document.attribute_text(node, "default").strip() in ("true", "1") for node in nodes]
+        used = is_default.index(True) if True in is_default else 0
+        yield from (*nodes[:used], *nodes[used + 1 :])
 
 
 _UNSUPPORTED_MOTION = ("wind", "velocity_decay", "enable_wind", "kinematic")

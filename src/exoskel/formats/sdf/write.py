@@ -324,10 +324,10 @@ class SdfJointWriter:
     def _add_mimic(self, element: Markup, joint: Joint, mimic: Mimic) -> None:
         axis = next((child for child in element.children if child.tag == "axis"), None)
         if self.output.target == DART:
-            self.output.add_loss(joint, CATALOGUE["SD206.dart"], "mimic")
+            self.output.add_loss(joint, CATALOGUE["SD206.dart"], "mimic", is_dropped=True)
             return
         if axis is None or mimic.joint not in self.joints:
-            self.output.add_loss(joint, CATALOGUE["SD206"], "mimic")
+            self.output.add_loss(joint, CATALOGUE["SD206"], "mimic", is_dropped=True)
             return
         made = axis.add("mimic", joint=self.joints[mimic.joint])
         made.add("multiplier", format_number(mimic.multiplier))

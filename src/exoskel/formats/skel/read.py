@@ -21,7 +21,8 @@ from exoskel.scene.item import NO_FIELDS, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import IDENTITY
-from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import EmbeddedElement, embedded_elements, might_contain_embedded_data

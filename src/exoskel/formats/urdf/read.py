@@ -26,7 +26,8 @@ from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
-from exoskel.scene.world import Scene, SourceInfo, World
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.flat_tree import Node
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed

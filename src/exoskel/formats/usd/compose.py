@@ -35,7 +35,8 @@ from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape, Texture
-from exoskel.scene.world import Scene, SourceInfo, World
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import Scene, World
 from exoskel.source.output_context import ComposedFile, OutputContext
 from exoskel.source.usdz_archive import FIRST_LAYER, SIGNATURE, pack, unpack
 

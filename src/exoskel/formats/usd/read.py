@@ -52,8 +52,9 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, Twist, initial_twists
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
+from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.validation import find_invalid
-from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, SourceInfo, World
+from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.usdz_archive import SIGNATURE, PackageError
 

@@ -35,7 +35,8 @@ from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Extension, Scene, SourceInfo, World
+from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.world import Extension, Scene, World
 from exoskel.source.document import Document, Tree, split_tag
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import (

@@ -16,9 +16,9 @@ from exoskel.scene.joint import Joint
 from exoskel.spatial import Array
 
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
-_AttributeRow = tuple[str, str, Any]
+_ExtraRow = tuple[str, str, Any]
 """An attribute, the array of the compiled model, and MuJoCo's default."""
-_GEOM: tuple[_AttributeRow, ...] = (
+_GEOM: tuple[_ExtraRow, ...] = (
     ("condim", "geom_condim", 3),
     ("priority", "geom_priority", 0),
     ("group", "geom_group", 0),
@@ -31,14 +31,14 @@ _GEOM: tuple[_AttributeRow, ...] = (
     ("surfacevel", "geom_surfacevel", 0.0),
     ("user", "geom_user", 0.0),
 )
-_JOINT: tuple[_AttributeRow, ...] = (
+_JOINT: tuple[_ExtraRow, ...] = (
     ("group", "jnt_group", 0),
     ("margin", "jnt_margin", 0.0),
     ("solreflimit", "jnt_solref", _SOLREF),
     ("solimplimit", "jnt_solimp", _SOLIMP),
     ("user", "jnt_user", 0.0),
 )
-_DOF: tuple[_AttributeRow, ...] = (("solreffriction", "dof_solref", _SOLREF), ("solimpfriction", "dof_solimp", _SOLIMP))
+_DOF: tuple[_ExtraRow, ...] = (("solreffriction", "dof_solref", _SOLREF), ("solimpfriction", "dof_solimp", _SOLIMP))
 GEOM_ATTRIBUTES = frozenset({*(row[0] for row in _GEOM), "fluidshape", "fluidcoef", "friction"})
 JOINT_ATTRIBUTES = frozenset({*(row[0] for row in (*_JOINT, *_DOF)), "actuatorgravcomp"})
 BODY_ATTRIBUTES = frozenset({"gravcomp", "user", "mocap"})
@@ -125,7 +125,7 @@ def attributes_of_defaults(compiled: Compiled) -> frozenset[tuple[int, str]]:
     return frozenset(found)
 
 
-def _differing(model: Any, rows: Iterable[_AttributeRow], count: int) -> dict[int, dict[str, Value]]:
+def _differing(model: Any, rows: Iterable[_ExtraRow], count: int) -> dict[int, dict[str, Value]]:
     """The values that differ from MuJoCo's defaults, by number."""
     found: dict[int, dict[str, Value]] = {}
     for attribute, name, default in rows:
