@@ -8,6 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import exoskel
 from exoskel import SceneSensor
@@ -119,7 +120,7 @@ def test_limits_that_other_elements_need_are_removed_in_a_new_document(sensor: s
     text = document(sensor).replace('kp="10"', f'kp="10" inheritrange="{servo}"')
     scene = exoskel.load(text.replace('type="slide"', 'type="slide" range="-1 1"'))
     scene.world.find("joint:s", exoskel.Joint)[0].dofs[0].position_limits = (-np.inf, np.inf)
-    scene.world.tendons[0].limits = (-np.inf, np.inf)
+    scene.world.tendons[0] = replace(scene.world.tendons[0], limits=(-np.inf, np.inf))
     model = mujoco.MjModel.from_xml_string((exoskel.convert(scene, None, to="mjcf").data or b"").decode())
     assert model.nsensor == 0
     assert not model.jnt_limited[1]
