@@ -140,6 +140,14 @@ _VIEW_SETTINGS = frozenset(
     }
 )
 """Properties of cameras and lights that mean something."""
+_COLLISION_GROUP = "PhysicsCollisionGroup"
+_GROUP_SETTINGS = frozenset(
+    {
+        *("physics:mergeGroup", "physics:invertFilteredGroups", "physics:filteredGroups"),
+        *(f"collection:colliders:{name}" for name in ("includes", "excludes", "expansionRule", "includeRoot")),
+    }
+)
+"""Properties of collision groups that mean something."""
 
 _SHOWN = unused("appearance: not part of a scene")
 _LABEL = unused("a label that nothing refers to")
@@ -187,8 +195,7 @@ _ANYWHERE: dict[str, SceneField | str] = {
         ),
         SceneField("time_step", owner="world"),
     ),
-    "PhysicsCollisionGroup": SceneField("collision_exempt_groups", owner="world"),
-    "PhysicsCollisionGroup/**": SceneField("collision_exempt_groups", owner="world"),
+    f"{_COLLISION_GROUP}/**": SceneField("collision_exempt_groups", owner="world"),
     "Material": STRUCTURE,
     "Material/@physics:staticFriction": _SHAPES["friction"],
     "Material/@physics:dynamicFriction": _SHAPES["friction"],
@@ -317,6 +324,13 @@ PHYSICAL = ("physics:", "physx", "mjc:", "newton:", "isaac", "state:", "drive:",
 """Beginnings of the names of properties that may change the motion."""
 
 
+_OWN_SETTINGS: dict[str, frozenset[str]] = {
+    **dict.fromkeys((CAMERA, *LIGHTS), _VIEW_SETTINGS),
+    _COLLISION_GROUP: _GROUP_SETTINGS,
+}
+"""The properties that mean something, of prims that are not items: others, and prims inside, are not part of a scene."""
+
+
 class PrimFieldTable(SceneFieldTable):
     """The fields that prims and their properties set.
 
@@ -327,9 +341,12 @@ class PrimFieldTable(SceneFieldTable):
         element, at, name = path.partition("@")
         steps = [step for step in element.split("/") if step]
         inner = steps if steps == [GROUP] else [step for step in steps if step != GROUP]
+        if inner and inner[-1] in _OWN_SETTINGS:  # wherever it is
+            inner = inner[-1:]
         found = super().find(kind, "/".join([*inner, f"@{_base_name(name)}"] if at else inner))
-        is_view = bool(at and inner) and (inner[-1] == CAMERA or inner[-1] in LIGHTS)
-        if is_view and name not in _VIEW_SETTINGS and not name.startswith("xformOp"):
+        outer = next((step for step in inner if step in _OWN_SETTINGS), "")
+        is_other = bool(at) and name not in _OWN_SETTINGS.get(outer, ()) and not name.startswith("xformOp")
+        if outer and (inner[-1] != outer or is_other):
             found = None
         if found is not None or not at:
             return found

@@ -221,7 +221,9 @@ class _PreservedPrims:
             return False
         if one.tag == GROUP:
             return node in self.known.marked or bool(_unknown_properties(self.document, None, node))
-        if one.tag in (_SUBSET, _COLLISION_GROUP) or (0, node) in self.scene.source_info.views:
+        if one.tag == _SUBSET and one.parent in self.known.items:  # it depends on the faces of the shape
+            return False
+        if one.tag == _COLLISION_GROUP or (0, node) in self.scene.source_info.views:
             return False
         return self._material(node) not in self.scene.source_info.users
 
