@@ -33,6 +33,7 @@ class DiagnosticFates:
         """Nodes without effect, and the diagnostic that reports it."""
         self.changed: dict[NodeKey, Diagnostic] = {}
         """Nodes whose effect differs from what is written, and the diagnostic that reports it."""
+        self.also_reported = scene.source_info.also_reported
         for diagnostic in scene.diagnostics:
             if diagnostic.source is document and diagnostic.place.node >= 0 and not diagnostic.assumed:
                 self._classify(diagnostic)
@@ -83,7 +84,9 @@ class DiagnosticFates:
             self.unused |= dict.fromkeys(keys, diagnostic)
         elif self._is_unused(diagnostic) or self._is_changed(diagnostic):
             # A diagnostic about a default is reported at the element that uses it.
-            self.changed |= dict.fromkeys(keys or [(node, "")], diagnostic)
+            self.changed |= dict.fromkeys(
+                [*(keys or [(node, "")]), *self.also_reported.get(diagnostic.key, ())], diagnostic
+            )
 
     def _is_read(self, keys: Sequence[NodeKey]) -> bool:
         return all(not attribute and node in self.read_nodes for node, attribute in keys)

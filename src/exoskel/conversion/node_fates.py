@@ -199,8 +199,8 @@ class FateRecorder:
         unknown, parent = self.preserved.unknown, self.outline.parents[node]
         outer, path = state.owners[parent] if parent >= 0 else (None, "")
         above = state.dropped[parent] if parent >= 0 else None
-        if above is not None and self._is_written(node):
-            above = None
+        if above is not None and (self._is_written(node) or (parent in unknown and node not in unknown)):
+            above = None  # nothing is copied with what is around it
         owner, path = self._locate(node, outer, path, is_root=parent < 0)
         state.owners[node] = (owner, path)
         not_used = self.unused.get((node, "")) if self.unused else None

@@ -30,6 +30,8 @@ class SourceInfo(Struct, frozen=True):
     """Elements of the document that bodies and shapes use, such as materials, and the elements of these."""
     included: Mapping[int, bool] = {}
     """The documents that are included files, by number, and whether their models are parts of other models."""
+    also_reported: Mapping[str, Set[tuple[int, str]]] = {}
+    """Elements and attributes that a diagnostic is about, too, by its code: it is reported once for all of them."""
     equalities: frozenset[int] = frozenset()
     """Elements of the document that are equality constraints of the scene."""
     preserved: object = None

@@ -96,9 +96,7 @@ def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:
     x, y, z = gravity.tolist()
     bodies = UsdBodyReader()
     joints = UsdJointReader(bodies)
-    models = {
-        str(one.path): _model(one, bodies, joints, shapes) for one in prim.nameChildren if one.kind == "component"
-    }
+    models = {str(one.path): _model(one, bodies, joints, shapes) for one in _own_children(prim, "component")}
     bodies.finish()
     joints.finish()
     world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
@@ -112,8 +110,13 @@ def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:
     return world, read_collision_rules(prim, models, bodies.by_path(), shapes.found, pairs)
 
 
+def _own_children(prim: Any, kind: str) -> list[Any]:
+    """The children of a kind that the writer made."""
+    return [one for one in prim.nameChildren if one.kind == kind and not is_preserved(one)]
+
+
 def _model(prim: Any, bodies: UsdBodyReader, joints: UsdJointReader, shapes: UsdShapeReader) -> Model:
-    prims = [one for one in prim.nameChildren if one.kind == "subcomponent"]
+    prims = _own_children(prim, "subcomponent")
     model = Model(name=name_of(prim), bodies=[bodies.read(one) for one in prims])
     for one, body in zip(prims, model.bodies, strict=True):
         shapes.read(one, body)

@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from exoskel.formats.interface import DiagnosticEffects, SourceMapping
+from exoskel.formats.usd.reader.stage import CLASS, INACTIVE, OVER, VARIANT
 from exoskel.formats.usd.textures import COORDINATE_NAMES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
@@ -84,6 +85,10 @@ SHAPES: dict[str, PrimMapping] = {
 
 GROUP = "Scope"
 """The tag of prims that only group others."""
+USED, COMMENT = "used class", "comment"
+"""The tags of prims that others inherit or refer to, and of comments."""
+NOT_COMPOSED = frozenset({VARIANT, INACTIVE, CLASS, OVER, USED, COMMENT})
+"""The tags of what is in a file and not in its composed stage."""
 GROUP_TYPES = frozenset({"", "Xform", "Scope"})
 UNREAD_TYPES = frozenset(
     {
@@ -140,6 +145,14 @@ _VIEW_SETTINGS = frozenset(
     }
 )
 """Properties of cameras and lights that mean something."""
+_COLLISION_GROUP = "PhysicsCollisionGroup"
+_GROUP_SETTINGS = frozenset(
+    {
+        *("physics:mergeGroup", "physics:invertFilteredGroups", "physics:filteredGroups"),
+        *(f"collection:colliders:{name}" for name in ("includes", "excludes", "expansionRule", "includeRoot")),
+    }
+)
+"""Properties of collision groups that mean something."""
 
 _SHOWN = unused("appearance: not part of a scene")
 _LABEL = unused("a label that nothing refers to")
@@ -174,6 +187,12 @@ _ANYWHERE: dict[str, SceneField | str] = {
     f"{GROUP}/@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
     f"{GROUP}/@material:binding": _SHAPES["color"],
     f"{GROUP}/@material:binding:physics": _SHAPES["friction"],
+    VARIANT: unused("a variant that is not selected: not part of a scene", affects_motion=True),
+    INACTIVE: unused("the prim is not active: not part of a scene", affects_motion=True),
+    CLASS: unused("a class that no prim inherits: not part of a scene"),
+    OVER: unused("the prim is not defined: not part of a scene"),
+    USED: SceneField(elsewhere="in the prims that inherit it or refer to it"),
+    COMMENT: unused("a new document has no comments of the source"),
     "PhysicsScene": STRUCTURE,
     **dict.fromkeys(
         ("PhysicsScene/@physics:gravityDirection", "PhysicsScene/@physics:gravityMagnitude"),
@@ -187,8 +206,7 @@ _ANYWHERE: dict[str, SceneField | str] = {
         ),
         SceneField("time_step", owner="world"),
     ),
-    "PhysicsCollisionGroup": SceneField("collision_exempt_groups", owner="world"),
-    "PhysicsCollisionGroup/**": SceneField("collision_exempt_groups", owner="world"),
+    f"{_COLLISION_GROUP}/**": SceneField("collision_exempt_groups", owner="world"),
     "Material": STRUCTURE,
     "Material/@physics:staticFriction": _SHAPES["friction"],
     "Material/@physics:dynamicFriction": _SHAPES["friction"],
@@ -216,8 +234,14 @@ _LAYER: dict[str, SceneField | str] = {
     **dict.fromkeys(
         ("@customLayerData", "@documentation", "@comment", "@timeCodesPerSecond", "@framesPerSecond"), _LABEL
     ),
-    **dict.fromkeys(("@startTimeCode", "@endTimeCode", "@defaultPrim", "@subLayers"), _DEFAULTS),
+    **dict.fromkeys(("@startTimeCode", "@endTimeCode", "@defaultPrim"), _DEFAULTS),
+    "@subLayers": SceneField(elsewhere="in the prims that the layers describe"),
 }
+_GEOMETRY = (
+    *("@size", "@radius", "@height", "@axis", "@points", "@faceVertexIndices", "@faceVertexCounts", "@orientation"),
+    "@physics:approximation",
+    *(f"@primvars:{name}{end}" for name in COORDINATE_NAMES for end in ("", ":indices")),
+)
 _BODY: dict[str, SceneField | str] = {
     "": STRUCTURE,
     "@xformOp": "pose",
@@ -235,21 +259,19 @@ _BODY: dict[str, SceneField | str] = {
     "@physxArticulation:enabledSelfCollisions": SceneField("self_collision", owner="world"),
     "@material:binding": _SHAPES["color"],
     "@material:binding:physics": _SHAPES["friction"],
+    **dict.fromkeys(_GEOMETRY, SceneField("geometry", owner="shapes")),  # of a prim that is a body and a shape
+    "@physics:collisionEnabled": SceneField("collidable", owner="shapes"),
+    **dict.fromkeys(("@primvars:displayColor", "@primvars:displayOpacity"), _SHAPES["color"]),
 }
 _SHAPE: dict[str, SceneField | str] = {
     "": STRUCTURE,
     "@xformOp": "pose",
-    **dict.fromkeys(
-        ("@size", "@radius", "@height", "@axis", "@points", "@faceVertexIndices", "@faceVertexCounts", "@orientation"),
-        "geometry",
-    ),
-    "@physics:approximation": "geometry",
+    **dict.fromkeys(_GEOMETRY, "geometry"),
     "@physics:collisionEnabled": "collidable",
     "@physics:simulationOwner": STRUCTURE,
     "@physics:mass": SceneField("inertia", parts=("mass",), owner="body"),
     "@physics:density": SceneField("inertia", parts=("mass",), owner="body"),
     "@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
-    **dict.fromkeys([f"@primvars:{name}{end}" for name in COORDINATE_NAMES for end in ("", ":indices")], "geometry"),
     "@primvars:displayColor": "color",
     "@primvars:displayOpacity": "color",
     "@material:binding": "color",
@@ -317,6 +339,13 @@ PHYSICAL = ("physics:", "physx", "mjc:", "newton:", "isaac", "state:", "drive:",
 """Beginnings of the names of properties that may change the motion."""
 
 
+_OWN_SETTINGS: dict[str, frozenset[str]] = {
+    **dict.fromkeys((CAMERA, *LIGHTS), _VIEW_SETTINGS),
+    _COLLISION_GROUP: _GROUP_SETTINGS,
+}
+"""The properties of prims that are not items: others, and prims inside, are not part of a scene."""
+
+
 class PrimFieldTable(SceneFieldTable):
     """The fields that prims and their properties set.
 
@@ -327,9 +356,12 @@ class PrimFieldTable(SceneFieldTable):
         element, at, name = path.partition("@")
         steps = [step for step in element.split("/") if step]
         inner = steps if steps == [GROUP] else [step for step in steps if step != GROUP]
+        if inner and inner[-1] in _OWN_SETTINGS:  # wherever it is
+            inner = inner[-1:]
         found = super().find(kind, "/".join([*inner, f"@{_base_name(name)}"] if at else inner))
-        is_view = bool(at and inner) and (inner[-1] == CAMERA or inner[-1] in LIGHTS)
-        if is_view and name not in _VIEW_SETTINGS and not name.startswith("xformOp"):
+        outer = next((step for step in inner if step in _OWN_SETTINGS), "")
+        is_other = bool(at) and name not in _OWN_SETTINGS.get(outer, ()) and not name.startswith("xformOp")
+        if outer and (inner[-1] != outer or is_other):
             found = None
         if found is not None or not at:
             return found

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.layer_files import LayerFiles
-from exoskel.formats.usd.mapping import CAMERA, GROUP, LIGHTS, SKIN, SOURCE_MAPPING
+from exoskel.formats.usd.mapping import CAMERA, GROUP, LIGHTS, NOT_COMPOSED, SKIN, SOURCE_MAPPING
 from exoskel.formats.usd.prim_transfer import Transfer, Transferred, transfer
 from exoskel.formats.usd.reader.prims import PrimIndex, is_own_file
 from exoskel.formats.usd.reader.stage import StageError, StageLimitError, StagePrim
@@ -217,11 +217,13 @@ class _PreservedPrims:
 
     def _is_unknown(self, node: int) -> bool:
         one = self.objects[node]
-        if node in self.placed or node in self.known.items or node in self.known.generated:
+        if node in self.placed or node in self.known.items or node in self.known.generated or one.tag in NOT_COMPOSED:
             return False
         if one.tag == GROUP:
             return node in self.known.marked or bool(_unknown_properties(self.document, None, node))
-        if one.tag in (_SUBSET, _COLLISION_GROUP) or (0, node) in self.scene.source_info.views:
+        if one.tag == _SUBSET and one.parent in self.known.items:  # it depends on the faces of the shape
+            return False
+        if one.tag == _COLLISION_GROUP or (0, node) in self.scene.source_info.views:
             return False
         return self._material(node) not in self.scene.source_info.users
 

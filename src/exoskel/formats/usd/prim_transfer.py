@@ -294,6 +294,9 @@ class _PrimCopier:
         for name in ("assetInfo", "documentation", "comment", "hidden", "displayName") if is_whole else ("assetInfo",):
             if prim.HasAuthoredMetadata(name):
                 made.SetMetadata(name, prim.GetMetadata(name))
+        if is_whole and (kind := str(prim.GetMetadata("kind") or "")):
+            is_model = made.GetParent().IsGroup()  # a model must be in a group, and a group in a group
+            made.SetMetadata("kind", kind if is_model else "subcomponent")
         for key, value in own_custom_data(prim).items():
             if not key.startswith("exoskel") and key not in own_custom_data(made):
                 made.SetCustomDataByKey(key, value)

@@ -20,7 +20,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
 from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
-from exoskel.formats.usd.mapping import GROUP, GROUP_TYPES, UNREAD_TYPES
+from exoskel.formats.usd.mapping import COMMENT, GROUP, GROUP_TYPES, UNREAD_TYPES, USED
 from exoskel.formats.usd.preserved_prims import source_prims
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBody
@@ -45,7 +45,7 @@ from exoskel.formats.usd.reader.stage import (
     is_available,
     open_stage,
 )
-from exoskel.formats.usd.text_layer import prim_positions
+from exoskel.formats.usd.text_layer import comment_lines, prim_positions
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
@@ -145,6 +145,11 @@ def _objects(index: PrimIndex, data: bytes) -> Iterator[SourceObject]:
         tag = GROUP if prim.type in GROUP_TYPES else prim.type
         own = lines if path == prim.path else {}
         yield SourceObject(tag, index.number.get(above, 0), prim.path, tuple(prim.properties), line, own)
+    for part in index.stage.unread:
+        line, _ = positions.get(part.path.partition("{")[0], (0, {}))
+        yield SourceObject(USED if part.is_used else part.kind, 0, part.path, (), line)
+    for number, line in enumerate(comment_lines(data), 1):
+        yield SourceObject(COMMENT, 0, f"comment[{number}]", (), line)
 
 
 class _StageReader:
@@ -167,7 +172,7 @@ class _StageReader:
         roots = ["" if source.prim is None else source.prim.path for source in worlds]
         views.read_views(dict(zip(roots, scene.worlds, strict=True)), self.view_bodies)
         scene.source_info = structs.replace(scene.source_info, views=views.views, users=self._users())
-        self._report_unread()
+        self._report_unread(scene)
 
     def _users(self) -> dict[int, set[int]]:
         """The materials and collision groups of shapes, and the shapes that have them."""
@@ -184,7 +189,7 @@ class _StageReader:
                     found.setdefault(self.index.number[path], set()).add(self.index.node(prim))
         return found
 
-    def _report_unread(self) -> None:
+    def _report_unread(self, scene: Scene) -> None:
         stage = self.index.stage
         if stage.meters_per_unit is None:
             self.report("US103", 0)
@@ -193,6 +198,8 @@ class _StageReader:
             first = animated[0]
             node = self.index.node(first)
             self.report("US111", node, attribute=first.animated[0], repeats=repeats(len(animated)))
+            further = frozenset((self.index.node(prim), name) for prim in animated for name in prim.animated)
+            scene.source_info = structs.replace(scene.source_info, also_reported={"US111": further})
         for prim in self.index.prims:
             if prim.type in UNREAD_TYPES:
                 self.report("US113", self.index.node(prim), kind=prim.type)

@@ -18,8 +18,9 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, ReadOptions, SourceCopy
 from exoskel.formats.usd.layer_editor import LayerEditor
 from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
+from exoskel.formats.usd.mapping import COMMENT
 from exoskel.formats.usd.reader.stage import ROOT, StageError, StageLimitError
-from exoskel.formats.usd.text_layer import asset_tokens, replace_tokens
+from exoskel.formats.usd.text_layer import asset_tokens, replace_tokens, sublayer_paths
 from exoskel.formats.usd.tree import BINARY, TEXT
 from exoskel.scene.world import Scene
 from exoskel.source.document import ObjectDocument
@@ -35,6 +36,7 @@ _SOUNDS = (".m4a", ".mp3", ".wav")
 """Extensions of sounds that archives may contain."""
 _ARGUMENTS = ":SDF_FORMAT_ARGS:"
 _TILES = "<UDIM>"
+_NO_COMMENTS = Verdict(Fate.DROPPED, "the binary form has no comments", harmless=True)
 _RELOCATED = Verdict(Fate.LOWERED, "leads to the same file from the new document")
 _LEFT_OUT = Verdict(Fate.DROPPED, "the archive does not contain the file: it is not a layer, an image or a sound")
 
@@ -94,6 +96,7 @@ class UsdSourceCopier:
         data = self._layer(ROOT, self.first, _LayerPlace("", extension))
         if self.output.is_archive:
             data = pack({FIRST_LAYER: data, **self.output.members})
+        self._note_comments(is_text=extension == TEXT)
         return SourceCopy(data, self.fates, is_converted=data[:4] != self.document.data[:4])
 
     def _extension(self, own_archive: bool) -> str:
@@ -104,6 +107,12 @@ class UsdSourceCopier:
         if chosen == EXTENSION or own_archive:
             return BINARY
         return TEXT if self.first.startswith(_TEXT_START) else BINARY
+
+    def _note_comments(self, *, is_text: bool) -> None:
+        """Note the comments of a text file, which the binary form does not have."""
+        comments = [node for node, one in enumerate(self.document.objects) if one.tag == COMMENT]
+        if not is_text:
+            self.fates.update(dict.fromkeys([(node, "") for node in comments], _NO_COMMENTS))
 
     def _locate_in_archive(self) -> None:
         """Let the files of the archive be found before the copy exists."""
@@ -123,6 +132,11 @@ class UsdSourceCopier:
             if notes:
                 self._note_lines([one.line for one in tokens if paths[one.path] != one.path], _RELOCATED)
                 self._note_lines([one.line for one in tokens if one.path in self.left_out], _LEFT_OUT)
+                sublayers = sublayer_paths(data, tokens)
+                if sublayers & self.left_out:
+                    self.fates[0, "subLayers"] = _LEFT_OUT
+                elif any(paths[one] != one for one in sublayers):
+                    self.fates[0, "subLayers"] = _RELOCATED
             return replace_tokens(data, tokens, paths)
         if place.extension == (TEXT if is_text else BINARY) and not self._is_moved:
             return data

@@ -42,6 +42,42 @@ def asset_tokens(data: bytes) -> list[AssetToken]:
     return found
 
 
+def comment_lines(data: bytes) -> list[int]:
+    """The lines of the comments in a text file, without its first line, which states the version."""
+    if not data.startswith(b"#usda") or b"#" not in data[1:]:
+        return []
+    found: list[int] = []
+    line = 1
+    for match in _TOKEN.finditer(data):
+        if match.lastgroup == "comment" and match.start() > 0:
+            found.append(line)
+        line += match[0].count(b"\n")
+    return found
+
+
+def sublayer_paths(data: bytes, tokens: Sequence[AssetToken]) -> set[str]:
+    """The paths of the sublayers among the paths in a text file."""
+    opened: list[bytes] = []
+    name = ""
+    spans: list[tuple[int, int]] = []
+    for match in _TOKEN.finditer(data):
+        if match["prim"]:
+            break
+        if match["property"] and opened == [b"("]:
+            name = match["property"].decode()
+        elif match["bracket"] and match["bracket"] in b"([{":
+            opened.append(match["bracket"])
+            if name == "subLayers" and opened == [b"(", b"["]:
+                spans.append((match.start(), len(data)))
+        elif match["bracket"] and opened:
+            if name == "subLayers" and opened == [b"(", b"["]:
+                spans[-1] = (spans[-1][0], match.end())
+            opened.pop()
+            if not opened:
+                break
+    return {one.path for one in tokens if any(start < one.start < end for start, end in spans)}
+
+
 def replace_tokens(data: bytes, tokens: Sequence[AssetToken], paths: Mapping[str, str]) -> bytes:
     """The text with other paths of files, by their paths."""
     parts: list[bytes] = []

@@ -159,6 +159,10 @@ class PrimIndex:
     def node(self, prim: StagePrim) -> int:
         return self.number[prim.path]
 
+    def is_preserved(self, prim: StagePrim) -> bool:
+        """Whether a prim is one that was copied from the source of a scene, or in one."""
+        return PRESERVED in prim.custom or any(PRESERVED in one.custom for one in self.ancestors(prim.path))
+
     def matrix(self, prim: StagePrim) -> Array:
         """The transform from the prim to the world, for column vectors, in m."""
         found = np.array(prim.place, dtype=np.float64).reshape(4, 4).T
@@ -254,7 +258,8 @@ def is_own_file(index: PrimIndex) -> bool:
     if not index.stage.creator.startswith("exoskel"):
         return False
     kinds = {"assembly": 1, "component": 2, "subcomponent": 3}
-    ours = all(kinds.get(prim.kind, 0) == prim.path.count("/") for prim in index.prims if prim.kind)
+    stated = (prim for prim in index.prims if prim.kind and not index.is_preserved(prim))
+    ours = all(kinds.get(prim.kind, 0) == prim.path.count("/") for prim in stated)
     bodies = all(prim.kind == "subcomponent" for prim in index.prims if is_rigid_body(prim))
     return ours and bodies and any(prim.kind == "assembly" for prim in index.prims)
 
@@ -268,16 +273,20 @@ def own_layout(index: PrimIndex) -> list[WorldSource]:
         inside = index.children.get(prim.path, ())
         scene = next((one for one in inside if one.type == _SCENE), None)
         world = WorldSource(prim.title, prim, scene)
-        world.models += [_own_model(index, one) for one in inside if one.kind == "component"]
+        world.models += [_own_model(index, one) for one in inside if _is_own(one, "component")]
         worlds.append(world)
     return worlds
+
+
+def _is_own(prim: StagePrim, kind: str) -> bool:
+    return prim.kind == kind and PRESERVED not in prim.custom
 
 
 def _own_model(index: PrimIndex, prim: StagePrim) -> ModelSource:
     inside = index.children.get(prim.path, ())
     model = ModelSource(prim.title, prim)
     for one in inside:
-        if one.kind == "subcomponent":
+        if _is_own(one, "subcomponent"):
             shapes = [
                 shape
                 for shape in index.children.get(one.path, ())

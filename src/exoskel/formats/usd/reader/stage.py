@@ -108,6 +108,20 @@ class StagePrim(Struct):
         return next(iter(self.targets.get(name, ())), "")
 
 
+class UnreadPart(Struct):
+    """A part of a file that is not in its composed stage: a variant that is not selected, an inactive prim, and so on.
+
+    `kind` is one of the tags below.  With `is_used`, other prims inherit it or refer to it.
+    """
+
+    kind: str
+    path: str
+    is_used: bool = False
+
+
+VARIANT, INACTIVE, CLASS, OVER = "variant", "inactive prim", "class", "over"
+
+
 class Stage(Struct):
     """The composed prims of a file in order, and its metadata; None where the file does not state it."""
 
@@ -121,6 +135,7 @@ class Stage(Struct):
     """The names of the metadata of the layer that the file states."""
     problems: list[str] = field(default_factory=list)
     """The problems that usd-core reports while composing."""
+    unread: list[UnreadPart] = field(default_factory=list)
 
 
 Reference = tuple[str, str]
@@ -303,7 +318,7 @@ def _compose(layers: StageLayers, folder: str) -> Stage:
         creator=str(layer.customLayerData.get("creator", "")),
         up_axis=str(UsdGeom.GetStageUpAxis(stage)),
         default_prim=str(layer.defaultPrim),
-        metadata=sorted(map(str, root.GetAllAuthoredMetadata())),
+        metadata=sorted({*map(str, root.GetAllAuthoredMetadata()), *(["subLayers"] if layer.subLayerPaths else [])}),
         problems=[str(problem) for problem in stage.GetCompositionErrors()],
     )
     for name, field_name in (("metersPerUnit", "meters_per_unit"), ("kilogramsPerUnit", "kilograms_per_unit")):
@@ -311,8 +326,40 @@ def _compose(layers: StageLayers, folder: str) -> Stage:
             setattr(made, field_name, float(stage.GetMetadata(name)))
     cache = UsdGeom.XformCache(Usd.TimeCode.EarliestTime())
     prims = Usd.PrimRange(root, Usd.TraverseInstanceProxies())
-    made.prims += [_prim(prim, cache, layers.keys, folder) for prim in prims if prim != root]
+    found = [prim for prim in prims if prim != root]
+    made.prims += [_prim(prim, cache, layers.keys, folder) for prim in found]
+    made.unread += [*_unselected_variants(found), *_unread_prims(root, found)]
     return made
+
+
+def _unselected_variants(prims: list[Any]) -> Iterator[UnreadPart]:
+    for prim in prims:
+        if prim.IsInstanceProxy() or not prim.HasVariantSets():
+            continue
+        for name in prim.GetVariantSets().GetNames():
+            chosen = prim.GetVariantSet(name)
+            others = [one for one in chosen.GetVariantNames() if one != chosen.GetVariantSelection()]
+            yield from (UnreadPart(VARIANT, f"{prim.GetPath()}{{{name}={one}}}") for one in others)
+
+
+def _unread_prims(root: Any, read: list[Any]) -> Iterator[UnreadPart]:
+    """The prims that are inactive, abstract or not defined, without those inside."""
+    from pxr import Usd
+
+    unread: list[UnreadPart] = []
+    prims = iter(Usd.PrimRange(root, Usd.PrimAllPrimsPredicate))
+    for prim in prims:
+        if prim == root or (prim.IsActive() and prim.IsDefined() and not prim.IsAbstract()):
+            continue
+        prims.PruneChildren()
+        kind = INACTIVE if not prim.IsActive() else CLASS if prim.IsAbstract() else OVER
+        unread.append(UnreadPart(kind, str(prim.GetPath())))
+    if unread:
+        pairs = ((str(prim.GetPath()), str(spec.path)) for prim in read for spec in prim.GetPrimStack())
+        used = {path for own, path in pairs if own != path}
+        for part in unread:
+            part.is_used = any(path == part.path or path.startswith(f"{part.path}/") for path in used)
+    yield from unread
 
 
 def _prim(prim: Any, cache: Any, keys: Mapping[str, str], folder: str) -> StagePrim:
