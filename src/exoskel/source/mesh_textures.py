@@ -24,6 +24,7 @@ from exoskel.scene.shape import Geometry, Mesh
 from exoskel.source import mesh_parsing
 from exoskel.source.file_access import read_referenced
 from exoskel.source.glb import glb_parts, join_glb
+from exoskel.source.gltf_images import image_content
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.mesh_packages import GLB, glb_without_textures, gltf_with_images
 from exoskel.source.mesh_parsing import MeshError, TexturedTriangles, parse_textured
@@ -75,24 +76,11 @@ def _data_uri(content: bytes) -> str:
 
 
 def _embedded_image(image: Any, header: dict[str, Any], binary: bytes) -> bytes | None:
-    """The content of an image of a GLB file."""
-    if not isinstance(image, dict):
+    """The content of an image of a GLB file; None if it is malformed or in another file."""
+    try:
+        return image_content(image, header, binary)
+    except ValueError:
         return None
-    uri, number, views = image.get("uri"), image.get("bufferView"), header.get("bufferViews")
-    if isinstance(uri, str) and uri.startswith("data:"):
-        from base64 import b64decode
-
-        try:
-            return b64decode(uri.partition(",")[2], validate=True)
-        except ValueError:
-            return None
-    if type(number) is not int or not isinstance(views, list) or not 0 <= number < len(views):
-        return None
-    view = views[number] if isinstance(views[number], dict) else {}
-    start, length = view.get("byteOffset", 0), view.get("byteLength", 0)
-    if type(start) is not int or type(length) is not int or start < 0 or length < 0:
-        return None
-    return binary[start : start + length]
 
 
 def _materials(data: bytes, folder: Path) -> bytes:

@@ -33,6 +33,7 @@ from exoskel.scene.shape import Mesh, Shape, Texture, TriMesh, texture_of
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
+from exoskel.source.contained_files import split_path, stem_and_extension
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.markup import Markup
@@ -40,7 +41,7 @@ from exoskel.source.mesh_textures import has_textures
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.source.source_elements import SourceElements
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
-from exoskel.source.usdz_archive import EXTENSION, split_path, stem_and_extension
+from exoskel.source.usdz_archive import EXTENSION
 from exoskel.spatial import Array
 
 NodeOfDocument = tuple[int, int]
