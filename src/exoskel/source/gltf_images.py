@@ -80,14 +80,14 @@ def image_content(image: object, header: dict[str, Any], binary: bytes) -> bytes
 def read_member(file: BinaryIO, name: str, most: int, read_beside: ReadBeside) -> bytes:
     """The content of an image by its name in an open file, or its first `most` + 1 bytes.  Raises OSError."""
     try:
-        return _Container(file, read_beside).content(name, most)
+        return _ImageContainer(file, read_beside).content(name, most)
     except FileNotFoundError:
         raise
     except (ValueError, RecursionError, TypeError) as problem:
         raise OSError(0, f"the glTF file is damaged: {problem}") from None
 
 
-class _Container:
+class _ImageContainer:
     """An open file and its header; of its buffers, only the bytes of an image are read."""
 
     def __init__(self, file: BinaryIO, read_beside: ReadBeside) -> None:
