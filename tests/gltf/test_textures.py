@@ -123,11 +123,11 @@ def test_an_image_beside_a_file_is_the_texture_of_the_shape(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("image", [{"uri": "data:image/png;base64,AAAA"}, {"bufferView": 0, "mimeType": "image/png"}])
-def test_an_image_inside_a_file_is_reported(image: dict[str, Any], tmp_path: Path) -> None:
+def test_what_is_no_image_inside_a_file_is_reported(image: dict[str, Any], tmp_path: Path) -> None:
     scene = exoskel.load(text_file(tmp_path, [image]))
     (shape,) = (shape for body in scene.world.bodies() for shape in body.visuals)
     assert shape.material is None
-    assert [one.message for one in scene.diagnostics] == ["image 0 is not read: it is inside the file"]
+    assert [one.message for one in scene.diagnostics] == ["image 0 is not read: it is not an image"]
 
 
 @pytest.mark.parametrize("wrong", [{"index": 7}, {"index": "0"}, {"index": None}, 3, [], None])

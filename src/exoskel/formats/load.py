@@ -36,12 +36,12 @@ from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.shape import Mesh, Shape, texture_of
 from exoskel.scene.validation import mark_read
 from exoskel.scene.world import Scene
+from exoskel.source.contained_files import split_path
 from exoskel.source.document import Document, garbage_collection_paused
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
 from exoskel.source.file_access import read_source
 from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document, lower_first
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.usdz_archive import split_path
 from exoskel.source.vocabulary import Vocabulary
 
 Source = str | os.PathLike[str] | bytes

@@ -22,9 +22,11 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.merge import without_unknown_references
+from exoskel.scene.shape import texture_of
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, World, as_scene
 from exoskel.source.atomic_write import make_folder, write_atomically
+from exoskel.source.contained_files import path_inside, split_path
 from exoskel.source.document import Document, garbage_collection_paused
 from exoskel.source.output_context import OutputContext
 
@@ -138,8 +140,26 @@ def save(
             rebase(scene, patched)
         del patched
         if is_own:
+            _relocate_images(scene, target, output)
             _continue_with(scene, data, other_names)
             _report_actuators(scene, chosen)
+
+
+def _relocate_images(scene: Scene, target: Path, output: OutputContext) -> None:
+    """Let textures whose images are inside of the own file of a scene refer to where they are in the new file."""
+    names = {os.path.realpath(path): name for name, path in output.mesh_paths()[0].items()}
+    own = os.path.realpath(target)
+    for shape in (shape for world in scene.worlds for body in world.bodies() for shape in body.shapes):
+        image = texture_of(shape)
+        container, inside = split_path(image.path or "") if image is not None else ("", "")
+        material = shape.material
+        if image is None or material is None or not inside or os.path.realpath(container) != own:
+            continue
+        name = names.get(os.path.realpath(image.path or ""))
+        if name is not None and name != inside:
+            moved = structs.replace(image, uri=name, path=path_inside(container, name))
+            with no_edits():
+                _set(shape, "material", structs.replace(material, texture=moved))
 
 
 def _continue_with(scene: Scene, data: bytes, other_names: int) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from time import monotonic
 from typing import BinaryIO
 
-from exoskel.source.usdz_archive import read_member, split_path
+from exoskel.source.contained_files import read_contained, split_path
 
 _CHUNK = 2**20
 _MOST_COMPARED = 2**30
-"""How much of a file in an archive is compared, in bytes."""
+"""How much of a file in another one is compared, in bytes."""
 _SECONDS = 30.0
 """The longest wait for bytes, in s."""
 _SLOWEST = 2**18
@@ -34,12 +34,22 @@ _OUTSIDE = "it is outside the folder of the document"
 def read_referenced(path: str | os.PathLike[str], most: int, within: Path | None = None) -> bytes:
     """The content of a file that a document names, or its first `most` + 1 bytes: the caller can tell it is larger.
 
-    It must be a regular file, or in an archive of USDZ.  With `within`, the file must be in that folder, with all links
-    resolved.  Raises OSError.
+    It must be a regular file, or in an archive of USDZ or a glTF file.  With `within`, the file must be in that folder,
+    with all links resolved.  Raises OSError.
     """
-    place, member = split_path(os.fspath(path))
+    whole = os.fspath(path)
+    place, member = split_path(whole)
     with open_referenced(place, within) as file:
-        return read_member(file, member, most) if member else _read(file, most)
+        if not member:
+            return _read(file, most)
+        folder = Path(place).parent
+        return read_contained(file, whole, most, lambda name, size: _read_beside(folder / name, size, within or folder))
+
+
+def _read_beside(path: Path, most: int, within: Path) -> bytes:
+    """The content of a file, which is not in another one, or its first `most` + 1 bytes."""
+    with open_referenced(path, within) as file:
+        return _read(file, most)
 
 
 @contextmanager

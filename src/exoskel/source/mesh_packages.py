@@ -47,10 +47,12 @@ def _gltf_as_glb(data: bytes, folder: Path, limits: Limits, within: Path | None)
     return _joined_gltf(header, folder, limits, within)
 
 
-def gltf_with_images(path: Path, limits: Limits, read_image: Callable[[str], bytes | None]) -> bytes:
+def gltf_with_images(
+    path: Path, limits: Limits, read_image: Callable[[str], bytes | None], within: Path | None = None
+) -> bytes:
     """The GLB file of a text glTF file with its images; `read_image` reads those in other files."""
     try:
-        data = read_referenced(path, limits.mesh_bytes)
+        data = read_referenced(path, limits.mesh_bytes, within)
     except (OSError, ValueError) as error:
         raise MeshError((isinstance(error, OSError) and error.strerror) or str(error)) from None
     header = _gltf_header(data)
@@ -59,7 +61,7 @@ def gltf_with_images(path: Path, limits: Limits, read_image: Callable[[str], byt
         if isinstance(uri, str) and not uri.startswith("data:"):
             content = read_image(uri)
             image["uri"] = "data:," if content is None else "data:image;base64," + b64encode(content).decode()
-    return _joined_gltf(header, path.parent, limits, None)
+    return _joined_gltf(header, path.parent, limits, within)
 
 
 def _gltf_header(data: bytes) -> dict[str, Any]:

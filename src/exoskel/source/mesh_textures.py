@@ -24,10 +24,19 @@ from exoskel.scene.shape import Geometry, Mesh
 from exoskel.source import mesh_parsing
 from exoskel.source.file_access import read_referenced
 from exoskel.source.glb import glb_parts, join_glb
+from exoskel.source.gltf_images import image_content
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.mesh_packages import GLB, glb_without_textures, gltf_with_images
 from exoskel.source.mesh_parsing import MeshError, TexturedTriangles, parse_textured
-from exoskel.source.meshes import Images, MeshFiles, ask_child, check_expansion, read_mesh_data
+from exoskel.source.meshes import (
+    Images,
+    MeshFiles,
+    ask_child,
+    check_expansion,
+    load_colored_triangles,
+    obj_bytes,
+    read_mesh_data,
+)
 
 LARGEST_SIDE = 1024
 """Images are reduced to this number of pixels on their longer side."""
@@ -36,6 +45,8 @@ _MOST_PIXELS = 64 * 2**20
 _MOST_BYTES = 64 * 2**20
 _MOST_MATERIAL_BYTES = 2**20
 _MATERIAL_FILE = re.compile(rb"^[ \t]*mtllib[ \t]+([^\r\n]+)", re.MULTILINE)
+_WITH_COORDINATES = ("obj", "dae", "glb", "gltf", "ply")
+"""Extensions of files that may have texture coordinates."""
 _NEIGHBOURS = ("materials", "textures", "Textures", "images")
 """Folders beside the folder of a mesh that may have its images."""
 
@@ -45,21 +56,50 @@ def load_textured_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tupl
 
     Triangles whose image cannot be read have none.  Raises MeshError if the triangles cannot be read.
     """
-    data, kind, contents = _prepare(path, limits)
-    materials = _materials(data, path.parent) if kind == "obj" else b""
-    if check_expansion(data, kind):
-        found = parse_textured(data, kind, materials)
-    else:
-        found = ask_child(mesh_parsing.TEXTURED, data, kind, mesh_parsing.receive_textured, materials)
+    found, contents = _parse(path, limits)
     return _with_images(found, path.parent, contents)
 
 
-def _prepare(path: Path, limits: Limits) -> tuple[bytes, str, list[bytes | None]]:
+def load_texture_coordinates(
+    path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None
+) -> TexturedTriangles | None:
+    """All triangles of a file that has texture coordinates; None for other files.
+
+    Raises MeshError if the triangles cannot be read.
+    """
+    if path.suffix.lower().lstrip(".") not in _WITH_COORDINATES:
+        return None
+    found, _ = _parse(path, limits, within)
+    return found if found.uv.any() else None
+
+
+def file_as_obj(path: Path, within: Path | None = None) -> bytes:
+    """The triangles of a mesh file as OBJ, with their texture coordinates; colours follow the vertices."""
+    placed = load_texture_coordinates(path, within=within)
+    if placed is None:
+        vertices, triangles, colors = load_colored_triangles(path, within=within)
+        uvs = None
+    else:
+        vertices, triangles, colors = placed.vertices, placed.triangles, placed.colors
+        uvs = placed.uv[triangles.ravel()]
+    return obj_bytes(vertices if colors is None else np.hstack([vertices, colors[:, :3]]), triangles, uvs)
+
+
+def _parse(path: Path, limits: Limits, within: Path | None = None) -> tuple[TexturedTriangles, list[bytes | None]]:
+    """All triangles of a file with the numbers of their images, and the images in a GLB file."""
+    data, kind, contents = _prepare(path, limits, within)
+    materials = _materials(data, path.parent) if kind == "obj" else b""
+    if check_expansion(data, kind):
+        return parse_textured(data, kind, materials), contents
+    return ask_child(mesh_parsing.TEXTURED, data, kind, mesh_parsing.receive_textured, materials), contents
+
+
+def _prepare(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, str, list[bytes | None]]:
     """The bytes of a file, its kind, and the images in a GLB file; their place is taken by their numbers."""
     if path.suffix.lower() == ".gltf":
-        data, kind = gltf_with_images(path, limits, lambda name: _read_beside(path.parent, name)), GLB
+        data, kind = gltf_with_images(path, limits, lambda name: _read_beside(path.parent, name), within), GLB
     else:
-        data, kind = read_mesh_data(path, limits, None)
+        data, kind = read_mesh_data(path, limits, within)
     if kind != GLB:
         return data, kind, []
     header, binary = glb_parts(data)
@@ -75,24 +115,11 @@ def _data_uri(content: bytes) -> str:
 
 
 def _embedded_image(image: Any, header: dict[str, Any], binary: bytes) -> bytes | None:
-    """The content of an image of a GLB file."""
-    if not isinstance(image, dict):
+    """The content of an image of a GLB file; None if it is malformed or in another file."""
+    try:
+        return image_content(image, header, binary)
+    except ValueError:
         return None
-    uri, number, views = image.get("uri"), image.get("bufferView"), header.get("bufferViews")
-    if isinstance(uri, str) and uri.startswith("data:"):
-        from base64 import b64decode
-
-        try:
-            return b64decode(uri.partition(",")[2], validate=True)
-        except ValueError:
-            return None
-    if type(number) is not int or not isinstance(views, list) or not 0 <= number < len(views):
-        return None
-    view = views[number] if isinstance(views[number], dict) else {}
-    start, length = view.get("byteOffset", 0), view.get("byteLength", 0)
-    if type(start) is not int or type(length) is not int or start < 0 or length < 0:
-        return None
-    return binary[start : start + length]
 
 
 def _materials(data: bytes, folder: Path) -> bytes:

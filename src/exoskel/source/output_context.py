@@ -11,7 +11,6 @@ from typing import Literal
 from urllib.parse import quote
 from zlib import crc32
 
-import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import Message, format_detail
@@ -33,14 +32,15 @@ from exoskel.scene.shape import Mesh, Shape, Texture, TriMesh, texture_of
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
+from exoskel.source.contained_files import split_path, stem_and_extension
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.markup import Markup
-from exoskel.source.mesh_textures import has_textures
+from exoskel.source.mesh_textures import file_as_obj, has_textures
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.source.source_elements import SourceElements
 from exoskel.source.textures import ImageError, image_kind, png_of, read_image
-from exoskel.source.usdz_archive import EXTENSION, split_path, stem_and_extension
+from exoskel.source.usdz_archive import EXTENSION
 from exoskel.spatial import Array
 
 NodeOfDocument = tuple[int, int]
@@ -512,7 +512,7 @@ class OutputContext:
             extension = f".{mesh_files.GLB}"
         can_copy = is_readable if is_readable is not None else not self.readable or extension in self.readable
         within = None if str(source) in self.generated else self.confined_to
-        data = mesh_files.read_mesh_file(source, within=within) if can_copy else _as_obj(source, within)
+        data = mesh_files.read_mesh_file(source, within=within) if can_copy else file_as_obj(source, within)
         name = self._unused_name(source.stem, extension if can_copy else ".obj", data)
         self.companions[name] = data
         self._paths[name] = source if can_copy else self._write_temporary(name, data)
@@ -574,12 +574,6 @@ def _text_key(item: Item, field: str) -> ValueKey | None:
 def _note(uri: str, references: list[str]) -> None:
     if uri not in references:
         references.append(uri)
-
-
-def _as_obj(source: Path, within: Path | None) -> bytes:
-    """The triangles of a mesh file as OBJ, with all digits; colours follow the vertices, as most readers expect."""
-    vertices, triangles, colors = mesh_files.load_colored_triangles(source, within=within)
-    return mesh_files.obj_bytes(vertices if colors is None else np.hstack([vertices, colors[:, :3]]), triangles)
 
 
 _URI_MARKS = ("#", "?", ":")

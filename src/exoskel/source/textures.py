@@ -14,9 +14,9 @@ from msgspec import structs
 
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.shape import Texture
+from exoskel.source.contained_files import path_inside, split_path
 from exoskel.source.file_access import is_same_content, read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths, find_file, working_folder_exists
-from exoskel.source.usdz_archive import split_path
 
 PNG = "PNG"
 MOST_BYTES = 64 * 2**20
@@ -153,6 +153,14 @@ class TextureFinder:
             path = find_file(texture.uri, self._location, self._paths).path
             self._found[texture.uri] = None if path is None else str(path)
         return structs.replace(texture, path=self._found[texture.uri])
+
+    def locate_inside(self, texture: Texture, name: str | None) -> Texture:
+        """The texture with the path of its image, which has a name in the document; None if the document is no file."""
+        resolve, location = self._paths.resolver, self._location
+        supplied = resolve(texture.uri) if resolve is not None else None
+        inside = name is not None and bool(location.path) and not location.is_base
+        path = path_inside(location.path, name) if inside and name is not None else None
+        return structs.replace(texture, path=str(supplied) if supplied is not None else path)
 
 
 def locate_from_working_folder(texture: Texture) -> Texture:

@@ -1,16 +1,11 @@
-"""Archives in the form of USDZ: files that are not compressed, the first of which is a layer of USD.
-
-A file in an archive has a path such as `robot.usdz[textures/wood.png]`, as in USD.
-"""
+"""Archives in the form of USDZ: files that are not compressed, the first of which is a layer of USD."""
 
 from __future__ import annotations
 
 import io
-import re
 import struct
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import BinaryIO
 
 SIGNATURE = b"PK\x03\x04"
@@ -68,25 +63,6 @@ def unpack(data: bytes) -> dict[str, bytes]:
     return files
 
 
-# --- paths of files in archives -----------------------------------------------------------------------
-
-
-_INSIDE = re.compile(r"(?P<archive>.+\.usdz)\[(?P<name>.+)\]", re.IGNORECASE | re.DOTALL)
-
-
-def path_inside(archive: str, name: str) -> str:
-    """The path of a file in an archive."""
-    return f"{archive}[{name}]"
-
-
-def split_path(path: str) -> tuple[str, str]:
-    """The archive and the name in it, of the path of a file; the name is empty for other files."""
-    if not path.endswith("]"):
-        return path, ""
-    found = _INSIDE.fullmatch(path)
-    return (found["archive"], found["name"]) if found else (path, "")
-
-
 def read_member(file: BinaryIO, name: str, most: int) -> bytes:
     """The content of a file in an open archive, or its first `most` + 1 bytes.  Raises OSError."""
     import zipfile
@@ -102,9 +78,3 @@ def read_member(file: BinaryIO, name: str, most: int) -> bytes:
         raise FileNotFoundError(0, "it is not in the archive") from None
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, struct.error, PackageError) as problem:
         raise OSError(0, f"the archive is damaged: {problem}") from None
-
-
-def stem_and_extension(path: Path) -> tuple[str, str]:
-    """The name of a file, which may be in an archive, and its extension."""
-    own = Path(split_path(str(path))[1] or path)
-    return own.stem, own.suffix

@@ -48,8 +48,8 @@ _READ = (
     Topic(
         "GL105",
         "Skins, animations, instances and textures",
-        "A scene has rigid shapes, and no animation. A texture whose image is a file is that of the shape; images "
-        "inside the glTF file are not read. Texture coordinates are those of the base colour.",
+        "A scene has rigid shapes, and no animation. The image of a base colour is the texture of the shape; other "
+        "images are not read. Texture coordinates are those of the base colour.",
         warning("GL105", "{kind} are not read"),
         warning("GL105.image", "image {number} is not read: {reason}"),
         warning("GL105.instances", "the instances of node {number} are not read; its mesh is read once"),

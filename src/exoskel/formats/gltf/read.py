@@ -31,7 +31,7 @@ from exoskel.formats.gltf.foreign_data import (
     longest_list,
 )
 from exoskel.formats.gltf.texture_coordinates import read_coordinates, set_name
-from exoskel.formats.gltf.textures import referenced_image, texture_numbers
+from exoskel.formats.gltf.textures import color_image, name_inside, texture_numbers
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
@@ -47,6 +47,7 @@ from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.mesh_parsing import MeshError, Triangles, linear_to_srgb
 from exoskel.source.meshes import MeshFinder
+from exoskel.source.textures import ImageError, TextureFinder
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.spatial import Array
 
@@ -89,7 +90,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         scene.documents = [source]
         files = MeshFinder(document.location, options.paths, options.limits)
         views = GltfViewReader(file, numbers, collector.report, is_own=file.is_own)
-        reader = _GltfReader(file, numbers, views, collector.report, files.textures.locate, preserved)
+        reader = _GltfReader(file, numbers, views, collector.report, files.textures, preserved)
         scene.worlds += reader.worlds()
         scene.source_info = structs.replace(
             scene.source_info, views=views.views, users=reader.users, preserved=preserved
@@ -167,14 +168,16 @@ class _GltfReader:
         numbers: ObjectNumbers,
         views: GltfViewReader,
         report: ReportGltf,
-        find: Callable[[Texture], Texture],
+        files: TextureFinder,
         preserved: ForeignData,
     ) -> None:
         self.file = file
         self.views = views
-        self._find_texture = find
+        self._files = files
         self._images: set[int] = set()
         """The images that are the textures of shapes."""
+        self._problems: dict[int, str] = {}
+        """Why images of base colours cannot be read."""
         self.numbers = numbers
         self.report = report
         self.nodes = file.rows("nodes")
@@ -219,10 +222,9 @@ class _GltfReader:
         for number, texture in enumerate(self.file.rows("textures")):
             if type(texture.get("source")) is not int:
                 self.report("GL105", self.numbers["textures", number], kind="textures of extensions")
-        for number, image in enumerate(self.file.rows("images")):
+        for number in range(len(self.file.rows("images"))):
             if number not in self._images:
-                is_inside = "bufferView" in image or str(image.get("uri", "")).startswith("data:")
-                reason = "it is inside the file" if is_inside else "only images of base colours are read"
+                reason = self._problems.get(number, "only images of base colours are read")
                 self.report("GL105.image", self.numbers["images", number], number=number, reason=reason)
 
     def _roots(self) -> list[int]:
@@ -427,11 +429,23 @@ class _GltfReader:
         return made if made != Material() else None
 
     def _texture(self, surface: dict[str, Any]) -> Texture | None:
-        found = referenced_image(self.file, surface)
+        found = color_image(self.file, surface)
         if found is None:
             return None
+        if found.uri:
+            self._images.add(found.number)
+            return self._files.locate(Texture(unquote(found.uri), found.repeat))
+        try:
+            name = name_inside(self.file, found.number)
+        except ImageError as problem:
+            self._problems[found.number] = str(problem)
+            return None
+        texture = self._files.locate_inside(Texture(name, found.repeat), name)
+        if texture.path is None:
+            self._problems[found.number] = "it is inside a document that is not a file"
+            return None
         self._images.add(found.number)
-        return self._find_texture(Texture(unquote(found.uri), found.repeat))
+        return texture
 
     def _color(self, primitive: dict[str, Any]) -> Color | None:
         number = primitive.get("material")
@@ -550,7 +564,8 @@ _FILE: dict[str, SceneField | str] = {
     "camera/**": _CAMERAS,
     "light/**": _LIGHTS,
     "image": SceneField("material", owner="shapes"),
-    "image/@uri": SceneField("material", owner="shapes"),
+    **dict.fromkeys(("image/@uri", "image/@bufferView"), SceneField("material", owner="shapes")),
+    "image/@mimeType": unused("describes the image"),
     "image/**": _SHOWN,
     "texture/**": STRUCTURE,
     "skin/**": unused("skins are not read", affects_motion=True),

@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from exoskel.formats.gltf.accessors import Buffer, GltfFile, is_finite_number
 from exoskel.scene.shape import Texture
-from exoskel.source.textures import PNG, ImageError, image_kind, png_of, read_image
+from exoskel.source.gltf_images import image_content, image_name
+from exoskel.source.output_context import OutputContext
+from exoskel.source.textures import PNG, ImageError, image_kind, kind_of_content, png_of, read_image
 
 TRANSFORM = "KHR_texture_transform"
 """The extension that repeats a texture."""
@@ -18,13 +20,13 @@ _MIME_TYPES = {PNG: "image/png", "JPEG": "image/jpeg"}
 
 
 class GltfTextureWriter:
-    """Adds images to a buffer, each once; `within` is the folder that they must be in, if any."""
+    """Adds images to a buffer, each once."""
 
-    def __init__(self, buffer: Buffer, within: Path | None) -> None:
+    def __init__(self, buffer: Buffer, output: OutputContext) -> None:
         self.images: list[dict[str, Any]] = []
         self.textures: list[dict[str, Any]] = []
         self.is_repeated = False
-        self._buffer, self._within = buffer, within
+        self._buffer, self._output = buffer, output
         self._numbers: dict[str, int] = {}
 
     def check(self, texture: Texture) -> None:
@@ -45,34 +47,50 @@ class GltfTextureWriter:
         if texture.path is None:
             raise ImageError("it was not found")
         if texture.path not in self._numbers:
-            kind, data = image_kind(texture.path, self._within), read_image(Path(texture.path), self._within)
+            within = self._output.confined_to
+            kind, data = image_kind(texture.path, within), read_image(Path(texture.path), within)
             if kind not in _MIME_TYPES:
                 kind, data = PNG, png_of(data)
             view = self._buffer.add_bytes(data)
             self.images.append({"name": texture.uri, "bufferView": view, "mimeType": _MIME_TYPES[kind]})
+            self._output.locate(image_name(len(self.images) - 1, kind), Path(texture.path))
             self.textures.append({"source": len(self.images) - 1})
             self._numbers[texture.path] = len(self.textures) - 1
         return self._numbers[texture.path]
 
 
-class ReferencedImage(Struct, frozen=True):
-    """An image in a file of its own: its number, its reference, and how often it is repeated."""
+class ColorImage(Struct, frozen=True):
+    """The image of a base colour: its number, how often it is repeated, and its reference if it is a file."""
 
     number: int
-    uri: str
     repeat: tuple[float, float]
+    uri: str = ""
 
 
-def referenced_image(file: GltfFile, surface: dict[str, Any]) -> ReferencedImage | None:
-    """The image of a base colour; None if there is none, or if it is inside the file."""
+def color_image(file: GltfFile, surface: dict[str, Any]) -> ColorImage | None:
+    """The image of a base colour; None if there is none."""
     stated = surface.get("baseColorTexture")
     texture = _row(file, "textures", stated.get("index")) if isinstance(stated, dict) else None
     number = texture.get("source") if texture is not None else None
     image = _row(file, "images", number)
-    uri = image.get("uri") if image is not None else None
-    if not isinstance(stated, dict) or type(number) is not int or not isinstance(uri, str):
+    if image is None or type(number) is not int:
         return None
-    return ReferencedImage(number, uri, texture_repeat(stated)) if uri and not uri.startswith("data:") else None
+    uri = image.get("uri")
+    return ColorImage(
+        number, texture_repeat(stated), uri if isinstance(uri, str) and not uri.startswith("data:") else ""
+    )
+
+
+def name_inside(file: GltfFile, number: int) -> str:
+    """The name of an image inside of a file, by its content.  Raises ImageError if it is not an image."""
+    try:
+        content = image_content(file.rows("images")[number], file.header, file.binary)
+    except ValueError as problem:
+        raise ImageError(str(problem)) from None
+    kind = kind_of_content(content or b"", "")
+    if not kind:
+        raise ImageError("it is not an image" if content else "it is empty")
+    return image_name(number, kind)
 
 
 def texture_numbers(material: object) -> set[int]:

@@ -324,7 +324,7 @@ class _GltfWriter:
         self.shown = shown
         self.reach = reach
         self.buffer = Buffer()
-        self.textures = GltfTextureWriter(self.buffer, output.confined_to)
+        self.textures = GltfTextureWriter(self.buffer, output)
         self.views = GltfViewWriter(output)
         textured = Surfaces(reach, TexturedMeshFiles())
         self.meshes = MeshWriter(Surfaces(reach), textured, self.buffer, self.textures, preserved)

@@ -255,8 +255,9 @@ _APPROXIMATED = (
         "MJ501",
         "Concave mesh",
         "MuJoCo collides a mesh as its convex hull. A mesh of a static model is divided into its triangles instead, "
-        f"if it has at most {MAX_SLABS}.",
+        f"if it has at most {MAX_SLABS}. A flat mesh that collides has a thickness of a thousandth of its size.",
         warning("MJ501", "MuJoCo collides a moving mesh as its convex hull: its hollows are filled", "use --decompose"),
+        warning("MJ501.flat", "MuJoCo has no flat meshes that collide: the mesh is written as a thin solid"),
     ),
     Topic(
         "MJ502",

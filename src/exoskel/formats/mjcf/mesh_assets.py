@@ -15,8 +15,9 @@ from exoskel.formats.mjcf.texture_coordinates import inline_mesh
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.item import unique_name
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Color, Geometry, Mesh, Shape
+from exoskel.scene.shape import Color, Geometry, Mesh, Shape, TriMesh, texture_of
 from exoskel.source.file_access import open_referenced
+from exoskel.source.mesh_textures import load_texture_coordinates
 from exoskel.source.meshes import MeshError, Triangles
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import has_hollows
@@ -45,13 +46,17 @@ class MeshAssetWriter(GeomWriter):
         self._flat: dict[tuple[str, Vector], bool] = {}
         """Whether a mesh file is flat at a scale: many shapes may share a large one."""
         self._hollow: dict[Mesh, bool] = {}
+        self._collides = False
+        """Whether the shape that is added now collides: MuJoCo needs the hull of its mesh."""
         self._colors: dict[str, Color | None] = {}
         self.materials = MjcfMaterialWriter(self.assets, output)
 
     def add(self, body: MjcfElement, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> None:
         before = len(body.children)
+        self._collides = any(bits)
         super().add(body, shape, name, bits, fixed)
         if len(body.children) - before > 1:  # slabs: the mesh itself is visual
+            self._collides = False
             super().add(body, shape, name, (0, 0), fixed)
         elif any(bits):
             self._record_hull(shape)
@@ -119,7 +124,8 @@ class MeshAssetWriter(GeomWriter):
         if found is None:
             self._note_unreadable(shape)
             return super()._mesh(shape, name)
-        if len(found[0]) >= MIN_VERTICES and self._is_flat(shape.geometry, found[0]):
+        if self._collides and len(found[0]) >= MIN_VERTICES and self._is_flat(shape.geometry, found[0]):
+            self.output.add_loss(shape, CATALOGUE["MJ501.flat"], "geometry", changes_effect=True)
             return super()._mesh(shape, name)
         if len(found[0]) < MIN_VERTICES or not len(found[1]):
             self.output.add_loss(shape, CATALOGUE["MJ606.small"], is_dropped=True, changes_effect=True)
@@ -127,7 +133,8 @@ class MeshAssetWriter(GeomWriter):
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
         if reference:
             return [self._file_asset(shape.geometry, reference, *found)]
-        return self._once(self._inlined, shape, name)
+        has_image = isinstance(shape.geometry, Mesh) and texture_of(shape) is not None
+        return self._once(self._inlined_with_coordinates if has_image else self._inlined, shape, name)
 
     def _note_unreadable(self, shape: Shape) -> None:
         """Record the loss of a mesh whose file exists; others are in `losses`."""
@@ -149,8 +156,25 @@ class MeshAssetWriter(GeomWriter):
     def _inlined(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
         assert found is not None
+        uvs = shape.geometry.uvs if isinstance(shape.geometry, TriMesh) else None
+        return self._inline(name, *found, uvs)
+
+    def _inlined_with_coordinates(self, shape: Shape, name: str) -> list[str]:
+        """The mesh of a file with its texture coordinates, if it has any: MuJoCo lays images by them."""
+        mesh = shape.geometry
+        assert isinstance(mesh, Mesh) and mesh.path is not None
+        try:
+            found = load_texture_coordinates(Path(mesh.path), within=self.output.confined_to)
+        except MeshError:
+            found = None
+        if found is None:
+            return self._inlined(shape, name)
+        faces = found.triangles[:, ::-1] if np.prod(mesh.scale) < 0.0 else found.triangles
+        return self._inline(name, found.vertices * np.array(mesh.scale), faces, found.uv[faces.ravel()])
+
+    def _inline(self, name: str, vertices: Array, triangles: Triangles, uvs: Array | None) -> list[str]:
         self._names.add(name)
-        given = {"name": name, **_inertia_rule(*found), **inline_mesh(*found, shape.geometry)}
+        given = {"name": name, **_inertia_rule(vertices, triangles), **inline_mesh(vertices, triangles, uvs)}
         self.assets.append(MjcfElement("mesh", given))
         return [name]
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from exoskel.formats.mjcf.geoms import vertex_values
 from exoskel.formats.mjcf.tree import Value
-from exoskel.scene.shape import Geometry, TriMesh
 from exoskel.source.markup import format_number
 from exoskel.source.mesh_parsing import Triangles
 from exoskel.source.surface import distinct_rows
@@ -19,9 +18,9 @@ _ARITHMETIC = Context(prec=400)
 _ONE = Decimal(1)
 
 
-def inline_mesh(vertices: Array, triangles: Triangles, geometry: Geometry) -> dict[str, Value]:
+def inline_mesh(vertices: Array, triangles: Triangles, uvs: Array | None) -> dict[str, Value]:
     """The attributes of a mesh inside the document: its vertices and faces, and its texture coordinates, if any."""
-    uvs, made = geometry.uvs if isinstance(geometry, TriMesh) else None, dict[str, Value]()
+    made = dict[str, Value]()
     if uvs is not None:
         vertices, triangles, places = split_vertices(vertices, triangles, uvs)
         made["texcoord"] = coordinates_text(places)

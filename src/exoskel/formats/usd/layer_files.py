@@ -5,8 +5,6 @@ from __future__ import annotations
 import posixpath
 from pathlib import Path
 
-from msgspec import structs
-
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.reader.stage import ROOT
 from exoskel.scene.shape import Texture
@@ -14,7 +12,7 @@ from exoskel.source import file_lookup
 from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
 from exoskel.source.textures import TextureFinder
-from exoskel.source.usdz_archive import SIGNATURE, PackageError, path_inside, unpack
+from exoskel.source.usdz_archive import SIGNATURE, PackageError, unpack
 
 LAYERS = (b"#usda", b"PXR-USDC")
 """The first bytes of layers, as text and in binary form."""
@@ -89,9 +87,4 @@ class LayerFiles:
         """The texture with the path of its image, or with None if there is no such file."""
         if not self.package:
             return self._images.locate(texture)
-        resolve, name = self.options.paths.resolver, self.locate(ROOT, texture.uri)
-        supplied = resolve(texture.uri) if resolve is not None else None
-        location = self.document.location
-        inside = name is not None and bool(location.path) and not location.is_base
-        path = path_inside(location.path, name) if inside and name is not None else None
-        return structs.replace(texture, path=str(supplied) if supplied is not None else path)
+        return self._images.locate_inside(texture, self.locate(ROOT, texture.uri))

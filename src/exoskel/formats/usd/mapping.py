@@ -374,6 +374,12 @@ def _base_name(name: str) -> str:
     return _INSTANCED.sub(r"\1:", name)
 
 
+_ROTATIONS = ("X", "Y", "Z", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+_POSE_OPERATIONS = tuple(
+    f"xformOp:{name}" for name in ("translate", "orient", "transform", *(f"rotate{axes}" for axes in _ROTATIONS))
+)
+"""The properties that put a body somewhere."""
+
 SOURCE_MAPPING = SourceMapping(
     PrimFieldTable(_ROWS),
     DiagnosticEffects(
@@ -400,6 +406,7 @@ SOURCE_MAPPING = SourceMapping(
             "US115.area",
             "US115.bright",
         ),
+        attributes={"US106.apart": ("", *_POSE_OPERATIONS)},
     ),
     transparent=frozenset({GROUP}),
 )

@@ -23,11 +23,12 @@ from exoskel.formats.usd.reader.stage import ROOT, StageError, StageLimitError
 from exoskel.formats.usd.text_layer import asset_tokens, replace_tokens, sublayer_paths
 from exoskel.formats.usd.tree import BINARY, TEXT
 from exoskel.scene.world import Scene
+from exoskel.source.contained_files import path_inside
 from exoskel.source.document import ObjectDocument
 from exoskel.source.file_lookup import uri_scheme
 from exoskel.source.output_context import TEXTURE_FOLDER, OutputContext
 from exoskel.source.textures import MOST_BYTES, ImageError, kind_of_content
-from exoskel.source.usdz_archive import EXTENSION, FIRST_LAYER, SIGNATURE, PackageError, pack, path_inside
+from exoskel.source.usdz_archive import EXTENSION, FIRST_LAYER, SIGNATURE, PackageError, pack
 
 _LAYER_FOLDER = "layers"
 _TEXT_START = b"#usda"

@@ -1,0 +1,52 @@
+"""The pose of a body that its joint contradicts is not called exact: other readers would see the body elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import exoskel
+
+STAGE = """#usda 1.0
+(
+ defaultPrim = "W"
+ metersPerUnit = 1
+ upAxis = "Z"
+)
+def Xform "W" {{
+ def Xform "a" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {{
+  def Cube "c" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {{
+   double size = 1
+  }}
+ }}
+ def Xform "b" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {{
+  {place}
+  uniform token[] xformOpOrder = ["{name}"]
+  def Cube "c" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {{
+   double size = 1
+  }}
+ }}
+ def PhysicsFixedJoint "j" {{
+  rel physics:body0 = </W/a>
+  rel physics:body1 = </W/b>
+  point3f physics:localPos0 = (0, 0, {height})
+ }}
+}}
+"""
+PLACES = {
+    "xformOp:translate": "double3 xformOp:translate = (0, 0, 2)",
+    "xformOp:transform": "matrix4d xformOp:transform = ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,2,1))",
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("to", ["sdf", "mjcf", "skel"])
+@pytest.mark.parametrize("height", [2, 5])
+def test_only_a_pose_that_the_joint_confirms_is_exact(name: str, to: str, height: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.usda"
+    path.write_text(STAGE.format(place=PLACES[name], name=name, height=height))
+    report = exoskel.convert(path, None, to=to)
+    assert report.certificate.passed
+    fates = {one.path: str(one.fate) for one in report.items}
+    assert (fates[f"/W/b/@{name}"] == "approximated") is (height == 5)
