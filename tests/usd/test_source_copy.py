@@ -271,3 +271,15 @@ def PhysicsJoint "j" (prepend apiSchemas = ["PhysicsLimitAPI:transX", "PhysicsLi
     (tmp_path / "a.usda").write_text(layer + "}\n")
     check(exoskel.convert(tmp_path / "a.usda", tmp_path / "b.usdc"))
     assert flat(tmp_path / "b.usdc") == flat(tmp_path / "a.usda")
+
+
+def test_layers_in_a_long_chain_are_copied(tmp_path: Path) -> None:
+    for number in range(40):
+        below = f"(subLayers = [@./{number + 1}.usda@])" if number < 39 else ""
+        (tmp_path / f"{number}.usda").write_text(
+            f'#usda 1.0\n{below}\ndef Xform "part{number}" {{\n    int a = 1\n}}\n'
+        )
+    (tmp_path / "out").mkdir()
+    report = exoskel.convert(tmp_path / "0.usda", tmp_path / "out" / "0.usda", meshes="copy")
+    assert report.saved and not report.losses
+    assert len(list((tmp_path / "out" / "layers").iterdir())) == 39

@@ -441,7 +441,7 @@ _MOVABLE = (_PLUGIN, "gripper")
 """The tags of elements of a nested model that the model around it can have: no settings of the model itself."""
 _IN_OUTER_MODEL = Verdict(Fate.LOWERED, "in the outermost model, with the names of its links and joints")
 _OF_OUTER_MODEL = Verdict(
-    Fate.APPROXIMATED, "in the outermost model: it names no link or joint, and may act on all of that model"
+    Fate.APPROXIMATED, "in the outermost model: without the name of a link or joint, it may act on all of that model"
 )
 _BY_HARM = (_IN_OUTER_MODEL, _OF_OUTER_MODEL)
 _FILES = ("_map", "uri")

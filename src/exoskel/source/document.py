@@ -213,14 +213,9 @@ class Document:
                 self.scan.position(Span(at, at + 1)),
             ) from None
 
-    @cached_property
-    def may_split_text(self) -> bool:
-        """Whether a comment or CDATA section may be next to the text of an element."""
-        return may_split_text(self.text)
-
     def split_texts(self) -> dict[int, str]:
         """The elements whose text is split by a comment or CDATA section, by number, each with its first piece."""
-        if not self.may_split_text:
+        if not may_split_text(self.text):
             return {}
         return {
             node: pieces[0]

@@ -18,6 +18,7 @@ from exoskel.diagnostics import Collector
 from exoskel.source.document import Document
 from exoskel.source.flat_tree import Node
 from exoskel.source.limits import Limits
+from exoskel.source.positions import may_split_text
 from exoskel.source.structure import reports_name
 from exoskel.source.valid_structure import (
     SMALL_DOCUMENT,
@@ -75,7 +76,7 @@ def read_plain(
     try:
         text = document.checked_text(limits)
         prolog = _PROLOG.match(text)
-        if prolog is None or document.may_split_text:
+        if prolog is None or may_split_text(text):
             return None
         text = text[prolog.end() + 1 :]
         if text.find(b"!") >= 0:

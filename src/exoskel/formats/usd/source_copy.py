@@ -58,6 +58,10 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
         copier.editor.close()
 
 
+_MOST_NESTED = 50
+"""Layers that refer to another one each."""
+
+
 class _LayerPlace(Struct, frozen=True):
     """Where a layer is written: the folder of its references, empty for that of the document, and its extension."""
 
@@ -233,11 +237,12 @@ class UsdSourceCopier:
         data = self.files.content(key, most)
         name = posixpath.basename(key.replace("\\", "/"))
         if data.startswith(LAYERS):
-            if key in self._open:
-                raise StageError("layers refer to each other")
+            if key in self._open or len(self._open) >= _MOST_NESTED:
+                raise StageError("layers refer to each other, or are nested too deeply")
             self._open.add(key)
             extension = TEXT if data.startswith(_TEXT_START) else BINARY
             made = self._layer(key, data, _LayerPlace(_LAYER_FOLDER, extension))
+            self._open.remove(key)
             return self._add(posixpath.splitext(name)[0] + extension, made, _LAYER_FOLDER)
         is_known = bool(kind_of_content(data, name)) or name.lower().endswith(_SOUNDS)
         return self._add(name, data, TEXTURE_FOLDER) if is_known and len(data) <= most else ""
