@@ -27,6 +27,8 @@ OPENERS = {
     "formats/file_search.py": "files that a folder of the user contains",
     "formats/mjcf/reader/compiler.py": "standard output of a child process",
     "formats/xacro.py": "standard output of a child process",
+    "formats/usd/layer_editor.py": "standard output of a child process",
+    "formats/usd/prim_transfer.py": "standard output of a child process",
     "formats/usd/reader/stage.py": "standard output of a child process",
     "formats/usd/tree.py": "entries of an archive in memory, and a temporary file of our own",
     "samples/__init__.py": "the samples of the package",
@@ -39,6 +41,7 @@ OPENERS = {
     "source/mesh_parsing.py": "bytes in memory, and standard output of a child process",
     "source/mesh_textures.py": "images in memory",
     "source/textures.py": "images in memory",
+    "source/usdz_archive.py": "entries of an archive that is open already",
     "view/export.py": "a page in the browser",
     "view/gl_renderer.py": "standard input and output of a child process",
 }
