@@ -179,7 +179,7 @@ class NameReferences:
         return self.tags[node] if self.is_robot else ""
 
     def _scope(self, node: int) -> int:
-        """The model or world around an element; -1 if there is none, and for all of URDF."""
+        """The model or world around an element; -1 outside of models and worlds, and in URDF."""
         if self.is_robot:
             return -1
         around = reversed(self.document.outline.ancestry(node)[:-1])

@@ -68,7 +68,7 @@ class ColorImage(Struct, frozen=True):
 
 
 def color_image(file: GltfFile, surface: dict[str, Any]) -> ColorImage | None:
-    """The image of a base colour; None if there is none."""
+    """The image of a base colour; None if the colour has no image."""
     stated = surface.get("baseColorTexture")
     texture = _row(file, "textures", stated.get("index")) if isinstance(stated, dict) else None
     number = texture.get("source") if texture is not None else None

@@ -60,7 +60,7 @@ def edit_world_list(editor: _Editor, field: str, source: World, world: World) ->
 
 
 def _find(document: Document, field: str, name: str) -> int | None:
-    """The only element with the name of an item; None if there is none, or several."""
+    """The element with the name of an item; None if no element or more than one has it."""
     tags, parents = document.outline.tags, document.outline.parents
     section, tag = _SECTIONS.get(field), _TAGS.get(field)
     found = [

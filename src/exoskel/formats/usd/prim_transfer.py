@@ -350,7 +350,7 @@ class _PrimCopier:
         return not (self.wanted.has_other_units and is_number and one.GetName().startswith(PHYSICAL))
 
     def _translated(self, target: Any) -> Any:
-        """The path in the new layer that a target became; None if there is none."""
+        """The path of a target in the new layer; None if the target is not in it."""
         prim = str(target.GetPrimPath())
         new = self.places.get(prim)
         if new is None:

@@ -48,7 +48,7 @@ def coordinate_names(prim: StagePrim) -> list[str]:
 
 
 def coordinate_name(prim: StagePrim, wanted: str) -> str:
-    """The property with the coordinates that are read; empty if there are none.
+    """The property with the coordinates that are read; empty if the mesh has no coordinates.
 
     `wanted` is the name of the primvar that the material uses; empty if it uses none.
     """
