@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+VALIDATOR := $(VENV)/gltf-validator
 EXTERNAL := .venv-external
 EXTERNAL_READY := $(EXTERNAL)/.ready
 
@@ -16,7 +17,7 @@ READER ?= skel
 GOAL ?= 1000000
 
 .PHONY: help demo view test test-all test-part slow-tests test-external external gpu test-gpu cluster test-cluster explore fuzz fuzz-lines coverage audit
-.PHONY: oldest browser lint bench docs site pictures golden dist clean
+.PHONY: oldest browser validator lint bench docs site pictures golden dist clean
 
 help:
 	@echo "make demo    show what exoskel does, on the bundled samples"
@@ -64,6 +65,12 @@ browser:
 			libegl1 libgl1-mesa-dri" \
 			>/dev/null 2>&1; } \
 		|| echo "Chromium or EGL cannot be installed: the tests that need them are skipped."
+
+# The glTF validator of the Khronos Group; without it its tests are skipped.
+validator:
+	@test -d $(VALIDATOR)/node_modules/gltf-validator \
+		|| npm install --silent --no-save --no-audit --no-fund --prefix $(VALIDATOR) gltf-validator@2.0.0-dev.3.10 >/dev/null 2>&1 \
+		|| echo "The glTF validator cannot be installed: the tests that need it are skipped."
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks examples tools

@@ -1,16 +1,16 @@
-"""The validator of the Khronos Group, the authority on glTF: `npm install gltf-validator` in a folder, and
-`EXOSKEL_GLTF_VALIDATOR=that-folder`."""
+"""The validator of the Khronos Group, the authority on glTF, if `make validator` has installed it."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-FOLDER = os.environ.get("EXOSKEL_GLTF_VALIDATOR", "")
+from tests.support.places import PROJECT
+
+FOLDER = PROJECT / ".venv" / "gltf-validator"
 _SCRIPT = """
 const validator = require('gltf-validator'), fs = require('fs'), path = require('path');
 const folder = path.dirname(process.argv[1]);
@@ -22,7 +22,7 @@ validator.validateBytes(new Uint8Array(fs.readFileSync(process.argv[1])), {maxIs
 
 
 def available() -> bool:
-    return bool(FOLDER) and shutil.which("node") is not None and (Path(FOLDER) / "node_modules").is_dir()
+    return shutil.which("node") is not None and (FOLDER / "node_modules").is_dir()
 
 
 def report(file: Path) -> dict[str, Any]:
