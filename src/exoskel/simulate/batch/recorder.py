@@ -244,16 +244,24 @@ def _release(memory: Sequence[Array], finished: Mask, worlds: slice) -> None:
 class Samples(ABC):
     """Two arrays `(worlds, samples, ...)`, and which worlds reached the samples, `moved (worlds, samples)`.
 
-    If they are `owned`, nothing else uses their memory, so that a recorder may keep them.
+    If they are `owned`, nothing else uses their memory, so that a recorder may keep them.  `last` are the arrays at the
+    last sample, `(worlds, ...)`; a contiguous copy of them is read faster.
     """
 
     def __init__(
-        self, converter: StateConverter, first: Array, second: Array, moved: Mask, owned: bool = False
+        self,
+        converter: StateConverter,
+        first: Array,
+        second: Array,
+        moved: Mask,
+        owned: bool = False,
+        last: tuple[Array, Array] | None = None,
     ) -> None:
         self._converter = converter
         self.pair = first, second
         self.moved = moved
         self.owned = owned
+        self.last = last or (first[:, -1], second[:, -1])
 
     def is_valid(self) -> Mask:
         """Which samples are valid, `(worlds, samples)`: the world reached them, and all numbers are in bounds."""
@@ -422,7 +430,7 @@ class RawStates(Recorder):
         end = self.done + samples.moved.shape[1]
         first, second = (one if samples.owned else one.copy() for one in samples.pair)
         # MuJoCo checks a state before it steps from there, so that only the last ones are unchecked.
-        if not (samples.moved.all() and is_in_bounds(first[:, -1]) and is_in_bounds(second[:, -1])):
+        if not (samples.moved.all() and all(map(is_in_bounds, samples.last))):
             self.valid_samples = self._count_valid(samples.is_valid())
         self.blocks.append((self.done, first, second if self._records_velocities else second[..., :0].copy()))
         self.done = end

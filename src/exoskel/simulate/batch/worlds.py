@@ -266,7 +266,7 @@ class Worlds(CommandedWorlds):
         if len(cuts) < count:
             chosen = np.array(cuts) - 1
             qpos, qvel, moved = (one.take(chosen, axis=1) for one in (qpos, qvel, moved))
-        return MujocoStates(self.converter, qpos, qvel, moved, owned=True)
+        return MujocoStates(self.converter, qpos, qvel, moved, owned=True, last=(self.qpos, self.qvel))
 
     def _recorded_item(self, name: str, width: int, count: int) -> tuple[str | int, int]:
         """What MuJoCo records of a number of steps, and the column where `qpos` or `qvel` begins.
