@@ -232,6 +232,18 @@ def test_states_are_released_while_they_are_converted(monkeypatch: pytest.Monkey
     assert released[-1] > 20
 
 
+def test_a_world_that_diverges_in_the_last_step_repeats_the_sample_before() -> None:
+    scene = boxes()
+    (joint,) = scene.world.models[1].joints
+    joint.velocities = (*joint.velocities[:3], 9e9, 0.0, 0.0)
+    longer = exoskel.rollout(scene, 2, 2000, stride=1)
+    steps = int(longer.valid_samples[0])  # its sample is the first that exceeds the bound
+    many = exoskel.rollout(scene, 2, steps, stride=1)
+    assert many.valid_samples.tolist() == [steps, steps]
+    assert abs(many.positions[0, -1]).max() < 1e10
+    np.testing.assert_array_equal(many.positions[:, -1], many.positions[:, -2])
+
+
 @pytest.mark.parametrize("stride", [1, 2, 3, 7])
 def test_valid_samples_do_not_depend_on_the_stride(stride: int) -> None:
     scene = exoskel.load("dart://sample/skel/double_pendulum.skel")
