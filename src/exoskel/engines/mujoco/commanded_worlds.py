@@ -38,8 +38,9 @@ class CommandedWorlds(ABC):
         """Whether `impulse_step` takes the steps."""
         count = compiled.layout.dof_count
         self._forces = np.zeros((*shape, count))
-        self._commands = np.empty((*shape, count))
-        self._commands[:] = compiled.actuation.initial
+        self._commands = np.zeros((*shape, count))
+        if compiled.actuation.initial.any():  # memory of zeros costs no time until it is used
+            self._commands[:] = compiled.actuation.initial
         self._stated: Array | None = None
         """Forces and accelerations that the file states, in the step in which they act."""
         self._is_first: Mask = np.array(True) if shape == () else np.ones(shape, dtype=bool)

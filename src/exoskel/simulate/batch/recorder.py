@@ -298,8 +298,8 @@ class ConvertedStates(Samples):
 
 def is_in_bounds(rows: Array) -> bool:
     """Whether all numbers are finite and below the bound."""
-    flat = rows.reshape(-1)
-    if np.einsum("i,i->", flat, flat) < MAX_COORDINATE * MAX_COORDINATE:  # nearly always true, and one pass decides it
+    flat = rows.reshape(-1) if rows.flags.c_contiguous else rows  # a copy would take longer than the sum
+    if np.einsum("...i,...i->...", flat, flat).sum() < MAX_COORDINATE * MAX_COORDINATE:  # nearly always true
         return True
     return bool((np.abs(rows) < MAX_COORDINATE).all())
 
@@ -429,8 +429,9 @@ class RawStates(Recorder):
     def record(self, samples: Samples, others: Mapping[str, Array]) -> None:
         end = self.done + samples.moved.shape[1]
         first, second = (one if samples.owned else one.copy() for one in samples.pair)
+        last = samples.last if samples.owned else (first[:, -1], second[:, -1])
         # MuJoCo checks a state before it steps from there, so that only the last ones are unchecked.
-        if not (samples.moved.all() and all(map(is_in_bounds, samples.last))):
+        if not (samples.moved.all() and all(map(is_in_bounds, last))):
             self.valid_samples = self._count_valid(samples.is_valid())
         self.blocks.append((self.done, first, second if self._records_velocities else second[..., :0].copy()))
         self.done = end
