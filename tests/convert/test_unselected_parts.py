@@ -162,3 +162,47 @@ def test_what_refers_to_other_models_in_mjcf(to: str) -> None:
     assert named - {""} == {"wedge", "x2", "t2", "e2", "a2", "s2"}
     back = exoskel.convert(scene, None, to="mjcf", model="one").data.decode()
     assert not [name for name in ("x2", "t2", "e2", "a2", "s2") if f'"{name}"' in back], "they are not in the output"
+
+
+DEFINITIONS = """
+<mujoco>
+ <default><geom rgba="1 0 0 1"/>
+  <default class="arm"><geom density="100"/><default class="arm visual"><geom contype="0" conaffinity="0"/></default></default>
+  <default class="leg"><geom density="200" material="sole"/><default class="foot"><joint damping="3"/></default></default>
+  <default class="nobody"><geom density="7"/></default>
+ </default>
+ <asset>
+  <texture name="wood" type="2d" builtin="checker" width="8" height="8"/>
+  <texture name="steel" type="2d" builtin="flat" width="8" height="8"/>
+  <material name="wooden" texture="wood"/><material name="plate" texture="steel"/><material name="sole" rgba="0 1 0 1"/>
+  <material name="both"/><material name="unused"/>
+  <hfield name="hill" nrow="2" ncol="2" size="1 1 1 0.1" elevation="0 1 0 1"/>
+  <mesh name="wedge" material="plate" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
+ </asset>
+ <worldbody>
+  <body name="one" childclass="arm"><freejoint/>
+   <geom size="0.1" material="wooden"/><geom size="0.2" class="arm visual"/><site name="s1" material="both"/></body>
+  <body name="two" childclass="leg"><joint class="foot"/><geom size="0.1"/>
+   <geom type="hfield" hfield="hill" material="both"/><geom type="mesh" mesh="wedge"/></body>
+ </worldbody>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("to", ["mjcf", "sdf", "skel", "usd"])
+def test_assets_and_default_classes_of_mjcf(to: str) -> None:
+    scene = exoskel.load(DEFINITIONS.encode(), format="mjcf")
+    for model, expected in {
+        "one": {"default[2]", "default[2]/default[1]", "steel", "plate", "sole", "hill", "wedge"},
+        "two": {"default[1]", "default[1]/default[1]", "wood", "wooden"},
+    }.items():
+        report = exoskel.convert(scene, None, to=to, model=model)
+        lost = {path for path in unselected(report) if "worldbody" not in path}
+        names = {
+            path.partition("[@name='")[2].rstrip("']") or path.removeprefix("/mujoco/default[1]/") for path in lost
+        }
+        assert {name for name in names if not name.endswith(("geom[1]", "joint[1]"))} == expected
+        if to == "mjcf":
+            text = report.data.decode()
+            assert not [name for name in expected if f'name="{name}"' in text], "they are not in the output"
+            assert ('class="leg"' in text, 'class="arm"' in text) == (model == "two", model == "one")
+            assert exoskel.load(report.data, format="mjcf").world.bodies()

@@ -495,8 +495,8 @@ class FateRecorder:
 
     def _unused_nodes(self) -> dict[tuple[int, str], Verdict]:
         dependent = self.mapping.find_dependents(self.document, self.unselected) if self.unselected else ()
-        found = dict.fromkeys(((node, "") for node in (*self.unselected, *dependent)), MODEL_NOT_SELECTED)
-        found |= self.mapping.find_unused(self.document)
+        found = self.mapping.find_unused(self.document)
+        found |= dict.fromkeys(((node, "") for node in (*self.unselected, *dependent)), MODEL_NOT_SELECTED)
         for key, diagnostic in self.diagnostics.unused.items():
             # A note about an attribute is about something that an engine decides by itself.
             harmless = bool(key[1]) and diagnostic.severity is Severity.INFO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal
@@ -167,6 +167,7 @@ class OutputContext:
         triangles: counts the triangles of mesh files that are written to the document.
         is_bare: whether the document is a model without a world, in formats that have both.
         is_part: whether some models of the source are not written to the document.
+        unselected_nodes: elements of the source that only models use which are not written to the document.
         is_rotated: whether the world was rotated for another up axis.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
         compiler_seconds: the limit `Limits.seconds` when the document is read back.
@@ -185,6 +186,7 @@ class OutputContext:
         self.state_file = ""
         self.is_bare = False
         self.is_part = False
+        self.unselected_nodes: Collection[int] = ()
         self.is_rotated = False
         self.given_numbers: GivenNumbers | None = None
         self.compiler_seconds = _COMPILER_SECONDS

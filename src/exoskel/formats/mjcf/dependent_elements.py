@@ -19,11 +19,15 @@ _KINDS = {
 """The attributes that are references, and the kind of what they name."""
 _NAMED = {"freejoint": "joint", "xbody": "body"}
 """Other words for kinds."""
-_MESH = "mesh"
+_ASSETS = ("mesh", "hfield", "material", "texture")
+"""Elements of the section of assets, and the attributes that refer to them."""
+_DEFAULT = "default"
+_WITH_CLASS = ("geom", "joint", "site", "camera", "light")
+"""Elements to which the default class of the body around them applies."""
 
 
 def find_dependents(document: Document, lost: Collection[int]) -> set[int]:
-    """The elements that need one of the `lost` ones, and the meshes that only these use."""
+    """The elements that need one of the `lost` ones, and the assets and default classes that only these use."""
     outline = document.outline
     sections = [node for node, parent in enumerate(outline.parents) if parent == 0 and outline.tags[node] in _SECTIONS]
     sections.sort(key=lambda node: _SECTIONS.index(outline.tags[node]))
@@ -36,27 +40,66 @@ def find_dependents(document: Document, lost: Collection[int]) -> set[int]:
             if any(reference in names for one in inside for reference in _references(document, one)):
                 found.add(node)
                 names.add((outline.tags[section], _name(document, node)))
-    return found | _meshes(document, lost)
+    return found | find_definitions(document, {*lost, *found})
 
 
-def _meshes(document: Document, lost: Collection[int]) -> set[int]:
-    """The meshes that only lost geoms use."""
+def find_definitions(document: Document, lost: Collection[int]) -> set[int]:
+    """The assets and default classes that only lost elements use, directly or through others of them."""
     outline = document.outline
-    lost_names: set[str] = set()
-    others: set[str] = set()
+    definitions = _definitions(document)
+    gone = {inner for node in lost if node >= 0 for inner in range(node, outline.ends[node])}
+    users: dict[int, set[int]] = {}
+    for node, kind, name in _uses(document):
+        for used in definitions.get((kind, name), ()):
+            users.setdefault(used, set()).add(node)
     for node, tag in enumerate(outline.tags):
-        if tag == "geom" and (name := document.attribute_text(node, _MESH)):
-            (lost_names if node in lost else others).add(name)
-    wanted = lost_names - others
-    return {
-        node
-        for node, tag in enumerate(outline.tags)
-        if wanted and tag == _MESH and _mesh_name(document, node) in wanted
-    }
+        if tag == _DEFAULT and (above := outline.parents[node]) > 0 and outline.tags[above] == _DEFAULT:
+            users.setdefault(above, set()).add(node)
+    found: set[int] = set()
+    while more := {node for node, of in users.items() if node not in found and gone.issuperset(of)}:
+        found |= more
+        gone |= {inner for node in more for inner in range(node, outline.ends[node])}
+    return found
 
 
-def _mesh_name(document: Document, node: int) -> str:
-    """The name of a mesh, which is by default that of its file."""
+def _definitions(document: Document) -> dict[tuple[str, str], list[int]]:
+    """Assets and default classes by their kinds and names; several elements may state one class."""
+    tags, parents = document.outline.tags, document.outline.parents
+    found: dict[tuple[str, str], list[int]] = {}
+    for node, tag in enumerate(tags):
+        if tag in _ASSETS and tags[parents[node]] == "asset":
+            found.setdefault((tag, _asset_name(document, node)), []).append(node)
+        elif tag == _DEFAULT and (name := document.attribute_text(node, "class")) and tags[parents[node]] == _DEFAULT:
+            found.setdefault((_DEFAULT, name), []).append(node)
+    return found
+
+
+def _uses(document: Document) -> Iterator[tuple[int, str, str]]:
+    """The uses of assets and default classes: the element, and the kind and name of what it uses."""
+    tags, parents = document.outline.tags, document.outline.parents
+    inherited: dict[int, str] = {}
+    """The default class of the content of each element."""
+    applied: set[str] = set()
+    stated: list[tuple[int, str]] = []
+    for node, tag in enumerate(tags):
+        above = inherited.get(parents[node], "")
+        inner = document.attribute_text(node, "childclass")
+        if inner:
+            stated.append((node, inner))
+        if inner or above:
+            inherited[node] = inner or above
+        for kind in _ASSETS:
+            if name := document.attribute_text(node, kind):
+                yield node, kind, name
+        own = document.attribute_text(node, "class") if tag != _DEFAULT else ""
+        if own or (above and tag in _WITH_CLASS):
+            applied.add(own or above)
+            yield node, _DEFAULT, own or above
+    yield from ((node, _DEFAULT, name) for node, name in stated if name not in applied)
+
+
+def _asset_name(document: Document, node: int) -> str:
+    """The name of an asset, which is by default that of its file."""
     file = document.attribute_text(node, "file").replace("\\", "/").rpartition("/")[2]
     return _name(document, node) or file.rpartition(".")[0]
 

@@ -7,7 +7,7 @@ that refers to something that is not written is omitted.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from exoskel.formats.mjcf.extra_attributes import add_extra_attributes, add_options, add_sizes
@@ -30,6 +30,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
 from exoskel.source.output_context import OutputContext
 from exoskel.source.textures import ImageError
 
@@ -69,7 +70,7 @@ def add_preserved_elements(root: MjcfElement, scene: Scene, output: OutputContex
     """Add what the scene's source states and its items do not; records the nodes in `output.preserved_nodes`."""
     preserved = scene.source_info.preserved
     if isinstance(preserved, PreservedElements) and preserved and scene.documents:
-        _PreservedWriter(root, scene.world, preserved, output).write()
+        _PreservedWriter(root, scene, preserved, output).write()
 
 
 class _MjcfItemNames:
@@ -129,6 +130,14 @@ def _class_names(defaults: Sequence[MjcfElement]) -> dict[str, str]:
     return found
 
 
+def _class_names_of(scene: Scene, nodes: Collection[int]) -> set[str]:
+    """The names of those of the nodes of the document that are default classes."""
+    document = scene.documents[0]
+    if not nodes or not isinstance(document, Document):
+        return set()
+    return {document.attribute_text(node, "class") for node in nodes if document.outline.tags[node] == "default"}
+
+
 def _all_items(world: World) -> Iterator[tuple[str, Model, Item, str]]:
     for model in world.models:
         for body in model.bodies:
@@ -143,9 +152,9 @@ _WRITTEN = ("actuator", "tendon")
 
 
 class _PreservedWriter:
-    def __init__(self, root: MjcfElement, world: World, preserved: PreservedElements, output: OutputContext) -> None:
+    def __init__(self, root: MjcfElement, scene: Scene, preserved: PreservedElements, output: OutputContext) -> None:
         self.root = root
-        self.world = world
+        self.world = world = scene.world
         self.preserved = preserved
         self.output = output
         self.items = _MjcfItemNames(root, world)
@@ -167,11 +176,13 @@ class _PreservedWriter:
         """Elements for which the main default class states something."""
         self.classes = _class_names(mains)
         self.materials = {node: name for (node, _), name in preserved.materials.items()}
+        self.unselected_classes = _class_names_of(scene, output.unselected_nodes)
 
     def write(self) -> None:
         by_section: dict[str, list[SourceElement]] = {name: [] for name in _ORDER}
         for one in self.preserved.elements:
-            by_section[one.section].append(one)
+            if one.node not in self.output.unselected_nodes:
+                by_section[one.section].append(one)
         self._rank_assets(by_section["asset"])
         written = [(one, made) for name in _ORDER for one in by_section[name] if (made := self._rewrite(one))]
         for one, made in written:
@@ -375,8 +386,13 @@ class _PreservedWriter:
             target = target.add("default", **{"class": MAIN_CLASS})
         for source in self.preserved.defaults:
             made = copy_element(source.element)
+            for one in made.iter():
+                one.children = [child for child in one.children if not self._is_unselected_class(child)]
             self._rename_classes(made)
             target.children += made.children
+
+    def _is_unselected_class(self, made: MjcfElement) -> bool:
+        return made.tag == "default" and made.attributes.get("class") in self.unselected_classes
 
     def _rename_classes(self, made: MjcfElement) -> None:
         for one in made.iter():
