@@ -107,8 +107,10 @@ _READ = (
     Topic(
         "US108",
         "Mass from shapes",
-        "A body without a mass gets that of its colliders. Their density is 1000 kg/m³ if none is stated.",
+        "A body without a mass gets that of its colliders. Their density is 1000 kg/m³ if none is stated. What a body "
+        "states outranks what its colliders state; a mass outranks a density.",
         info("US108", "body '{name}' states no mass; the mass of its colliders is {mass} kg"),
+        info("US108.unused", "{property} of '{name}' has no effect: other mass properties outrank it"),
     ),
     Topic(
         "US109",

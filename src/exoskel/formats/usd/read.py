@@ -26,6 +26,7 @@ from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBody
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
+from exoskel.formats.usd.reader.mass import read_inertia
 from exoskel.formats.usd.reader.prims import (
     GPRIMS,
     BodySource,
@@ -36,7 +37,7 @@ from exoskel.formats.usd.reader.prims import (
     layout,
     own_layout,
 )
-from exoskel.formats.usd.reader.shape_prims import ShapePrimReader, read_inertia
+from exoskel.formats.usd.reader.shape_prims import ShapePrimReader
 from exoskel.formats.usd.reader.stage import (
     Stage,
     StageError,

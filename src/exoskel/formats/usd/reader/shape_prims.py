@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,7 @@ from exoskel.formats.usd.reader.texture_coordinates import (
 )
 from exoskel.formats.usd.textures import FILE, SCALE, read_texture
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.inertia import Inertia, Moment, solid
-from exoskel.scene.pose import Pose, Vector, poses_from_matrices
+from exoskel.scene.pose import Pose, poses_from_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -333,80 +331,3 @@ def _visual_copy(shape: Shape) -> Shape:
     return Shape(
         geometry=shape.geometry, name=shape.name, pose=shape.pose, color=shape.color, document=0, node=shape.node
     )
-
-
-_DENSITY = 1000.0
-"""USD's default density, kg/m³."""
-_MASS = 1.0
-"""The mass of a body that states none and has no volume, kg."""
-
-
-def read_inertia(index: PrimIndex, source: BodySource, body: Body, report: ReportProblem) -> None:
-    """Set mass, centre of mass and moment; what a file does not state follows from the collision shapes."""
-    values = source.prim.values
-    mass = float(values.get("physics:mass", 0.0)) * index.kilogram
-    stated = mass > 0.0
-    if not stated:
-        mass = _mass_of_shapes(index, source, body)
-        if mass <= 0.0:
-            is_exact_zero = values.get("physics:mass") == 0.0 and "newton:inertia" in source.prim.arrays
-            mass = 0.0 if is_exact_zero else _MASS
-        elif source.is_own:
-            report("US108", index.node(source.prim), name=body.name, mass=mass)
-    place = index.placement(source.prim)
-    body.inertia = Inertia(
-        mass=mass, com=_centre(source.prim, place.stretch), moment=_moment(index, source.prim), rule="solid"
-    )
-    if body.inertia.moment is None and not any(solid(shape.geometry).volume for shape in body.mass_shapes):
-        body.inertia = Inertia(mass=mass, com=body.inertia.com or (0.0, 0.0, 0.0))
-
-
-def _centre(prim: StagePrim, stretch: Array) -> Vector | None:
-    centre = prim.values.get("physics:centerOfMass")
-    if centre is None or not all(map(isfinite, centre)):
-        return None
-    x, y, z = (stretch @ spatial.array(centre)).tolist()
-    return (x, y, z)
-
-
-def _moment(index: PrimIndex, prim: StagePrim) -> Moment | None:
-    unit = index.kilogram * index.metre**2
-    stated = prim.arrays.get("newton:inertia")
-    if stated is not None and stated.shape == (6,):
-        xx, yy, zz, xy, xz, yz = (unit * stated.array()).tolist()
-        return (xx, yy, zz, xy, xz, yz)
-    principal = prim.values.get("physics:diagonalInertia")
-    if principal is None or not any(principal):
-        return None
-    quaternion = prim.values.get("physics:principalAxes", (0.0, 0.0, 0.0, 0.0))
-    axes = spatial.quaternion_matrix(quaternion) if any(quaternion) else np.eye(3)
-    tensor = (axes * spatial.array(principal)) @ axes.T
-    xx, yy, zz, xy, xz, yz = (unit * spatial.moment_entries(tensor[None])[0]).tolist()
-    return (xx, yy, zz, xy, xz, yz)
-
-
-def _mass_of_shapes(index: PrimIndex, source: BodySource, body: Body) -> float:
-    """The mass of the colliders of a body, by their own masses and densities, or those of the body or material."""
-    density = index.kilogram / index.metre**3
-    of_body = float(source.prim.values.get("physics:density", 0.0))
-    shapes = {shape.node: shape for shape in body.collisions}
-    total = 0.0
-    for prim in source.shapes:
-        shape = shapes.get(index.node(prim))
-        if shape is None or COLLIDER not in prim.apis:
-            continue
-        if own := float(prim.values.get("physics:mass", 0.0)):
-            total += own * index.kilogram
-            continue
-        stated = of_body or float(prim.values.get("physics:density", 0.0)) or _material_density(index, prim)
-        total += (stated * density if stated else _DENSITY) * _volume(shape)
-    return total if isfinite(total) else 0.0
-
-
-def _material_density(index: PrimIndex, prim: StagePrim) -> float:
-    material = index.by_path.get(prim.materials.get("physics", ""))
-    return float(material.values.get("physics:density", 0.0)) if material is not None else 0.0
-
-
-def _volume(shape: Shape) -> float:
-    return solid(shape.geometry).volume
