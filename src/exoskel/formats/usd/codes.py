@@ -73,6 +73,7 @@ _READ = (
         "A scene has no sheared shapes, and no round shapes with different scales across their axis.",
         warning("US104", "the {kind} is sheared; its scale along its axes is used"),
         warning("US104.uneven", "the {kind} has different scales across its axis; their mean is used"),
+        warning("US104.tapered", "the {kind} has different radii; it is read as a mesh with flat sides"),
         warning("US104.body", "body '{name}' is sheared; the shear is applied only to its shapes"),
     ),
     Topic(
@@ -137,6 +138,7 @@ _READ = (
         "Curves, points, skins, soft bodies, further texture coordinates, and prims of other schemas have no "
         "counterpart in a scene.",
         warning("US113", "prims of type {kind} are not supported; not read"),
+        warning("US113.collider", "the collider '{name}' is not read: its type {kind} is not supported"),
         warning("US113.skin", "the mesh shows the soft skin of body '{name}' at rest; it is not read"),
         warning("US113.places", "the texture coordinates '{primvar}' of '{name}' are not read"),
         info("US113.hidden", "a shape that neither collides nor is visible is not read{repeats}"),

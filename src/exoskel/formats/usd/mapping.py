@@ -238,7 +238,18 @@ _LAYER: dict[str, SceneField | str] = {
     "@subLayers": SceneField(elsewhere="in the prims that the layers describe"),
 }
 _GEOMETRY = (
-    *("@size", "@radius", "@height", "@axis", "@points", "@faceVertexIndices", "@faceVertexCounts", "@orientation"),
+    *(
+        "@size",
+        "@radius",
+        "@radiusTop",
+        "@radiusBottom",
+        "@height",
+        "@axis",
+        "@points",
+        "@faceVertexIndices",
+        "@faceVertexCounts",
+        "@orientation",
+    ),
     "@physics:approximation",
     *(f"@primvars:{name}{end}" for name in COORDINATE_NAMES for end in ("", ":indices")),
 )

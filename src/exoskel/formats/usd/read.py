@@ -28,6 +28,7 @@ from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.mass import read_inertia
 from exoskel.formats.usd.reader.prims import (
+    COLLIDER,
     GPRIMS,
     BodySource,
     ModelSource,
@@ -202,8 +203,11 @@ class _StageReader:
             further = frozenset((self.index.node(prim), name) for prim in animated for name in prim.animated)
             scene.source_info = structs.replace(scene.source_info, also_reported={"US111": further})
         for prim in self.index.prims:
-            if prim.type in UNREAD_TYPES:
-                self.report("US113", self.index.node(prim), kind=prim.type)
+            node = self.index.node(prim)
+            if COLLIDER in prim.apis and prim.type not in GPRIMS:
+                self.report("US113.collider", node, name=prim.title, kind=prim.type or "''")
+            elif prim.type in UNREAD_TYPES:
+                self.report("US113", node, kind=prim.type)
 
     def _world(self, source: WorldSource, shapes: ShapePrimReader) -> World:
         if source.scene is None:

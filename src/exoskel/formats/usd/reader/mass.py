@@ -13,13 +13,13 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.usd.reader.prims import COLLIDER, BodySource, PrimIndex, PrimPlacement, placement
-from exoskel.formats.usd.reader.shape_prims import ReportProblem
+from exoskel.formats.usd.reader.prims import COLLIDER, TAPERED, BodySource, PrimIndex, PrimPlacement, placement
+from exoskel.formats.usd.reader.shape_prims import ReportProblem, tapered_solid
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, centre_of, solid, solid_tensors
+from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, UniformSolid, centre_of, solid, solid_tensors
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Capsule, Cone, Cylinder, Shape
 from exoskel.spatial import Array
 
 _DENSITY = 1000.0
@@ -170,7 +170,8 @@ def _collider(
     index: PrimIndex, prim: StagePrim, shape: Shape, density: float, place: PrimPlacement, *, states_body: bool
 ) -> _Collider:
     """The mass properties of a collider.  Those of a prim that is also the body are the body's."""
-    volume = solid(shape.geometry).volume
+    tapered = _tapered(prim, shape, place)
+    volume = solid(shape.geometry).volume if tapered is None else tapered.volume
     mass = 0.0 if states_body else _stated(prim, "physics:mass") * index.kilogram
     com, moment = (None, None) if states_body else (_centre(prim, place), _moment(index, prim))
     mass = mass or density * volume
@@ -178,10 +179,24 @@ def _collider(
     centre = np.array(centre_of([shape])) if volume else frame[:3, 3]
     if com is not None:
         centre = (frame @ np.array([*com, 1.0]))[:3]
+    if tapered is not None and com is None:
+        centre = (shape.pose.matrix() @ np.array([*tapered.centre, 1.0]))[:3]
     turned = None
+    if tapered is not None and moment is None:
+        turned = spatial.rotate_moment(shape.pose.matrix()[:3, :3], mass * np.diag(tapered.moment))
+        offset = (shape.pose.matrix() @ np.array([*tapered.centre, 1.0]))[:3] - centre
+        turned = turned + mass * spatial.point_moment(offset)
     if moment is not None:
         turned = spatial.rotate_moment(frame[:3, :3], spatial.moment_matrix(moment))
-    return _Collider(shape, mass, volume, centre, turned, volume > 0.0 and com is None and moment is None)
+    return _Collider(shape, mass, volume, centre, turned, volume > 0.0 and com is None and turned is None)
+
+
+def _tapered(prim: StagePrim, shape: Shape, place: PrimPlacement) -> UniformSolid | None:
+    """The solid of a shape whose geometry does not have its volume; None for others."""
+    if prim.type not in TAPERED or isinstance(shape.geometry, Capsule | Cylinder | Cone):
+        return None
+    x, y, z = map(abs, place.scale)
+    return tapered_solid(prim, str(prim.values.get("axis", "Z")), (x, y, z)).mass_properties()
 
 
 def _material_density(index: PrimIndex, prim: StagePrim) -> float:

@@ -217,8 +217,11 @@ JOINTS = frozenset(
         "PhysicsDistanceJoint",
     }
 )
-GPRIMS = frozenset({"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane", "Mesh"})
+TAPERED = frozenset({"Cylinder_1", "Capsule_1"})
+"""Solids whose ends have radii of their own."""
+GPRIMS = frozenset({"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane", "Mesh", *TAPERED})
 _SCENE = "PhysicsScene"
+_INSTANCER = "PointInstancer"
 _STATIC = "environment"
 """The name of the model of everything that is not part of a rigid body."""
 
@@ -304,13 +307,14 @@ def _own_model(index: PrimIndex, prim: StagePrim) -> ModelSource:
 
 def layout(index: PrimIndex) -> WorldSource:
     """The world of a file of another program."""
-    scenes = [prim for prim in index.prims if prim.type == _SCENE]
+    prims = list(_placed_prims(index))
+    scenes = [prim for prim in prims if prim.type == _SCENE]
     name = index.stage.default_prim or (index.prims[0].name if index.prims else "world")
     world = WorldSource(name, None, scenes[0] if scenes else None, further_scenes=scenes[1:])
-    bodies = {prim.path: BodySource(prim.title, prim) for prim in index.prims if is_rigid_body(prim)}
+    bodies = {prim.path: BodySource(prim.title, prim) for prim in prims if is_rigid_body(prim)}
     static = ModelSource(_STATIC, None, is_static=True)
     taken = Names()
-    for prim in index.prims:
+    for prim in prims:
         if prim.type not in GPRIMS:
             continue
         owner = index.body_of(prim.path)
@@ -320,12 +324,23 @@ def layout(index: PrimIndex) -> WorldSource:
             fixed = unique_name(prim.title, taken)
             taken.add(fixed)
             static.bodies.append(BodySource(fixed, prim, [prim], is_own=False))
-    joints = [prim for prim in index.prims if prim.type in JOINTS]
+    joints = [prim for prim in prims if prim.type in JOINTS]
     world.models += _models(index, bodies, joints)
     if static.bodies:
         static.name = unique_name(_STATIC, {model.name for model in world.models})
         world.models.append(static)
     return world
+
+
+def _placed_prims(index: PrimIndex) -> Iterator[StagePrim]:
+    """The prims that are where they are, unlike the prototypes in a point instancer."""
+    instancer = "/"
+    for prim in index.prims:
+        if prim.path.startswith(f"{instancer}/"):
+            continue
+        if prim.type == _INSTANCER:
+            instancer = prim.path
+        yield prim
 
 
 def joint_ends(index: PrimIndex, joint: StagePrim) -> tuple[StagePrim | None, StagePrim | None]:

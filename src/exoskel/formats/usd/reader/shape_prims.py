@@ -11,8 +11,17 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import repeats
 from exoskel.formats.usd.mapping import SKIN
-from exoskel.formats.usd.reader.prims import COLLIDER, BodySource, PrimIndex, PrimPlacement, placement, read_material
+from exoskel.formats.usd.reader.prims import (
+    COLLIDER,
+    TAPERED,
+    BodySource,
+    PrimIndex,
+    PrimPlacement,
+    placement,
+    read_material,
+)
 from exoskel.formats.usd.reader.stage import StagePrim
+from exoskel.formats.usd.reader.tapered_solids import TaperedSolid
 from exoskel.formats.usd.reader.texture_coordinates import (
     CoordinateTransform,
     Corners,
@@ -181,9 +190,14 @@ class ShapePrimReader:
         along = scale["XYZ".find(axis)]
         one, other = (factor for letter, factor in zip("XYZ", scale, strict=True) if letter != axis)
         uneven = abs(one - other) > _EVEN * max(one, other)
-        if uneven or (prim.type == "Capsule" and abs(one - along) > _EVEN * max(one, along)):
+        if uneven or (prim.type in _CAPSULES and abs(one - along) > _EVEN * max(one, along)):
             self.report("US104.uneven", self.index.node(prim), kind=prim.type)
-        default_radius, default_height = (0.5, 1.0) if prim.type == "Capsule" else (1.0, 2.0)
+        if prim.type in TAPERED:
+            solid = tapered_solid(prim, axis, scale)
+            if solid.has_facets:
+                self.report("US104.tapered", self.index.node(prim), kind=prim.type)
+            return solid.geometry
+        default_radius, default_height = _sizes(prim)
         radius = float(prim.values.get("radius", default_radius)) * (one + other) / 2.0
         height = float(prim.values.get("height", default_height)) * along
         return _ROUND[prim.type](radius, height)
@@ -288,6 +302,24 @@ class ShapePrimReader:
 
 
 _ROUND: dict[str, Callable[[float, float], Geometry]] = {"Cylinder": Cylinder, "Capsule": Capsule, "Cone": Cone}
+
+
+_CAPSULES = frozenset({"Capsule", "Capsule_1"})
+
+
+def _sizes(prim: StagePrim) -> tuple[float, float]:
+    """The radius and height of a round solid that states none."""
+    return (0.5, 1.0) if prim.type in _CAPSULES else (1.0, 2.0)
+
+
+def tapered_solid(prim: StagePrim, axis: str, scale: tuple[float, float, float]) -> TaperedSolid:
+    """A solid whose ends have radii of their own, in m."""
+    along = scale["XYZ".find(axis)]
+    across = sum(factor for letter, factor in zip("XYZ", scale, strict=True) if letter != axis) / 2.0
+    default_radius, default_height = _sizes(prim)
+    bottom, top = (across * float(prim.values.get(f"radius{end}", default_radius)) for end in ("Bottom", "Top"))
+    height = along * float(prim.values.get("height", default_height))
+    return TaperedSolid(bottom, top, height, prim.type in _CAPSULES)
 
 
 def triangulate(counts: Triangles, indices: Triangles, points: int) -> Triangles | None:
