@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from exoskel.diagnostics import ExoskelError
 from exoskel.lsp import open_document, symbols
 from exoskel.lsp.hover_and_completion import completions
 from exoskel.lsp.open_document import OpenDocument, Settings
@@ -137,6 +138,12 @@ def test_a_setting_that_expands_macros_is_sent_to_the_package(tmp_path: Path) ->
 
 # --- renaming -----------------------------------------------------------------------------------------
 
+MJCF = """<mujoco><default><default class="red"><geom rgba="1 0 0 1"/></default></default>
+  <worldbody><body name="arm"><joint name="j"/><geom size="1" class="red"/></body></worldbody>
+  <actuator><motor joint="j"/></actuator>
+  <sensor><framepos objtype="body" objname="arm"/></sensor>
+</mujoco>
+"""
 SCOPED = """<sdf version="1.9"><model name="m"><link name="base"/>
   <model name="arm"><link name="tip"/></model>
   <joint name="j" type="fixed"><parent>base</parent><child>arm::tip</child></joint>
@@ -169,6 +176,10 @@ def applied(document: OpenDocument, edits: list[types.TextEdit]) -> str:
         ("sdf", SCOPED, 'model name="arm"', "arm"),
         ("sdf", SCOPED, "<child>arm::", "arm"),
         ("sdf", SCOPED, "<child>arm::tip<", "tip"),
+        ("xml", MJCF, 'body name="arm"', "arm"),
+        ("xml", MJCF, 'objname="arm"', "arm"),
+        ("xml", MJCF, 'motor joint="j"', "j"),
+        ("xml", MJCF, 'default class="red"', "red"),
     ],
 )
 def test_names_and_their_references_are_renamed_in_the_text(
@@ -196,3 +207,12 @@ def test_a_scoped_name_leads_to_the_definition_of_each_part(tmp_path: Path) -> N
 def test_names_in_a_document_that_is_not_well_formed_are_not_renamed(tmp_path: Path) -> None:
     document = opened(tmp_path / "x.urdf", URDF.replace("</robot>", ""))
     assert symbols.rename_range(document, at(URDF, 'link name="arm"')) is None
+
+
+def test_a_new_name_that_makes_a_file_invalid_is_refused(tmp_path: Path) -> None:
+    """An included file, which is not changed, uses the name."""
+    (tmp_path / "motors.xml").write_text('<mujoco><actuator><motor joint="j"/></actuator></mujoco>')
+    text = MJCF.replace("<worldbody>", '<include file="motors.xml"/><worldbody>')
+    document = opened(tmp_path / "x.xml", text)
+    with pytest.raises(ExoskelError, match="would no longer be valid"):
+        symbols.rename_edits(document, at(text, 'joint name="j"'), "k")

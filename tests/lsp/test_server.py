@@ -402,8 +402,10 @@ URDF = """<robot name="arm">
 SDF = """<sdf version="1.9"><world name="w"><model name="m"><link name="base"><sensor name="s" type="imu"/></link></model>
 <plugin name="p" filename="p"/></world></sdf>
 """
-MJCF = """<mujoco><worldbody><body name="base"><geom size="1"/></body></worldbody>
-<sensor><framepos objtype="body" objname="base"/></sensor></mujoco>
+USD = """#usda 1.0
+def Xform "base"
+{
+}
 """
 
 
@@ -415,7 +417,7 @@ MACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link nam
     ("format", "text", "where", "reason"),
     [
         ("urdf", MACRO, 'link name="base', "names in files with macros cannot be changed"),
-        ("xml", MJCF, 'body name="base', "cannot be changed without rewriting the file"),
+        ("usda", USD, 'Xform "base', "cannot be changed without rewriting the file"),
     ],
 )
 def test_renames_that_would_rewrite_a_file_are_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -13,8 +14,9 @@ from exoskel.cli.file_changes import EditedOutput, save_data, save_edits
 from exoskel.cli.flags import ReadFlags, read_scene
 from exoskel.cli.parameters import Argument
 from exoskel.diagnostics import ExoskelError, did_you_mean, pluralize, printable
-from exoskel.formats.load import load
-from exoskel.formats.name_references import TEXT_FORMATS, rename_in_text
+from exoskel.formats import registry
+from exoskel.formats.interface import ReadOptions
+from exoskel.formats.renaming import rename_in_text
 from exoskel.scene.editing import matches_path
 from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import DOF_VALUES
@@ -120,7 +122,7 @@ def rename(
     """
     output = EditedOutput(file=file, out=out, diff=diff, force=force, json=json)
     scene = read_scene(file, flags)
-    if out is None and scene.source_info.format in TEXT_FORMATS:
+    if out is None and registry.by_name(scene.source_info.format).name_references() is not None:
         rows = _rename_in_text(scene, names, output)
     else:
         rows = [_rename(scene, one) for one in names]
@@ -144,15 +146,22 @@ def _rename_in_text(scene: Scene, names: Sequence[str], output: EditedOutput) ->
         found = [one for world in current.worlds for one in world.find(item)]
         if len(found) != 1:
             raise ExoskelError(f"{len(found) or 'no'} items match {item!r}")
-        renamed = rename_in_text(current, found[0], name)
+        renamed = rename_in_text(current, found[0], name, partial(_read_again, scene))
         if renamed.parameters:
             count = pluralize(renamed.parameters, "parameter of a plugin has", "parameters of plugins have")
             terminal.print_line(f"{item}: {count} this name, and may refer to it; they are unchanged")
-        data = renamed.data
-        current = load(data, format=scene.source_info.format, base=source.location.directory)
+        data, current = renamed.data, renamed.scene
         rows.append({"item": item, "name": name})
     save_data(source, data, output)
     return rows
+
+
+def _read_again(scene: Scene, data: bytes) -> Scene:
+    """Read new content of the file of a scene with the same options."""
+    source = scene.documents[0]
+    assert isinstance(source, Document)
+    document = Document(data, source.name, source.location)
+    return registry.by_name(scene.source_info.format).reader()(document, ReadOptions.of(scene))
 
 
 def _rename(scene: Scene, text: str) -> dict[str, str]:

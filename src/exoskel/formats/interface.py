@@ -28,6 +28,7 @@ from exoskel.source.native_reading import NativeReading
 from exoskel.source.vocabulary import Element, SceneFieldTable, Vocabulary
 
 if TYPE_CHECKING:
+    from exoskel.formats.name_references import NameReferences
     from exoskel.formats.saving.changes import Changes
     from exoskel.scene.collision_filter import CollisionRules
     from exoskel.scene.lowering.joint_passes import LoweredWorld
@@ -447,6 +448,10 @@ class Format(ABC):
     def editor(self) -> type[FormatEditor]:
         """The class that edits documents in place."""
         raise ExoskelError(f"{self.label} files cannot be edited in place")
+
+    def name_references(self) -> type[NameReferences] | None:
+        """The class that finds names in documents that are not edited in place; None if there is none."""
+        return None
 
 
 # --- diagnostics that all formats share ---------------------------------------------------------------

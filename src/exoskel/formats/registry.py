@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from exoskel.diagnostics import Catalogue, ExoskelError
 from exoskel.formats.interface import CATALOGUE, Format, FormatEditor, Reader, SourceMapping, WriterCapabilities
 from exoskel.source import root_check
 from exoskel.source.embedded_format import EXTENSION, NAMESPACED
 from exoskel.source.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from exoskel.formats.name_references import NameReferences
 
 
 class SkelFormat(Format):
@@ -129,6 +133,11 @@ class MjcfFormat(Format):
 
         return SOURCE_MAPPING
 
+    def name_references(self) -> type[NameReferences]:
+        from exoskel.formats.mjcf.name_references import MjcfNames
+
+        return MjcfNames
+
 
 class UrdfFormat(Format):
     name = "urdf"
@@ -167,6 +176,11 @@ class UrdfFormat(Format):
 
         return SOURCE_MAPPING
 
+    def name_references(self) -> type[NameReferences]:
+        from exoskel.formats.urdf.name_references import UrdfNames
+
+        return UrdfNames
+
 
 class SdfFormat(Format):
     name = "sdf"
@@ -203,6 +217,11 @@ class SdfFormat(Format):
         from exoskel.formats.sdf.source_mapping import SOURCE_MAPPING
 
         return SOURCE_MAPPING
+
+    def name_references(self) -> type[NameReferences]:
+        from exoskel.formats.sdf.name_references import SdfNames
+
+        return SdfNames
 
 
 class UsdFormat(Format):

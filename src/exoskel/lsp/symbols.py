@@ -16,7 +16,8 @@ from lsprotocol import types
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.macro_expansion import has_macros
-from exoskel.formats.name_references import TEXT_FORMATS, NameReference, NameReferences
+from exoskel.formats.name_references import NameReference, NameReferences
+from exoskel.formats.renaming import rename_and_read
 from exoskel.formats.save import saved_bytes
 from exoskel.lsp.hover_and_completion import BODY_NAMES, CursorContext, OpenElement, context_at, declaration_at
 from exoskel.lsp.open_document import OpenDocument, edits_for
@@ -316,7 +317,7 @@ def rename_range(opened: OpenDocument, position: types.Position) -> types.Range 
     """The range of the name under the cursor, if it is that of a world, model, body or joint."""
     if not _can_rename(opened):
         return None
-    if opened.format.name in TEXT_FORMATS:
+    if opened.format.name_references() is not None:
         named = _named_in_text(opened, position)
         return None if named is None else opened.positions.range(named[1].span)
     context = _context(opened, position)
@@ -328,13 +329,15 @@ def rename_range(opened: OpenDocument, position: types.Position) -> types.Range 
 def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> list[types.TextEdit]:
     """The edits that rename an item and all references to it.  Raises ExoskelError."""
     if not _can_rename(opened):
-        if opened.format.name in TEXT_FORMATS:
+        if opened.format.name_references() is not None:
             raise ExoskelError("names in files with macros cannot be changed")
         raise ExoskelError(f"names in {opened.format.name.upper()} files cannot be changed without rewriting the file")
-    if opened.format.name in TEXT_FORMATS:
+    if opened.format.name_references() is not None:
         if (named := _named_in_text(opened, position)) is None:
             raise ExoskelError("the cursor is not on a name that can be renamed")
-        return [opened.positions.edit(one) for one in named[0].rename(named[1].target, name)]
+        names, target = named[0], named[1].target
+        rename_and_read(opened.scene, names, target, name, opened.read)
+        return [opened.positions.edit(one) for one in names.rename(target, name)]
     context = _context(opened, position)
     known = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     excluded = _excluded_element(opened, context)
@@ -386,7 +389,7 @@ def _owner(opened: OpenDocument, node: int) -> int:
 
 def _can_rename(opened: OpenDocument) -> bool:
     """Whether names are changed in the text; otherwise, a rename would write a new document."""
-    if opened.format.name in TEXT_FORMATS:
+    if opened.format.name_references() is not None:
         return not _has_macros(opened)  # names in files with macros have parts that only their expansion states
     return opened.format.embedding is not None
 
@@ -400,10 +403,11 @@ def _has_macros(opened: OpenDocument) -> bool:
 
 def _named_in_text(opened: OpenDocument, position: types.Position) -> tuple[NameReferences, NameReference] | None:
     """The name or reference under the cursor, in formats in which names are changed in the text."""
-    if opened.format.name not in TEXT_FORMATS:
+    kind = opened.format.name_references()
+    if kind is None:
         return None
     try:
-        known = NameReferences(opened.document)
+        known = kind(opened.document)
     except MalformedError:
         return None
     found = known.name_at(opened.positions.offset(position))

@@ -12,7 +12,7 @@ from exoskel.source.document import Document
 
 _KINDS = {"freejoint": "joint", "xbody": "body", **dict.fromkeys(("fixed", "spatial"), "tendon")}
 """Tags and types of elements, and the kind of the names that they share."""
-_LISTS = {"flex": ("body", "node")}
+BODY_LISTS = {"flex": ("body", "node")}
 """Attributes that are lists of bodies."""
 _NAMES = ("name", "class", "childclass")
 _STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
@@ -27,13 +27,18 @@ class _StatedElement(Struct):
     children: tuple[()] = ()
 
 
+def shared_kind(kind: str) -> str:
+    """The kind of the names that the elements of a tag, or objects of a type, share."""
+    return _KINDS.get(kind, kind)
+
+
 def renamed_references(document: Document, tag: str, before: str, after: str) -> Iterator[tuple[int, str, str]]:
     """The references to a renamed element, as elements, attributes and new values."""
-    kind = _KINDS.get(tag, tag)
-    for node, attribute, found, name in _references(document):
+    kind = shared_kind(tag)
+    for node, attribute, found, name in find_references(document):
         if found != kind:
             continue
-        names = name.split() if attribute in _LISTS.get(document.outline.tags[node], ()) else [name]
+        names = name.split() if attribute in BODY_LISTS.get(document.outline.tags[node], ()) else [name]
         if before in names:
             yield node, attribute, " ".join(after if one == before else one for one in names)
 
@@ -45,13 +50,13 @@ def find_dependents(document: Document, removed: Collection[int]) -> set[int] | 
     lost = {inner for node in removed for inner in range(node, ends[node])}
     if not _OPAQUE.isdisjoint(tags) or (_changes_states(document, lost)):
         return None
-    names = {(_KINDS.get(tags[node], tags[node]), name) for node in lost if (name := _name(document, node))}
-    references = list(_references(document))
+    names = {(shared_kind(tags[node]), name) for node in lost if (name := _name(document, node))}
+    references = list(find_references(document))
     found: set[int] = set()
     while True:
         more: set[int] = set()
         for node, attribute, kind, name in references:
-            listed = name.split() if attribute in _LISTS.get(tags[node], ()) else [name]
+            listed = name.split() if attribute in BODY_LISTS.get(tags[node], ()) else [name]
             if node in lost or not any((kind, one) in names for one in listed):
                 continue
             top = _child_of_section(document, node)
@@ -94,7 +99,7 @@ def _changes_states(document: Document, lost: Collection[int]) -> bool:
     return has_state and any(name in document.attributes(node) for node in keys for name in _STATES)
 
 
-def _references(document: Document) -> Iterator[tuple[int, str, str, str]]:
+def find_references(document: Document) -> Iterator[tuple[int, str, str, str]]:
     """All references of a document: element, attribute, kind and name."""
     for node, tag in enumerate(document.outline.tags):
         stated = document.attributes(node)
@@ -102,9 +107,9 @@ def _references(document: Document) -> Iterator[tuple[int, str, str, str]]:
             continue
         element = _StatedElement(tag, {name: document.attribute_text(node, name) for name in stated})
         for attribute, value in element.attributes.items():
-            kind = "body" if attribute in _LISTS.get(tag, ()) else reference_kind(element, attribute)
+            kind = "body" if attribute in BODY_LISTS.get(tag, ()) else reference_kind(element, attribute)
             if kind and attribute not in _NAMES:
-                yield node, attribute, _KINDS.get(kind, kind), value
+                yield node, attribute, shared_kind(kind), value
 
 
 def _name(document: Document, node: int) -> str:

@@ -63,7 +63,7 @@ _REFERENCES: dict[str, Kind] = {
     "camera": "camera",
 }
 """Attributes that refer to other elements by name."""
-_OTHER_REFERENCES = {"texture": "texture", "material": "material", "flex": "flex"}
+_OTHER_REFERENCES = {"texture": "texture", "material": "material", "flex": "flex", "hfield": "hfield"}
 """The same for elements whose names are not changed."""
 _OBJECTS = {"objname": "objtype", "refname": "reftype"}
 """Attributes that refer to an element of the kind that another attribute states."""
@@ -209,6 +209,11 @@ def _skin_body(text: NamedElement) -> str:
 def stated_skins(root: NamedElement) -> dict[str, str]:
     """The descriptions of the skins of soft bodies, by the names of the bodies."""
     return {_skin_body(text): str(text.attributes.get("data", "")) for text in _skin_texts(root)}
+
+
+def is_name_table(text: str) -> bool:
+    """Whether a text of a name has names of the document, which a renamed element would have to change."""
+    return text.startswith(_TABLE) or text == EQUALITIES_TEXT
 
 
 def equalities_text(names: Iterable[str]) -> str:
