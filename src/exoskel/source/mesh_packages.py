@@ -133,13 +133,16 @@ def _join_buffers(
     if len(buffers) > _MAX_BUFFERS:
         raise MeshError(f"it has {len(buffers)} buffers; the limit is {_MAX_BUFFERS}")
     known: dict[str, int] = {}
-    starts: list[int] = []
+    starts: list[int | None] = []
     joined = bytearray()
     for buffer in buffers:
         uri = buffer.get("uri")
         if uri is None and not starts and binary is not None:
             starts.append(0)
             joined += binary + b"\0" * (-len(binary) % 4)
+            continue
+        if uri is None and _is_compressed(buffer):
+            starts.append(None)
             continue
         if not isinstance(uri, str):
             raise MeshError("it is malformed: a buffer has no uri")
@@ -153,8 +156,16 @@ def _join_buffers(
         number, offset = view.get("buffer"), view.get("byteOffset", 0)
         if type(number) is not int or not 0 <= number < len(starts) or type(offset) is not int or offset < 0:
             raise MeshError("it is malformed: a view refers to a missing buffer")
-        view |= {"buffer": 0, "byteOffset": starts[number] + offset}
+        start = starts[number]
+        is_empty = start is None  # and there is no second buffer
+        view.update({"buffer": 1} if is_empty else {"buffer": 0, "byteOffset": (start or 0) + offset})
     return bytes(joined)
+
+
+def _is_compressed(buffer: dict[str, Any]) -> bool:
+    """Whether a buffer stands for what compressed views contain."""
+    extensions = buffer.get("extensions")
+    return isinstance(extensions, dict) and any(name.endswith("_meshopt_compression") for name in extensions)
 
 
 def buffer_content(uri: str, folder: Path, most: int, within: Path | None) -> bytes:

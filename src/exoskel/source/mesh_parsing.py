@@ -24,7 +24,7 @@ from exoskel import spatial
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds
 from exoskel.source.child_process import limit_memory, limit_processor_time
-from exoskel.source.glb import glb_without_quantization
+from exoskel.source.plain_glb import CompressedMeshError, plain_glb
 from exoskel.source.plain_obj import plain_obj_extent
 from exoskel.spatial import Array
 
@@ -95,7 +95,7 @@ def _parse(data: bytes, kind: str, files: ImageNumbers | None = None) -> Any:
 
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)
     with _trimesh_errors():
-        data = glb_without_quantization(data) if kind == "glb" else data
+        data = plain_glb(data) if kind == "glb" else data
         given: Any = files
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False, resolver=given)
         for node in scene.graph.nodes_geometry:
@@ -115,6 +115,8 @@ def _trimesh_errors() -> Iterator[None]:
             yield
     except MeshError:
         raise
+    except CompressedMeshError as error:
+        raise MeshError(str(error)) from None
     except MemoryError:
         raise MeshMemoryError("it needs more memory than there is") from None
     except Exception as error:

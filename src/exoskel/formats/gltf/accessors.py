@@ -10,24 +10,17 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.gltf.codes import catalogue_error
-from exoskel.source.glb import divide_normalized, header_bytes
+from exoskel.source.glb import header_bytes
+from exoskel.source.glb_accessors import AccessorArray, GlbAccessors, MalformedGltfError
 from exoskel.source.limits import Limits
 from exoskel.source.mesh_packages import glb_of, glb_with_one_buffer
 from exoskel.source.output_context import OutputContext
 
 _HEAD, _CHUNK = 12, 8
-_TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-AccessorArray = NDArray[Any]
-_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
-
-
-class MalformedGltfError(Exception):
-    """A glTF file is invalid; the message is the reason."""
 
 
 def is_finite_number(value: object) -> bool:
@@ -40,58 +33,17 @@ def is_text_output(output: OutputContext) -> bool:
     return (PurePath(output.file_name).suffix or output.extension).lower() == ".gltf"
 
 
-class GltfFile(Struct):
+class GltfFile(GlbAccessors):
     """The header of a file and its only buffer."""
 
-    header: dict[str, Any]
-    binary: bytes
     stated: dict[str, Any]
     """The header as it is in the file, with all of its buffers."""
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """The objects of a list."""
-        found = self.header.get(name)
-        if found is None:
-            return []
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise MalformedGltfError(f"'{name}' is not a list of objects")
-        return found
 
     @property
     def is_own(self) -> bool:
         """Whether Exoskel wrote the file."""
         asset = self.header.get("asset")
         return isinstance(asset, dict) and str(asset.get("generator", "")).startswith("exoskel ")
-
-    def array(self, number: Any, width: int) -> Any:
-        """The rows of an accessor."""
-        accessors, views = self.rows("accessors"), self.rows("bufferViews")
-        accessor = accessors[number] if type(number) is int and 0 <= number < len(accessors) else {}
-        place = accessor.get("bufferView")
-        if type(place) is not int or not 0 <= place < len(views) or "sparse" in accessor:
-            raise MalformedGltfError(f"accessor {number} is missing or sparse")
-        kind, count = _TYPES.get(accessor.get("componentType", 0)), accessor.get("count")
-        if kind is None or type(count) is not int or count < 0 or _WIDTHS.get(str(accessor.get("type"))) != width:
-            raise MalformedGltfError(f"accessor {number} has another type than expected")
-        view, size = views[place], np.dtype(kind).itemsize * width
-        if view.get("buffer", 0) != 0:  # it has no content: its views are compressed
-            raise MalformedGltfError(f"accessor {number} is in a buffer that is missing or compressed")
-        start, stride = _count(view, "byteOffset") + _count(accessor, "byteOffset"), _count(view, "byteStride") or size
-        if stride < size or (count and start + stride * (count - 1) + size > len(self.binary)):
-            raise MalformedGltfError(f"accessor {number} exceeds its buffer")
-        found = np.ndarray((count, width), kind, self.binary, start, (stride, np.dtype(kind).itemsize))
-        return _normalized(found) if accessor.get("normalized") is True else found.copy()
-
-
-def _normalized(integers: AccessorArray) -> AccessorArray:
-    return divide_normalized(integers) if integers.dtype.kind in "iu" else integers.copy()
-
-
-def _count(owner: dict[str, Any], name: str) -> int:
-    found = owner.get(name, 0)
-    if type(found) is not int or found < 0:
-        raise MalformedGltfError(f"'{name}' is not a whole number")
-    return found
 
 
 def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) -> GltfFile:

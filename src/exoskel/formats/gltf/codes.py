@@ -53,13 +53,16 @@ _READ = (
         warning("GL105", "{kind} are not read"),
         warning("GL105.image", "image {number} is not read: {reason}"),
         warning("GL105.instances", "the instances of node {number} are not read; its mesh is read once"),
+        warning("GL105.node", "node {number} is in no scene; it is not read"),
+        warning("GL105.shared", "node {number} has several parents; it is read once for each of them"),
         warning("GL105.places", "the texture coordinates of mesh {mesh} are invalid, and are not read"),
     ),
     Topic(
         "GL106",
         "Primitives of meshes",
         "Lines, points, compressed triangles and morph targets are not supported.",
-        warning("GL106", "mesh {mesh} has lines, points, compressed triangles or morph targets, which are not read"),
+        warning("GL106", "the {what} of mesh {mesh} are not read"),
+        warning("GL106.mesh", "mesh {mesh} is not read: it has only {what}", "export triangles without compression"),
     ),
     Topic(
         "GL107",

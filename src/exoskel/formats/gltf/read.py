@@ -6,17 +6,16 @@ nodes are bodies, and their masses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity
-from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_finite_number, open_file
+from exoskel.formats.gltf.accessors import GltfFile, is_finite_number, open_file
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
 from exoskel.formats.gltf.extras import EXTRAS, OWN_EXTRAS, other_extras
@@ -24,14 +23,13 @@ from exoskel.formats.gltf.foreign_data import (
     EXTENSION_TAG,
     EXTRAS_TAG,
     ForeignData,
-    MeshOrigin,
     PreservedValue,
     foreign_values,
     has_row,
     longest_list,
 )
-from exoskel.formats.gltf.texture_coordinates import read_coordinates, set_name
-from exoskel.formats.gltf.textures import color_image, name_inside, texture_numbers
+from exoskel.formats.gltf.meshes import GltfMeshReader, ObjectNumbers, ReportGltf, are_numbers, rows_in
+from exoskel.formats.gltf.textures import texture_numbers
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
@@ -39,23 +37,22 @@ from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, poses_from_matrices
-from exoskel.scene.shape import Color, Material, Shape, Texture, TriMesh
+from exoskel.scene.shape import Shape
 from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
-from exoskel.source.mesh_parsing import MeshError, Triangles, linear_to_srgb
+from exoskel.source.glb_accessors import MalformedGltfError
+from exoskel.source.mesh_parsing import MeshError
 from exoskel.source.meshes import MeshFinder
-from exoskel.source.textures import ImageError, TextureFinder
+from exoskel.source.textures import TextureFinder
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.spatial import Array
 
 _GRAVITY: Vector = (0.0, -9.81, 0.0)
 """glTF is y-up."""
 _ORTHOGONAL = 1e-6
-_LEAST_LIMIT, _MOST_COPIES = 2**28, 64
-"""Meshes may need 256 MiB, and 64 times the size of the file."""
 _LISTS = {
     "nodes": "node",
     "meshes": "mesh",
@@ -70,8 +67,11 @@ _LISTS = {
 _UNREAD = ("skins", "animations")
 _SUPPORTED = ("KHR_mesh_quantization", "KHR_draco_mesh_compression", "KHR_texture_transform", "KHR_materials_", LIGHTS)
 """The first parts of the names of extensions that are read, are appearance, or are reported where they are used."""
+_CONTENT = frozenset({"mesh", "camera", "skin", "extensions", "extras"})
+"""What a node may have besides a transform and other nodes."""
+_MOST_COPIES = 64
+"""How often all nodes of a file may be read: invalid files have nodes with several parents."""
 _INSTANCES = "EXT_mesh_gpu_instancing"
-ReportGltf = Callable[..., None]
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
@@ -103,10 +103,6 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if problems:
         scene.worlds.clear()
     return scene
-
-
-ObjectNumbers = dict[tuple[str, int], int]
-"""The numbers of the objects of the document, by list and place."""
 
 
 def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject], ForeignData]:
@@ -173,33 +169,31 @@ class _GltfReader:
     ) -> None:
         self.file = file
         self.views = views
-        self._files = files
-        self._images: set[int] = set()
-        """The images that are the textures of shapes."""
-        self._problems: dict[int, str] = {}
-        """Why images of base colours cannot be read."""
+        self.meshes = GltfMeshReader(file, numbers, report, files, preserved)
         self.numbers = numbers
         self.report = report
         self.nodes = file.rows("nodes")
         self.users: dict[int, set[int]] = {}
         """Nodes around bodies, meshes, materials and images, and the bodies that they are for."""
         self.is_own = file.is_own
-        self._meshes: dict[tuple[int, bytes], list[tuple[TriMesh, Color | None, Material | None]]] = {}
         self.preserved = preserved
         self._parts: dict[int, set[int]] = {}
+        self._here: set[int] = set()
+        """The nodes of the current scene."""
         self._seen: set[int] = set()
-        self._size = 0
-        """The bytes of all meshes, each once for every scale that it is used with."""
-        self._most = max(_LEAST_LIMIT, _MOST_COPIES * len(file.binary))
+        self._visits = 0
+        """How many nodes were read, each once for every parent and scene that it has."""
 
     def worlds(self) -> Iterator[World]:
         for name in _UNREAD:
             if self.file.rows(name):
                 self.report("GL105", self.numbers[name, 0], kind=name)
         self._report_extensions()
+        self._check_tree()
         scenes = self.file.rows("scenes") or [{"nodes": self._roots()}]
         for number, scene in enumerate(scenes):
             yield self._world(scene, number)
+        self._report_unplaced()
         self._report_images()
         self.views.report_unread()
 
@@ -223,9 +217,41 @@ class _GltfReader:
             if type(texture.get("source")) is not int:
                 self.report("GL105", self.numbers["textures", number], kind="textures of extensions")
         for number in range(len(self.file.rows("images"))):
-            if number not in self._images:
-                reason = self._problems.get(number, "only images of base colours are read")
+            if number not in self.meshes.images:
+                reason = self.meshes.problems.get(number, "only images of base colours are read")
                 self.report("GL105.image", self.numbers["images", number], number=number, reason=reason)
+
+    def _report_unplaced(self) -> None:
+        """Report nodes with something to read that are in no scene."""
+        for number, node in enumerate(self.nodes):
+            if number not in self._seen and not _CONTENT.isdisjoint(node):
+                self.report("GL105.node", self.numbers["nodes", number], number=number)
+
+    def _check_tree(self) -> None:
+        """Check that no node is inside of itself.  Raises MalformedGltfError."""
+        inside = [_numbers(node, "children") for node in self.nodes]
+        parents = [0] * len(inside)
+        for child in (child for children in inside for child in children if 0 <= child < len(inside)):
+            parents[child] += 1
+        free = [number for number, count in enumerate(parents) if not count]
+        for number in free:  # grows
+            for child in inside[number]:
+                if 0 <= child < len(inside):
+                    parents[child] -= 1
+                    free += [child] if not parents[child] else []
+        if len(free) < len(inside):
+            number = next(number for number, count in enumerate(parents) if count)
+            raise MalformedGltfError(f"node {number} is inside of itself")
+
+    def _visit(self, number: int) -> None:
+        """Note that a node is read; it may be in several scenes, but has one parent in each."""
+        self._visits += 1
+        if self._visits > _MOST_COPIES * len(self.nodes):
+            raise MalformedGltfError(f"its nodes have so many parents that they count {_MOST_COPIES} times")
+        if number in self._here:
+            self.report("GL105.shared", self.numbers["nodes", number], number=number)
+        self._here.add(number)
+        self._seen.add(number)
 
     def _roots(self) -> list[int]:
         inner = {child for node in self.nodes for child in _numbers(node, "children")}
@@ -239,9 +265,10 @@ class _GltfReader:
         world.gravity = _vector(extras.get("gravity"), _GRAVITY)
         step = extras.get("time_step", DEFAULT_TIME_STEP)
         world.time_step = float(step) if is_finite_number(step) and step > 0 else DEFAULT_TIME_STEP
+        self._here = set()
         roots = [(number, np.eye(4)) for number in _numbers(scene, "nodes")]
         if self.is_own and len(roots) == 1:  # the node that rotates the world to y-up
-            self._seen.add(roots[0][0])
+            self._visit(roots[0][0])
             roots = [(child, np.eye(4)) for child in _numbers(self._node(roots[0][0]), "children")]
         taken = Names()
         for root, place in roots:
@@ -265,15 +292,14 @@ class _GltfReader:
         waiting = [(root, place, _WORLD_FRAME)]
         while waiting:
             number, outer, around = waiting.pop()
-            if number in self._seen:
-                raise MalformedGltfError(f"node {number} has several parents")
-            self._seen.add(number)
             node = self._node(number)
+            self._visit(number)
             here = outer @ local_matrix(node)
             shapes = self._shape_nodes(number, node)
             owned = {child for child in shapes if child != number}
             if shapes:
                 body = self._add_body(model, number, here, shapes, names)
+                self._here |= owned
                 self._seen |= owned
                 around = _ViewFrame(qualified_name(model.name, body.name), split_matrix(here)[0])
             else:
@@ -300,7 +326,7 @@ class _GltfReader:
         (body.pose,) = poses_from_matrices(frame[None])
         extras = node.get("extras") if self.is_own else None
         if isinstance(extras, dict) and "mass" in extras:
-            if not (_are_numbers([extras["mass"]], 1) and _are_numbers(extras.get("inertia"), 6)):
+            if not (are_numbers([extras["mass"]], 1) and are_numbers(extras.get("inertia"), 6)):
                 raise MalformedGltfError(f"the mass or inertia in the extras of node {number} is invalid")
             xx, yy, zz, xy, xz, yz = map(float, extras["inertia"])
             body.inertia = Inertia(float(extras["mass"]), _vector(extras.get("com")), (xx, yy, zz, xy, xz, yz))
@@ -319,11 +345,11 @@ class _GltfReader:
         mesh = node.get("mesh")
         if not isinstance(mesh, int) or not 0 <= mesh < len(self.file.rows("meshes")):
             raise MalformedGltfError(f"mesh {mesh} does not exist")
-        for part in self._parts_of_mesh(mesh):
-            self.users.setdefault(part, set()).add(body.node)
-        for geometry, color, material in self._triangles(mesh, stretch):
+        for one in self._parts_of_mesh(mesh):
+            self.users.setdefault(one, set()).add(body.node)
+        for part in self.meshes.parts(mesh, stretch):
             name = str(node.get("name") or "")
-            shape = Shape(geometry=geometry, pose=pose, color=color, name=name, material=material, document=0)
+            shape = Shape(part.geometry, pose=pose, color=part.color, name=name, material=part.material, document=0)
             shape.node = self.numbers["nodes", number] if is_own_node else -1
             body.visuals.append(shape)
 
@@ -332,7 +358,7 @@ class _GltfReader:
         if mesh not in self._parts:
             materials, textures = self.file.rows("materials"), self.file.rows("textures")
             found: dict[str, set[object]] = {"meshes": {mesh}}
-            primitives = _rows(self.file.rows("meshes")[mesh], "primitives")
+            primitives = rows_in(self.file.rows("meshes")[mesh], "primitives")
             found["materials"] = {one.get("material") for one in primitives if type(one.get("material")) is int}
             stated = [row for number, row in enumerate(materials) if number in found["materials"]]
             found["textures"] = {number for row in stated for number in texture_numbers(row)}
@@ -341,123 +367,6 @@ class _GltfReader:
             keys = ((name, number) for name, numbers in found.items() for number in numbers)
             self._parts[mesh] = {self.numbers[key] for key in keys if key in self.numbers}
         return self._parts[mesh]
-
-    def _triangles(self, mesh: int, stretch: Array) -> list[tuple[TriMesh, Color | None, Material | None]]:
-        key = (mesh, stretch.tobytes())
-        if key not in self._meshes:
-            made = []
-            for number, primitive in enumerate(_rows(self.file.rows("meshes")[mesh], "primitives")):
-                found = self._primitive(mesh, primitive, stretch)
-                if found is not None:
-                    made.append(found)
-                    material = primitive.get("material")
-                    material = material if type(material) is int else None
-                    self.preserved.note_mesh(found[0], MeshOrigin(mesh, number, material, *found[1:]))
-            self._meshes[key] = made
-        return self._meshes[key]
-
-    def _primitive(
-        self, mesh: int, primitive: dict[str, Any], stretch: Array
-    ) -> tuple[TriMesh, Color | None, Material | None] | None:
-        extensions = primitive.get("extensions") or {}
-        is_unread = primitive.get("mode", 4) != 4 or "KHR_draco_mesh_compression" in extensions
-        if is_unread or "targets" in primitive:
-            self.report("GL106", self.numbers["meshes", mesh], mesh=mesh)
-            if is_unread:
-                return None
-        points = self.file.array(primitive.get("attributes", {}).get("POSITION"), 3)
-        self._count_size(len(points))
-        if "indices" in primitive:
-            indices = self.file.array(primitive["indices"], 1).ravel()
-            self._count_size(len(indices) // 3)
-            indices = indices.astype(np.int64)
-        else:
-            indices = np.arange(len(points), dtype=np.int64)
-        if len(indices) % 3 or (len(indices) and indices.max() >= len(points)) or not len(indices):
-            raise MalformedGltfError(f"the indices of mesh {mesh} do not fit its vertices")
-        triangles = indices.reshape(-1, 3)
-        if np.linalg.det(stretch) < 0.0:
-            triangles = np.ascontiguousarray(triangles[:, ::-1])
-        sizes = np.diag(stretch)
-        is_plain = np.array_equal(stretch, np.diag(sizes))
-        vertices = points.astype(np.float64) * sizes if is_plain else points.astype(np.float64) @ stretch.T
-        if not np.isfinite(vertices).all():
-            raise MalformedGltfError(f"mesh {mesh} has vertices that are not finite")
-        uvs = self._texture_coordinates(mesh, primitive, triangles, len(points))
-        geometry = TriMesh(np.ascontiguousarray(vertices), triangles, uvs=uvs)
-        return geometry, self._color(primitive), self._material(primitive)
-
-    def _texture_coordinates(
-        self, mesh: int, primitive: dict[str, Any], triangles: Triangles, count: int
-    ) -> Array | None:
-        stated = self._surface(primitive).get("baseColorTexture")
-        if set_name(stated) not in primitive["attributes"]:
-            return None
-        self._count_size(count)
-        self._count_size(len(triangles) * 2)
-        found = read_coordinates(self.file, primitive, stated, triangles, count)
-        if found is None:
-            self.report("GL105.places", self.numbers["meshes", mesh], mesh=mesh)
-        return found
-
-    def _surface(self, primitive: dict[str, Any]) -> dict[str, Any]:
-        """What the material of a primitive states about its surface."""
-        number, materials = primitive.get("material"), self.file.rows("materials")
-        if type(number) is not int or not 0 <= number < len(materials):
-            return {}
-        found = materials[number].get("pbrMetallicRoughness")
-        return found if isinstance(found, dict) else {}
-
-    def _count_size(self, rows: int) -> None:
-        """Count rows of three numbers before they are created.  Raises MalformedGltfError."""
-        self._size += 24 * rows
-        if self._size > self._most:
-            raise MalformedGltfError(f"its meshes and their scaled copies need more than {self._most // 2**20} MB")
-
-    def _material(self, primitive: dict[str, Any]) -> Material | None:
-        """The roughness and metalness that a file states; in our own files, only those of the scene."""
-        number, materials = primitive.get("material"), self.file.rows("materials")
-        if not isinstance(number, int) or not 0 <= number < len(materials):
-            return None
-        surface = materials[number].get("pbrMetallicRoughness") or {}
-        values: list[Any] = [surface.get(name) for name in ("roughnessFactor", "metallicFactor")]
-        if self.is_own:
-            stated = [*str(materials[number].get("name", "")).split()[4:], "-", "-"]
-            values = [None if text == "-" else value for text, value in zip(stated, values, strict=False)]
-        rough, metal = (float(value) if _are_numbers([value], 1) and 0.0 <= value <= 1.0 else None for value in values)
-        made = Material(rough, metal, self._texture(surface))
-        return made if made != Material() else None
-
-    def _texture(self, surface: dict[str, Any]) -> Texture | None:
-        found = color_image(self.file, surface)
-        if found is None:
-            return None
-        if found.uri:
-            self._images.add(found.number)
-            return self._files.locate(Texture(unquote(found.uri), found.repeat))
-        try:
-            name = name_inside(self.file, found.number)
-        except ImageError as problem:
-            self._problems[found.number] = str(problem)
-            return None
-        texture = self._files.locate_inside(Texture(name, found.repeat), name)
-        if texture.path is None:
-            self._problems[found.number] = "it is inside a document that is not a file"
-            return None
-        self._images.add(found.number)
-        return texture
-
-    def _color(self, primitive: dict[str, Any]) -> Color | None:
-        number = primitive.get("material")
-        materials = self.file.rows("materials")
-        if not isinstance(number, int) or not 0 <= number < len(materials):
-            return None
-        surface = materials[number].get("pbrMetallicRoughness") or {}
-        factor = surface.get("baseColorFactor", [1.0, 1.0, 1.0, 1.0])
-        if not _are_numbers(factor, 4):
-            raise MalformedGltfError(f"the colour of material {number} is not four numbers")
-        r, g, b, a = np.round(linear_to_srgb(np.clip(factor, 0.0, 1.0)), 7).tolist()
-        return (r, g, b, a)
 
 
 class _ViewFrame(Struct, frozen=True, eq=False):
@@ -474,11 +383,11 @@ def local_matrix(node: dict[str, Any]) -> Array:
     """The transform from a node to the one around it, for column vectors."""
     matrix = node.get("matrix")
     if matrix is not None:
-        if not _are_numbers(matrix, 16):
+        if not are_numbers(matrix, 16):
             raise MalformedGltfError("a matrix is not 16 numbers")
         return np.array(matrix, dtype=np.float64).reshape(4, 4).T
     parts = [node.get("translation", [0, 0, 0]), node.get("rotation", [0, 0, 0, 1]), node.get("scale", [1, 1, 1])]
-    if not all(_are_numbers(part, count) for part, count in zip(parts, (3, 4, 3), strict=True)):
+    if not all(are_numbers(part, count) for part, count in zip(parts, (3, 4, 3), strict=True)):
         raise MalformedGltfError("a translation, rotation or scale is not a list of numbers")
     x, y, z, w = parts[1]
     rotation = spatial.quaternion_matrix([w, x, y, z] if any(parts[1]) else [1.0, 0.0, 0.0, 0.0])
@@ -497,22 +406,13 @@ def split_matrix(matrix: Array) -> tuple[Array, Array]:
     return spatial.transform(np.eye(3), matrix[:3, 3]), linear.copy()
 
 
-def _rows(owner: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    found = owner.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
 def _numbers(owner: dict[str, Any], name: str) -> list[int]:
     found = owner.get(name)
     return [one for one in found if type(one) is int] if isinstance(found, list) else []
 
 
-def _are_numbers(values: Any, count: int) -> bool:
-    return isinstance(values, list) and len(values) == count and all(map(is_finite_number, values))
-
-
 def _vector(values: Any, otherwise: Vector = (0.0, 0.0, 0.0)) -> Vector:
-    if not _are_numbers(values, 3):
+    if not are_numbers(values, 3):
         return otherwise
     x, y, z = map(float, values)
     return (x, y, z)
@@ -582,7 +482,7 @@ SOURCE_MAPPING = SourceMapping(
         }
     ),
     DiagnosticEffects(
-        ignored=("GL105", "GL107", "GL108", "GL109.range"),
-        used=("GL106", "GL105.places", "GL109.aspect", "GL109.cone", "GL109.bright"),
+        ignored=("GL105", "GL106.mesh", "GL107", "GL108", "GL109.range"),
+        used=("GL105.shared", "GL106", "GL105.places", "GL109.aspect", "GL109.cone", "GL109.bright"),
     ),
 )

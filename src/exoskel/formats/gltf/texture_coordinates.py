@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.formats.gltf.accessors import GltfFile, MalformedGltfError, is_finite_number
+from exoskel.formats.gltf.accessors import GltfFile, is_finite_number
 from exoskel.formats.gltf.textures import TRANSFORM, texture_repeat
+from exoskel.source.glb_accessors import MalformedGltfError
 from exoskel.source.mesh_parsing import Triangles
 from exoskel.spatial import Array
 

@@ -1,0 +1,117 @@
+"""The accessors of a glTF file with one buffer: rows of numbers, also those that are stated one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+AccessorArray = NDArray[Any]
+_TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+_MOST_ZEROS = 2**28
+"""Zeros need no content of the file: the limit is that of small files."""
+_COMPRESSION = "_meshopt_compression"
+
+
+class MalformedGltfError(Exception):
+    """A glTF file is invalid; the message is the reason."""
+
+
+class GlbAccessors(Struct):
+    """The header of a file and its only buffer."""
+
+    header: dict[str, Any]
+    binary: bytes
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The objects of a list."""
+        found = self.header.get(name)
+        if found is None:
+            return []
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise MalformedGltfError(f"'{name}' is not a list of objects")
+        return found
+
+    def row(self, name: str, number: Any) -> dict[str, Any]:
+        """The object of a list with a number; empty if it does not exist."""
+        found = self.rows(name)
+        return found[number] if type(number) is int and 0 <= number < len(found) else {}
+
+    def length(self, number: Any) -> int:
+        """The number of rows of an accessor; -1 if it does not exist."""
+        found = self.row("accessors", number)
+        return _count(found, "count") if found else -1
+
+    def has_content(self, number: Any) -> bool:
+        """Whether the rows of an accessor are in a buffer; those of compressed triangles may be elsewhere."""
+        return not {"bufferView", "sparse"}.isdisjoint(self.row("accessors", number))
+
+    def compression(self, number: Any) -> str:
+        """The extension that compresses the rows of an accessor in a buffer; empty if they can be read."""
+        view = self.row("bufferViews", self.row("accessors", number).get("bufferView"))
+        extensions = view.get("extensions")
+        names = [str(name) for name in extensions] if isinstance(extensions, dict) else []
+        found = next((name for name in names if name.endswith(_COMPRESSION)), "")
+        return found if view.get("buffer", 0) != 0 else ""
+
+    def array(self, number: Any, width: int) -> Any:
+        """The rows of an accessor."""
+        accessor = self.row("accessors", number)
+        kind, count = _TYPES.get(accessor.get("componentType", 0)), accessor.get("count")
+        if not accessor:
+            raise MalformedGltfError(f"accessor {number} is missing")
+        if kind is None or type(count) is not int or count < 0 or _WIDTHS.get(str(accessor.get("type"))) != width:
+            raise MalformedGltfError(f"accessor {number} has another type than expected")
+        found = self._view_rows(number, accessor, np.dtype(kind), (count, width))
+        sparse = accessor.get("sparse")
+        if sparse is not None:
+            self._replace_rows(number, sparse, found)
+        return _normalized(found) if accessor.get("normalized") is True else found
+
+    def _view_rows(
+        self, number: Any, owner: dict[str, Any], kind: np.dtype[Any], shape: tuple[int, int]
+    ) -> AccessorArray:
+        """Rows in a view of a buffer, for an accessor or a part of it.  Without a view, they are zeros."""
+        count, width = shape
+        size = kind.itemsize * width
+        if "bufferView" not in owner:
+            if count * size > _MOST_ZEROS:
+                raise MalformedGltfError(f"accessor {number} has more than {_MOST_ZEROS // 2**20} MB of zeros")
+            return np.zeros(shape, kind)
+        view = self.row("bufferViews", owner["bufferView"])
+        if not view:
+            raise MalformedGltfError(f"accessor {number} is in a view that does not exist")
+        if view.get("buffer", 0) != 0:  # it has no content: its views are compressed
+            raise MalformedGltfError(f"accessor {number} is in a buffer that is missing or compressed")
+        start, stride = _count(view, "byteOffset") + _count(owner, "byteOffset"), _count(view, "byteStride") or size
+        if stride < size or (count and start + stride * (count - 1) + size > len(self.binary)):
+            raise MalformedGltfError(f"accessor {number} exceeds its buffer")
+        return np.ndarray(shape, kind, self.binary, start, (stride, kind.itemsize)).copy()
+
+    def _replace_rows(self, number: Any, sparse: Any, rows: AccessorArray) -> None:
+        """Replace the rows of an accessor that are stated one by one."""
+        places, values = (sparse.get(name) for name in ("indices", "values")) if isinstance(sparse, dict) else (0, 0)
+        if not isinstance(places, dict) or not isinstance(values, dict):
+            raise MalformedGltfError(f"the sparse rows of accessor {number} are incomplete")
+        count, kind = _count(sparse, "count"), _TYPES.get(places.get("componentType", 0), "")
+        if not kind.startswith("<u") or not {"bufferView"} <= places.keys() & values.keys():
+            raise MalformedGltfError(f"the sparse rows of accessor {number} are incomplete")
+        which = self._view_rows(number, places, np.dtype(kind), (count, 1)).ravel()
+        if count and int(which.max()) >= len(rows):
+            raise MalformedGltfError(f"the sparse rows of accessor {number} exceed its count")
+        rows[which.astype(np.int64)] = self._view_rows(number, values, rows.dtype, (count, rows.shape[1]))
+
+
+def _normalized(integers: AccessorArray) -> AccessorArray:
+    """Whole numbers as fractions of the largest one of their type, from -1 or 0 to 1."""
+    return np.maximum(integers / np.iinfo(integers.dtype).max, -1.0) if integers.dtype.kind in "iu" else integers
+
+
+def _count(owner: dict[str, Any], name: str) -> int:
+    found = owner.get(name, 0)
+    if type(found) is not int or found < 0:
+        raise MalformedGltfError(f"'{name}' is not a whole number")
+    return found
