@@ -21,6 +21,9 @@ _BODIES = [
     {},
     {"extra": "<transformation>0 0 0.1 0 0 0</transformation>"},
     {"seen": "<ellipsoid><size>0.1 0.2 0.3</size></ellipsoid>"},
+    {"seen": "<ellipsoid><size>0.2 0.2 0.2</size></ellipsoid>"},
+    {"extra": "<collidable>0</collidable>"},
+    {"extra": "<collidable>1</collidable>"},
     {"seen": "<cone><radius>0.1</radius><height>0.2</height></cone>"},
     {"extra": "<unknown/>"},
     {},
@@ -31,6 +34,8 @@ _JOINTS = [
     {"more": "<dynamics><damping>0</damping></dynamics>"},
     {"more": "<dynamics><damping>0.1</damping></dynamics>"},
     {"more": "<dynamics><damping>0.3</damping></dynamics>"},
+    {"more": "<dynamics><spring_stiffness>2</spring_stiffness><rest_position>0.5</rest_position></dynamics>"},
+    {"more": "<dynamics><spring_stiffness>0</spring_stiffness><rest_position>0.5</rest_position></dynamics>"},
     {"kind": "prismatic"},
     {"more": "<limit><lower>-1</lower><upper>1</upper></limit>"},
     {"more": "<limit><lower>-inf</lower><upper>inf</upper></limit>"},
@@ -38,7 +43,7 @@ _JOINTS = [
 ]
 
 
-def _document() -> bytes:
+def _document(name: str = "b") -> bytes:
     bodies = [_BODY.format(i=i, **{"seen": _BOX, "extra": "", **own}) for i, own in enumerate(_BODIES)]
     joints = [
         _JOINT.format(i=i, parent=f"b{i - 1}" if i else "world", **{"kind": "revolute", "more": "", **own})
@@ -48,16 +53,18 @@ def _document() -> bytes:
         f'<skeleton name="s{number}">{"".join(bodies)}{"".join(joints)}{mobile}</skeleton>'
         for number, mobile in enumerate(("", "", "<mobile>0</mobile>"))
     )
+    models = models.replace('"b', f'"{name}').replace(">b", f">{name}")
     return f'<skel version="1.0"><world name="w">{models}</world></skel>'.encode()
 
 
-@pytest.mark.parametrize("target", ["mjcf", "xode", "sdf", "usd", "skel"])
-def test_fates_of_repeated_elements_are_those_of_each(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["b", "two words "])
+@pytest.mark.parametrize("target", ["mjcf", "xode", "sdf", "urdf", "usd", "gltf", "skel"])
+def test_fates_of_repeated_elements_are_those_of_each(target: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     repeated: list[str] = []
     repeat = FatePattern.repeat
     monkeypatch.setattr(FatePattern, "repeat", lambda *given: repeated.append(given[2]) or repeat(*given))
-    found = exoskel.convert(_document(), to=target).items
+    found = exoskel.convert(_document(name), to=target, lower=True).items
     monkeypatch.setattr(RepeatedElements, "key", lambda self, node: None)
-    assert found == exoskel.convert(_document(), to=target).items
+    assert found == exoskel.convert(_document(name), to=target, lower=True).items
     tags = {path.rpartition("/")[2].partition("[")[0] for path in repeated}
-    assert tags == {"body", "joint"} or target == "usd"
+    assert tags == {"body", "joint"}

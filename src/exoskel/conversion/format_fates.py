@@ -28,7 +28,7 @@ from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.cameras_and_keyframes import comparable_views
-from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, dof_rows, relative_difference
+from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, FIELDS, dof_rows, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -40,7 +40,6 @@ from exoskel.source.textures import same_image
 from exoskel.spatial import Array
 
 _NAMES = ("name", "parent", "child")
-_NAMED = frozenset(_NAMES)
 _LISTS = ("tendons", "sensors", "equalities")
 """Fields of a world that list objects, which are all lost or none."""
 _APPEARANCE = ("cameras", "lights")
@@ -89,30 +88,49 @@ class FormatFates(NativeFates):
         return self._default_verdict(item, field)
 
     def verdict_class(self, item: Item) -> Hashable | None:
+        if id(item) in self._items_kept:
+            return None
+        values = self._class_of_values(item)
+        return None if values is None else (values, self._class_of_losses(item))
+
+    def _class_of_losses(self, item: Item) -> Hashable:
+        losses = self.losses.get(id(item), ())
+        return tuple((one.reason, one.fields, one.changes_effect, one.is_dropped) for one in losses)
+
+    def _class_of_values(self, item: Item) -> Hashable | None:
+        """What the fates of the fields of an item depend on, except for its losses; None if they depend on names."""
         other = self.written.counterparts.get(id(item))
         differing = self.differing_fields.get(id(item), ())
-        if other is None or id(item) in self.losses or id(item) in self._items_kept:
-            return None
-        is_unnamed = isinstance(item, Shape) and not item.name  # so no element states a name that could differ
-        if not is_unnamed and _NAMED.intersection(differing):
+        if other is None or self._depends_on_names(item, differing):
             return None
         match item:
             case Body() if item.state is None:
                 return Body, differing, self.owners[id(item)].static
             case Joint() if isinstance(other, Joint) and not item.drives and not other.drives:
-                return self._joint_class(item, other, differing)
+                return self._class_of_joint(item, other, differing)
             case Shape() if isinstance(other, Shape) and item.material is None and other.material is None:
                 return Shape, differing, item.kind, other.kind
         return None
 
-    def _joint_class(self, joint: Joint, other: Joint, differing: tuple[str, ...]) -> Hashable | None:
-        """The class of a joint without drives, whose values are the same in the output."""
+    def _depends_on_names(self, item: Item, differing: Sequence[str]) -> bool:
+        """Whether a fate states a name in the output, which differs."""
+        if isinstance(item, Shape) and not item.name:  # no element states its name
+            return False
+        return any(one in differing and not self._is_any_name_rewritten(item, one) for one in _NAMES)
+
+    def _is_any_name_rewritten(self, item: Item, field: str) -> bool:
+        """Whether a name that differs has the same fate whatever it is in the output."""
+        return field == "name" and (type(item), field) in self.rewritten
+
+    def _class_of_joint(self, joint: Joint, other: Joint, differing: tuple[str, ...]) -> Hashable:
+        """The class of a joint without drives."""
         mine, theirs = dof_rows(joint), dof_rows(other)
-        if mine != theirs and relative_difference(mine, theirs) > self.capabilities.precision:
-            return None
         traits = joint.kind, joint.loop, joint.implicit, joint.actuator, joint.limits_enforced
         places = id(joint) in self.static_joints, id(joint) in self.written.elements
-        return Joint, differing, traits, places, *(tuple(map(eq, row, DEFAULT_DOF_ROW)) for row in mine)
+        found = Joint, differing, traits, places, *(tuple(map(eq, row, DEFAULT_DOF_ROW)) for row in mine)
+        if mine == theirs or relative_difference(mine, theirs) <= self.capabilities.precision:
+            return found
+        return *found, *(self._dof_values(joint, part, self.capabilities.precision).traits for part in DOF_FIELDS)
 
     @cached_property
     def _items_kept(self) -> set[int]:
@@ -400,7 +418,7 @@ class FormatFates(NativeFates):
             return Verdict(Fate.EXACT, harmless=values.is_default)
         if part in ("position", "velocity") and joint.kind in ("ball", "free"):
             return Verdict(Fate.LOWERED, "along the axes of the joint in the output")
-        if relative_difference(sorted(map(str, values.mine)), sorted(map(str, values.theirs))) == 0.0:
+        if values.is_reordered:
             return Verdict(Fate.LOWERED, "in another order")
         if values.is_default_there:
             return self._lost(joint, part=part)
@@ -422,9 +440,6 @@ class NonXmlFates(FormatFates):
     The format's tables decide on shapes and markers, and take precedence for single fields.
     """
 
-    def verdict_class(self, item: Item) -> Hashable | None:
-        return None
-
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         if isinstance(item, Shape | Marker) and id(item) in self.written.elements:
             return self._written_shape(item, field) if isinstance(item, Shape) else self._marker(item, field)
@@ -433,6 +448,25 @@ class NonXmlFates(FormatFates):
             return super().field(item, field, parts)
         why = self.reasons.get(id(item), "")
         return Verdict(found.fate, why) if why and found.loss else found
+
+    def _class_of_values(self, item: Item) -> Hashable | None:
+        if not isinstance(item, Shape):
+            return super()._class_of_values(item)
+        if id(item) in self.written.elements:
+            return self._class_of_written_shape(item)
+        if id(item) not in self.written.counterparts:
+            is_mass = is_in_moment(self.bodies[id(item)], item)
+            return Shape, "missing", is_mass, item.collidable, id(item) in self.solid
+        return super()._class_of_values(item)
+
+    def _class_of_written_shape(self, shape: Shape) -> Hashable:
+        other = self._shapes_read_back.get(id(shape))
+        lost = (field for field in FIELDS[Shape] if not self._is_supported(shape, field))
+        are_default = tuple(getattr(shape, field) == getattr(_DEFAULT_SHAPE, field) for field in lost)
+        return Shape, shape.kind, other and other.kind, self.differing_fields.get(id(shape)), are_default
+
+    def _is_any_name_rewritten(self, item: Item, field: str) -> bool:
+        return (type(item), field) in self.capabilities.field_fates or super()._is_any_name_rewritten(item, field)
 
     def _marker(self, marker: Marker, field: str) -> Verdict:
         """The points of markers are written, without their axes and appearance."""

@@ -188,7 +188,7 @@ class FateRecorder:
 
     def _verdict_class(self, item: Item) -> Hashable | None:
         """What the verdicts on the fields of an item depend on, as far as it is the same for many; None: it is not."""
-        if self.chains or self.moved_axes or self.parts:
+        if id(item) in self.chains or self.moved_axes or self.parts:
             return None
         found = self.output.verdict_class(item)
         is_seen = isinstance(item, Shape) and id(item) in self.related.visual_shapes

@@ -257,6 +257,16 @@ class DofValues:
     def is_default_there(self) -> bool:
         return all(value == self.default for value in self.theirs)
 
+    @property
+    def is_reordered(self) -> bool:
+        return relative_difference(sorted(map(str, self.mine)), sorted(map(str, self.theirs))) == 0.0
+
+    @property
+    def traits(self) -> tuple[bool, ...]:
+        """What a fate may depend on."""
+        is_same_elsewhere = self.is_in_part_the_same, self.is_default_there, self.is_reordered
+        return self.is_same, self.is_default, *is_same_elsewhere
+
 
 def is_moment_derived(body: Body) -> bool:
     """Whether the moment of inertia follows from the shapes, so that the output depends on them at least there."""
