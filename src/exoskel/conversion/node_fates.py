@@ -494,7 +494,8 @@ class FateRecorder:
     # --- unused nodes ---------------------------------------------------------------------------------
 
     def _unused_nodes(self) -> dict[tuple[int, str], Verdict]:
-        dependent = self.mapping.find_dependents(self.document, self.unselected) if self.unselected else ()
+        find_dependents = self.mapping.find_dependents
+        dependent = find_dependents(self.document, self.unselected) if self.unselected and find_dependents else ()
         found = self.mapping.find_unused(self.document)
         found |= dict.fromkeys(((node, "") for node in (*self.unselected, *dependent)), MODEL_NOT_SELECTED)
         for key, diagnostic in self.diagnostics.unused.items():

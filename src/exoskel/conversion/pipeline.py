@@ -245,9 +245,9 @@ class Conversion(Struct, frozen=True):
             output.compiler_seconds = options.limits.seconds
         is_smaller = _model_count(selected) < _model_count(self.scene)
         output.is_part = len(selected.worlds) < len(self.scene.worlds) or is_smaller
-        if output.is_part and self.scene.source_info.format == self.format.name:
-            mapping = self.format.source_mapping()
-            output.unselected_nodes = mapping.find_dependents(self.document, unselected_nodes(self.scene, selected))
+        find_dependents = self.format.source_mapping().find_dependents
+        if output.is_part and find_dependents is not None and self.scene.source_info.format == self.format.name:
+            output.unselected_nodes = find_dependents(self.document, unselected_nodes(self.scene, selected))
         return output
 
     def _lower_joints(self, scene: Scene, unsupported: frozenset[str]) -> JointLowering | None:

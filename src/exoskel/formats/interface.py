@@ -149,10 +149,6 @@ def _find_nothing(document: Document) -> dict[NodeKey, Verdict]:
     return {}
 
 
-def _find_no_dependents(document: Document, lost: Collection[int]) -> set[int]:
-    return set()
-
-
 class SourceCopy(Struct, frozen=True):
     """The copy of a document, and the fates of the elements and attributes that differ from it.
 
@@ -289,8 +285,8 @@ class SourceMapping(Struct, frozen=True):
     """Elements that are not part of a scene and are written to the same format again, by those around them."""
     includes: frozenset[str] = frozenset()
     """Elements that are replaced by the content of another file."""
-    find_dependents: Callable[[Document, Collection[int]], set[int]] = _find_no_dependents
-    """Finds the elements that are lost with others because they refer to them."""
+    find_dependents: Callable[[Document, Collection[int]], set[int]] | None = None
+    """Finds the elements that are lost with others because they refer to them; None: there are none."""
 
 
 Restore = Callable[[], None]
