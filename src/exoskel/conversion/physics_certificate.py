@@ -39,7 +39,7 @@ from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.actuator import comparable_actuators
 from exoskel.scene.body import Body
-from exoskel.scene.cameras_and_keyframes import comparable_views
+from exoskel.scene.cameras_and_keyframes import SceneCamera, View, as_perspective, comparable_views, lost_view_part
 from exoskel.scene.equality import comparable_equalities, known_equalities
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
@@ -193,9 +193,18 @@ def _has_all_states(world: World, written: Written) -> bool:
     return bool(states) and kept.issuperset(states)
 
 
-def _comparable_view(world: World, field: str) -> object:
-    """The cameras, lights or keyframes of a world, independent of their order and of the precision of lights."""
-    return comparable_value(world, field) if field == "keyframes" else comparable_views(getattr(world, field))
+def _comparable_view(world: World, field: str, lost: Collection[str]) -> object:
+    """The cameras, lights or keyframes of a world, independent of their order and of the precision of lights.
+
+    `lost` are the fields of the world that are not written.
+    """
+    if field == "keyframes":
+        return comparable_value(world, field)
+    views: list[View] = list(getattr(world, field))
+    for number, view in enumerate(views):
+        if isinstance(view, SceneCamera) and lost_view_part(view, "orthographic") in lost:
+            views[number] = as_perspective(view)
+    return comparable_views(views)
 
 
 class _WorldCertificate:
@@ -303,8 +312,10 @@ class _WorldCertificate:
             rows.append(("soft skins", self._compare_skins()))
         views = [field for field in VIEW_FIELDS if (World, field) in self.fields and getattr(self.world, field)]
         if views:
+            lost_parts = self.lost_fields.get(id(self.world), frozenset())
             shown: list[list[object]] = [
-                [_comparable_view(world, field) for field in views] for world in (self.world, self.other_world)
+                [_comparable_view(world, field, lost_parts) for field in views]
+                for world in (self.world, self.other_world)
             ]
             rows.append(("cameras, lights and keyframes", relative_difference(*shown)))
         if self.world.actuators and (World, "actuators") in self.fields:

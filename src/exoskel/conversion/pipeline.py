@@ -178,7 +178,7 @@ class Conversion(Struct, frozen=True):
             rotated = without_actuators(rotated, self.format, output).scene
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
         changes = self._changes_of_source(selected, output) if may_copy and decomposition is None else None
-        is_source = changes is not None and not changes and self.target == "portable"
+        is_source = changes is not None and not changes and self.target in self.format.capabilities().copy_targets
         lowered = self._lower_joints(rotated, unsupported)
         lowering = None if is_source else lowered
         scene = rotated if lowering is None else lowering.after

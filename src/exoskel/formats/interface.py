@@ -7,7 +7,7 @@ when they are called, so that a program loads only the parts it uses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
@@ -115,6 +115,8 @@ EditSource = Callable[[Document, Scene, Scene, "Changes", Collection[int]], "Sou
 
 The last argument has the ids of items that were not edited, but whose values would follow from edited ones.
 """
+AdaptCopy = Callable[["SourceCopy", Scene, "OutputContext"], "SourceCopy"]
+"""Adapts the copy of the document of a scene to the program that it is for."""
 CompareCopy = Callable[[Scene, "SourceCopy", "OutputContext"], int]
 """The number of elements of the document of a scene that differ in a copy, edited values aside."""
 CompareForces = Callable[[World, object, Mapping[int, frozenset[str]]], tuple[float, int]]
@@ -162,6 +164,14 @@ class SourceCopy(Struct, frozen=True):
     """The document has the values of an edited scene."""
     is_converted: bool = False
     """The copy has another form than the document, such as binary instead of text."""
+    replaced: Mapping[NodeKey, str | None] = {}
+    """New values of attributes, by the elements of the copy, for the program that it is for; None: removed."""
+    source_numbers: Sequence[int] | None = None
+    """The number in the source of each element of the copy; -1 for new ones; None: all are the same."""
+
+
+def _keep_copy(copy: SourceCopy, scene: Scene, output: OutputContext) -> SourceCopy:
+    return copy
 
 
 class WriterCapabilities(Struct, frozen=True):
@@ -181,6 +191,10 @@ class WriterCapabilities(Struct, frozen=True):
     """For formats without embedded data, whose documents say more than a scene contains."""
     edit_source: EditSource | None = None
     """For formats with `copy_source`, to write edited scenes as their documents with the edited values."""
+    adapt_copy: AdaptCopy = _keep_copy
+    """Adapts a copy to the program that it is for."""
+    copy_targets: frozenset[Target] = frozenset({"portable"})
+    """The programs that documents are copied for; others get new documents."""
     compare_copy: CompareCopy | None = None
     """Compares a copy of a document, which is not compared with a scene in all details, with the document itself."""
     depends_on_source: bool = False

@@ -125,6 +125,7 @@ def save(
     with garbage_collection_paused():
         patched = _patch(scene, chosen, target.parent, is_own=is_own) if _can_patch(scene, chosen) else None
         output = OutputContext(target.parent)
+        output.keeps_names = True
         output.file_name, output.extension = target.name, target.suffix.lower()
         data = _new_document(scene, chosen, output) if patched is None else patched.data
         source = scene.documents[0] if is_own else None

@@ -43,7 +43,7 @@ def copy_of_source(
     """
     capabilities = format.capabilities()
     copier = capabilities.copy_source
-    if changes is None or copier is None or output.target != "portable":
+    if changes is None or copier is None or output.target not in capabilities.copy_targets:
         return None
     if scene.source_info.format != format.name or (changes and capabilities.edit_source is None):
         return None
@@ -52,6 +52,8 @@ def copy_of_source(
     found = None
     if copied is not None:
         found = _edited(scene, changes, copied, format, read) if changes else _unedited(scene, copied, read)
+    if found is not None:
+        found = _adapted(found, capabilities.adapt_copy(found.copy, scene, output), read)
     if found is None:  # a new document may have other companions
         output.companions = companions
     return found
@@ -60,6 +62,18 @@ def copy_of_source(
 def _unedited(scene: Scene, copied: SourceCopy, read: ReadCopy) -> CopiedSource | None:
     counterparts = _same_items(scene, native := read(copied.data))
     return None if counterparts is None else CopiedSource(copied, native, counterparts)
+
+
+def _adapted(found: CopiedSource, adapted: SourceCopy, read: ReadCopy) -> CopiedSource | None:
+    """A copy that was adapted to a program; None if it is not the same scene."""
+    if adapted is found.copy:
+        return found
+    native = read(adapted.data)
+    items = _same_items(found.native, native)
+    if items is None:
+        return None
+    counterparts = {key: items[id(item)] for key, item in found.counterparts.items()}
+    return CopiedSource(adapted, native, counterparts)
 
 
 def _same_items(scene: Scene, other: Scene) -> dict[int, Item] | None:
@@ -111,7 +125,10 @@ def _edited(
         return None  # included content has no fates of its own
     fates = {**copied.fates, **own}
     fates |= {key: fate for key, fate in copied.fates.items() if (key[0], "") in copied.fates}  # included content
-    return CopiedSource(SourceCopy(edited.data, fates, copied.inserted, is_edited=True), native, counterparts)
+    own_numbers = edited.source_numbers if edited.source_numbers is not None else range(len(numbers))
+    source_numbers = [numbers[node] if node >= 0 else -1 for node in own_numbers]
+    made = SourceCopy(edited.data, fates, copied.inserted, is_edited=True, source_numbers=source_numbers)
+    return CopiedSource(made, native, counterparts)
 
 
 _MOST_ROUNDS = 3

@@ -76,6 +76,11 @@ def view_part(view: View) -> str:
     return f"{'cameras' if isinstance(view, SceneCamera) else 'lights'}/{view.name}"
 
 
+def as_perspective(camera: SceneCamera) -> SceneCamera:
+    """A camera in the place of an orthographic one, for programs without these."""
+    return structs.replace(camera, orthographic=False, field_of_view=SceneCamera().field_of_view)
+
+
 def shown_name(view: View) -> str:
     """The name of a camera or light for messages."""
     return view.name or "(unnamed)"

@@ -371,6 +371,12 @@ _APPROXIMATED = (
             "convert to SDF with --for dart",
         ),
     ),
+    Topic(
+        "MJ512",
+        "Orthographic cameras",
+        "MuJoCo 3.5 has another attribute for them than earlier versions, and each refuses that of the other.",
+        warning("MJ512", "MuJoCo before 3.5 refuses orthographic cameras: camera '{name}' has a perspective"),
+    ),
 )
 
 _NOT_WRITTEN = (

@@ -26,8 +26,8 @@ from exoskel.source.file_lookup import Location, confinement, find_file
 from exoskel.source.output_context import OutputContext
 
 _EXACT = Verdict(Fate.EXACT)
-_ADDED = frozenset({"inertial", "option"})
-"""Elements that an edited document may have in addition."""
+_ADDED = frozenset({"inertial", "option", "custom", "text"})
+"""Elements that an edited or adapted document may have in addition."""
 
 
 class _Stated(Struct):
@@ -114,7 +114,7 @@ class _CopyComparison:
     def count(self) -> int:
         mine = [one for one in self.source.elements if self._fate(one.node, "").fate is not Fate.DROPPED]
         theirs = self.copied.elements
-        if self.copy.is_edited:
+        if self.copy.is_edited or self.copy.replaced:
             theirs = list(self._without_added(mine, theirs))
         pairs = zip_longest(mine, theirs)
         return sum(one is None or other is None or not self._is_same(one, other) for one, other in pairs)
@@ -137,10 +137,13 @@ class _CopyComparison:
             return False
         if one.attributes == other.attributes and one.tag not in FILES and one.tag != "compiler":
             return True
-        return all(self._is_same_value(one, other, name) for name in {**one.attributes, **other.attributes})
+        names = {**one.attributes, **other.attributes}
+        return all(self._is_same_value(one, other, name) for name in names)
 
     def _is_same_value(self, one: _Stated, other: _Stated, name: str) -> bool:
         mine, theirs = one.attributes.get(name), other.attributes.get(name)
+        if (other.node, name) in self.copy.replaced:
+            return theirs == self.copy.replaced[other.node, name]
         if one.tag == "compiler" and name in COMPILER_FOLDERS:
             return True  # in the references
         if self.copy.is_edited and (mine is None or self._fate(one.node, name) == EDITED):

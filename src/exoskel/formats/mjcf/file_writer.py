@@ -15,7 +15,7 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.copy_comparison import count_differences
 from exoskel.formats.mjcf.force_comparison import compare_forces
-from exoskel.formats.mjcf.losses import losses, target_losses
+from exoskel.formats.mjcf.losses import losses, projection_losses, target_losses
 from exoskel.formats.mjcf.materials import paint_geoms
 from exoskel.formats.mjcf.mesh_assets import MeshAssetWriter
 from exoskel.formats.mjcf.model.actuation import add_servo
@@ -25,13 +25,14 @@ from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, name_geoms, shorten_names
 from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
+from exoskel.formats.mjcf.program_copies import TARGETS, adapt_copy
 from exoskel.formats.mjcf.scenery import add_scenery
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.source_edits import edit_source
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
+from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, as_perspective
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.json_codec import encode_json
@@ -46,7 +47,9 @@ from exoskel.spatial import Array
 # --- cameras and lights of the scene -------------------------------------------------------------------
 
 
-def _camera_element(camera: SceneCamera) -> MjcfElement:
+def _camera_element(camera: SceneCamera, *, has_projection: bool) -> MjcfElement:
+    if camera.orthographic and not has_projection:
+        camera = as_perspective(camera)
     given: dict[str, Value] = {"name": camera.name} if camera.name else {}
     given |= {"pos": camera.pose.position, "quat": camera.pose.quaternion, "fovy": camera.field_of_view}
     if camera.orthographic:
@@ -82,14 +85,17 @@ def _tracking(view: SceneCamera | SceneLight) -> dict[str, Value]:
     return given | ({"target": target} if target else {})
 
 
-def _view_elements(world: World) -> dict[str, list[MjcfElement]]:
+def _view_elements(world: World, *, has_projections: bool) -> dict[str, list[MjcfElement]]:
     """The cameras and lights by the path of their body."""
     bodies = {"", *(qualified_name(model.name, body.name) for model in world.models for body in model.bodies)}
     found: dict[str, list[MjcfElement]] = {}
     views: list[SceneCamera | SceneLight] = [*world.cameras, *world.lights]
     for view in views:
         if view.body in bodies and view.target in bodies:
-            made = _camera_element(view) if isinstance(view, SceneCamera) else _light_element(view)
+            if isinstance(view, SceneCamera):
+                made = _camera_element(view, has_projection=has_projections)
+            else:
+                made = _light_element(view)
             found.setdefault(view.body, []).append(made)
     return found
 
@@ -146,7 +152,7 @@ class FileWriter(WorldWriter):
 
     def __init__(self, world: World, output: OutputContext, limits: bool | None = None) -> None:
         self.output = output
-        self.views = _view_elements(world)
+        self.views = _view_elements(world, has_projections=not any(projection_losses(world, output.target)))
         super().__init__(world, limits, INTEGRATORS.get(output.target), skins=body_skins(world))
         self._has_tendons = True
 
@@ -258,6 +264,8 @@ CAPABILITIES = WriterCapabilities(
     write=write,
     copy_source=copy_source,
     edit_source=edit_source,
+    adapt_copy=adapt_copy,
+    copy_targets=TARGETS,
     compare_copy=count_differences,
     fields=item_fields(
         {

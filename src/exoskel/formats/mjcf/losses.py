@@ -12,6 +12,7 @@ from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, has_force_motor, joint_chain, motors_of_chain
 from exoskel.formats.mjcf.model.soft_bodies import BodySkin
 from exoskel.scene.body import Body
+from exoskel.scene.cameras_and_keyframes import lost_view_part, shown_name, view_part
 from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
@@ -63,6 +64,18 @@ def _found(world: World) -> Iterator[Loss]:
             yield loss(repair.body, CATALOGUE["MJ507.static"], "inertia")
 
 
+_WITHOUT_PROJECTIONS: frozenset[Target] = frozenset({"mujoco3"})
+"""Programs of which some versions refuse the attribute for orthographic cameras that others have."""
+
+
+def projection_losses(world: World, target: Target) -> Iterator[Loss]:
+    """The orthographic cameras that have a perspective for a certain program."""
+    for camera in world.cameras if target in _WITHOUT_PROJECTIONS else ():
+        if camera.orthographic:
+            parts = [lost_view_part(camera, field) for field in ("orthographic", "field_of_view")]
+            yield loss(world, CATALOGUE["MJ512"], view_part(camera), *parts, name=shown_name(camera))
+
+
 _OTHER_SOLVERS: dict[Target, str] = {"newton": "Newton", "dart": "DART", "isaac": "Isaac Sim"}
 """Programs that ignore the integrator of a file."""
 _MAX_DART_JOINTS = 3
@@ -73,6 +86,7 @@ def target_losses(world: World, target: Target, integrator: str | None) -> Itera
     """What a certain program, or the integrator of a file for it, changes."""
     if integrator == "implicitfast":
         yield loss(world, CATALOGUE["MJ508"], "time_step", changes_effect=True)
+    yield from projection_losses(world, target)
     if target in _OTHER_SOLVERS:
         program = _OTHER_SOLVERS[target]
         yield loss(world, CATALOGUE["MJ508.solver"], "time_step", changes_effect=True, program=program)

@@ -19,7 +19,19 @@ from exoskel.scene.item import qualified_name
 from exoskel.scene.shape import Shape
 
 Kind = Literal[
-    "world", "body", "joint", "geom", "site", "mesh", "tendon", "actuator", "equality", "camera", "light", "key"
+    "world",
+    "body",
+    "joint",
+    "geom",
+    "site",
+    "mesh",
+    "tendon",
+    "actuator",
+    "equality",
+    "sensor",
+    "camera",
+    "light",
+    "key",
 ]
 """Elements of each kind have different names; several kinds may share a name."""
 NameTable = Mapping[Kind, Mapping[str, str]]
@@ -48,8 +60,8 @@ class NamedElement(Protocol):
 
 _TREE: dict[str, Kind] = {"body": "body", "joint": "joint", "freejoint": "joint", "geom": "geom", "site": "site"}
 _SECTIONS: dict[str, Kind] = {"tendon": "tendon", "actuator": "actuator", "equality": "equality", "asset": "mesh"}
-_PLAIN: dict[str, Kind] = {"camera": "camera", "light": "light", "key": "key"}
-"""Elements whose names are no paths, by their tags."""
+_PLAIN: dict[str, Kind] = {"camera": "camera", "light": "light", "key": "key", "sensor": "sensor"}
+"""Elements whose names are no paths, by their tags or the section that they are in."""
 _KINDS: tuple[Kind, ...] = ("world", *dict.fromkeys((*_TREE.values(), *_SECTIONS.values(), *_PLAIN.values())))
 _REFERENCES: dict[str, Kind] = {
     **dict.fromkeys(("joint", "joint1", "joint2", "jointinparent"), "joint"),
@@ -112,8 +124,8 @@ _NamedElements = list[tuple[Kind, NamedElement]]
 class _DocumentElements:
     """The elements of a document, found once.
 
-    `named` are those whose names have to be unique, with the world first, and `plain` the cameras, lights and keyframes
-    among them.
+    `named` are those whose names have to be unique, with the world first, and `plain` the cameras, lights, keyframes
+    and sensors among them.
     """
 
     def __init__(self, root: NamedElement) -> None:
@@ -129,6 +141,8 @@ class _DocumentElements:
                 named += _section_elements(section)
             if section.tag in ("worldbody", "keyframe"):
                 self.plain += [(_PLAIN[one.tag], one) for one in found if one.tag in _PLAIN]
+            elif section.tag in _PLAIN:
+                self.plain += [(_PLAIN[section.tag], one) for one in section.children]
         self.named: _NamedElements = named + self.plain
 
 
@@ -336,20 +350,32 @@ def shorten_names(root: MjcfElement) -> NameTable:
     elements = _DocumentElements(root)
     short = _short_names(elements.named)
     _rename(elements, short)
+    for name, data in _tables(elements, short).items():
+        root.child("custom").add("text", name=name, data=data)
+    return short
+
+
+def tables_of_names(root: NamedElement, short: NameTable) -> dict[str, str]:
+    """The texts, by their names, that list the other names of a document which do not follow from its tree.
+
+    `short` are the names in the document by the other names, for each kind.
+    """
+    return _tables(_DocumentElements(root), short)
+
+
+def _tables(elements: _DocumentElements, short: NameTable) -> dict[str, str]:
     truth = {kind: {name: qualified for qualified, name in names.items()} for kind, names in short.items()}
     rows: dict[Kind, list[str]] = {}
 
     def note(kind: Kind, name: str, derived: str | None) -> str | None:
-        qualified = truth[kind].get(name, name)
+        qualified = truth.get(kind, {}).get(name, name)
         is_plain = kind == "geom" and derived is None and qualified == name
         if derived != qualified and not is_plain:
             rows.setdefault(kind, []).append(f"{quote(name, safe='')}={quote(qualified, safe='/~')}")
         return qualified
 
     _qualified_names(elements, note)
-    for kind, listed in rows.items():
-        root.child("custom").add("text", name=f"{_TABLE}{kind}", data=" ".join(listed))
-    return short
+    return {f"{_TABLE}{kind}": " ".join(listed) for kind, listed in rows.items()}
 
 
 def name_geoms(root: MjcfElement) -> dict[str, str]:

@@ -37,7 +37,6 @@ NAMED_AFTER_FILES = frozenset({"mesh", "hfield", "texture"})
 _MESHES, _IMAGES = frozenset({".obj", ".stl"}), frozenset({".png"})
 """Extensions of files whose content is checked before they are copied."""
 _OTHER_FILES = frozenset({".msh", ".skn", ".bin", ".hf", ".xml", ".gmsh", ".vtk"})
-_NAMES = frozenset({"name", "class", "childclass", "model"})
 _UNREADABLE = ("MJ103", "MJ104", "MJ105")
 """Declarations of entities, and files that cannot be read."""
 _INSERTED = Verdict(Fate.LOWERED, "replaced by the content of the file")
@@ -55,7 +54,7 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
         return None
     copier = _SourceCopier(document, ReadOptions.of(scene), output)
     try:
-        return None if copier.has_slashes() else copier.copy()
+        return copier.copy()
     except (OSError, EncodingRoundTripError, UnicodeError, UnwritableError):
         return None
 
@@ -70,15 +69,6 @@ class _SourceCopier:
         """Included files by the references to them."""
         self.fates: dict[NodeKey, Verdict] = {}
 
-    def has_slashes(self) -> bool:
-        """Whether a name or class has a slash, which some programs refuse: such names are replaced."""
-        return any(
-            "/" in document.attribute_text(node, name)
-            for document in self._documents
-            for node in range(len(document.outline.tags))
-            for name in _NAMES & document.attributes(node).keys()
-        )
-
     def copy(self) -> SourceCopy:
         made: dict[int, bytes] = {}
         for document in reversed(self._documents):  # files before those that include them
@@ -86,7 +76,12 @@ class _SourceCopier:
         inserted = {
             node: len(Document(made[id(inner)]).outline.tags) - 1 for node, inner in self._includes(self.document)
         }
-        return SourceCopy(made[id(self.document)], self.fates, inserted)
+        numbers: list[int] | None = None
+        if inserted:
+            numbers = []
+            for node in range(len(self.document.outline.tags)):
+                numbers += [node] * inserted.get(node, 1)
+        return SourceCopy(made[id(self.document)], self.fates, inserted, source_numbers=numbers)
 
     # --- included files -------------------------------------------------------------------------------
 

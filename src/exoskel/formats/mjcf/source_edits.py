@@ -6,6 +6,7 @@ that an edit which has another effect (because of a default class, a frame or a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from math import degrees, isfinite
 from typing import Any
@@ -199,7 +200,21 @@ class _SourceEditor:
                 fates[node, name] = EDITED
         for one in self.insertions:
             patch.insert(one.parent, Markup(one.tag, one.attributes))
-        return SourceCopy(patch.apply(), fates)
+        return SourceCopy(patch.apply(), fates, source_numbers=self._source_numbers())
+
+    def _source_numbers(self) -> list[int]:
+        """The number of each element of the edited document in the document; -1 for new ones."""
+        gone, ends = self.removed | self.dependent, self.document.outline.ends
+        new = Counter(one.parent for one in self.insertions)
+        found: list[int] = []
+        node = 0
+        while node < len(self.tags):
+            if node in gone:
+                node = ends[node]
+                continue
+            found += [node, *[-1] * new[node]]
+            node += 1
+        return found
 
     # --- removed parts --------------------------------------------------------------------------------
 
@@ -256,13 +271,17 @@ class _SourceEditor:
         """Rename an element and all references to it."""
         before, after = (str(getattr(one, "name", "")) for one in (source, item))
         stated = self.document.attribute_text(source.node, "name")
-        is_plain = not set("/~&<>\"'") & set(before + after)
-        if not after or not is_plain or self.tags[source.node] == "worldbody" or stated not in (before, ""):
+        is_plain = not set("~&<>\"'") & set(before + after)
+        if not after or not is_plain or self.tags[source.node] == "worldbody":
+            raise _CannotEditError
+        if stated.endswith(f"/{before}"):  # the name of the model is in front
+            after = stated.removesuffix(before) + after
+        elif stated not in (before, ""):
             raise _CannotEditError
         self.set(source.node, "name", after)
         if not stated:
             return
-        for node, attribute, value in renamed_references(self.document, self.tags[source.node], before, after):
+        for node, attribute, value in renamed_references(self.document, self.tags[source.node], stated, after):
             self.set(node, attribute, value)
 
     # --- bodies ---------------------------------------------------------------------------------------

@@ -178,6 +178,14 @@ def prepare(document: Document, tree: Tree, options: ReadOptions, collector: Col
     return _Preparer(document, options, collector).prepare(tree)
 
 
+def _rename_projections(root: Fragment) -> None:
+    """State the projections of cameras by the attribute that has done so since MuJoCo 3.5."""
+    for camera in (one for one in root.iter() if one.tag == "camera" and "orthographic" in one.attributes):
+        flag = camera.attributes.pop("orthographic")
+        camera.attributes.setdefault("projection", _PROJECTIONS.get(flag, flag))
+
+
+_PROJECTIONS = {"true": "orthographic", "false": "perspective"}
 _STATES_OF: dict[str, tuple[str, ...]] = {
     "flexcomp": ("qpos", "qvel"),
     "attach": ("qpos", "qvel", "act", "ctrl", "mpos", "mquat"),
@@ -226,6 +234,7 @@ class _Preparer:
         nodes = {element: number for number, element in enumerate(tree.iter())}
         root = self._convert(tree, nodes)
         work = self._check_expansion(root)
+        _rename_projections(root)
         restore_names(root)
         stated = stated_skins(root), stated_equalities(root)
         compiler = compiler_settings(one.attributes for one in root.iter() if one.tag == "compiler")

@@ -82,7 +82,7 @@ class SensorReader:
         name = given.pop("name", "")
         noise, cutoff = (parse_decimal(given.pop(key, "0").strip()) for key in ("noise", "cutoff"))
         ends = self._ends(kind, given)
-        if ends is None or given or noise is None or cutoff is None or min(noise, cutoff) < 0.0 or {"/", "~"} & {*name}:
+        if ends is None or given or noise is None or cutoff is None or min(noise, cutoff) < 0.0:
             return None
         if not name:
             name = unique_name(tag, self._taken)

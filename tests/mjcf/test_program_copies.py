@@ -1,0 +1,197 @@
+"""A document of MJCF that is copied for a certain program has its words, and names without slashes if it wants that."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import mujoco
+import pytest
+
+import exoskel
+from exoskel.fates import Fate
+from exoskel.formats.interface import SourceCopy
+from exoskel.formats.mjcf.copy_comparison import count_differences
+from exoskel.formats.mjcf.program_copies import adapt_copy
+from exoskel.formats.mjcf.source_copy import copy_source
+from exoskel.source.output_context import OutputContext, Target
+from tests.mjcf.model_fields import differing_fields
+
+DOCUMENT = """<mujoco model="rob/ot">
+  <option integrator="discrete"/>
+  <include file="classes.xml"/>
+  <asset><material name="r/red" rgba="1 0 0 1"/><mesh name="r/m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
+  <worldbody>
+    <camera name="a/top" pos="0 0 3" projection="orthographic" fovy="2"/>
+    <light name="l/1" pos="0 0 3" mode="targetbody" target="r/torso"/>
+    <body name="r/torso" childclass="r/" pos="0 0 1">
+      <freejoint name="r/root"/>
+      <geom name="r/g" size=".1" material="r/red"/>
+      <geom name="r_g" type="mesh" mesh="r/m" pos=".1 0 0"/>
+      <site name="r/s"/>
+      <body name="r/leg" pos="0 0 -.3">
+        <joint name="r/hip" class="r/leg" axis="0 1 0" range="-1 1"/>
+        <geom name="r/g2" size=".05"/><site name="r/s2" pos="0 0 .1"/>
+        <camera name="r/cam" mode="targetbody" target="r/torso"/>
+      </body>
+    </body>
+    <body name="plain" pos="2 0 1"><joint name="j" axis="0 1 0"/><geom size=".1"/></body>
+    <body name="r/cloth" pos="0 0 3">
+      <flexcomp name="r/cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2" mass=".1"/>
+    </body>
+  </worldbody>
+  <contact><exclude name="r/x" body1="r/torso" body2="plain"/><pair name="p/1" geom1="r/g" geom2="r_g"/></contact>
+  <tendon><spatial name="r/t" range="0 2"><site site="r/s"/><site site="r/s2"/></spatial></tendon>
+  <equality><weld name="e/w" body1="r/leg" body2="plain" active="false"/></equality>
+  <actuator><motor name="r/hip" joint="r/hip" gear="3"/><muscle name="r/m" tendon="r/t" lengthrange=".1 2"/></actuator>
+  <sensor>
+    <jointpos name="r/hip" joint="r/hip"/>
+    <framepos name="r/f" objtype="body" objname="r/leg" reftype="site" refname="r/s"/>
+    <gyro name="g" site="r/s"/><actuatorfrc actuator="r/m"/><tendonpos name="t/p" tendon="r/t"/>
+    <distance name="r_hip" geom1="r/g" geom2="r/g2" cutoff="1"/>
+  </sensor>
+  <custom><text name="r/note" data="a/b"/><tuple name="r/all"><element objtype="body" objname="r/leg"/></tuple></custom>
+</mujoco>
+"""
+CLASSES = """<mujocoinclude><compiler angle="radian"/><default><default class="r/"><geom rgba="0 1 0 1"/>
+<default class="r/leg"><joint damping=".1"/></default></default></default></mujocoinclude>"""
+NAMES = re.compile(r"names|names_map|nnames|nnames_map|name_\w+adr|signature|n?text\w*")
+"""Fields with names and texts."""
+TARGETS: tuple[Target, ...] = ("portable", "mujoco4", "mujoco3", "dm_control", "newton", "isaac")
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Path:
+    (tmp_path / "robot.xml").write_text(DOCUMENT)
+    (tmp_path / "classes.xml").write_text(CLASSES)
+    return tmp_path / "robot.xml"
+
+
+def _differences(source: Path, output: Path) -> set[str]:
+    before, after = (mujoco.MjModel.from_xml_path(str(path)) for path in (source, output))
+    return {name for name in differing_fields(before, after) if not NAMES.fullmatch(name)}
+
+
+EXPECTED: dict[Target, set[str]] = {
+    "portable": set(),
+    "mujoco4": set(),
+    "mujoco3": {"opt.integrator", "cam_projection", "cam_fovy"},
+    "dm_control": {"opt.integrator"},
+    "newton": {"opt.integrator"},
+    "isaac": {"opt.integrator"},
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("is_edited", [False, True], ids=["unedited", "edited"])
+def test_only_what_the_program_refuses_differs(robot: Path, target: Target, is_edited: bool) -> None:
+    scene = exoskel.load(robot)
+    expected = EXPECTED[target]
+    if is_edited:
+        scene.world.time_step = 0.004
+        scene.world.rename("r/hip", "knee")
+        expected = expected | {"opt.timestep"}
+    output = robot.with_name("out.xml")
+    report = exoskel.convert(scene, output, to="mjcf", target=target)
+    assert report.certificate.passed
+    assert _differences(robot, output) == expected
+    has_slashes = b'name="r/torso"' in report.data
+    assert has_slashes == (target not in ("portable", "dm_control"))
+    assert {item.path.rpartition("@")[2] for item in report.losses} == {
+        *({"integrator"} if "opt.integrator" in expected else ()),
+        *({"projection", "fovy"} if "cam_fovy" in expected else ()),
+    }
+
+
+@pytest.mark.parametrize("target", ["portable", "dm_control"])
+def test_no_name_or_reference_has_a_slash(robot: Path, target: Target) -> None:
+    data = exoskel.convert(robot, None, to="mjcf", target=target).data.decode()
+    found = re.findall(r'(\w+)="([^"]*/[^"]*)"', data)
+    assert {name for name, _ in found} == {"data"}
+
+
+def test_the_scene_has_its_names_again(robot: Path) -> None:
+    exoskel.convert(robot, robot.with_name("out.xml"), to="mjcf")
+    one, other = exoskel.load(robot).world, exoskel.load(robot.with_name("out.xml")).world
+    assert [model.name for model in one.models] == [model.name for model in other.models]
+    assert [body.name for body in one.bodies()] == [body.name for body in other.bodies()]
+    for field in ("cameras", "lights", "sensors", "tendons", "actuators", "equalities"):
+        assert getattr(one, field) == getattr(other, field)
+    assert {sensor.name for sensor in one.sensors} >= {"r/hip", "r/f", "t/p"}
+
+
+def test_names_stay_different(robot: Path) -> None:
+    """A name without a slash may already be that of another element."""
+    model = mujoco.MjSpec.from_string(exoskel.convert(robot, None, to="mjcf").data.decode()).compile()
+    assert [model.geom(number).name for number in range(3)] == ["r_g_2", "r_g", "r_g2"]
+
+
+def test_saving_keeps_names(robot: Path, tmp_path: Path) -> None:
+    scene = exoskel.load(robot)
+    scene.world.time_step = 0.004
+    (tmp_path / "other").mkdir()
+    for edited in (exoskel.load(robot), scene):
+        exoskel.save(edited, tmp_path / "other" / "saved.xml")
+        assert b'name="r/torso"' in (tmp_path / "other" / "saved.xml").read_bytes()
+        assert _differences(robot, tmp_path / "other" / "saved.xml") <= {"opt.timestep"}
+
+
+def test_words_of_mujoco_4_are_removed_for_mujoco_3(tmp_path: Path) -> None:
+    document = """<mujoco><option><flag speculative="enable"/></option>
+    <default><joint springyield="1"/></default>
+    <worldbody><body><joint name="j" springyield="1"/><geom size=".1" castshadow="false"/></body></worldbody>
+    <tendon><fixed springyield="1"><joint joint="j" coef="1"/></fixed></tendon></mujoco>"""
+    words = {"speculative", "springyield", "castshadow"}
+    (tmp_path / "a.xml").write_text(document)
+    for target in ("mujoco3", "dm_control", "isaac"):
+        report = exoskel.convert(tmp_path / "a.xml", None, to="mjcf", target=target)
+        assert not any(word.encode() in report.data for word in words)
+        assert {item.path.rpartition("@")[2] for item in report.losses} >= words
+    assert exoskel.convert(tmp_path / "a.xml", None, to="mjcf", target="mujoco4").data == document.encode()
+
+
+@pytest.mark.parametrize(("flag", "projection"), [("true", b"orthographic"), ("false", b"perspective")])
+def test_orthographic_cameras_of_earlier_versions_are_read(tmp_path: Path, flag: str, projection: bytes) -> None:
+    """MuJoCo 3.5 has another attribute."""
+    camera = f'<camera name="top" orthographic="{flag}" fovy="2"/>'
+    (tmp_path / "a.xml").write_text(f"<mujoco><worldbody>{camera}</worldbody></mujoco>")
+    scene = exoskel.load(tmp_path / "a.xml")
+    assert scene.diagnostics == []
+    assert scene.world.cameras[0].orthographic == (flag == "true")
+    report = exoskel.convert(scene, tmp_path / "out.xml", to="mjcf")
+    assert b'projection="' + projection + b'"' in report.data
+    assert [item.fate for item in report.items if item.attribute == "orthographic"] == [Fate.LOWERED]
+    mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
+
+
+def test_new_documents_for_mujoco_3_have_no_orthographic_cameras() -> None:
+    """MuJoCo 3.2 to 3.4 refuse the attribute of later versions, and those the attribute of earlier ones."""
+    world = exoskel.World()
+    world.cameras.append(exoskel.SceneCamera("top", orthographic=True, field_of_view=2.0))
+    report = exoskel.convert(world, None, to="mjcf", target="mujoco3")
+    assert report.certificate.passed
+    assert b"projection" not in report.data
+    assert b'fovy="45"' in report.data
+    assert b"projection" in exoskel.convert(world, None, to="mjcf").data
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [(b'objname="r_leg"', b'objname="plain"'), (b"implicitfast", b"RK4"), (b'condim="4"', b'condim="3"')],
+)
+def test_another_value_is_noticed(robot: Path, good: bytes, bad: bytes) -> None:
+    robot.write_text(DOCUMENT.replace('geom2="r_g"/>', 'geom2="r_g" condim="4"/>'))
+    scene, output = exoskel.load(robot), OutputContext(robot.parent, "dm_control")
+    copied = copy_source(scene, output)
+    assert copied is not None
+    copy = adapt_copy(copied, scene, output)
+    assert count_differences(scene, copy, output) == 0
+    assert good in copy.data
+    changed = SourceCopy(
+        copy.data.replace(good, bad),
+        copy.fates,
+        copy.inserted,
+        replaced=copy.replaced,
+        source_numbers=copy.source_numbers,
+    )
+    assert count_differences(scene, changed, output) > 0
