@@ -93,6 +93,9 @@ _READ = (
         error("US106.same", "joint '{name}' connects a body with itself, or the world with itself"),
         warning("US106.axes", "joint '{name}' with the free axes {axes} is not supported; its translations are locked"),
         warning("US106.reversed", "body0 of joint '{name}' is the child; the order of its rotations is reversed"),
+        warning("US106.mimic", "joint '{name}' mimics '{path}', which is not a joint of its model; it moves freely"),
+        warning("US106.cone", "the cone of the ball joint '{name}' is not read: a scene has no limits of cones"),
+        info("US106.stacked", "the {count} of body '{name}' become a chain with bodies without mass in between"),
         warning("US106.apart", "the pose of body '{name}' contradicts its joint; the joint is used"),
         warning("US106.moving", "the velocity of body '{name}' is not read: its joints state their own velocities"),
     ),
@@ -111,6 +114,7 @@ _READ = (
         "A body without a mass gets that of its colliders. Their density is 1000 kg/m³ if none is stated. What a body "
         "states outranks what its colliders state; a mass outranks a density.",
         info("US108", "body '{name}' states no mass; the mass of its colliders is {mass} kg"),
+        info("US108.assumed", "body '{name}' states no mass and has no solid colliders; {mass} kg is assumed"),
         info("US108.unused", "{property} of '{name}' has no effect: other mass properties outrank it"),
     ),
     Topic(

@@ -39,6 +39,7 @@ from exoskel.formats.usd.reader.prims import (
     own_layout,
 )
 from exoskel.formats.usd.reader.shape_prims import ShapePrimReader
+from exoskel.formats.usd.reader.stacked_joints import add_links
 from exoskel.formats.usd.reader.stage import (
     Stage,
     StageError,
@@ -49,6 +50,8 @@ from exoskel.formats.usd.reader.stage import (
 )
 from exoskel.formats.usd.text_layer import comment_lines, prim_positions
 from exoskel.scene.body import Body, BodyState
+from exoskel.scene.equality import Equality
+from exoskel.scene.inertia import NO_MOMENT, Inertia
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, Twist, initial_twists
@@ -162,6 +165,8 @@ class _StageReader:
         self.files = files
         self.report = collector.report
         self.is_own = is_own_file(index)
+        self.equalities: list[Equality] = []
+        """Those between joints of the current world."""
         self.view_bodies: dict[str, ViewBody] = {}
         """The bodies that may have cameras and lights, by the paths of their prims."""
 
@@ -222,6 +227,8 @@ class _StageReader:
             node=self.index.node(source.prim) if source.prim is not None else 0,
         )
         bodies = UsdBodyReader()
+        for one in () if self.is_own else source.models:
+            add_links(self.index, one, self.report)
         models = [(one, self._model(one, bodies, shapes)) for one in source.models]
         joints = UsdJointReader(bodies)
         bodies.finish()
@@ -231,9 +238,14 @@ class _StageReader:
         world.models += [model for _, model in models]
         for one, model in models:
             for body, own in zip(model.bodies, one.bodies, strict=True):
-                read_inertia(self.index, own, body, self.report)
+                if own.link < 0:
+                    read_inertia(self.index, own, body, self.report)
+                else:
+                    body.inertia = Inertia(mass=0.0, moment=NO_MOMENT)
         root = source.prim.path if source.prim is not None else ""
         FilterReader(self.index, world, models, bodies.by_path(), shapes.by_path, self.report).read(root)
+        world.equalities += self.equalities
+        self.equalities = []
         self._check_poses(world, bodies)
         if not self.is_own:
             self._check_velocities(world, bodies)
@@ -273,7 +285,7 @@ class _StageReader:
         if source.is_own and place.is_sheared:
             self.report("US104.body", node, name=source.name)
         metre = self.index.metre
-        frame = place.rigid if source.is_own else np.eye(4)
+        frame = place.rigid if source.is_own or source.link >= 0 else np.eye(4)
         found: dict[str, Any] = {
             "xformOp:translate": tuple(frame[:3, 3].tolist()),
             "xformOp:orient": tuple(spatial.quaternion(frame[:3, :3]).tolist()),
@@ -281,7 +293,7 @@ class _StageReader:
             "physics:velocity": tuple(metre * x for x in prim.values.get("physics:velocity", (0.0, 0.0, 0.0))),
             "physics:angularVelocity": tuple(prim.values.get("physics:angularVelocity", (0.0, 0.0, 0.0))),
         }
-        bodies.add(prim.path, body, found, [])
+        bodies.add(source.path, body, found, [])
         shapes.read(source, body, frame)
         if self.is_own:
             for shape in body.shapes:
@@ -294,13 +306,16 @@ class _StageReader:
         return tuple((stretch @ spatial.array(centre)).tolist()) if all(map(isfinite, centre)) else (0.0, 0.0, 0.0)
 
     def _joints(self, source: ModelSource, model: Model, joints: UsdJointReader, drives: DriveReader) -> list[Joint]:
-        numbers = {body.prim.path: joints.bodies.number[body.prim.path] for body in source.bodies}
+        numbers = {body.path: joints.bodies.number[body.path] for body in source.bodies}
         prims = JointPrimReader(self.index, numbers, self.report)
         sources = prims.sources(source) if not model.static else []
         made = joints.create(sources)
+        by_path = {one.path: joint for joint, one in zip(made, sources, strict=True)}
         for joint, one in zip(made, sources, strict=True):
             joint.document, joint.node = 0, one.node
             drives.read(joint, one)
+            if one.follows in by_path:
+                self.equalities.append(_equality(model, joint, by_path[one.follows], one.polynomial))
         with_joint = {id(joint.child) for joint in made if not joint.loop}
         for own, body in zip(source.bodies, model.bodies, strict=True):
             if id(body) in with_joint:
@@ -308,7 +323,7 @@ class _StageReader:
             is_fixed = model.static or bool(own.prim.values.get("physics:kinematicEnabled"))
             if is_fixed and not model.static:
                 self.report("US112", self.index.node(own.prim), attribute="physics:kinematicEnabled", name=body.name)
-            joint = joints.floating_joint(own.prim.path, own.prim.custom, static=is_fixed)
+            joint = joints.floating_joint(own.path, own.prim.custom, static=is_fixed)
             joint.document, joint.node = 0, body.node
             joint.implicit = "exoskelJoint" not in own.prim.custom
             made.append(joint)
@@ -321,6 +336,8 @@ class _StageReader:
         poses = Kinematics(world.models).poses()
         order = {id(body): i for i, body in enumerate(world.bodies())}
         for path, number in bodies.number.items():
+            if path not in self.index.number:  # a body between joints
+                continue
             mine, theirs = poses[order[id(bodies.bodies[number])]], bodies.places[number]
             if np.abs(mine - theirs).max() > _APART * (1.0 + np.abs(theirs).max()):
                 self.report("US106.apart", self.index.number[path], name=bodies.bodies[number].name)
@@ -332,11 +349,19 @@ class _StageReader:
         still: Twist = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         moving = initial_twists(world.models, Kinematics(world.models))
         for path, number in bodies.number.items():
+            if path not in self.index.number:
+                continue
             body = bodies.bodies[number]
             mine = np.array(moving.get(id(body), still))
             for name, own, stated in zip(_VELOCITIES, mine, (bodies.speeds[number], bodies.spins[number]), strict=True):
                 if stated.any() and np.abs(own - stated).max() > _APART * (1.0 + np.abs(stated).max()):
                     self.report("US106.moving", self.index.number[path], attribute=name, name=body.name)
+
+
+def _equality(model: Model, joint: Joint, leader: Joint, polynomial: tuple[float, ...]) -> Equality:
+    """The constraint of MuJoCo's schema that a mimic cannot express."""
+    target, other = (qualified_name(model.name, one.name) for one in (joint, leader))
+    return Equality(f"{joint.name}_equality", "joint", "joint", target, other, polynomial=polynomial)
 
 
 def _time_step(scene: StagePrim | None) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from math import inf, isfinite, radians
+from math import degrees, inf, isfinite, radians
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from exoskel import spatial
 from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS, plan
 from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
 from exoskel.formats.usd.reader.joints import GENERIC, JointSource, free_axes
-from exoskel.formats.usd.reader.prims import ModelSource, PrimIndex, Values
+from exoskel.formats.usd.reader.passive_forces import add_passive_forces, finite, passive_damping, polynomial
+from exoskel.formats.usd.reader.prims import JointEnds, ModelSource, PrimIndex, Values
 from exoskel.formats.usd.reader.shape_prims import ReportProblem
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.scene.joint import Drive, Joint, erp_cfm_from_spring
@@ -24,9 +25,7 @@ _AXES = (*TRANSLATIONS, *ROTATIONS)
 _DRIVE_WORDS = ("stiffness", "damping")
 _TYPES = {"angular": "PhysicsRevoluteJoint", "linear": "PhysicsPrismaticJoint"}
 _ZERO, _IDENTITY = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-_FRICTION = ("newton:friction", "mjc:frictionloss", "physxJoint:jointFriction")
-_ARMATURE = ("mjc:armature", "newton:armature", "physxJoint:armature")
-_SPEED = ("newton:velocityLimit", "physxJoint:maxJointVelocity")
+EQUALITY, _TARGET = "MjcEqualityJointAPI", "mjc:target"
 _SAME = 1e-5
 """The relative difference of two numbers in single precision that are the same."""
 
@@ -61,11 +60,17 @@ class JointPrimReader:
         self.numbers = numbers
         """The numbers of bodies by path."""
         self.report = report
+        self.ends: Mapping[str, JointEnds] = {}
+        """The bodies of joints that have others than they state, by path."""
+        self._read: set[str] = set()
+        """The paths of the joints of the model."""
 
     def sources(self, model: ModelSource) -> list[JointSource]:
         """The joints of a model; those that close loops are marked as such."""
-        bodies = [body.prim.path for body in model.bodies]
+        self.ends = model.ends
+        bodies = [body.path for body in model.bodies]
         edges = [edge for joint in model.joints if (edge := self._edge(joint)) is not None]
+        self._read = {joint.path for joint, *_ in edges}
         return [
             source
             for joint, parent, child, is_loop in _orient(edges, bodies, model.root)
@@ -80,6 +85,9 @@ class JointPrimReader:
         if joint.type == "PhysicsDistanceJoint":
             self.report("US106.distance", node, name=joint.title)
             return None
+        if joint.path in self.ends:
+            changed = self.ends[joint.path]
+            return (joint, changed.first, changed.second, False)
         ends: list[str] = []
         for side in "01":
             path = joint.target(f"physics:body{side}")
@@ -101,11 +109,13 @@ class JointPrimReader:
         kind = joint.type
         if kind == "PhysicsJoint":
             kind = self._fit(joint, found)
-        first = self._body_at(joint, "0")
+        changed = self.ends.get(joint.path)
+        first = self._body_at(joint, "0") if changed is None else changed.first
         is_reversed = first == child
         if is_reversed and kind == "PhysicsJoint":
             self.report("US106.reversed", self.index.node(joint), name=joint.title)
         leader, multiplier, offset = self._mimic(joint)
+        self._report_unread(joint, leader)
         found |= {"newton:mimicCoef1": multiplier, "newton:mimicCoef0": offset} if leader else {}
         return JointSource(
             path=joint.path,
@@ -116,10 +126,20 @@ class JointPrimReader:
             parent=self.numbers[parent] if parent else -1,
             child=self.numbers[child],
             leader=leader,
+            follows=joint.target(_TARGET) if EQUALITY in joint.apis and not leader else "",
+            polynomial=polynomial(joint),
             is_reversed=is_reversed,
             is_loop=is_loop,
             node=self.index.node(joint),
         )
+
+    def _report_unread(self, joint: StagePrim, leader: str) -> None:
+        node = self.index.node(joint)
+        if leader and leader not in self._read:
+            self.report("US106.mimic", node, attribute="newton:mimicJoint", name=joint.title, path=leader)
+        cone = [joint.values.get(f"physics:coneAngle{side}Limit", -1.0) for side in "01"]
+        if any(0.0 <= angle < inf for angle in cone):
+            self.report("US106.cone", node, attribute="physics:coneAngle0Limit", name=joint.title)
 
     def _body_at(self, joint: StagePrim, side: str) -> str:
         path = joint.target(f"physics:body{side}")
@@ -130,8 +150,9 @@ class JointPrimReader:
 
     def _values(self, joint: StagePrim) -> Values:
         found = dict(joint.values)
+        is_inner = joint.path in self.ends and self.ends[joint.path].is_inner
         for side in "01":
-            frame = self._frame(joint, side)
+            frame = self._frame(joint, "1" if is_inner else side)
             found[f"physics:localPos{side}"] = tuple(frame[:3, 3].tolist())
             found[f"physics:localRot{side}"] = tuple(spatial.quaternion(frame[:3, :3]).tolist())
         metre, kilogram = self.index.metre, self.index.kilogram
@@ -157,25 +178,14 @@ class JointPrimReader:
                 found[name] = value * (kilogram if linear else torque)
             elif last == "maxForce":
                 found[name] = value * (kilogram * metre if linear else torque)
-        self._add_shared(found, joint, is_linear=is_linear)
+        add_passive_forces(found, joint, self.index, is_linear=is_linear)
+        if is_linear and "newton:mimicCoef0" in found:
+            found["newton:mimicCoef0"] *= metre
         for name in [name for name in found if name.endswith(":physics:stiffness")]:
             found.setdefault(name.replace("stiffness", "damping"), 0.0)
         for name in [name for name in found if name.endswith(":physics:damping")]:
             found.setdefault(name.replace("damping", "stiffness"), 0.0)
         return found
-
-    def _add_shared(self, found: Values, joint: StagePrim, *, is_linear: bool) -> None:
-        """Friction and the velocity limit, in whichever schema states them."""
-        force = self.index.kilogram * self.index.metre * (1.0 if is_linear else self.index.metre)
-        friction = next((float(joint.values[name]) for name in _FRICTION if name in joint.values), None)
-        if friction is not None:
-            found["newton:friction"] = friction * force
-        armature = next((float(joint.values[name]) for name in _ARMATURE if name in joint.values), None)
-        if armature is not None:
-            found["newton:armature"] = armature * self.index.kilogram * (1.0 if is_linear else self.index.metre**2)
-        speed = next((float(joint.values[name]) for name in _SPEED if name in joint.values), None)
-        if speed is not None and isfinite(speed):
-            found["newton:velocityLimit"] = speed * (self.index.metre if is_linear else 1.0)
 
     def _frame(self, joint: StagePrim, side: str) -> Array:
         """The frame of a joint in a body, or in the world, in m."""
@@ -197,13 +207,22 @@ class JointPrimReader:
     def _mimic(self, joint: StagePrim) -> tuple[str, float, float]:
         """The path of the joint that this one follows, the factor, and the offset in degrees or m."""
         values = joint.values
-        if leader := joint.target("newton:mimicJoint"):
-            return leader, float(values.get("newton:mimicCoef1", 1.0)), float(values.get("newton:mimicCoef0", 0.0))
+        unit = self.index.metre if joint.type == "PhysicsPrismaticJoint" else 1.0
+        if (leader := joint.target("newton:mimicJoint")) and values.get("newton:mimicEnabled", True):
+            offset = unit * float(values.get("newton:mimicCoef0", 0.0))
+            return leader, float(values.get("newton:mimicCoef1", 1.0)), offset
+        if (leader := joint.target(_TARGET)) and EQUALITY in joint.apis and not any(polynomial(joint)[2:]):
+            offset, factor, *_ = polynomial(joint)
+            return leader, factor, unit * offset if joint.type == "PhysicsPrismaticJoint" else degrees(offset)
         for name, paths in joint.targets.items():
             if name.startswith("physxMimicJoint:") and name.endswith(":referenceJoint") and paths:
                 head = name.removesuffix(":referenceJoint")
                 # PhysX: position + gearing · reference + offset = 0
-                return paths[0], -float(values.get(f"{head}:gearing", 1.0)), -float(values.get(f"{head}:offset", 0.0))
+                return (
+                    paths[0],
+                    -float(values.get(f"{head}:gearing", 1.0)),
+                    -unit * float(values.get(f"{head}:offset", 0.0)),
+                )
         return "", 1.0, 0.0
 
     # --- generic joints -------------------------------------------------------------------------------
@@ -359,7 +378,8 @@ class DriveReader:
             if motor is not None:
                 velocity, most = motor
                 drives[freedom.coordinate] = Drive(velocity=freedom.sign * velocity, max_force=most)
-                joint.dofs[freedom.coordinate].damping = 0.0
+                kind = joint.motion[freedom.coordinate]
+                joint.dofs[freedom.coordinate].damping = passive_damping(source.found, kind)
         stops = self._stops(joint, source)
         if any(drive != Drive() for drive in drives) or stops:
             joint.drives = tuple(structs.replace(drive, **stops) for drive in drives)
@@ -388,7 +408,7 @@ class DriveReader:
         """The softness of the limits of all axes."""
         unit = radians(1.0) if "r" in joint.motion else 1.0
         stiffness, damping = (
-            float(source.found.get(f"newton:limit{word}", 0.0)) / unit for word in ("Stiffness", "Damping")
+            finite(source.found.get(f"newton:limit{word}", 0.0)) / unit for word in ("Stiffness", "Damping")
         )
         if not stiffness and not damping:
             return {}

@@ -13,6 +13,12 @@ from exoskel import spatial
 from exoskel.formats.usd.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
+from exoskel.formats.usd.reader.passive_forces import (
+    REFERENCE,
+    add_spring,
+    has_passive_forces,
+    set_passive_forces,
+)
 from exoskel.formats.usd.reader.prims import Values, custom_data, name_of, target, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
@@ -146,7 +152,6 @@ _FORCES = (
     *("newton:friction", "newton:damping", "newton:armature"),
     *("mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max"),
 )
-_RESISTANCES = ("friction", "damping", "armature")
 _MIMIC = ("newton:mimicCoef0", "newton:mimicCoef1")
 
 
@@ -198,6 +203,9 @@ class JointSource(Struct):
     parent: int
     child: int
     leader: str = ""
+    follows: str = ""
+    """The path of the joint whose position is in a `polynomial` for that of this one."""
+    polynomial: tuple[float, ...] = ()
     is_reversed: bool = False
     is_loop: bool = False
     node: int = -1
@@ -367,9 +375,8 @@ def free_axes(found: Values) -> tuple[str, ...]:
 
 
 def _set_dynamics(joint: Joint, made: AxisPlan, found: Values, *, is_generic: bool) -> None:
-    friction, damping, armature = (float(found.get(f"newton:{word}", 0.0)) for word in _RESISTANCES)
-    for dof in joint.dofs if friction or damping or armature else ():
-        dof.friction, dof.damping, dof.armature = friction, damping / radians(1.0), armature
+    if has_passive_forces(found):
+        set_passive_forces(joint.dofs, joint.motion, found)
     _set_bounds(joint, found)
     for freedom in made.freedoms:
         if freedom.coordinate is not None:
@@ -393,11 +400,14 @@ def _set_axis(joint: Joint, freedom: AxisFreedom, found: Values, is_generic: boo
     limit, drive, state = (f"{head}:{freedom.name}:physics" for head in ("limit", "drive", "state"))
     names = (f"{limit}:low", f"{limit}:high") if is_generic else ("physics:lowerLimit", "physics:upperLimit")
     low, high = unit * float(found.get(names[0], -inf)), unit * float(found.get(names[1], inf))
+    reference = float(found.get(REFERENCE, 0.0))
+    low, high = low - reference, high - reference
     dof = joint.dofs[freedom.coordinate or 0]
     dof.position_limits = (low, high) if freedom.sign > 0.0 else (-high, -low)
     if f"{drive}:stiffness" in found and abs(found[f"{drive}:damping"] / (unit * MOTOR_DAMPING) - 1.0) > _ROUNDING:
-        dof.stiffness, dof.damping = found[f"{drive}:stiffness"] / unit, found[f"{drive}:damping"] / unit
-        dof.rest = freedom.sign * unit * float(found.get(f"{drive}:targetPosition", 0.0))
+        dof.damping += found[f"{drive}:damping"] / unit
+        rest = freedom.sign * unit * float(found.get(f"{drive}:targetPosition", 0.0))
+        add_spring(dof, found[f"{drive}:stiffness"] / unit, rest)
     dof.position = freedom.sign * unit * float(found.get(f"{state}:position", 0.0))
     dof.velocity = freedom.sign * unit * float(found.get(f"{state}:velocity", 0.0))
 

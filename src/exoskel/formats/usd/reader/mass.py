@@ -66,6 +66,8 @@ def read_inertia(index: PrimIndex, source: BodySource, body: Body, report: Repor
         if mass <= 0.0:
             is_exact_zero = values.get("physics:mass") == 0.0 and "newton:inertia" in source.prim.arrays
             mass = 0.0 if is_exact_zero else _MASS
+            if mass and source.is_own:
+                report("US108.assumed", index.node(source.prim), name=body.name, mass=mass)
         elif source.is_own:
             report("US108", index.node(source.prim), name=body.name, mass=mass)
     if (com is None or moment is None) and not _follow_from_shapes(colliders, body):

@@ -155,6 +155,7 @@ class PrimIndex:
         self.metre = _CENTIMETRE if stage.meters_per_unit is None else stage.meters_per_unit
         self.kilogram = 1.0 if stage.kilograms_per_unit is None else stage.kilograms_per_unit
         self._placements: dict[str, PrimPlacement] = {}
+        self._stating: dict[str, list[StagePrim]] = {}
 
     def node(self, prim: StagePrim) -> int:
         return self.number[prim.path]
@@ -180,6 +181,12 @@ class PrimIndex:
         while path := path.rpartition("/")[0]:
             if path in self.by_path:
                 yield self.by_path[path]
+
+    def prims_with(self, name: str) -> list[StagePrim]:
+        """The prims that state a value."""
+        if name not in self._stating:
+            self._stating[name] = [prim for prim in self.prims if name in prim.values]
+        return self._stating[name]
 
     def body_of(self, path: str) -> StagePrim | None:
         """The rigid body at a path or around it."""
@@ -234,6 +241,24 @@ class BodySource(Struct):
     shapes: list[StagePrim] = field(default_factory=list)
     is_own: bool = True
     """The prim is the body, not only its shape."""
+    link: int = -1
+    """The number of a body without mass between the joints of this one; -1 for the body itself."""
+
+    @property
+    def path(self) -> str:
+        """What identifies the body: the path of its prim."""
+        return self.prim.path if self.link < 0 else f"{self.prim.path}#{self.link}"
+
+
+class JointEnds(Struct, frozen=True):
+    """The paths of the bodies that a joint connects instead of those that it states; empty: the world.
+
+    The first body of an `is_inner` joint has the frame of the second one at zero positions.
+    """
+
+    first: str
+    second: str
+    is_inner: bool = False
 
 
 class ModelSource(Struct):
@@ -241,6 +266,8 @@ class ModelSource(Struct):
     prim: StagePrim | None
     bodies: list[BodySource] = field(default_factory=list)
     joints: list[StagePrim] = field(default_factory=list)
+    ends: dict[str, JointEnds] = field(default_factory=dict)
+    """By the paths of joints."""
     is_static: bool = False
     root: str = ""
     """The path of the body that the model starts from; empty: the first without a parent."""
@@ -360,7 +387,11 @@ def _models(index: PrimIndex, bodies: dict[str, BodySource], joints: Sequence[St
         return path
 
     connected: list[tuple[str, StagePrim]] = []
+    disabled: list[StagePrim] = []
     for joint in joints:
+        if joint.values.get("physics:jointEnabled") is False:
+            disabled.append(joint)
+            continue
         paths = [prim.path for prim in joint_ends(index, joint) if prim is not None]
         if paths:
             connected.append((paths[0], joint))
@@ -370,6 +401,9 @@ def _models(index: PrimIndex, bodies: dict[str, BodySource], joints: Sequence[St
     members: dict[str, ModelSource] = {}
     for path, body in bodies.items():
         members.setdefault(find(path), ModelSource("", None)).bodies.append(body)
+    for joint in disabled:  # they are reported with one of their bodies
+        ends = [prim.path for prim in joint_ends(index, joint) if prim is not None]
+        connected += [(ends[0], joint)] if ends else []
     for path, joint in connected:
         members[find(path)].joints.append(joint)
     _name_models(index, list(members.values()))
