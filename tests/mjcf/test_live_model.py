@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import exoskel
+from exoskel.formats.mjcf.spec_text import full_text
+from tests.mjcf.model_fields import differing_fields
 from tests.support.places import SAMPLES
 
 NAMES = sorted(path.name for path in (SAMPLES / "skel").glob("*.skel"))
@@ -85,3 +87,90 @@ def test_losses_are_named() -> None:
 def test_other_values_than_specifications_are_refused(value: Any) -> None:
     with pytest.raises(exoskel.ExoskelError, match=r"expected a mujoco.MjSpec, not .*; use exoskel.load to read MJCF"):
         exoskel.from_mujoco(value)
+
+
+MANY_DIGITS = """
+<mujoco><compiler angle="degree" boundmass="0.0001234567"/>
+<option timestep="0.00123456789" integrator="RK4" cone="elliptic" solver="CG" iterations="7" tolerance="1.23456789e-9"
+ impratio="3.123456789" o_margin="0.00123456789" wind="0.123456789 1.12345678 0"><flag energy="enable"/></option>
+<statistic extent="1.23456789" center="0.123456789 0 0"/>
+<visual><map znear="0.0123456789"/><rgba haze="0.123456789 0 0 1"/></visual>
+<default><joint range="-10.123456789 20.123456789" damping="0.123456789" springref="1.23456789"/>
+ <default class="c"><geom rgba="0.123456789 0 0 1" friction="0.123456789"/><site pos="1.23456789 0 0"/></default></default>
+<asset><mesh name="m" vertex="0 0 0 1.123456789 0 0 0 1 0 0 0 1" scale="1.123456789 1 1"/>
+ <hfield name="h" nrow="2" ncol="2" size="1.123456789 1 1 0.1" elevation="0 0.123456789 0 1"/>
+ <texture name="tt" type="2d" builtin="checker" rgb1="0.123456789 0 0" width="8" height="8"/>
+ <material name="mm" texture="tt" texrepeat="1.23456789 2" specular="0.123456789" rgba="0.123456789 0 0 1"/></asset>
+<worldbody><light pos="0.123456789 1 2" dir="0.123456789 0.2 -1" diffuse="0.123456789 0 0"/>
+ <camera name="1.0000000001" pos="0.123456789 1 2" xyaxes="1 0.123456789 0 0 0 1" fovy="45.123456789"/>
+ <geom name="g2" type="hfield" hfield="h"/>
+ <body name="a" pos="0.1000000001 1.23456789 12.3456789" euler="10.123456 20 30" gravcomp="0.123456789">
+  <joint name="j" axis="1.23 2.34 3.45"/><geom name="g1" class="c" size="0.123456789" mass="1.23456789" material="mm"/>
+  <geom type="mesh" mesh="m" pos="0.123456789 0 0"/><site class="c" name="s"/>
+  <geom type="capsule" fromto="0.123456789 0 0 1 1.23456789 2" size="0.0123456789" solref="0.0212345678 1.01234567"
+   density="123.456789"/>
+  <body name="b"><joint name="k" type="slide" range="-1.23456789 1" stiffness="12.3456789" ref="0.123456789"
+   solreflimit="0.0212345678 1" armature="0.00123456789" frictionloss="0.00123456789"/>
+   <inertial pos="0.123456789 0 0" mass="1.23456789" diaginertia="0.123456789 0.23456789 0.3"/>
+   <site name="s2" pos="0.00123456789 0 0"/></body></body>
+ <body pos="5 5 5"><freejoint/><geom size="0.123456789 0.223456789 0.323456789" type="box"/>
+  <body><joint type="ball" range="0 50.123456789" damping="0.00123456789"/>
+   <inertial pos="0 0 0" mass="1" fullinertia="1.23456789 1.3456789 1.456789 0.0123456789 0 0"/></body></body>
+</worldbody>
+<contact><pair geom1="g1" geom2="g2" friction="0.123456789 0.123456789 0.01 0.001 0.001" margin="0.00123456789"/></contact>
+<tendon><fixed name="t" range="0.123456789 1.23456789" stiffness="1.23456789"><joint joint="j" coef="1.23456789"/></fixed>
+ <spatial springlength="0.123456789" width="0.00123456789"><site site="s"/><site site="s2"/><pulley divisor="1.23456789"/>
+  <site site="s"/><site site="s2"/></spatial></tendon>
+<equality><joint joint1="j" joint2="k" polycoef="0.123456789 1.23456789 0 0 0" solref="0.0212345678 1"/>
+ <weld body1="b" relpose="0.123456789 0 0 1 0 0 0" torquescale="0.123456789"/></equality>
+<actuator><position name="p" joint="j" kp="12.3456789" kv="1.23456789" ctrlrange="-1.23456789 1"/>
+ <general joint="k" dyntype="filter" dynprm="0.0123456789" gear="1.23456789"/></actuator>
+<sensor><jointpos joint="j" noise="0.123456789" cutoff="1.23456789"/></sensor>
+<custom><numeric name="n" data="1.23456789 2.3456789"/><text name="x" data="1.0000001"/>
+ <tuple name="tu"><element objtype="body" objname="a" prm="0.123456789"/></tuple></custom>
+<keyframe><key time="0.123456789" qpos="0.123456789 0.23456789 1 2 3 1 0 0 0 1 0 0 0" ctrl="0.123456789 0"/></keyframe>
+</mujoco>"""
+
+
+def test_the_text_of_a_specification_has_all_digits() -> None:
+    """MuJoCo prints six digits, and `<text>` is not a number."""
+    spec = mujoco.MjSpec.from_string(MANY_DIGITS)
+    model = spec.compile()
+    rounded = set(differing_fields(model, mujoco.MjSpec.from_string(spec.to_xml()).compile()))
+    assert len(rounded) > 50
+    text = full_text(spec, model)
+    computed = {"actuator_acc0", "bvh_aabb", "geom_pos", "geom_quat", "body_invweight0", "dof_invweight0", "dof_M0"}
+    computed |= {"body_inertia", "body_iquat", "body_ipos"}
+    again = mujoco.MjSpec.from_string(text).compile()
+    assert set(differing_fields(model, again)) <= computed
+    for name in computed:
+        np.testing.assert_allclose(getattr(model, name), getattr(again, name), rtol=1e-12, atol=1e-14)
+    assert 'name="1.0000000001"' in text
+    assert "1.0000001" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_specification_of_a_sample_is_read_to_the_bit(name: str) -> None:
+    made = exoskel.to_mujoco(exoskel.load(SAMPLES / "skel" / name).world)
+    again = mujoco.MjSpec.from_string(full_text(made.spec, made.model)).compile()
+    assert differing_fields(made.model, again) == []
+
+
+@pytest.mark.parametrize("integrator", ["RK4", "implicit", None])
+def test_settings_of_the_solver_are_those_of_the_specification(integrator: str | None) -> None:
+    text = MANY_DIGITS if integrator else MANY_DIGITS.replace(' integrator="RK4" cone="elliptic"', "")
+    spec = mujoco.MjSpec.from_string(text.replace("RK4", integrator or ""))
+    mine, theirs = exoskel.to_mujoco(exoskel.from_mujoco(spec)).model.opt, spec.compile().opt
+    for name in (
+        "integrator",
+        "cone",
+        "solver",
+        "iterations",
+        "tolerance",
+        "impratio",
+        "o_margin",
+        "timestep",
+        "enableflags",
+    ):
+        assert getattr(mine, name) == getattr(theirs, name), name
+    assert mine.wind.tolist() == theirs.wind.tolist()

@@ -14,6 +14,7 @@ from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.names import name_geoms, shorten_names
 from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
+from exoskel.formats.mjcf.spec_text import full_text
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.validation import require_valid_world
 from exoskel.scene.world import Scene, SceneLike
@@ -86,8 +87,7 @@ def from_mujoco(spec: mujoco.MjSpec, *, base: str | os.PathLike[str] | None = No
     if not isinstance(spec, library.MjSpec):
         raise ExoskelError(f"expected a mujoco.MjSpec, not {spec!r}; use exoskel.load to read MJCF")
     try:
-        mujoco_import.run_in_thread(spec.compile)  # MuJoCo writes only compiled specifications
-        text = spec.to_xml()
+        text = mujoco_import.run_in_thread(lambda: full_text(spec, spec.compile()))  # only compiled ones are written
     except (ValueError, RuntimeError, MemoryError, library.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the specification: {error}") from None
     return load(

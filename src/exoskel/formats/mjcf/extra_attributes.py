@@ -11,7 +11,7 @@ from exoskel.formats.mjcf.flags import MEANINGS
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body
 from exoskel.scene.shape import Shape
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import OutputContext, Target
 
 
 class _Extra(Protocol):
@@ -84,15 +84,33 @@ def collect_options(option: _Numbered) -> OptionElement:
     return OptionElement(values, option.node, nodes, states)
 
 
+_OLD_INTEGRATORS = frozenset({"Euler", "RK4", "implicit", "implicitfast"})
+_INTEGRATORS: dict[Target, frozenset[str]] = {
+    "mujoco3": _OLD_INTEGRATORS,
+    "dm_control": _OLD_INTEGRATORS,
+    "newton": _OLD_INTEGRATORS,
+    "isaac": _OLD_INTEGRATORS,
+    "dart": frozenset({"Euler", "RK4"}),
+}
+"""The integrators that programs know, if these are not all of MuJoCo 4."""
+_OTHER_INTEGRATORS: frozenset[Target] = frozenset({"mujoco3", "dm_control"})
+_OTHER_INTEGRATOR = "MJ508"
+"""The targets for which files have another integrator than `exoskel run`, and the code of this loss."""
+
+
 def add_options(root: MjcfElement, options: Sequence[OptionElement], output: OutputContext) -> None:
-    """State the settings of the source, but its integrator only if the document is for all programs."""
+    """State the settings of the source in place of those of the writer, but an integrator only if it is known."""
     own = root.child("option")
-    is_portable = output.target == "portable"
-    for name in _OWN_OPTIONS if is_portable else ():
+    known = _INTEGRATORS.get(output.target)
+    stated = next((one.values["integrator"] for one in reversed(options) if "integrator" in one.values), "")
+    is_kept = not stated or known is None or stated in known
+    for name in _OWN_OPTIONS if is_kept else _OWN_OPTIONS[:-1]:
         own.attributes.pop(name, None)
+    if is_kept and output.target in _OTHER_INTEGRATORS:
+        output.losses[:] = [one for one in output.losses if one.code != _OTHER_INTEGRATOR]
     states: dict[str, Value] = {}
     for one in options:
-        values = {name: value for name, value in one.values.items() if is_portable or name != "integrator"}
+        values = {name: value for name, value in one.values.items() if is_kept or name != "integrator"}
         own.attributes |= values
         states |= one.states
         output.preserved_attributes |= {(one.node, name) for name in values}
