@@ -80,18 +80,68 @@ def test_the_extension_gives_its_schemas_to_the_xml_extension() -> None:
     ]
 
 
+# --- the package --------------------------------------------------------------------------------------
+
+BUNDLED = ["vscode-languageclient", "vscode-jsonrpc", "vscode-languageserver-protocol", "minimatch", "semver"]
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the extension after the script that prepares the package, without the packages it was made from."""
+    if shutil.which("npm") is None:
+        pytest.skip("needs Node.js and npm")
+    project = tmp_path_factory.mktemp("package")
+    copied = project / "editors" / "vscode"
+    shutil.copytree(EXTENSION.parent, copied, ignore=shutil.ignore_patterns("node_modules", "schemas", "dist"))
+    (project / "docs").mkdir()
+    shutil.copytree(PROJECT / "docs" / "reference", project / "docs" / "reference")
+    stated = json.loads((copied / "package.json").read_text())
+    stated["devDependencies"].pop("@vscode/vsce")  # it is large, and makes an archive of what is here
+    (copied / "package.json").write_text(json.dumps(stated))
+    command = ["npm", "install", "--no-audit", "--no-fund"]
+    if subprocess.run(command, cwd=copied, check=False, capture_output=True, timeout=300).returncode:
+        pytest.skip("needs packages of npm")
+    subprocess.run(stated["scripts"]["vscode:prepublish"].split(), cwd=copied, check=True, timeout=60)
+    shutil.rmtree(copied / "node_modules")
+    return copied
+
+
 @needs_node
-def test_the_package_has_the_schemas_of_the_reference(tmp_path: Path) -> None:
-    copied, reference = tmp_path / "editors" / "vscode", PROJECT / "docs" / "reference"
-    shutil.copytree(EXTENSION.parent, copied, ignore=shutil.ignore_patterns("node_modules", "schemas"))
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "reference").symlink_to(reference)
-    script = json.loads((copied / "package.json").read_text())["scripts"]["vscode:prepublish"]
-    subprocess.run(script.split(), cwd=copied, check=True, timeout=60)
-    schemas = {path.name: path.read_bytes() for path in (copied / "schemas").iterdir()}
-    assert schemas == {
-        name: (reference / name).read_bytes() for name in ("skel.xsd", "xode.xsd", "urdf.xsd", "sdf.xsd")
-    }
+def test_the_package_has_the_schemas_of_the_reference(package: Path) -> None:
+    schemas = {path.name: path.read_bytes() for path in (package / "schemas").iterdir()}
+    names = ("skel.xsd", "xode.xsd", "urdf.xsd", "sdf.xsd")
+    assert schemas == {name: (PROJECT / "docs" / "reference" / name).read_bytes() for name in names}
+
+
+@needs_node
+def test_the_package_has_the_licences_of_what_it_contains(package: Path) -> None:
+    text = (package / "dist" / "third-party-licenses.txt").read_text()
+    for name in BUNDLED:
+        assert re.search(rf"^{name} [\d.]+ \((MIT|ISC)\)$", text, re.MULTILINE), name
+    assert text.lower().count("permission") >= len(BUNDLED)
+    ignored = (package / ".vscodeignore").read_text().split()
+    assert "node_modules/**" in ignored and "LICENSE" not in ignored and not any("dist" in one for one in ignored)
+
+
+def run_package(package: Path, command: list[str]) -> dict[str, list[str]]:
+    """Start the packaged extension with its own client, which starts the server; returns what happened."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    host = ["node", str(HOST.with_name("bundle_host.js")), str(package / "dist" / "extension.js"), json.dumps(command)]
+    done = subprocess.run(host, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@needs_node
+def test_the_package_runs_without_other_packages(package: Path) -> None:
+    pytest.importorskip("pygls")
+    found = run_package(package, [sys.executable, "-m", "exoskel", "lsp"])
+    assert found["messages"] == [] and found["commands"] == ["exoskel.restart"]
+    loaded = {one.removeprefix("node:") for one in found["loaded"] if not one.startswith("/")}
+    assert loaded <= {"vscode", "assert", "child_process", "crypto", "fs", "net", "os", "path", "url", "util"}
+    shown = run_package(package, ["/no/such/exoskel", "lsp"])["messages"]
+    assert any(one.startswith("Cannot start the exoskel language server: ") for one in shown)
 
 
 # --- Neovim -------------------------------------------------------------------------------------------

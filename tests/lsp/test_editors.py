@@ -17,12 +17,13 @@ FOLDER = PROJECT / "editors" / "vscode"
 def test_the_files_of_the_extension_exist() -> None:
     package = json.loads((FOLDER / "package.json").read_text())
     contributed = package["contributes"]
-    paths = [package["main"], *(one["configuration"] for one in contributed["languages"])]
+    paths = ["extension.js", *(one["configuration"] for one in contributed["languages"])]
     for path in [package["icon"], *paths, *(one["path"] for one in contributed["grammars"])]:
         assert (FOLDER / path).is_file(), path
     assert {one["language"] for one in contributed["grammars"]} == {one["id"] for one in contributed["languages"]}
-    for path in FOLDER.rglob("*.json"):
+    for path in FOLDER.glob("*.json"):
         json.loads(path.read_text())
+    assert package["main"] == "./dist/extension.js"  # see bundle.js
 
 
 def test_the_settings_match_the_server() -> None:
