@@ -105,9 +105,7 @@ UNREAD_TYPES = frozenset(
         "Volume",
         "PhysxPhysicsGearJoint",
         "PhysxPhysicsRackAndPinionJoint",
-        "MjcActuator",
         "MjcEquality",
-        "MjcTendon",
         "MjcKeyframe",
     }
 )
@@ -179,6 +177,20 @@ def _view_rows() -> dict[str, SceneField | str]:
     return rows
 
 
+def _actuator_rows() -> dict[str, SceneField | str]:
+    """The rows of actuators and tendons."""
+    actuator, tendon = (SceneField(name, owner="world") for name in ("actuators", "tendons"))
+    ranges = [f"{name}Range:{side}" for name in ("ctrl", "force") for side in ("min", "max")]
+    own = ("target", "gainPrm", "gainType", "biasPrm", "biasType", "dynType", "gear", "ctrlLimited", "forceLimited")
+    rows = {f"MjcActuator/@mjc:{name}": actuator for name in (*own, *ranges)}
+    newton = ("targets", "kp", "ki", "kd", "constEffort", "maxEffort")
+    rows |= {f"NewtonActuator/@newton:{name}": actuator for name in newton}
+    ranges = [f"{name}:{side}" for name in ("range", "actuatorfrcrange") for side in ("min", "max")]
+    own = ("path", "path:coef", "path:indices", "type", "stiffness", "damping", "frictionloss", "armature")
+    rows |= {f"MjcTendon/@mjc:{name}": tendon for name in (*own, "springlength", "limited", *ranges)}
+    return {**rows, "MjcActuator": actuator, "NewtonActuator": actuator, "MjcTendon": tendon}
+
+
 _ANYWHERE: dict[str, SceneField | str] = {
     GROUP: STRUCTURE,
     f"{GROUP}/@xformOp": FLATTENED,
@@ -221,6 +233,7 @@ _ANYWHERE: dict[str, SceneField | str] = {
     **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in MATERIAL_INPUTS},
     "Material/Shader/@inputs:opacity_constant": _SHAPES["color"],
     **{f"Material/Shader/@{name}": SceneField("material", owner="shapes") for name in ("inputs:file", "inputs:scale")},
+    **_actuator_rows(),
     **{f"{kind}/**": _SHOWN for kind in ("Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
     **_view_rows(),
 }

@@ -22,6 +22,7 @@ from exoskel.formats.usd.collision_filter import FilterReader
 from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
 from exoskel.formats.usd.mapping import COMMENT, GROUP, GROUP_TYPES, UNREAD_TYPES, USED
 from exoskel.formats.usd.preserved_prims import source_prims
+from exoskel.formats.usd.reader.actuators import ActuatorPrimReader, DrivenJoint
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBody
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
@@ -167,6 +168,8 @@ class _StageReader:
         self.is_own = is_own_file(index)
         self.equalities: list[Equality] = []
         """Those between joints of the current world."""
+        self.driven: dict[str, DrivenJoint] = {}
+        """Joints by the paths of their prims."""
         self.view_bodies: dict[str, ViewBody] = {}
         """The bodies that may have cameras and lights, by the paths of their prims."""
 
@@ -246,6 +249,8 @@ class _StageReader:
         FilterReader(self.index, world, models, bodies.by_path(), shapes.by_path, self.report).read(root)
         world.equalities += self.equalities
         self.equalities = []
+        if not self.is_own:
+            ActuatorPrimReader(self.index, world, self.driven, self.report).read()
         self._check_poses(world, bodies)
         if not self.is_own:
             self._check_velocities(world, bodies)
@@ -314,6 +319,7 @@ class _StageReader:
         for joint, one in zip(made, sources, strict=True):
             joint.document, joint.node = 0, one.node
             drives.read(joint, one)
+            self.driven[one.path] = DrivenJoint(qualified_name(model.name, joint.name), joint, one.found)
             if one.follows in by_path:
                 self.equalities.append(_equality(model, joint, by_path[one.follows], one.polynomial))
         with_joint = {id(joint.child) for joint in made if not joint.loop}

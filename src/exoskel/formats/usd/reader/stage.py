@@ -45,6 +45,12 @@ _USED_ARRAYS = frozenset(
         "primvars:displayColor",
         "primvars:displayOpacity",
         "newton:inertia",
+        "mjc:gainPrm",
+        "mjc:biasPrm",
+        "mjc:gear",
+        "mjc:path:coef",
+        "mjc:path:indices",
+        "mjc:springlength",
     }
 )
 

@@ -1,0 +1,230 @@
+"""Read actuators and fixed tendons of MuJoCo's schema, and actuators of Newton's.
+
+Their gains are in the units of the stage, with angles in radians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+from msgspec import Struct
+
+from exoskel.formats.usd.reader.passive_forces import REFERENCE
+from exoskel.formats.usd.reader.prims import PrimIndex, Values
+from exoskel.formats.usd.reader.shape_prims import ReportProblem
+from exoskel.formats.usd.reader.stage import StagePrim
+from exoskel.scene.actuator import Actuator, ActuatorKind
+from exoskel.scene.item import Names, unique_name
+from exoskel.scene.joint import UNLIMITED, Interval, Joint
+from exoskel.scene.pose import Vector
+from exoskel.scene.tendon import Tendon, TendonJoint
+from exoskel.scene.world import World
+
+MUJOCO_ACTUATOR, TENDON, NEWTON_ACTUATOR = "MjcActuator", "MjcTendon", "NewtonActuator"
+_PD, _PID, _MOST = "NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonMaxEffortClampingAPI"
+_READ_APIS = frozenset({_PD, _PID, _MOST, "NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI"})
+_PLAIN_TYPES = {"gainType": ("fixed", "fixed"), "dynType": ("none", "none")}
+
+
+class DrivenJoint(Struct, frozen=True):
+    """A joint that may be driven: its path in the scene, and what the file states about it."""
+
+    path: str
+    joint: Joint
+    found: Values
+
+    @property
+    def reference(self) -> float:
+        """The position in the pose that the file states, where the position in the scene is zero."""
+        return float(self.found.get(REFERENCE, 0.0))
+
+
+class _Target(Struct, frozen=True):
+    """What an actuator drives, its position where that of the scene is zero, and whether this is a length."""
+
+    joint: str = ""
+    tendon: str = ""
+    reference: float = 0.0
+    is_linear: bool = False
+
+
+class _UnsupportedError(Exception):
+    """An actuator or tendon has no counterpart in a scene; the message is the reason."""
+
+
+class ActuatorPrimReader:
+    """The actuators and tendons of one world; `joints` are by the paths of their prims."""
+
+    def __init__(
+        self, index: PrimIndex, world: World, joints: Mapping[str, DrivenJoint], report: ReportProblem
+    ) -> None:
+        self.index = index
+        self.world = world
+        self.joints = joints
+        self.report = report
+        self._tendons: dict[str, _Target] = {}
+        self._names = Names()
+
+    def read(self) -> None:
+        for prim in self.index.prims:
+            if prim.type == TENDON:
+                self._add(prim)
+        for prim in self.index.prims:
+            if prim.type in (MUJOCO_ACTUATOR, NEWTON_ACTUATOR):
+                self._add(prim)
+
+    def _add(self, prim: StagePrim) -> None:
+        try:
+            if prim.type == TENDON:
+                self.world.tendons.append(self._tendon(prim))
+            else:
+                is_newton = prim.type == NEWTON_ACTUATOR
+                self.world.actuators.append(self._newton_actuator(prim) if is_newton else self._mujoco_actuator(prim))
+        except _UnsupportedError as problem:
+            self.report("US113.actuator", self.index.node(prim), kind=prim.type, name=prim.title, reason=str(problem))
+
+    def _name(self, prim: StagePrim) -> str:
+        name = unique_name(prim.title, self._names)
+        self._names.add(name)
+        return name
+
+    def _target(self, prim: StagePrim, relationship: str) -> _Target:
+        path = prim.target(relationship)
+        if path in self._tendons:
+            return self._tendons[path]
+        driven = self.joints.get(path)
+        if driven is None or driven.joint.dof_count != 1:
+            raise _UnsupportedError("it does not drive a joint with one axis, or a tendon that is read")
+        return _Target(driven.path, "", driven.reference, driven.joint.motion == "t")
+
+    # --- MuJoCo ---------------------------------------------------------------------------------------
+
+    def _mujoco_actuator(self, prim: StagePrim) -> Actuator:
+        target = self._target(prim, "mjc:target")
+        for name, (default, known) in _PLAIN_TYPES.items():
+            if prim.values.get(f"mjc:{name}", default) != known:
+                raise _UnsupportedError("it has activation dynamics or a variable gain")
+        bias_type = prim.values.get("mjc:biasType", "none")
+        if bias_type not in ("none", "affine"):
+            raise _UnsupportedError("its bias is not linear")
+        gain = _numbers(prim, "mjc:gainPrm", (1.0,))[0]
+        gear, *others = _numbers(prim, "mjc:gear", (1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+        if any(others):
+            raise _UnsupportedError("its gear has several axes")
+        bias = _numbers(prim, "mjc:biasPrm", (0.0, 0.0, 0.0)) if bias_type == "affine" else (0.0, 0.0, 0.0)
+        control = _range(prim, "mjc:ctrlRange", "mjc:ctrlLimited")
+        force = _range(prim, "mjc:forceRange", "mjc:forceLimited")
+        return self._actuator(prim, target, _Law(gear, gain, (bias[0], bias[1], bias[2]), control, force))
+
+    def _actuator(self, prim: StagePrim, target: _Target, law: _Law) -> Actuator:
+        """An actuator in m and kg, for positions relative to the stated pose."""
+        length = self.index.metre if target.is_linear else 1.0
+        force = self.index.kilogram * self.index.metre * (1.0 if target.is_linear else self.index.metre)
+        constant, stiffness, damping = law.bias
+        is_servo = bool(law.gain) and -law.gain in (stiffness, damping)  # its control is a position or velocity
+        bias = (force * constant, force / length * stiffness, force / length * damping)
+        bias = (bias[0] + bias[1] * law.gear * target.reference, *bias[1:])
+        gain = force * law.gain / (length if is_servo else 1.0)
+        kind, feedback = _kind(gain, bias)
+        return Actuator(
+            name=self._name(prim),
+            joint=target.joint,
+            tendon=target.tendon,
+            kind=kind,
+            gear=law.gear,
+            gain=gain,
+            damping=-feedback[2] + 0.0 if kind == "position" else 0.0,
+            bias=feedback if kind == "general" else (0.0, 0.0, 0.0),
+            control_range=_scaled(law.control, length if is_servo else 1.0),
+            force_range=_scaled(law.force, force),
+        )
+
+    def _tendon(self, prim: StagePrim) -> Tendon:
+        """A fixed tendon; lengths are measured from the stated pose."""
+        if prim.values.get("mjc:type", "spatial") != "fixed":
+            raise _UnsupportedError("it is a spatial tendon")
+        paths = prim.targets.get("mjc:path", [])
+        order = [int(one) for one in _numbers(prim, "mjc:path:indices", tuple(range(len(paths))))]
+        weights = _numbers(prim, "mjc:path:coef", (1.0,) * len(order))
+        if len(weights) != len(order) or not all(0 <= number < len(paths) for number in order):
+            raise _UnsupportedError("its joints do not fit their coefficients")
+        found = [self.joints.get(paths[number]) for number in order]
+        driven = [one for one in found if one is not None and one.joint.dof_count == 1]
+        if len(driven) < len(found) or not driven:
+            raise _UnsupportedError("it does not act on joints with one axis")
+        unit = self.index.metre if all(one.joint.motion == "t" for one in driven) else 1.0
+        offset = sum(weight * one.reference for weight, one in zip(weights, driven, strict=True))
+        spring = _numbers(prim, "mjc:springlength", (-1.0, -1.0))
+        low, high = _scaled(_range(prim, "mjc:range", "mjc:limited"), unit)
+        force = self.index.kilogram * self.index.metre
+        values = {name: float(prim.values.get(f"mjc:{name}", 0.0)) for name in ("stiffness", "damping", "armature")}
+        made = Tendon(
+            self._name(prim),
+            tuple(TendonJoint(one.path, weight) for weight, one in zip(weights, driven, strict=True)),
+            stiffness=values["stiffness"] * force / self.index.metre,
+            damping=values["damping"] * force / self.index.metre,
+            friction=float(prim.values.get("mjc:frictionloss", 0.0)) * force,
+            armature=values["armature"] * self.index.kilogram,
+            rest_length=None if min(spring) < 0.0 else (spring[0] * unit - offset, spring[-1] * unit - offset),
+            limits=(low - offset, high - offset),
+            force_limits=_scaled(_range(prim, "mjc:actuatorfrcrange", "mjc:actuatorfrclimited"), force),
+        )
+        self._tendons[prim.path] = _Target("", made.name, offset, is_linear=True)
+        return made
+
+    # --- Newton ---------------------------------------------------------------------------------------
+
+    def _newton_actuator(self, prim: StagePrim) -> Actuator:
+        target = self._target(prim, "newton:targets")
+        unread = [name for name in prim.apis if name.startswith("Newton") and name not in _READ_APIS]
+        if unread or not {_PD, _PID} & {*prim.apis}:
+            raise _UnsupportedError(f"it has {unread[0]}" if unread else "it has no linear control law")
+        kp, ki, kd, constant = (
+            float(prim.values.get(f"newton:{name}", 0.0)) for name in ("kp", "ki", "kd", "constEffort")
+        )
+        if ki:
+            raise _UnsupportedError("it integrates the error of the position")
+        most = float(prim.values.get("newton:maxEffort", inf)) if _MOST in prim.apis else inf
+        gain = kp or kd or 1.0
+        return self._actuator(prim, target, _Law(1.0, gain, (constant, -kp, -kd), UNLIMITED, (-most, most)))
+
+
+class _Law(Struct, frozen=True):
+    """A control law in the units of the stage: gear, gain, bias and ranges, as in MuJoCo."""
+
+    gear: float
+    gain: float
+    bias: Vector
+    control: Interval
+    force: Interval
+
+
+def _kind(gain: float, bias: Vector) -> tuple[ActuatorKind, Vector]:
+    """The kind of an actuator, and its bias."""
+    constant, stiffness, damping = bias
+    if gain == 1.0 and not any(bias):
+        return "motor", bias
+    if gain > 0.0 and not (constant or stiffness) and damping == -gain:
+        return "velocity", bias
+    if gain > 0.0 and not constant and stiffness == -gain and damping <= 0.0:
+        return "position", bias
+    return "general", bias
+
+
+def _numbers(prim: StagePrim, name: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:
+    """The numbers of an array; those that are missing at its end are the defaults."""
+    found = prim.arrays.get(name)
+    stated = tuple(map(float, found.array().ravel().tolist())) if found is not None else ()
+    return (*stated, *otherwise[len(stated) :])
+
+
+def _range(prim: StagePrim, name: str, limited: str) -> Interval:
+    """A range; an empty one is none, unless it is stated to be a limit."""
+    low, high = (float(prim.values.get(f"{name}:{side}", 0.0)) for side in ("min", "max"))
+    stated = prim.values.get(limited, "auto")
+    return (low, high) if stated == "true" or (stated == "auto" and low < high) else UNLIMITED
+
+
+def _scaled(limits: Interval, factor: float) -> Interval:
+    return (limits[0] * factor, limits[1] * factor)

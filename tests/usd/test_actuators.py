@@ -1,0 +1,174 @@
+"""Actuators and fixed tendons of MuJoCo's and Newton's schemas."""
+
+from __future__ import annotations
+
+from math import inf, radians
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.scene.actuator import Actuator
+from exoskel.scene.tendon import TendonJoint
+from tests.usd.test_mujoco_joints import body, joint, keys, load
+
+pytest.importorskip("pxr", reason="usd-core is not installed")
+
+ARM = body("a") + joint("turn", "a", "double mjc:ref = 10") + body("b") + joint("slide", "b", kind="Prismatic")
+ACTUATOR = """
+def MjcActuator "drive"
+{{
+    rel mjc:target = </{target}>
+    {values}
+}}
+"""
+NEWTON = """
+def NewtonActuator "drive" (prepend apiSchemas = [{apis}])
+{{
+    rel newton:targets = </turn>
+    {values}
+}}
+"""
+POSITION = """uniform double[] mjc:gainPrm = [20, 0, 0]
+    uniform token mjc:biasType = "affine"
+    uniform double[] mjc:biasPrm = [0, -20, -2]"""
+RANGES = """uniform double mjc:ctrlRange:min = -1
+    uniform double mjc:ctrlRange:max = 2
+    uniform double mjc:forceRange:max = 7"""
+
+
+def mujoco_actuator(values: str, folder: Path, target: str = "slide", metre: float = 1.0) -> Actuator:
+    scene = load(ARM + ACTUATOR.format(target=target, values=values), folder, metre=metre)
+    (found,) = scene.world.actuators
+    return found
+
+
+def newton_actuator(values: str, folder: Path, *apis: str) -> exoskel.Scene:
+    names = ", ".join(f'"{name}"' for name in apis)
+    return load(ARM + NEWTON.format(apis=names, values=values), folder)
+
+
+def test_a_motor_has_its_gear_and_ranges(tmp_path: Path) -> None:
+    found = mujoco_actuator(f"uniform double[] mjc:gear = [50, 0, 0, 0, 0, 0]\n    {RANGES}", tmp_path, "turn")
+    assert (found.name, found.joint, found.kind, found.gear, found.gain) == ("drive", "a/turn", "motor", 50.0, 1.0)
+    assert (found.control_range, found.force_range) == ((-1.0, 2.0), (0.0, 7.0))
+
+
+@pytest.mark.parametrize(("stated", "limits"), [("true", (0.0, 0.0)), ("false", (-inf, inf)), ("auto", (-inf, inf))])
+def test_ranges_are_limits_as_in_mujoco(stated: str, limits: tuple[float, float], tmp_path: Path) -> None:
+    assert mujoco_actuator(f'uniform token mjc:ctrlLimited = "{stated}"', tmp_path).control_range == limits
+
+
+def test_servos_have_their_gains(tmp_path: Path) -> None:
+    found = mujoco_actuator(POSITION, tmp_path)
+    assert (found.kind, found.gain, found.damping) == ("position", 20.0, 2.0)
+    velocity = POSITION.replace("[0, -20, -2]", "[0, 0, -20]")
+    assert mujoco_actuator(velocity, tmp_path).kind == "velocity"
+    general = mujoco_actuator(POSITION.replace("[0, -20, -2]", "[1, -3, -2]"), tmp_path)
+    assert (general.kind, general.gain, general.bias) == ("general", 20.0, (1.0, -3.0, -2.0))
+
+
+def test_a_servo_measures_from_the_reference_of_its_joint(tmp_path: Path) -> None:
+    found = mujoco_actuator(POSITION, tmp_path, "turn")
+    assert (found.kind, found.bias) == ("general", pytest.approx((-20 * radians(10), -20.0, -2.0)))
+
+
+def test_a_servo_follows_the_units_of_the_stage(tmp_path: Path) -> None:
+    found = mujoco_actuator(f"{POSITION}\n    {RANGES}", tmp_path, metre=0.01)
+    assert (found.kind, found.gain, found.damping) == ("position", 20.0, 2.0)
+    assert (found.control_range, found.force_range) == ((-0.01, 0.02), (0.0, 0.07))
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ('uniform token mjc:dynType = "integrator"', "dynamics"),
+        ('uniform token mjc:gainType = "muscle"', "variable gain"),
+        ('uniform token mjc:biasType = "muscle"', "not linear"),
+        ("uniform double[] mjc:gear = [1, 2, 0, 0, 0, 0]", "several axes"),
+    ],
+)
+def test_other_actuators_are_reported(values: str, reason: str, tmp_path: Path) -> None:
+    scene = load(ARM + ACTUATOR.format(target="turn", values=values), tmp_path)
+    assert not scene.world.actuators
+    (found,) = (one for one in scene.diagnostics if one.key == "US113.actuator")
+    assert reason in found.message
+
+
+@pytest.mark.parametrize("target", ["nothing", "a"])
+def test_actuators_without_a_joint_are_reported(target: str, tmp_path: Path) -> None:
+    scene = load(ARM + ACTUATOR.format(target=target, values=""), tmp_path)
+    assert "US113.actuator" in keys(scene)
+
+
+def test_pd_control_of_newton(tmp_path: Path) -> None:
+    values = "float newton:kp = 20\n    float newton:kd = 2\n    float newton:maxEffort = 5"
+    scene = newton_actuator(values, tmp_path, "NewtonPDControlAPI", "NewtonMaxEffortClampingAPI")
+    (found,) = scene.world.actuators
+    assert (found.joint, found.gain, found.force_range) == ("a/turn", 20.0, (-5.0, 5.0))
+    assert found.feedback == pytest.approx((-20 * radians(10), -20.0, -2.0))
+    (found,) = newton_actuator("float newton:kd = 3", tmp_path, "NewtonPDControlAPI").world.actuators
+    assert (found.kind, found.gain) == ("velocity", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("apis", "values"),
+    [
+        (("NewtonPDControlAPI", "NewtonActuatorDelayAPI"), ""),
+        (("NewtonPDControlAPI", "NewtonDCMotorClampingAPI"), ""),
+        (("NewtonNeuralControlAPI",), ""),
+        (("NewtonPIDControlAPI",), "float newton:ki = 1"),
+    ],
+)
+def test_other_control_of_newton_is_reported(apis: tuple[str, ...], values: str, tmp_path: Path) -> None:
+    scene = newton_actuator(values, tmp_path, *apis)
+    assert not scene.world.actuators
+    assert "US113.actuator" in keys(scene)
+
+
+# --- tendons ----------------------------------------------------------------------------------------------
+
+TENDON = """
+def MjcTendon "cable"
+{{
+    uniform token mjc:type = "{kind}"
+    rel mjc:path = [</slide>, </turn>]
+    uniform int[] mjc:path:indices = [1, 0]
+    uniform double[] mjc:path:coef = [2, 0.5]
+    uniform double mjc:stiffness = 3
+    uniform double[] mjc:springlength = [1, 1.5]
+    uniform double mjc:range:min = -1
+    uniform double mjc:range:max = 4
+}}
+"""
+
+
+def test_a_fixed_tendon_and_its_actuator(tmp_path: Path) -> None:
+    text = ARM + TENDON.format(kind="fixed") + ACTUATOR.format(target="cable", values=POSITION)
+    world = load(text, tmp_path).world
+    (tendon,), (actuator,) = world.tendons, world.actuators
+    offset = 2 * radians(10)
+    assert tendon.joints == (TendonJoint("a/turn", 2.0), TendonJoint("b/slide", 0.5))
+    assert tendon.rest_length == pytest.approx((1 - offset, 1.5 - offset))
+    assert tendon.limits == pytest.approx((-1 - offset, 4 - offset))
+    assert (actuator.tendon, actuator.joint) == ("cable", "")
+    assert actuator.feedback[0] == pytest.approx(-20 * offset)
+
+
+def test_spatial_tendons_are_reported(tmp_path: Path) -> None:
+    scene = load(ARM + TENDON.format(kind="spatial"), tmp_path)
+    assert not scene.world.tendons
+    assert "US113.actuator" in keys(scene)
+
+
+def test_actuators_are_converted(tmp_path: Path) -> None:
+    load(ARM + ACTUATOR.format(target="slide", values=f"{POSITION}\n    {RANGES}"), tmp_path)
+    report = exoskel.convert(tmp_path / "scene.usda", tmp_path / "out.xml")
+    assert report.certificate.passed
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
+    assert np.allclose(model.actuator_gainprm[0, 0], 20)
+    assert np.allclose(model.actuator_biasprm[0, :3], (0, -20, -2))
+    fates = {one.path: one.fate for one in report.items}
+    assert fates["/drive/@mjc:gainPrm"] in ("exact", "lowered")
