@@ -97,6 +97,10 @@ _READ = (
         warning("US106.cone", "the cone of the ball joint '{name}' is not read: a scene has no limits of cones"),
         info("US106.stacked", "the {count} of body '{name}' become a chain with bodies without mass in between"),
         warning("US106.apart", "the pose of body '{name}' contradicts its joint; the joint is used"),
+        warning(
+            "US106.welded",
+            "the fixed joint '{name}' contradicts the pose of body '{body}'; the pose is used, as in Newton",
+        ),
         warning("US106.moving", "the velocity of body '{name}' is not read: its joints state their own velocities"),
     ),
     Topic(

@@ -186,8 +186,8 @@ def _actuator_rows() -> dict[str, SceneField | str]:
     newton = ("targets", "kp", "ki", "kd", "constEffort", "maxEffort")
     rows |= {f"NewtonActuator/@newton:{name}": actuator for name in newton}
     ranges = [f"{name}:{side}" for name in ("range", "actuatorfrcrange") for side in ("min", "max")]
-    own = ("path", "path:coef", "path:indices", "type", "stiffness", "damping", "frictionloss", "armature")
-    rows |= {f"MjcTendon/@mjc:{name}": tendon for name in (*own, "springlength", "limited", *ranges)}
+    tendons = ("path", "path:coef", "path:indices", "type", "stiffness", "damping", "frictionloss", "armature")
+    rows |= {f"MjcTendon/@mjc:{name}": tendon for name in (*tendons, "springlength", "limited", *ranges)}
     return {**rows, "MjcActuator": actuator, "NewtonActuator": actuator, "MjcTendon": tendon}
 
 
@@ -424,6 +424,7 @@ SOURCE_MAPPING = SourceMapping(
             "US105.mesh",
             "US106.disabled",
             "US106.moving",
+            "US106.welded",
             "US106.mimic",
             "US106.cone",
             "US108.unused",
@@ -444,7 +445,10 @@ SOURCE_MAPPING = SourceMapping(
             "US115.area",
             "US115.bright",
         ),
-        attributes={"US106.apart": ("", *_POSE_OPERATIONS)},
+        attributes={
+            "US106.apart": ("", *_POSE_OPERATIONS),
+            "US106.welded": tuple(f"physics:local{word}{side}" for word in ("Pos", "Rot") for side in "01"),
+        },
     ),
     transparent=frozenset({GROUP}),
 )

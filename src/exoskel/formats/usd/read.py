@@ -238,6 +238,8 @@ class _StageReader:
         for one, model in models:
             model.joints = self._joints(one, model, joints, DriveReader(world.time_step, self.report))
         joints.finish()
+        for joint in joints.elsewhere:
+            self.report("US106.welded", joint.node, name=joint.name, body=joint.child.name)
         world.models += [model for _, model in models]
         for one, model in models:
             for body, own in zip(model.bodies, one.bodies, strict=True):

@@ -219,6 +219,8 @@ class UsdJointReader:
         self.rows: list[JointRow] = []
         self.non_colliding: list[Pair] = []
         """Connected bodies that do not collide."""
+        self.elsewhere: list[Joint] = []
+        """Welds to the world that contradict the poses of their bodies, valid after `finish`."""
 
     def read(self, scope: Any) -> list[Joint]:
         """Read the joints of one model, in the order of its scope."""
@@ -299,11 +301,20 @@ class UsdJointReader:
             row.joint.pose = pose
         here = spatial.inverse(parents @ outer) @ children @ inner
         here[without_frame] = np.eye(4)
+        for i in self._elsewhere(here):
+            outer[i], here[i] = children[i] @ inner[i], np.eye(4)
         tree_joints = [i for i, row in enumerate(self.rows) if not row.joint.loop]
         rows = [self.rows[i] for i in tree_joints]
         set_positions([row.joint for row in rows], [row.made for row in rows], here[tree_joints])
         self._set_velocities(rows)
         self._set_zero_poses(rows, (outer @ spatial.inverse(inner))[tree_joints])
+
+    def _elsewhere(self, here: Array) -> list[int]:
+        """The rows of welds to the world that are not where their bodies are: these stay where they are."""
+        welds = [i for i, row in enumerate(self.rows) if row.joint.kind == "weld" and row.parent < 0]
+        found = [i for i in welds if not self.rows[i].joint.loop and np.abs(here[i] - np.eye(4)).max() > _TOLERANCE]
+        self.elsewhere = [self.rows[i].joint for i in found]
+        return found
 
     def _set_velocities(self, rows: list[JointRow]) -> None:
         bodies, still = self.bodies, np.zeros((1, 3))
