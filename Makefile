@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 VALIDATOR := $(VENV)/gltf-validator
+SARIF_VALIDATOR := $(VENV)/sarif-validator
 EXTERNAL := .venv-external
 EXTERNAL_READY := $(EXTERNAL)/.ready
 
@@ -66,11 +67,15 @@ browser:
 			>/dev/null 2>&1; } \
 		|| echo "Chromium or EGL cannot be installed: the tests that need them are skipped."
 
-# The glTF validator of the Khronos Group; without it its tests are skipped.
+# The glTF validator of the Khronos Group, and Microsoft's validator of SARIF; without them their tests are skipped.
 validator:
 	@test -d $(VALIDATOR)/node_modules/gltf-validator \
 		|| npm install --silent --no-save --no-audit --no-fund --prefix $(VALIDATOR) gltf-validator@2.0.0-dev.3.10 >/dev/null 2>&1 \
 		|| echo "The glTF validator cannot be installed: the tests that need it are skipped."
+	@test -d $(SARIF_VALIDATOR)/node_modules/@microsoft/sarif-multitool \
+		|| npm install --silent --no-save --no-audit --no-fund --prefix $(SARIF_VALIDATOR) @microsoft/sarif-multitool@5.7.0 \
+			>/dev/null 2>&1 \
+		|| echo "The SARIF validator cannot be installed: the tests that need it are skipped."
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks examples tools

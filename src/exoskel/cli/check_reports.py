@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_HOMEPAGE = "https://pypi.org/project/exoskel/"
+_NEWLINES = ["\r\n", "\n", "\r"]
+"""The line ends by which lines are counted; by default, a carriage return alone is none."""
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -39,10 +43,12 @@ def sarif(diagnostics: Sequence[Diagnostic], catalogues: Iterable[Catalogue]) ->
                     "driver": {
                         "name": "exoskel",
                         "version": __version__,
+                        "informationUri": _HOMEPAGE,
                         "rules": [_rule(topics[code]) for code in used],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
+                "newlineSequences": _NEWLINES,
                 "results": [_result(diagnostic, index[diagnostic.code]) for diagnostic in diagnostics],
             }
         ],
@@ -53,7 +59,7 @@ def _rule(topic: Topic) -> dict[str, Any]:
     worst = min((m.severity or Severity.INFO for m in topic.messages), key=list(Severity).index)
     return {
         "id": topic.code,
-        "name": topic.title.title().replace(" ", "").replace(",", ""),
+        "name": re.sub(r"\W", "", topic.title.title()),
         "shortDescription": {"text": topic.title},
         "fullDescription": {"text": topic.text},
         "defaultConfiguration": {"level": _LEVELS[worst]},
