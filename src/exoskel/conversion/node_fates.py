@@ -305,6 +305,8 @@ class FateRecorder:
         return found
 
     def _attribute_verdict(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
+        if not self.number and (found := self.written.output.refused_attributes.get((node, name))) is not None:
+            return found if above is None or above.fate is Fate.KEPT else above
         if (node, name) in self.preserved.lost_attributes:
             return _NO_TARGET
         if node in self.preserved.unknown or node in self.preserved.lost:

@@ -140,6 +140,7 @@ class OutputContext:
         preserved_nodes: elements of the source that no item contains, and that are written again as they are.
         preserved_attributes: the same for attributes, by their elements and names.
         lost_attributes: attributes of preserved nodes that are not written again.
+        refused_attributes: attributes of the source that the target reader refuses, so that they are not written.
         changed_nodes: elements of the source that are not written again as they are, because the scene differs.
         source_format: the format that the scene was read from, if any.
         source_copies: elements of the output that an element of the source may replace.
@@ -200,6 +201,7 @@ class OutputContext:
         self.preserved_nodes: set[int] = set()
         self.preserved_attributes: set[tuple[int, str]] = set()
         self.lost_attributes: set[tuple[int, str]] = set()
+        self.refused_attributes: dict[tuple[int, str], Verdict] = {}
         self.changed_nodes: set[NodeOfDocument] = set()
         self.source_format = ""
         self.source_copies: dict[NodeOfDocument, list[Markup]] = {}

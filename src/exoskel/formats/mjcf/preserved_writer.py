@@ -24,6 +24,13 @@ from exoskel.formats.mjcf.preserved_elements import (
     references,
 )
 from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.formats.mjcf.unknown_words import (
+    REFUSED,
+    UNKNOWN_ATTRIBUTES,
+    is_unknown,
+    refuses_words,
+    remove_unknown_words,
+)
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
@@ -176,6 +183,8 @@ class _PreservedWriter:
         """Elements for which the main default class states something."""
         self.classes = _class_names(mains)
         self.materials = {node: name for (node, _), name in preserved.materials.items()}
+        document = scene.documents[0]
+        self.document = document if isinstance(document, Document) else None
         self.unselected_classes = _class_names_of(scene, output.unselected_nodes)
 
     def write(self) -> None:
@@ -204,7 +213,20 @@ class _PreservedWriter:
         self._add_tendon_attributes()
         add_options(self.root, self.preserved.options, self.output)
         add_sizes(self.root, self.preserved.sizes, self.output)
+        if refuses_words(self.output.target):
+            self._remove_unknown_words([(one.node, made) for one, made in written])
         self.root.children = [one for one in self.root.children if one.children or one.attributes]
+
+    def _remove_unknown_words(self, preserved: Sequence[tuple[int, MjcfElement]]) -> None:
+        """Remove what MuJoCo 3.3 refuses, from preserved elements and from all others."""
+        output, document = self.output, self.document
+        stated = {(node, name) for node, made in preserved for name in made.attributes} | output.preserved_attributes
+        if document is not None:
+            tags = document.outline.tags
+            refused = {(node, name) for node, name in stated if name in UNKNOWN_ATTRIBUTES.get(tags[node], ())}
+            output.refused_attributes |= dict.fromkeys(refused, REFUSED)
+            output.preserved_attributes -= refused
+        remove_unknown_words(self.root)
 
     def _sort_sensors(self, nodes: Mapping[int, int]) -> None:
         """Sort sensors as in the source; `nodes` are those of preserved elements, by their ids."""
@@ -308,6 +330,9 @@ class _PreservedWriter:
         if source.section == "statistic" and self.output.is_rotated:
             return None  # its centre is in the frame of the world
         made = copy_element(source.element)
+        if refuses_words(self.output.target) and is_unknown(made):
+            self.output.carried_nodes[0, source.node] = REFUSED
+            return None
         for element, attribute, kind, name in list(references(made)):
             found = self._written_name(kind, name, element, source.section)
             if found is None:

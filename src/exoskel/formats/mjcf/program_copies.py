@@ -13,6 +13,7 @@ from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf.losses import projection_losses
 from exoskel.formats.mjcf.names import Kind, reference_kind, tables_of_names
 from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.formats.mjcf.unknown_words import REFUSED, UNKNOWN_ATTRIBUTES
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
@@ -87,9 +88,14 @@ _FLAGS = (
     _Word("orthographic", _CAMERA, _RENAMED, "true", ("projection", "orthographic")),
     _Word("orthographic", _CAMERA, _RENAMED, "false", ("projection", "perspective")),
 )
+_UNKNOWN = tuple(
+    _Word(attribute, frozenset({tag}), REFUSED, also="type" if (tag, attribute) == ("site", "mesh") else "")
+    for tag, attributes in UNKNOWN_ATTRIBUTES.items()
+    for attribute in sorted(attributes)
+)
 _WORDS: dict[Target, tuple[_Word, ...]] = {
     **dict.fromkeys(("portable", "mujoco4"), _FLAGS),
-    "mujoco3": (_IMPLICIT, *_ONLY_MUJOCO_4, *_PROJECTIONS),
+    "mujoco3": (_IMPLICIT, *_PROJECTIONS, *_UNKNOWN),
     "dm_control": (_IMPLICIT, *_ONLY_MUJOCO_4, *_FLAGS),
     "newton": (_NO_INTEGRATOR, *_FLAGS),
     "isaac": (_NO_INTEGRATOR, *_ONLY_MUJOCO_4, *_FLAGS),

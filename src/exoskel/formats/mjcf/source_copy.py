@@ -16,6 +16,7 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, ReadOptions, SourceCopy
 from exoskel.formats.mjcf.preserved_elements import TEXTURE_FILES
 from exoskel.formats.mjcf.reader.asset_paths import COMPILER_FOLDERS, asset_path, compiler_settings
+from exoskel.formats.mjcf.unknown_words import cannot_be_copied, refuses_words
 from exoskel.scene.shape import Mesh, Texture
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -54,7 +55,10 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
         return None
     copier = _SourceCopier(document, ReadOptions.of(scene), output)
     try:
-        return copier.copy()
+        found = copier.copy()
+        if refuses_words(output.target) and cannot_be_copied(Document(found.data)):
+            return None
+        return found
     except (OSError, EncodingRoundTripError, UnicodeError, UnwritableError):
         return None
 
