@@ -12,11 +12,12 @@ from msgspec import Struct, structs
 from exoskel.fates import Fate
 from exoskel.formats.interface import Format, NodeKey, SourceCopy
 from exoskel.formats.saving.changes import Changes, SourceChanges, changed_fields
-from exoskel.formats.saving.verification import Match, match
+from exoskel.formats.saving.verification import TOLERANCE, Match, match
 from exoskel.scene.edit_tracking import no_edits
-from exoskel.scene.fields import Difference, iter_items
+from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
@@ -172,6 +173,8 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
 
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
+        if isinstance(one, World) and changes.removed and _is_without_unknown(one, difference):
+            return True
         if source is None or difference.field in changed_fields(source, one):
             return False
         if isinstance(one, World):
@@ -181,3 +184,13 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
 
     with no_edits():
         matched.differences = [one for one in matched.differences if not is_derived(one)]
+
+
+def _is_without_unknown(world: World, difference: Difference) -> bool:
+    """Whether the difference is that items are missing which refer to removed bodies."""
+    known = copy_world(world)
+    known.drop_dangling_references()
+    return (
+        relative_difference(*(comparable_value(one, difference.field) for one in (known, difference.other)))
+        <= TOLERANCE
+    )

@@ -26,8 +26,6 @@ from exoskel.source.file_lookup import Location, confinement, find_file
 from exoskel.source.output_context import OutputContext
 
 _EXACT = Verdict(Fate.EXACT)
-_ADDED = frozenset({"inertial", "option", "custom", "text"})
-"""Elements that an edited or adapted document may have in addition."""
 
 
 class _Stated(Struct):
@@ -113,21 +111,10 @@ class _CopyComparison:
 
     def count(self) -> int:
         mine = [one for one in self.source.elements if self._fate(one.node, "").fate is not Fate.DROPPED]
-        theirs = self.copied.elements
-        if self.copy.is_edited or self.copy.replaced:
-            theirs = list(self._without_added(mine, theirs))
+        numbers = self.copy.source_numbers  # of new elements, which state edited values and names: -1
+        theirs = [one for one in self.copied.elements if numbers is None or numbers[one.node] >= 0]
         pairs = zip_longest(mine, theirs)
         return sum(one is None or other is None or not self._is_same(one, other) for one, other in pairs)
-
-    def _without_added(self, mine: list[_Stated], theirs: list[_Stated]) -> Iterator[_Stated]:
-        """The elements of a copy, without those that state edited values."""
-        waiting = iter(mine)
-        expected = next(waiting, None)
-        for one in theirs:
-            is_expected = expected is not None and (one.depth, one.tag) == (expected.depth, expected.tag)
-            if is_expected or one.tag not in _ADDED:
-                yield one
-                expected = next(waiting, None)
 
     def _fate(self, node: int, name: str) -> Verdict:
         return self.fates.get((node, name), _EXACT)

@@ -48,7 +48,7 @@ def find_dependents(document: Document, removed: Collection[int]) -> set[int] | 
     outline = document.outline
     tags, ends, parents = outline.tags, outline.ends, outline.parents
     lost = {inner for node in removed for inner in range(node, ends[node])}
-    if not _OPAQUE.isdisjoint(tags) or (_changes_states(document, lost)):
+    if not _OPAQUE.isdisjoint(tags):
         return None
     names = {(shared_kind(tags[node]), name) for node in lost if (name := _name(document, node))}
     references = list(find_references(document))
@@ -70,8 +70,6 @@ def find_dependents(document: Document, removed: Collection[int]) -> set[int] | 
             lost |= set(range(node, ends[node]))
             section = tags[parents[node]]
             kind = section if section in ("tendon", "actuator", "sensor") else tags[node]
-            if _changes_states(document, lost):
-                return None
             if name := _name(document, node):
                 names.add((kind, name))
 
@@ -86,8 +84,8 @@ def _child_of_section(document: Document, node: int) -> int | None:
     return None
 
 
-def _changes_states(document: Document, lost: Collection[int]) -> bool:
-    """Whether removed elements have columns in keyframes."""
+def have_states(document: Document, lost: Collection[int]) -> bool:
+    """Whether keyframes have numbers of removed elements."""
     tags, parents = document.outline.tags, document.outline.parents
     has_state = any(
         tags[node] in ("joint", "freejoint")

@@ -23,7 +23,15 @@ from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, docum
 from exoskel.formats.mjcf.model.driven_joints import add_actuators, key_controls
 from exoskel.formats.mjcf.model.joints import add_force_motor, has_force_motor
 from exoskel.formats.mjcf.model.soft_bodies import body_skins
-from exoskel.formats.mjcf.names import EQUALITIES_TEXT, GENERATED, SKIN_TEXT, equalities_text, name_geoms, shorten_names
+from exoskel.formats.mjcf.names import (
+    EQUALITIES_TEXT,
+    KEY,
+    OTHER_KEY,
+    SKIN_TEXT,
+    equalities_text,
+    name_geoms,
+    shorten_names,
+)
 from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
 from exoskel.formats.mjcf.program_copies import TARGETS, adapt_copy
 from exoskel.formats.mjcf.scenery import add_scenery
@@ -107,8 +115,6 @@ VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """The groups of visual shapes, and of collision shapes of bodies with visual ones: viewers hide groups from 3 on."""
 RESTING_ACTUATORS = frozenset({"locked", "velocity"})
 """Actuators whose joints start at rest: in DART a velocity without a command holds for the first step only."""
-KEY, OTHER_KEY = "initial", f"{GENERATED}initial"
-"""The name of the keyframe of the initial state, and that if the scene has a keyframe of this name."""
 
 
 INTEGRATORS: dict[Target, str | None] = {

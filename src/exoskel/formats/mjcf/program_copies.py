@@ -157,7 +157,9 @@ def adapt_copy(copy: SourceCopy, scene: Scene, output: OutputContext) -> SourceC
         patch.insert(0, Markup("custom", children=texts), after=last)
     replaced = {**found.values, **found.added}
     fates = _fates_in_source(copy, found.fates)
-    return structs.replace(copy, data=patch.apply(), fates=fates, replaced=replaced)
+    numbers = list(copy.source_numbers if copy.source_numbers is not None else range(len(document.outline.tags)))
+    numbers += [-1] * (len(found.texts) + bool(found.texts))
+    return structs.replace(copy, data=patch.apply(), fates=fates, replaced=replaced, source_numbers=numbers)
 
 
 def _fates_in_source(copy: SourceCopy, fates: Mapping[NodeKey, Verdict]) -> dict[NodeKey, Verdict]:

@@ -16,9 +16,8 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.macro_expansion import MacroFormat, read_expanded
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_filter
-from exoskel.formats.mjcf.file_writer import KEY, OTHER_KEY
 from exoskel.formats.mjcf.model.coordinates import Coordinates
-from exoskel.formats.mjcf.names import GENERATED, split_path
+from exoskel.formats.mjcf.names import GENERATED, KEY, OTHER_KEY, split_path
 from exoskel.formats.mjcf.preserved_elements import (
     ActuatorState,
     ExtraAttributes,

@@ -17,8 +17,11 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
-from exoskel.formats.mjcf.document_references import find_dependents, renamed_references
+from exoskel.formats.mjcf import shape_edits
+from exoskel.formats.mjcf.document_references import find_dependents, have_states, renamed_references
+from exoskel.formats.mjcf.keyframe_edits import KeyframeEditor, StateEditError, changes_states
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
+from exoskel.formats.mjcf.shape_edits import ROTATIONS, CannotEditError
 from exoskel.formats.mjcf.world_list_edits import LISTS, edit_world_list
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.scene.body import Body, Marker
@@ -27,7 +30,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import pose_matrices
-from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup, format_number, format_numbers
@@ -38,10 +41,10 @@ EDITED = Verdict(Fate.LOWERED, "replaced by the value of the edited scene")
 """Of attributes."""
 _REMOVED = Verdict(Fate.DROPPED, "it was removed from the scene", harmless=True)
 _DEPENDENT = Verdict(Fate.DROPPED, "what it refers to was removed from the scene")
-_ROTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
 _JOINTS = ("joint", "freejoint")
 _SAME_POSE = 1e-13
 """The difference of poses that is rounding."""
+_STATE = ("position", "velocity")
 _MASS_FIELDS = frozenset({"geometry", "pose"})
 """Fields of shapes that mass properties follow from."""
 _MASS_SETTINGS = ("settotalmass", "inertiafromgeom")
@@ -54,10 +57,6 @@ _FOLLOWING = frozenset(
 
 _OF_LIMITS = ("jointlimit", "tendonlimit")
 """How the names of sensors begin that MuJoCo refuses without limits."""
-
-
-class _CannotEditError(Exception):
-    """The document cannot be edited in this way: a new one is needed."""
 
 
 def edit_source(
@@ -74,7 +73,7 @@ def edit_source(
         editor = _SourceEditor(document, base, scene, changes, restated)
         editor.collect()
         return editor.apply()
-    except _CannotEditError:
+    except CannotEditError:
         return None
 
 
@@ -84,6 +83,11 @@ class _Insertion(Struct, frozen=True):
     parent: int
     tag: str
     attributes: dict[str, str]
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the child of a new section, the last one."""
+        return self.tag == "key" and self.parent == 0
 
 
 class _SourceEditor:
@@ -125,16 +129,31 @@ class _SourceEditor:
                     continue
                 if isinstance(source, World) and isinstance(item, World) and name in LISTS:
                     if not edit_world_list(self, name, source, item):
-                        raise _CannotEditError
+                        raise CannotEditError
                     continue
                 edit = _EDITS.get((type(source), name))
-                if edit is None or source.node < 0 or source.document != 0:
-                    raise _CannotEditError
+                has_element = source.node >= 0 and source.document == 0
+                if edit is None or not (has_element or (type(source), name) in _TOGETHER):
+                    raise CannotEditError
                 edit(self, source, item)
         self._collect_inertias(weighed)
         self._restate_joints()
         if any(isinstance(one, Body | Model) and "pose" in changed_fields(one, other) for one, other in self._edited()):
             self._collect_poses()
+        self._collect_states()
+
+    def _collect_states(self) -> None:
+        """Edit keyframes, and remove the numbers of removed elements from them."""
+        ends = self.document.outline.ends
+        lost = {inner for node in self.removed | self.dependent for inner in range(node, ends[node])}
+        if not have_states(self.document, lost) and not changes_states(
+            self.document, self.base, self.scene, self.changes
+        ):
+            return
+        try:
+            KeyframeEditor(self, self.base, self.scene, self.changes, lost).edit()
+        except StateEditError as problem:
+            raise CannotEditError from problem
 
     def _edited(self) -> Iterator[tuple[Item, Item]]:
         yield from self.changes.edited
@@ -155,6 +174,12 @@ class _SourceEditor:
             if name in self.document.attributes(node):
                 self.values[node, name] = None
 
+    def add_key(self, before: int, attributes: dict[str, str]) -> None:
+        """Add a keyframe before another one, or the first one of all (-1)."""
+        sections = [node for node, tag in enumerate(self.tags) if tag == "keyframe"]
+        parent = self.document.outline.parents[before] if before >= 0 else sections[0] if sections else 0
+        self.insertions.append(_Insertion(parent, "key", attributes))
+
     def set_first(self, node: int, name: str, value: float) -> None:
         """Set the first of several numbers."""
         rest = self.text(node, name).split()[1:]
@@ -162,7 +187,7 @@ class _SourceEditor:
 
     def set_pose(self, node: int, matrix: Array) -> None:
         self.set(node, "pos", format_numbers(spatial.without_noise(matrix[:3, 3]).tolist()))
-        self.drop(node, *_ROTATIONS)
+        self.drop(node, *ROTATIONS)
         if np.abs(matrix[:3, :3] - np.eye(3)).max() > _SAME_POSE or self._has_default_pose(node):
             self.set(node, "quat", format_numbers(spatial.quaternion(matrix[:3, :3]).tolist()))
 
@@ -199,13 +224,23 @@ class _SourceEditor:
             if is_stated:
                 fates[node, name] = EDITED
         for one in self.insertions:
-            patch.insert(one.parent, Markup(one.tag, one.attributes))
+            made = Markup(one.tag, one.attributes)
+            if one.is_last:
+                patch.insert(0, Markup("keyframe", children=[made]), after=self._last_section)
+            else:
+                patch.insert(one.parent, made)
         return SourceCopy(patch.apply(), fates, source_numbers=self._source_numbers())
+
+    @property
+    def _last_section(self) -> int:
+        parents, gone = self.document.outline.parents, self.removed | self.dependent
+        return max(node for node, parent in enumerate(parents) if parent == 0 and node not in gone)
 
     def _source_numbers(self) -> list[int]:
         """The number of each element of the edited document in the document; -1 for new ones."""
         gone, ends = self.removed | self.dependent, self.document.outline.ends
-        new = Counter(one.parent for one in self.insertions)
+        new = Counter(one.parent for one in self.insertions if not one.is_last)
+        count = sum(one.is_last for one in self.insertions)
         found: list[int] = []
         node = 0
         while node < len(self.tags):
@@ -214,7 +249,7 @@ class _SourceEditor:
                 continue
             found += [node, *[-1] * new[node]]
             node += 1
-        return found
+        return found + [-1] * 2 * count
 
     # --- removed parts --------------------------------------------------------------------------------
 
@@ -227,15 +262,15 @@ class _SourceEditor:
                     continue
                 if isinstance(item, Joint) and self._is_within(item.node, items):
                     continue
-                raise _CannotEditError
+                raise CannotEditError
             nodes |= {one.node for one in parts}
         if not nodes:
             return
         if any(self.tags[node] == "worldbody" for node in nodes):
-            raise _CannotEditError
+            raise CannotEditError
         found = find_dependents(self.document, nodes)
         if found is None:
-            raise _CannotEditError
+            raise CannotEditError
         self.removed, self.dependent = nodes, found
 
     def _is_within(self, node: int, items: list[Item]) -> bool:
@@ -273,11 +308,11 @@ class _SourceEditor:
         stated = self.document.attribute_text(source.node, "name")
         is_plain = not set("~&<>\"'") & set(before + after)
         if not after or not is_plain or self.tags[source.node] == "worldbody":
-            raise _CannotEditError
+            raise CannotEditError
         if stated.endswith(f"/{before}"):  # the name of the model is in front
             after = stated.removesuffix(before) + after
         elif stated not in (before, ""):
-            raise _CannotEditError
+            raise CannotEditError
         self.set(source.node, "name", after)
         if not stated:
             return
@@ -355,7 +390,7 @@ class _SourceEditor:
             )
             return
         if "diaginertia" in given or "fullinertia" in given:
-            self.drop(node, *_ROTATIONS, "diaginertia", "fullinertia")
+            self.drop(node, *ROTATIONS, "diaginertia", "fullinertia")
         for name, value in given.items():
             self.set(node, name, value)
 
@@ -374,7 +409,7 @@ class _SourceEditor:
             )
             if transform_differences(mine[None], theirs[None])[0] > _SAME_POSE:
                 if self.tags[node] != "body" or has_frame:
-                    raise _CannotEditError
+                    raise CannotEditError
                 self.set_pose(node, mine)
 
     def _places(self, scene: Scene, sources: Mapping[int, Item] | None = None) -> dict[int, Array]:
@@ -394,35 +429,35 @@ class _SourceEditor:
         assert isinstance(source, Joint) and isinstance(item, Joint)
         ends = ((source.child, item.child), (source.parent, item.parent))
         if any(after is not None and self.changes.sources.get(id(after)) is not before for before, after in ends):
-            raise _CannotEditError
+            raise CannotEditError
 
     # --- joints ---------------------------------------------------------------------------------------
 
     def _joint_nodes(self, joint: Joint) -> list[int]:
         """The elements of a joint: one, or one for each of its coordinates."""
         node = joint.node
-        if self.tags[node] not in _JOINTS:
-            raise _CannotEditError
+        if node < 0 or joint.document != 0 or self.tags[node] not in _JOINTS:
+            raise CannotEditError
         if joint.kind in ("ball", "free", "revolute", "prismatic"):
             return [node]
         siblings = list(self.children(self.document.outline.parents[node]))
         found = [one for one in siblings[siblings.index(node) :] if self.tags[one] in _JOINTS]
         if len(found) < joint.dof_count:
-            raise _CannotEditError
+            raise CannotEditError
         return found[: joint.dof_count]
 
     def edit_dofs(self, source: Item, item: Item) -> None:
         assert isinstance(source, Joint) and isinstance(item, Joint)
-        nodes = self._joint_nodes(source)
         before, after = dof_rows(source), dof_rows(item)
         if len(before) != len(after):
-            raise _CannotEditError
+            raise CannotEditError
         for number, (mine, theirs) in enumerate(zip(before, after, strict=True)):
             changed = [name for name, a, b in zip(DOF_FIELDS, mine, theirs, strict=True) if a != b]
-            for name in changed:
+            for name in (one for one in changed if one not in _STATE):  # the states of all joints are edited together
+                nodes = self._joint_nodes(source)
                 edit = _DOF_EDITS.get(name)
                 if edit is None or self.tags[nodes[0]] == "freejoint":
-                    raise _CannotEditError
+                    raise CannotEditError
                 node = nodes[number] if len(nodes) > 1 else nodes[0]
                 edit(self, node, item, theirs[DOF_FIELDS.index(name)])
 
@@ -431,7 +466,7 @@ class _SourceEditor:
         kind = self.document.attribute_text(node, "type")
         is_slide = kind == "slide" or (not kind and joint.kind in ("prismatic", "translational", "translational2d"))
         if not kind and joint.kind not in ("revolute", "prismatic", "universal", "euler", "ball"):
-            raise _CannotEditError
+            raise CannotEditError
         return value if is_slide or not self.uses_degrees else degrees(value)
 
     def edit_limits(self, node: int, joint: Joint, value: Any) -> None:
@@ -439,7 +474,7 @@ class _SourceEditor:
             self.remove_limits(node)
             return
         if not all(map(isfinite, value)):
-            raise _CannotEditError
+            raise CannotEditError
         self.set(node, "limited", "true")
         self.set(node, "range", format_numbers([self.angle(node, joint, one) for one in value]))
 
@@ -447,12 +482,12 @@ class _SourceEditor:
         """State that a joint or tendon has no limits, unless other elements may need them."""
         attributes = map(self.document.attributes, range(len(self.tags)))
         if any(tag.startswith(_OF_LIMITS) for tag in self.tags) or any("inheritrange" in one for one in attributes):
-            raise _CannotEditError
+            raise CannotEditError
         self.set(node, "limited", "false")
 
     def edit_force_limits(self, node: int, joint: Joint, value: Any) -> None:
         if value == UNLIMITED or not all(map(isfinite, value)):
-            raise _CannotEditError
+            raise CannotEditError
         self.set(node, "actuatorfrclimited", "true")
         self.set(node, "actuatorfrcrange", format_numbers(value))
 
@@ -462,7 +497,7 @@ class _SourceEditor:
     def edit_joint_pose(self, source: Item, item: Item) -> None:
         assert isinstance(source, Joint) and isinstance(item, Joint)
         if not item.pose.has_no_rotation or self.tags[source.node] != "joint":
-            raise _CannotEditError
+            raise CannotEditError
         for node in self._joint_nodes(source):
             self.set(node, "pos", format_numbers(item.pose.position))
 
@@ -470,70 +505,9 @@ class _SourceEditor:
         assert isinstance(source, Joint) and isinstance(item, Joint)
         nodes = self._joint_nodes(source)
         if len(nodes) != len(item.axes):
-            raise _CannotEditError
+            raise CannotEditError
         for node, axis in zip(nodes, item.axes, strict=True):
             self.set(node, "axis", format_numbers(axis))
-
-    # --- shapes and markers ---------------------------------------------------------------------------
-
-    def edit_color(self, source: Item, item: Item) -> None:
-        assert isinstance(item, Shape | Marker)
-        if item.color is None:
-            raise _CannotEditError
-        self.set(source.node, "rgba", format_numbers(item.color))
-
-    def edit_friction(self, source: Item, item: Item) -> None:
-        assert isinstance(item, Shape)
-        self.set_first(source.node, "friction", 1.0 if item.friction is None else item.friction)
-
-    def edit_geometry(self, source: Item, item: Item) -> None:
-        assert isinstance(source, Shape) and isinstance(item, Shape)
-        sizes = _half_sizes(item.geometry)
-        if sizes is None or type(item.geometry) is not type(source.geometry):
-            raise _CannotEditError
-        if "fromto" in self.document.attributes(source.node):
-            self.edit_shape_pose(source, item)
-        self.set(source.node, "size", format_numbers(sizes))
-
-    def edit_shape_pose(self, source: Item, item: Item) -> None:
-        assert isinstance(item, Shape)
-        if "fromto" in self.document.attributes(source.node):
-            sizes = _half_sizes(item.geometry)
-            if sizes is None:
-                raise _CannotEditError
-            self.drop(source.node, "fromto")
-            self.set(source.node, "size", format_numbers(sizes))
-        self.set_pose(source.node, item.pose.matrix())
-
-    def edit_marker_pose(self, source: Item, item: Item) -> None:
-        assert isinstance(item, Marker)
-        if "fromto" in self.document.attributes(source.node):
-            raise _CannotEditError
-        self.set(source.node, "pos", format_numbers(item.offset))
-        if isinstance(source, Marker) and source.quaternion != item.quaternion:
-            self.drop(source.node, *_ROTATIONS)
-            self.set(source.node, "quat", format_numbers(item.quaternion))
-
-    def edit_marker_size(self, source: Item, item: Item) -> None:
-        assert isinstance(item, Marker)
-        self.set(source.node, "size", format_numbers(item.size))
-
-    def edit_marker_kind(self, source: Item, item: Item) -> None:
-        assert isinstance(item, Marker)
-        self.set(source.node, "type", item.kind)
-
-
-def _half_sizes(geometry: object) -> tuple[float, ...] | None:
-    """MuJoCo's sizes of a primitive; None for other geometries."""
-    match geometry:
-        case Box() | Ellipsoid():
-            x, y, z = geometry.size
-            return (x / 2, y / 2, z / 2)
-        case Sphere():
-            return (geometry.radius,)
-        case Capsule() | Cylinder():
-            return (geometry.radius, geometry.height / 2)
-    return None
 
 
 def _dof_number(attribute: str) -> Callable[[_SourceEditor, int, Joint, Any], None]:
@@ -554,6 +528,7 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (World, "name"): _SourceEditor.edit_world_name,
     (World, "gravity"): _SourceEditor.edit_gravity,
     (World, "time_step"): _SourceEditor.edit_time_step,
+    (World, "keyframes"): _SourceEditor.edit_nothing,
     (Model, "pose"): _SourceEditor.edit_nothing,
     (Body, "name"): _SourceEditor.edit_name,
     (Body, "pose"): _SourceEditor.edit_nothing,
@@ -566,15 +541,17 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (Joint, "pose"): _SourceEditor.edit_joint_pose,
     (Joint, "axes"): _SourceEditor.edit_axes,
     (Shape, "name"): _SourceEditor.edit_name,
-    (Shape, "color"): _SourceEditor.edit_color,
-    (Shape, "friction"): _SourceEditor.edit_friction,
-    (Shape, "geometry"): _SourceEditor.edit_geometry,
-    (Shape, "pose"): _SourceEditor.edit_shape_pose,
+    (Shape, "color"): shape_edits.edit_color,
+    (Shape, "friction"): shape_edits.edit_friction,
+    (Shape, "geometry"): shape_edits.edit_geometry,
+    (Shape, "pose"): shape_edits.edit_shape_pose,
     (Marker, "name"): _SourceEditor.edit_name,
-    (Marker, "color"): _SourceEditor.edit_color,
-    (Marker, "offset"): _SourceEditor.edit_marker_pose,
-    (Marker, "quaternion"): _SourceEditor.edit_marker_pose,
-    (Marker, "size"): _SourceEditor.edit_marker_size,
-    (Marker, "kind"): _SourceEditor.edit_marker_kind,
+    (Marker, "color"): shape_edits.edit_color,
+    (Marker, "offset"): shape_edits.edit_marker_pose,
+    (Marker, "quaternion"): shape_edits.edit_marker_pose,
+    (Marker, "size"): shape_edits.edit_marker_size,
+    (Marker, "kind"): shape_edits.edit_marker_kind,
 }
 """The fields that can be edited in a document, and how."""
+_TOGETHER = frozenset({(World, "keyframes"), (Joint, "dofs")})
+"""Fields that are edited in other elements, at least in part."""

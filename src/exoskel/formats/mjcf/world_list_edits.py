@@ -134,6 +134,7 @@ def _edit_pose(editor: _Editor, node: int, _: SceneCamera, value: Any) -> None:
 
 
 _EDITS: dict[tuple[type[object], str], _Edit] = {
+    (Actuator, "control"): lambda editor, node, item, value: None,  # in keyframes
     (Actuator, "gear"): _first_number("gear"),
     (Actuator, "gain"): _edit_gain,
     (Actuator, "damping"): _edit_damping,

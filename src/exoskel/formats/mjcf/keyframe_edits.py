@@ -1,0 +1,307 @@
+"""Edits of the initial state and of keyframes, as edits of the lists of numbers in the keyframes of a document.
+
+The compiled document tells which number belongs to which coordinate, actuator or mocap body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from exoskel.formats.interface import ReadOptions
+from exoskel.formats.mjcf.model.coordinates import SIZES
+from exoskel.formats.mjcf.names import KEY, OTHER_KEY
+from exoskel.formats.mjcf.read import ImportedScene, import_document
+from exoskel.formats.saving.changes import Changes, changed_fields
+from exoskel.scene.body import Body
+from exoskel.scene.cameras_and_keyframes import Keyframe
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
+from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
+from exoskel.source.markup import format_number
+from exoskel.spatial import Array, Indices
+
+_STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
+_SAME_NUMBER = 1e-13
+"""The difference of numbers that is rounding."""
+
+
+class StateEditError(Exception):
+    """The keyframes of the document cannot be edited."""
+
+
+class _Editor(Protocol):
+    """What edits the attributes of elements, by their numbers, and adds elements."""
+
+    document: Document
+
+    def set(self, node: int, name: str, value: str) -> None: ...
+    def drop(self, node: int, *names: str) -> None: ...
+    def add_key(self, before: int, attributes: dict[str, str]) -> None: ...
+
+
+def changes_states(document: Document, base: Scene, scene: Scene, changes: Changes) -> bool:
+    """Whether an edit of a scene changes what the keyframes of its document state, or its initial state."""
+    depends_on_poses = "key" in document.outline.tags and any(j.kind == "free" for j in base.world.joints())
+    for source, item in changes.edited:
+        names = changed_fields(source, item)
+        if "pose" in names and isinstance(item, Body | Model) and depends_on_poses:
+            return True
+        if isinstance(source, Joint) and isinstance(item, Joint) and "dofs" in names and _state(source) != _state(item):
+            return True
+    mine, theirs = base.world, scene.world
+    known = {one.name for one in theirs.actuators}
+    before = {name: control for name, control in _controls(mine).items() if name in known}
+    return before != _controls(theirs) or _changes_keyframes(mine, theirs, changes)
+
+
+def _changes_keyframes(base: World, world: World, changes: Changes) -> bool:
+    if [(one.name, one.time) for one in base.keyframes] != [(one.name, one.time) for one in world.keyframes]:
+        return True
+    known = {one.name for one in world.actuators}
+    for one, other in zip(base.keyframes, world.keyframes, strict=True):
+        before = {id(joint): (state.positions, state.velocities) for joint, state in one.states(base.models)}
+        for joint, state in other.states(world.models):
+            source = changes.sources.get(id(joint))
+            if source is not None and before.get(id(source)) != (state.positions, state.velocities):
+                return True
+        if {name: value for name, value in one.controls if name in known} != dict(other.controls):
+            return True
+    return False
+
+
+def _state(joint: Joint) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return tuple(joint.positions), tuple(joint.velocities)
+
+
+def _controls(world: World) -> dict[str, float]:
+    return {one.name: one.control for one in world.actuators if one.control}
+
+
+class KeyframeEditor:
+    """Edits the keyframes of a document.
+
+    `base` is the scene that was read from it, `changes` are the differences between it and `scene`, and `lost` are the
+    elements that are removed.
+    """
+
+    def __init__(self, editor: _Editor, base: Scene, scene: Scene, changes: Changes, lost: Collection[int]) -> None:
+        self.editor = editor
+        self.base, self.scene = base.world, scene.world
+        self.sources = changes.sources
+        self.lost = lost
+        self.found = _imported(base)
+        self.model: Any = self.found.compiled.model if self.found.compiled is not None else None
+        if self.found.coordinates is None or self.model is None:
+            raise StateEditError
+        document = editor.document
+        self.keys = [node for node, tag in enumerate(document.outline.tags) if tag == "key"]
+        if self.model.nkey != len(self.keys) or self._ignores_states():
+            raise StateEditError
+        self.values: dict[tuple[int, str], list[str]] = {}
+        """The edited lists of numbers, by the numbers of keyframes."""
+
+    def _ignores_states(self) -> bool:
+        """Whether keyframes may have numbers of elements that are not compiled."""
+        compiled = self.found.compiled
+        assert compiled is not None
+        document = self.editor.document
+        stated = {name for node in self.keys for name in document.attributes(node)}
+        ignored = compiled.prepared.ignored_states.keys()
+        return bool(ignored and (not self.keys or stated & ignored))
+
+    def edit(self) -> None:
+        """Edit all keyframes, and add one for the initial state if no other states it."""
+        world, keys = self.scene, self.keys
+        first = 1 if keys and self._name(0) in (KEY, OTHER_KEY) else 0
+        before, after = self.base.keyframes, world.keyframes
+        if [one.name for one in before] != [one.name for one in after] or len(keys) - first != len(after):
+            raise StateEditError
+        initial = Keyframe(joints=(), controls=tuple(_controls(world).items()))
+        base_initial = Keyframe(controls=tuple(_controls(self.base).items()))
+        if first:
+            self._edit_key(0, initial, base_initial)
+        for number, (one, other) in enumerate(zip(before, after, strict=True), first):
+            self._edit_key(number, other, one)
+            if one.time != other.time:
+                self.values[number, "time"] = [format_number(other.time)]
+        if not first and self._differs(initial, base_initial):
+            self._add_initial_key(initial, base_initial)
+        self._write()
+
+    def _name(self, number: int) -> str:
+        return self.editor.document.attribute_text(self.keys[number], "name")
+
+    def _differs(self, initial: Keyframe, base: Keyframe) -> bool:
+        """Whether no keyframe states the initial state: without one for it, the first keyframe does."""
+        if not self.keys:
+            qpos, qvel = self._coordinates_of(initial, self.model.qpos0, np.zeros(self.model.nv))
+            is_same = _are_same(qpos, self.model.qpos0) and not np.any(np.abs(qvel) > _SAME_NUMBER)
+            return not (is_same and dict(initial.controls) == dict(base.controls))
+        first, rows = self.scene.keyframes[0], (self.model.key_qpos[0], self.model.key_qvel[0])
+        mine, theirs = self._coordinates_of(initial, *rows), self._coordinates_of(first, *rows)
+        is_same = all(_are_same(a, b) for a, b in zip(mine, theirs, strict=True))
+        return not (is_same and dict(initial.controls) == dict(first.controls))
+
+    # --- states ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _counterparts(self) -> dict[int, Item]:
+        """The items of the edited scene by the ids of those of the base."""
+        every = [item for model in self.scene.models for item in (model, *model.bodies, *model.joints)]
+        return {id(self.sources[id(item)]): item for item in every if id(item) in self.sources}
+
+    @cached_property
+    def _coordinates(self) -> Any:
+        """The coordinates with the poses of the edited scene."""
+        world = self.found.scene.world
+        for model, base_model in zip(world.models, self.base.models, strict=True):
+            edited = self._counterparts.get(id(base_model))
+            if isinstance(edited, Model):
+                model.pose = edited.pose
+            for body, base_body in zip(model.bodies, base_model.bodies, strict=True):
+                other = self._counterparts.get(id(base_body))
+                if isinstance(other, Body):
+                    body.pose = other.pose
+        assert self.found.reader is not None
+        return self.found.reader.coordinates(world)
+
+    def _coordinates_of(self, keyframe: Keyframe, qpos: Array, qvel: Array) -> tuple[Array, Array]:
+        """The coordinates in MuJoCo of a state; `qpos` and `qvel` have those of what is no part of a scene."""
+        own = {id(joint): state for joint, state in keyframe.states(self.scene.models)}
+        positions, velocities = list[float](), list[float]()
+        for joint in self.base.joints():
+            other = self._counterparts.get(id(joint))
+            state = own.get(id(other))
+            positions += joint.positions if state is None else state.positions
+            velocities += joint.velocities if state is None else state.velocities
+        reader = self.found.reader
+        assert reader is not None
+        reference = self.model.qpos0 - reader.relative(self.model.qpos0)
+        shifted, speeds = reader.relative(qpos), np.array(qvel)
+        self._coordinates.set_positions(np.array(positions), shifted)
+        self._coordinates.set_velocities(np.array(velocities), shifted, speeds)
+        return shifted + reference, speeds
+
+    def _edit_key(self, number: int, keyframe: Keyframe, base: Keyframe) -> None:
+        qpos, qvel = self._coordinates_of(keyframe, self.model.key_qpos[number], self.model.key_qvel[number])
+        self._set_numbers(number, "qpos", self.model.key_qpos[number], qpos)
+        self._set_numbers(number, "qvel", self.model.key_qvel[number], qvel)
+        controls = self._controls_of(number, keyframe, base)
+        if controls is not None:
+            self._set_numbers(number, "ctrl", self.model.key_ctrl[number], controls)
+
+    def _controls_of(self, number: int, keyframe: Keyframe, base: Keyframe) -> Array | None:
+        """The controls of a keyframe, if some differ; those of the first one are the initial ones."""
+        before, after = dict(base.controls), dict(keyframe.controls)
+        changed = {name for name in {**before, **after} if before.get(name, 0.0) != after.get(name, 0.0)}
+        if not changed:
+            return None
+        out = np.array(self.model.key_ctrl[number]) if number >= 0 else np.zeros(self.model.nu)
+        compiled = self.found.compiled
+        assert compiled is not None
+        known = {one.name for one in self.base.actuators}
+        for name in changed & known:
+            place = compiled.control(compiled.actuators.numbers[name]) if name in compiled.actuators.numbers else None
+            if place is None:
+                raise StateEditError
+            if name in {one.name for one in self.scene.actuators}:
+                out[place] = after.get(name, 0.0)
+        return out
+
+    def _set_numbers(self, number: int, name: str, before: Array, after: Array) -> None:
+        """Replace the numbers that differ; others stay as they are written."""
+        if _are_same(before, after):
+            return
+        stated = self.editor.document.attribute_text(self.keys[number], name).split()
+        if len(stated) != len(after):
+            stated = [format_number(value) for value in before.tolist()]
+        pairs = zip(stated, before.tolist(), after.tolist(), strict=True)
+        self.values[number, name] = [
+            text if abs(new - old) <= _SAME_NUMBER * max(1.0, abs(old)) else format_number(new)
+            for text, old, new in pairs
+        ]
+
+    def _add_initial_key(self, initial: Keyframe, base: Keyframe) -> None:
+        """Add the keyframe of the initial state before all others."""
+        document, model = self.editor.document, self.model
+        number = 0 if self.keys else -1
+        start = (model.key_qpos[0], model.key_qvel[0]) if self.keys else (model.qpos0, np.zeros(model.nv))
+        qpos, qvel = self._coordinates_of(initial, *start)
+        is_taken = any(one.name == KEY for one in self.scene.keyframes)
+        given = {"name": OTHER_KEY if is_taken else KEY}
+        lists = {"qpos": qpos, "qvel": qvel}
+        controls = self._controls_of(number, initial, base)
+        if controls is not None:
+            lists["ctrl"] = controls
+        stated = {}
+        if self.keys:
+            stated = {name: document.attribute_text(self.keys[0], name) for name in document.attributes(self.keys[0])}
+        for name in _STATES:
+            numbers = [format_number(one) for one in lists[name].tolist()] if name in lists else []
+            numbers = numbers or stated.get(name, "").split()
+            numbers = [one for place, one in enumerate(numbers) if place not in self._lost_columns.get(name, ())]
+            if numbers and (name == "qpos" or any(float(one) for one in numbers)):
+                given[name] = " ".join(numbers)
+        self.editor.add_key(self.keys[0] if self.keys else -1, given)
+
+    # --- removed elements -----------------------------------------------------------------------------
+
+    @cached_property
+    def _lost_columns(self) -> Mapping[str, frozenset[int]]:
+        """The places of numbers of removed elements, by the names of the lists."""
+        found: dict[str, list[int]] = {name: [] for name in _STATES}
+        for name, numbers in self._lost_numbers():
+            found[name] += numbers
+        return {name: frozenset(numbers) for name, numbers in found.items()}
+
+    def _lost_numbers(self) -> Iterator[tuple[str, range]]:
+        model, compiled, lost = self.model, self.found.compiled, self.lost
+        assert compiled is not None
+        for number, kind in enumerate(compiled.types if lost else ()):
+            if compiled.joints.node(number) in lost:
+                first, speed = int(model.jnt_qposadr[number]), int(model.jnt_dofadr[number])
+                yield "qpos", range(first, first + SIZES[kind][0])
+                yield "qvel", range(speed, speed + SIZES[kind][1])
+        for number, controls in enumerate(compiled.control_slices if lost else ()):
+            if compiled.actuators.node(number) in lost:
+                yield "ctrl", range(controls.start, controls.stop)
+                first = int(model.actuator_actadr[number])
+                yield "act", range(first, first + int(model.actuator_actnum[number]) if first >= 0 else first)
+        mocap: Indices = model.body_mocapid
+        for body, number in enumerate(mocap.tolist() if lost else ()):
+            if number >= 0 and compiled.bodies.node(body) in lost:
+                yield "mpos", range(3 * number, 3 * number + 3)
+                yield "mquat", range(4 * number, 4 * number + 4)
+
+    def _write(self) -> None:
+        document = self.editor.document
+        for number, node in enumerate(self.keys):
+            if node in self.lost:
+                continue
+            for name in ("time", *_STATES):
+                stated = document.attribute_text(node, name).split()
+                values = self.values.get((number, name), stated)
+                lost = self._lost_columns.get(name, ())
+                kept = [one for place, one in enumerate(values) if place not in lost]
+                if kept and kept != stated:
+                    self.editor.set(node, name, " ".join(kept))
+                elif stated and not kept:
+                    self.editor.drop(node, name)
+
+
+def _are_same(one: Array, other: Array) -> bool:
+    return bool((np.abs(one - other) <= _SAME_NUMBER * np.maximum(1.0, np.abs(one))).all())
+
+
+def _imported(base: Scene) -> ImportedScene:
+    """The compiled document of a scene, with a scene of its own."""
+    document = base.documents[0]
+    if not isinstance(document, Document):
+        raise StateEditError
+    return import_document(Document(document.data, document.name, document.location), ReadOptions.of(base))

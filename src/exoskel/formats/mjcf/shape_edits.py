@@ -1,0 +1,96 @@
+"""Edits of shapes and markers, as edits of the attributes of geoms and sites."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from exoskel.scene.body import Marker
+from exoskel.scene.item import Item
+from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from exoskel.source.document import Document
+from exoskel.source.markup import format_numbers
+from exoskel.spatial import Array
+
+ROTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
+"""Attributes that state a rotation."""
+
+
+class CannotEditError(Exception):
+    """The document cannot be edited in this way: a new one is needed."""
+
+
+class _Editor(Protocol):
+    """What edits the attributes of elements, by their numbers."""
+
+    document: Document
+
+    def set(self, node: int, name: str, value: str) -> None: ...
+    def set_first(self, node: int, name: str, value: float) -> None: ...
+    def drop(self, node: int, *names: str) -> None: ...
+    def set_pose(self, node: int, matrix: Array) -> None: ...
+
+
+def edit_color(editor: _Editor, source: Item, item: Item) -> None:
+    assert isinstance(item, Shape | Marker)
+    if item.color is None:
+        raise CannotEditError
+    editor.set(source.node, "rgba", format_numbers(item.color))
+
+
+def edit_friction(editor: _Editor, source: Item, item: Item) -> None:
+    assert isinstance(item, Shape)
+    editor.set_first(source.node, "friction", 1.0 if item.friction is None else item.friction)
+
+
+def edit_geometry(editor: _Editor, source: Item, item: Item) -> None:
+    assert isinstance(source, Shape) and isinstance(item, Shape)
+    sizes = _half_sizes(item.geometry)
+    if sizes is None or type(item.geometry) is not type(source.geometry):
+        raise CannotEditError
+    if "fromto" in editor.document.attributes(source.node):
+        edit_shape_pose(editor, source, item)
+    editor.set(source.node, "size", format_numbers(sizes))
+
+
+def edit_shape_pose(editor: _Editor, source: Item, item: Item) -> None:
+    assert isinstance(item, Shape)
+    if "fromto" in editor.document.attributes(source.node):
+        sizes = _half_sizes(item.geometry)
+        if sizes is None:
+            raise CannotEditError
+        editor.drop(source.node, "fromto")
+        editor.set(source.node, "size", format_numbers(sizes))
+    editor.set_pose(source.node, item.pose.matrix())
+
+
+def edit_marker_pose(editor: _Editor, source: Item, item: Item) -> None:
+    assert isinstance(item, Marker)
+    if "fromto" in editor.document.attributes(source.node):
+        raise CannotEditError
+    editor.set(source.node, "pos", format_numbers(item.offset))
+    if isinstance(source, Marker) and source.quaternion != item.quaternion:
+        editor.drop(source.node, *ROTATIONS)
+        editor.set(source.node, "quat", format_numbers(item.quaternion))
+
+
+def edit_marker_size(editor: _Editor, source: Item, item: Item) -> None:
+    assert isinstance(item, Marker)
+    editor.set(source.node, "size", format_numbers(item.size))
+
+
+def edit_marker_kind(editor: _Editor, source: Item, item: Item) -> None:
+    assert isinstance(item, Marker)
+    editor.set(source.node, "type", item.kind)
+
+
+def _half_sizes(geometry: object) -> tuple[float, ...] | None:
+    """MuJoCo's sizes of a primitive; None for other geometries."""
+    match geometry:
+        case Box() | Ellipsoid():
+            x, y, z = geometry.size
+            return (x / 2, y / 2, z / 2)
+        case Sphere():
+            return (geometry.radius,)
+        case Capsule() | Cylinder():
+            return (geometry.radius, geometry.height / 2)
+    return None
