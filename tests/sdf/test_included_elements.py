@@ -331,3 +331,54 @@ def test_an_included_file_without_links_is_not_lost_silently(folder: Path, to: s
     (found,) = [one for one in report.items if one.path.endswith("plugin[P]")]
     assert found.fate is (Fate.APPROXIMATED if to == "sdf" else Fate.DROPPED) and found.loss
     assert (plugin in (folder / f"out.{to}").read_text()) is (to == "sdf")
+
+
+# --- namespaces and comments ------------------------------------------------------------------------------
+
+PREFIXED = """<sdf version="1.9" xmlns:gz="http://example.com/gz"><model name="box"><link name="l"/>
+  <plugin filename="a" name="A"><gz:topic gz:kind="x">t</gz:topic><link_name>l</link_name></plugin></model></sdf>"""
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_plugins_with_namespaces_are_copied(tmp_path: Path, is_nested: bool) -> None:
+    add_model(tmp_path, "box", PREFIXED)
+    include = INCLUDE.format("box", "b", 1)
+    report, root = convert(tmp_path, f'<model name="m">{link("own")}{include}</model>' if is_nested else include)
+    (plugin,) = root.iter("plugin")
+    (topic,) = plugin.iterfind("{http://example.com/gz}topic")
+    assert (topic.text, topic.get("{http://example.com/gz}kind")) == ("t", "x")
+    assert texts(root, ".//plugin/link_name") == ["b__l" if is_nested else "l"]
+    assert losses(report) == set()
+
+
+def test_plugins_with_namespaces_of_the_document_are_copied(tmp_path: Path) -> None:
+    plugin = '<plugin filename="a" name="A"><gz:topic xmlns:gz="http://example.com/gz">t</gz:topic></plugin>'
+    _, root = convert(tmp_path, f'<model name="m">{link("own")}{plugin}</model>')
+    assert texts(root, ".//plugin/{http://example.com/gz}topic") == ["t"]
+
+
+def test_a_namespace_without_a_prefix_is_a_loss(tmp_path: Path) -> None:
+    plugin = '<plugin filename="a" name="A"><topic xmlns="http://example.com/gz">t</topic></plugin>'
+    report, root = convert(tmp_path, f'<model name="m">{link("own")}{plugin}</model>')
+    assert not list(root.iter("plugin"))
+    assert any("plugin" in path for path in losses(report))
+
+
+def comments_before(root: etree._Element, path: str) -> list[str]:
+    found = root.find(path)
+    assert found is not None
+    return [str(one.text).strip() for one in found.itersiblings(etree.Comment, preceding=True)]
+
+
+def test_comments_at_includes_stay_at_what_they_include(folder: Path) -> None:
+    first, second = (INCLUDE.format("drone", name, 1) for name in ("d1", "d2"))
+    inside = second.replace("<uri>", "<!-- second --><uri>")
+    _, root = convert(folder, f"<!-- first -->{first}{inside}")
+    assert comments_before(root, "world/model[@name='d1']") == ["first"]
+    assert comments_before(root, "world/model[@name='d2']")[:1] == ["second"]
+
+
+def test_comments_at_nested_includes_stay_at_their_links(folder: Path) -> None:
+    include = INCLUDE.format("drone", "d", 1).replace("<uri>", "<!-- nested --><uri>")
+    _, root = convert(folder, f'<model name="m">{link("own")}{include}</model>')
+    assert comments_before(root, "world/model/link[@name='d__base']") == ["nested"]

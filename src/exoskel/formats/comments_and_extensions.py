@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from operator import attrgetter
@@ -102,7 +102,9 @@ def preserve_comments(
     preserved = PreservedData()
     document = scene.documents[0] if scene.documents else None
     if isinstance(document, Document):
-        preserver = _Preserver(root, scene, document, preserved, unread.source, is_part=is_part)
+        preserver = _Preserver(
+            root, scene, document, preserved, unread.source, is_part=is_part, inner_models=unread.inner_models
+        )
         copied = preserver.copy_unread(unread, is_rotated) if unread.keys or unread.settings else []
         if document.placed_comments:
             preserver.copy_comments(copied)
@@ -123,7 +125,9 @@ class _Preserver:
         source: SourceElements,
         *,
         is_part: bool = False,
+        inner_models: Mapping[NodeOfDocument, Sequence[InnerModel]] | None = None,
     ) -> None:
+        self.inner_models = inner_models or {}
         self.is_part = is_part
         self.root = root
         self.document = document
@@ -269,7 +273,18 @@ class _Preserver:
                 item = item.bodies[0]  # a format without elements for models
             if item is not None and id(item) in self.elements:
                 return self.elements[id(item)]
+            if (found := self._element_of_inner(node)) is not None:
+                return found
             node = parents[node]
+        return None
+
+    def _element_of_inner(self, node: int) -> Markup | None:
+        """The element of the model that a nested or included model became, or of its first link there."""
+        for inner in self.inner_models.get((0, node), ()):
+            links = (body for body in inner.model.bodies if inner.prefix and body.name.startswith(inner.prefix))
+            found = [self.elements[id(one)] for one in (*links, inner.model) if id(one) in self.elements]
+            if found:
+                return found[0]
         return None
 
     def _owner(self, node: int) -> Markup:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +12,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict
+from exoskel.formats.copied_markup import COMPILER, as_markup, relocate_files
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -175,7 +174,7 @@ class ElementCopier:
     def _with_paths(self, element: Tree) -> Tree:
         """A copy of an element with the paths of files from the folder of the output."""
         copy = deepcopy(element)
-        _relocate_files(copy, self.document.location.directory, self.unread.folder)
+        relocate_files(copy, self.document.location.directory, self.unread.folder)
         return copy
 
     def _names_links(self, element: Tree, item: InnerModel) -> bool:
@@ -195,7 +194,7 @@ class ElementCopier:
         if self.find_frame is not None and not self._rename_frames(number, copy, item, self.find_frame):
             return None
         all_words = self.number > 0 or self.is_nested(item)
-        return _as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=all_words) else None
+        return as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=all_words) else None
 
     def _rename_frames(self, number: int, element: Tree, item: ElementOwner, find: FindName) -> bool:
         """Replace the names of frames that poses are relative to; False if one of them is not written.
@@ -444,8 +443,6 @@ _OF_OUTER_MODEL = Verdict(
     Fate.APPROXIMATED, "in the outermost model: without the name of a link or joint, it may act on all of that model"
 )
 _BY_HARM = (_IN_OUTER_MODEL, _OF_OUTER_MODEL)
-_FILES = ("_map", "uri")
-"""How the tags of elements end whose text is the path of a file."""
 
 
 def _can_move(element: Tree, source: InnerModel) -> bool:
@@ -464,25 +461,6 @@ def _same_numbers(one: str, other: str) -> bool:
         return False
 
 
-def _relocate_files(element: Tree, source: Path | None, target: Path | None) -> None:
-    """Change relative paths of files that an element refers to, for a document in another folder."""
-    if source is None or target is None or source.resolve() == target.resolve():
-        return
-    for one in element.iter(etree.Element):
-        text = (one.text or "").strip()
-        if str(one.tag).endswith(_FILES) and _is_relative(text):
-            with suppress(ValueError):  # another drive
-                one.text = Path(os.path.relpath(source.resolve() / text, target.resolve())).as_posix()
-        for key in _FOLDERS if one.tag == _COMPILER else ():
-            if _is_relative(folder := str(one.get(key) or "")):
-                with suppress(ValueError):
-                    one.set(key, Path(os.path.relpath(source.resolve() / folder, target.resolve())).as_posix())
-
-
-def _is_relative(path: str) -> bool:
-    return bool(path) and ":" not in path and not path.startswith("/")
-
-
 def _take_references(made: Markup, own: Markup) -> None:
     """Give a copy of an element the reference to an image that the element in the output has: it may be a copy too."""
     found = next((one.text for one in own.iter() if one.tag == _IMAGE and one.text), "")
@@ -493,17 +471,16 @@ def _take_references(made: Markup, own: Markup) -> None:
 
 def _take_options(made: Markup, own: Markup) -> None:
     """Give a copy of MuJoCo's options those of the element in the output, unless it states where mesh files are."""
-    ours = next((one for one in own.children if one.tag == _COMPILER), None)
+    ours = next((one for one in own.children if one.tag == COMPILER), None)
     if ours is None:
         return
-    theirs = next((one for one in made.children if one.tag == _COMPILER), None)
+    theirs = next((one for one in made.children if one.tag == COMPILER), None)
     if theirs is None:
         made.children.append(ours)
     elif "meshdir" not in theirs.attributes:
         theirs.attributes = {**ours.attributes, **theirs.attributes}
 
 
-_COMPILER, _FOLDERS = "compiler", ("meshdir", "texturedir", "assetdir")
 _IMAGE = "albedo_map"
 _REFERENCES = frozenset({"reference", "link", "joint"})
 _REFERRING_ELEMENTS = frozenset(
@@ -513,30 +490,6 @@ _REFERRING_ELEMENTS = frozenset(
 _REFERRING_ENDS = ("joint", "link", "joint_name", "link_name", "jointname", "linkname", "bodyname")
 """How the tags of other elements end, in lower case, whose text refers to them in parameters of plugins."""
 _FRAMES = ("relative_to", "expressed_in", "attached_to")
-
-
-def _as_markup(element: Tree) -> Markup | None:
-    """An element with all that it contains; None if it has text between elements, or namespaces."""
-    root = Markup(str(element.tag), {str(key): str(value) for key, value in element.attrib.items()})
-    waiting = [(element, root)]
-    while waiting:
-        source, made = waiting.pop()
-        text, comments = (source.text or "").strip(), list[str]()
-        if "{" in f"{made.tag}{''.join(made.attributes)}" or (text and len(source)):
-            return None
-        made.text = text
-        for child in source:
-            if (child.tail or "").strip() or child.tag in (etree.Entity, etree.ProcessingInstruction):
-                return None
-            if child.tag is etree.Comment:
-                comments.append(child.text or "")
-                continue
-            inner = Markup(str(child.tag), {str(key): str(value) for key, value in child.attrib.items()})
-            inner.comments, comments = comments, []
-            made.children.append(inner)
-            waiting.append((child, inner))
-        made.closing_comments = comments
-    return root
 
 
 def _rename_references(element: Tree, item: ElementOwner, names: FindName, *, all_words: bool) -> bool:
