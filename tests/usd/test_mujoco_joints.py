@@ -279,3 +279,49 @@ def test_disabled_joints_do_not_join_models(tmp_path: Path) -> None:
     scene = load(body("a") + body("b", 1.0) + weld, tmp_path)
     assert [model.name for model in scene.world.models] == ["a", "b"]
     assert "US106.disabled" in keys(scene)
+
+
+# --- generic joints ---------------------------------------------------------------------------------------
+
+
+def generic(*free: str, more: str = "") -> str:
+    """A generic joint from the base to a body at its free axes; the others are locked."""
+    axes = [f"{kind}{axis}" for kind in ("trans", "rot") for axis in "XYZ"]
+    locked = [f"float limit:{name}:physics:{side}" for name in axes if name not in free for side in ("low", "high")]
+    values = "\n    ".join([f"{one} = {1 if one.endswith('low') else -1}" for one in locked] + [more])
+    text = joint("glide", "b", values, kind="", apis="", parent="base", x=1.0)
+    return body("base") + joint("fixed", "base", kind="Fixed", apis="") + body("b", 1.0) + text
+
+
+@pytest.mark.parametrize(
+    ("free", "kinds"),
+    [
+        (("transX", "rotX"), ["prismatic", "revolute"]),
+        (("transX", "transZ", "rotX", "rotY", "rotZ"), ["prismatic", "prismatic", "revolute", "revolute", "revolute"]),
+        (("transZ", "rotX", "rotY"), ["prismatic", "revolute", "revolute"]),
+    ],
+)
+def test_generic_joints_without_a_counterpart_are_chains(
+    free: tuple[str, ...], kinds: list[str], tmp_path: Path
+) -> None:
+    scene = load(generic(*free), tmp_path)
+    moving = [one for one in joints_of(scene).values() if one.dof_count]
+    assert [one.kind for one in moving] == kinds
+    assert [one.name for one in moving] == [f"glide_{name}" for name in free]
+    assert moving[-1].child.name == "b" and all(one.child.mass == 0.0 for one in moving[:-1])
+    assert "US106.split" in keys(scene) and "US106.axes" not in keys(scene)
+
+
+def test_the_axes_of_a_chain_keep_their_limits_and_drives(tmp_path: Path) -> None:
+    more = "float limit:transX:physics:low = -0.5\n    float limit:rotX:physics:high = 90"
+    more += "\n    float drive:rotX:physics:stiffness = 2\n    float newton:damping = 0.5"
+    scene = load(generic("transX", "rotX", more=more), tmp_path)
+    found = joints_of(scene)
+    slide, turn = found["glide_transX"].dofs[0], found["glide_rotX"].dofs[0]
+    assert slide.position_limits == (-0.5, inf)
+    assert (slide.stiffness, slide.damping) == (0.0, 0.5)
+    assert turn.position_limits == (-inf, pytest.approx(pi / 2))
+    assert (turn.stiffness, turn.damping) == pytest.approx((2 / radians(1), 0.5 / radians(1)))
+    found["glide_transX"].positions, found["glide_rotX"].positions = (0.25,), (pi / 2,)
+    pose = Kinematics(scene.world.models).poses()[1]
+    assert np.allclose(pose[:3, 3], (1.25, 0, 0)) and np.allclose(pose[:3, 1], (0, 0, 1))

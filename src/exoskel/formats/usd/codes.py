@@ -95,6 +95,7 @@ _READ = (
         warning("US106.reversed", "body0 of joint '{name}' is the child; the order of its rotations is reversed"),
         warning("US106.mimic", "joint '{name}' mimics '{path}', which is not a joint of its model; it moves freely"),
         warning("US106.cone", "the cone of the ball joint '{name}' is not read: a scene has no limits of cones"),
+        info("US106.split", "joint '{name}' with the free axes {axes} becomes a chain with massless bodies"),
         info("US106.stacked", "the {count} of body '{name}' become a chain with bodies without mass in between"),
         warning("US106.apart", "the pose of body '{name}' contradicts its joint; the joint is used"),
         warning(

@@ -230,7 +230,7 @@ class JointPrimReader:
     def _fit(self, joint: StagePrim, found: Values) -> str:
         """Rotate a generic joint so that its free axes are those of a kind of joint; returns the schema."""
         moving = free_axes(found)
-        if len(moving) > 1 and _find_permutation(moving) is None:
+        if not is_supported(moving):
             self.report("US106.axes", self.index.node(joint), name=joint.title, axes=", ".join(moving))
             for name in set(moving) - set(ROTATIONS):
                 found |= {f"limit:{name}:physics:low": 1.0, f"limit:{name}:physics:high": -1.0}
@@ -242,6 +242,11 @@ class JointPrimReader:
             return "PhysicsFixedJoint"
         _rename_axes(found, permutation)
         return "PhysicsJoint"
+
+
+def is_supported(moving: tuple[str, ...]) -> bool:
+    """Whether the free axes of a generic joint are those of a joint of a scene."""
+    return len(moving) < 2 or _find_permutation(moving) is not None
 
 
 def _find_permutation(moving: tuple[str, ...]) -> _AxisPermutation | None:

@@ -158,7 +158,7 @@ class PrimIndex:
         self._stating: dict[str, list[StagePrim]] = {}
 
     def node(self, prim: StagePrim) -> int:
-        return self.number[prim.path]
+        return self.number[prim.path.partition(PART)[0]]
 
     def is_preserved(self, prim: StagePrim) -> bool:
         """Whether a prim is one that was copied from the source of a scene, or in one."""
@@ -229,6 +229,8 @@ TAPERED = frozenset({"Cylinder_1", "Capsule_1"})
 GPRIMS = frozenset({"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane", "Mesh", *TAPERED})
 _SCENE = "PhysicsScene"
 _INSTANCER = "PointInstancer"
+PART = "#"
+"""What separates the path of a prim from the number or name of a part of it."""
 _STATIC = "environment"
 """The name of the model of everything that is not part of a rigid body."""
 
@@ -247,7 +249,7 @@ class BodySource(Struct):
     @property
     def path(self) -> str:
         """What identifies the body: the path of its prim."""
-        return self.prim.path if self.link < 0 else f"{self.prim.path}#{self.link}"
+        return self.prim.path if self.link < 0 else f"{self.prim.path}{PART}{self.link}"
 
 
 class JointEnds(Struct, frozen=True):
