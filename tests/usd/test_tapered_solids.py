@@ -155,3 +155,11 @@ def test_prototypes_of_a_point_instancer_are_not_where_they_are(tmp_path: Path) 
     )
     scene = read("PointInstancer", inside, tmp_path)
     assert [body.name for body in scene.world.bodies()] == ["body"]
+
+
+def test_a_collider_around_others_is_not_reported(tmp_path: Path) -> None:
+    scene = read(
+        "Xform", 'def Cube "box" (prepend apiSchemas = ["PhysicsCollisionAPI"])\n        {\n        }', tmp_path
+    )
+    assert not [d.key for d in scene.diagnostics if d.key == "US113.collider"]
+    assert len(next(scene.world.bodies()).collisions) == 1

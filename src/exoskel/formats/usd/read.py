@@ -212,10 +212,20 @@ class _StageReader:
             scene.source_info = structs.replace(scene.source_info, also_reported={"US111": further})
         for prim in self.index.prims:
             node = self.index.node(prim)
-            if COLLIDER in prim.apis and prim.type not in GPRIMS:
+            if COLLIDER in prim.apis and prim.type not in GPRIMS and not self._has_colliders(prim):
                 self.report("US113.collider", node, name=prim.title, kind=prim.type or "''")
             elif prim.type in UNREAD_TYPES:
                 self.report("US113", node, kind=prim.type)
+
+    def _has_colliders(self, prim: StagePrim) -> bool:
+        """Whether a prim has colliders inside that are read."""
+        waiting = [prim.path]
+        while waiting:
+            inside = self.index.children.get(waiting.pop(), ())
+            if any(COLLIDER in one.apis and one.type in GPRIMS for one in inside):
+                return True
+            waiting += [one.path for one in inside]
+        return False
 
     def _world(self, source: WorldSource, shapes: ShapePrimReader) -> World:
         if source.scene is None:
