@@ -308,6 +308,8 @@ _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 
 _PACKAGE_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
 _MODEL_VARIABLES = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+_OTHER_MODEL_VARIABLES = ("SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH")
+"""Variables of libsdformat and of Gazebo Fortress."""
 
 _Folders = Callable[[str, Location, SearchPaths], Iterator[str]]
 
@@ -392,7 +394,7 @@ def _model_folders(name: str, location: Location, paths: SearchPaths) -> Iterato
         for near in _folders_near(directory, paths.confine):
             yield os.path.join(near, name)
         yield from _packages_around(directory, name, paths.confine)
-    for variable in _MODEL_VARIABLES:
+    for variable in (*_MODEL_VARIABLES, *_OTHER_MODEL_VARIABLES):
         for folder in _environment_folders(variable, paths):
             yield os.path.join(folder, name)
 

@@ -204,7 +204,8 @@ _MODELS = (
     Topic(
         "SD040",
         "Included file",
-        "Included files are searched in the document's directory and in the package path. Nothing is downloaded.",
+        "Included files are searched in the document's directory, in the package path, and among the models that "
+        "Gazebo has downloaded. Nothing is downloaded.",
         error(
             "SD040.missing",
             "'{uri}' was not found",
@@ -212,7 +213,7 @@ _MODELS = (
             "searches SDF_PATH and GZ_SIM_RESOURCE_PATH",
         ),
         error("SD040.outside", "'{uri}' is outside the document's directory, which is not allowed here"),
-        error("SD040.remote", "'{uri}' is on the network; nothing is downloaded", "download it first"),
+        error("SD040.remote", "'{uri}' is on the network; nothing is downloaded", "run: gz fuel download -u {uri}"),
         error("SD040.circle", "'{uri}' includes itself; it is ignored"),
         error("SD040.config", "{file} is not well-formed: {reason}; model.sdf is read instead"),
         error("SD040.empty", "'{uri}' contains no model; it is ignored"),

@@ -10,6 +10,7 @@ from msgspec import Struct
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.sdf.codes import CATALOGUE
+from exoskel.formats.sdf.resource_uris import local_reference
 from exoskel.formats.sdf.values import POSE_EULER, POSE_QUATERNION
 from exoskel.scene.body import Body
 from exoskel.scene.pose import IDENTITY, Euler, Pose, Quaternion
@@ -130,7 +131,8 @@ class SdfContext:
 
     def find(self, uri: str) -> FoundFile:
         """Find a referenced file."""
-        return file_lookup.find_file(uri, self.document.location, self.options.paths)
+        local = local_reference(uri, confine=self.options.paths.confine)
+        return file_lookup.find_file(local, self.document.location, self.options.paths)
 
     def search_hint(self, uri: str) -> str:
         """Where a file was searched that was not found; empty if its reference says so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from math import isfinite
 from pathlib import Path
 
@@ -39,6 +40,7 @@ from exoskel.formats.sdf.models import (
     placement_of,
     unique_in_scope,
 )
+from exoskel.formats.sdf.resource_uris import is_remote, local_reference
 from exoskel.formats.sdf.sensors import pending_sensors, read_sensors
 from exoskel.formats.sdf.surfaces import report_bitmasks
 from exoskel.formats.sdf.values import is_zero
@@ -56,7 +58,7 @@ from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.file_access import read_referenced
-from exoskel.source.file_lookup import FoundFile, Location, confinement, find_beside, uri_scheme
+from exoskel.source.file_lookup import MODEL_SCHEME, FoundFile, Location, confinement, find_beside
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
 from exoskel.source.output_context import NodeOfDocument
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
@@ -70,17 +72,19 @@ MIN_ELEMENTS = 30
 """The minimum number of elements that an include counts for: placing even a small model takes time."""
 _PLACED = ("actor", "population")
 """Elements of worlds that have a pose, and are not part of a scene."""
-_REMOTE = frozenset({"http", "https", "fuel"})
 _CONFIG = "model.config"
 
 
 def find(source: SdfContext, uri: str, number: int) -> Path | None:
     """Find the file of an include, which names a file or the folder of a model."""
-    if uri_scheme(uri).lower() in _REMOTE:
+    local = local_reference(uri, confine=source.options.paths.confine)
+    if is_remote(local):
         source.report("SD040.remote", number, "uri", token=uri, uri=uri)
         return None
     outside = False
-    for candidate in (uri, f"{uri.rstrip('/')}/{_CONFIG}", f"{uri.rstrip('/')}/model.sdf"):
+    names = [local] if ":" in local or os.path.isabs(local) else [local, f"{MODEL_SCHEME}{local}"]
+    inside = ("", f"/{_CONFIG}", "/model.sdf")
+    for candidate in (f"{name.rstrip('/')}{end}" if end else name for name in names for end in inside):
         found = source.find(candidate)
         outside = outside or "outside" in found.findings
         if found.path is not None and found.path.name == _CONFIG:
@@ -88,7 +92,7 @@ def find(source: SdfContext, uri: str, number: int) -> Path | None:
             outside = outside or "outside" in found.findings
         if found.path is not None:
             return found.path
-    hint = source.search_hint(uri) or PACKAGE_HINT
+    hint = source.search_hint(names[-1]) or PACKAGE_HINT
     source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri, hint=[hint])
     return None
 
