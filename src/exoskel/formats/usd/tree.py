@@ -145,9 +145,10 @@ def to_text(layer: Layer, given: GivenNumbers | None = None) -> str:
     lines = ["#usda 1.0", "("]
     lines += [f"{_INDENT}{name} = {_value(value, _INDENT)}" for name, value in layer.metadata.items()]
     lines.append(")")
+    writer = _PrimWriter(lines, given)
     for prim in layer.prims:
         lines.append("")
-        _append_prim(prim, "", lines, given)
+        writer.append(prim, "")
     return "\n".join(lines) + "\n"
 
 
@@ -198,35 +199,44 @@ def to_bytes(
     return pack({FIRST_LAYER: data, **(images or {})}) if extension.lower() == EXTENSION else data
 
 
-def _append_prim(prim: Prim, margin: str, lines: list[str], given: GivenNumbers | None) -> None:
-    inner = margin + _INDENT
-    head = (
-        f'{margin}{prim.specifier} {prim.type} "{prim.name}"'
-        if prim.type
-        else f'{margin}{prim.specifier} "{prim.name}"'
-    )
-    if prim.apis or prim.metadata:
-        lines.append(head + " (")
-        if prim.apis:
-            lines.append(f"{inner}prepend apiSchemas = {_value(prim.apis)}")
-        lines += [f"{inner}{name} = {_value(value, inner)}" for name, value in prim.metadata.items()]
-        lines.append(margin + ")")
-    else:
-        lines.append(head)
-    lines.append(margin + "{")
-    lines += [inner + _property(declaration, value, given) for declaration, value in prim.properties.items()]
-    for child in prim.children:
-        lines.append("")
-        _append_prim(child, inner, lines, given)
-    lines.append(margin + "}")
+class _PrimWriter:
+    """Appends prims to the lines of a document."""
+
+    def __init__(self, lines: list[str], given: GivenNumbers | None) -> None:
+        self.lines = lines
+        self.given = given
+        self._repeated = lru_cache(maxsize=4096)(self._property)
+
+    def append(self, prim: Prim, margin: str) -> None:
+        lines, inner = self.lines, margin + _INDENT
+        head = f'{prim.specifier} {prim.type} "{prim.name}"' if prim.type else f'{prim.specifier} "{prim.name}"'
+        if prim.apis or prim.metadata:
+            lines.append(f"{margin}{head} (")
+            if prim.apis:
+                lines.append(f"{inner}prepend apiSchemas = {_value(prim.apis)}")
+            lines += [f"{inner}{name} = {_value(value, inner)}" for name, value in prim.metadata.items()]
+            lines.append(margin + ")")
+        else:
+            lines.append(margin + head)
+        lines.append(margin + "{")
+        for declaration, value in prim.properties.items():
+            made = self._repeated if type(value) in _REPEATED else self._property
+            lines.append(inner + made(declaration, value))
+        for child in prim.children:
+            lines.append("")
+            self.append(child, inner)
+        lines.append(margin + "}")
+
+    def _property(self, declaration: str, value: Any) -> str:
+        if value is None:
+            return declaration
+        if self.given is not None:
+            value = _rounded(value, self.given, is_vector=_is_vector(declaration))
+        return f"{declaration} = {_value(value, number=_single if _is_single(declaration) else None)}"
 
 
-def _property(declaration: str, value: Any, given: GivenNumbers | None) -> str:
-    if value is None:
-        return declaration
-    if given is not None:
-        value = _rounded(value, given, is_vector=_is_vector(declaration))
-    return f"{declaration} = {_value(value, number=_single if _is_single(declaration) else None)}"
+_REPEATED = (float, tuple)
+"""The types of values that many prims have, and whose text takes long to make."""
 
 
 _SINGLE = re.compile(r"(?:^| )(?:float|quatf|[a-z]+[A-Za-z]*[234]f)[234]?(?:\[\])? ")

@@ -135,8 +135,7 @@ def principal_axes(rows: Array) -> tuple[Array, Array]:
     if rotated.size:
         found, vectors = np.linalg.eigh(tensors[rotated])
         values[rotated] = spatial.round_vectors(found)
-        frames = np.array([_frame(*pair) for pair in zip(found, vectors, strict=True)])
-        axes[rotated] = spatial.round_vectors(spatial.quaternion(frames))
+        axes[rotated] = spatial.round_vectors(spatial.quaternion(_frames(found, vectors)))
     return values, axes
 
 
@@ -144,28 +143,30 @@ _SAME_MOMENTS = 1e-8
 """Moments that differ less, relative to the largest, are the same in single precision."""
 
 
-def _frame(values: Array, vectors: Array) -> Array:
+def _frames(values: Array, vectors: Array) -> Array:
     """The principal axes in the columns of `vectors`, for ascending moments, in a form without any choice.
 
     Each axis points to the side of its largest component.  Of a rotationally symmetric body, only one axis is
     determined, and of a sphere none.
     """
-    differ = np.diff(values) > _SAME_MOMENTS * abs(values).max()
-    if not differ.any():
-        return np.eye(3)
-    first, second = _upward(vectors[:, 0]), _upward(vectors[:, 1])
-    if not differ.all():
-        single = 0 if differ[0] else 2
-        axis = _upward(vectors[:, single])
-        helper = np.eye(3)[int(np.argmin(np.round(np.abs(axis), 6)))]
-        across = _upward(spatial.unit(np.cross(helper, axis)))
-        first, second = (axis, across) if single == 0 else (across, np.cross(axis, across))
-    return np.stack([first, second, np.cross(first, second)], axis=1)
+    differ = np.diff(values) > _SAME_MOMENTS * np.abs(values).max(axis=1, keepdims=True)
+    axes = _upward(np.swapaxes(vectors, 1, 2))
+    first, second = axes[:, 0], axes[:, 1]
+    is_lowest, is_symmetric = differ[:, :1], ~differ.all(axis=1, keepdims=True)
+    axis = np.where(is_lowest, axes[:, 0], axes[:, 2])
+    helpers = np.eye(3)[np.argmin(np.round(np.abs(axis), 6), axis=1)]
+    across = _upward(spatial.unit(np.cross(helpers, axis)))
+    first = np.where(is_symmetric, np.where(is_lowest, axis, across), first)
+    second = np.where(is_symmetric, np.where(is_lowest, across, np.cross(axis, across)), second)
+    frames = np.stack([first, second, np.cross(first, second)], axis=2)
+    frames[~differ.any(axis=1)] = np.eye(3)
+    return frames
 
 
-def _upward(axis: Array) -> Array:
-    """An axis or its opposite: the one whose largest component, the first of several, is positive."""
-    turned: Array = axis * np.sign(axis[int(np.argmax(np.round(np.abs(axis), 6)))])
+def _upward(axes: Array) -> Array:
+    """Axes or their opposites: those whose largest component, the first of several, is positive."""
+    largest = np.argmax(np.round(np.abs(axes), 6), axis=-1, keepdims=True)
+    turned: Array = axes * np.sign(np.take_along_axis(axes, largest, axis=-1))
     return turned
 
 
