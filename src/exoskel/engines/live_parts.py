@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, qualified_name, unique_name
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.kinematics import Kinematics, free_twist, plane_frames
 from exoskel.scene.lowering.actuators import LoweredActuators
 from exoskel.scene.model import Model
@@ -124,6 +124,46 @@ def actuator_losses(lowered: LoweredActuators) -> Iterator[str]:
                 yield f"{name}: a motor without limits is missing"
 
 
+_WORDS = {
+    "position_limits": "position limits",
+    "velocity_limits": "velocity limits",
+    "acceleration_limits": "acceleration limits",
+    "force_limits": "force limits",
+    "damping": "damping",
+    "friction": "friction",
+    "stiffness": "springs",
+    "armature": "armature",
+    "force": "a force during the first step",
+    "acceleration": "an acceleration during the first step",
+}
+"""What is lost of the degrees of freedom of a joint."""
+CARTESIAN = frozenset({"ball", "free", "amotor"})
+"""Joints whose velocities are vectors, not the rates of single motions."""
+_DEFAULT_DOF = Dof()
+
+
+def dof_losses(program: str, joint: Joint, supported: Collection[str]) -> Iterator[str]:
+    """Yield what degrees of freedom of a joint state besides the fields that a program supports."""
+    for field, words in _WORDS.items():
+        is_stated = any(getattr(dof, field) != getattr(_DEFAULT_DOF, field) for dof in joint._dofs or ())
+        if field == "position_limits":
+            is_stated = is_stated and joint.limits_enforced
+        if is_stated and field not in supported:
+            yield f"joint {joint.name!r} ({joint.kind}): {words} not supported by {program}"
+
+
+def common_value(joint: Joint, field: str, part: slice) -> float | None:
+    """The value of a field that some degrees of freedom of a joint share, so that it is the same along all axes."""
+    values = {float(getattr(dof, field)) for dof in joint.dofs[part]}
+    return values.pop() if len(values) == 1 else None
+
+
+def commanded_losses(joint: Joint) -> Iterator[str]:
+    """Yield a sentence for an actuator that follows commands, in a library without such actuators."""
+    if joint.actuator in ("servo", "velocity", "acceleration", "locked"):
+        yield f"joint {joint.name!r}: its actuator ({joint.actuator}) is missing; it moves freely"
+
+
 def common_losses(world: World) -> Iterator[str]:
     """Yield what none of the programs has: soft skins, tendons, equality constraints, motors of ODE, and others."""
     for tendon in world.tendons:
@@ -131,6 +171,14 @@ def common_losses(world: World) -> Iterator[str]:
     for equality in world.equalities:
         if equality.active:
             yield f"{equality.kind} constraint {equality.name!r}: it is missing; equality constraints are not supported"
+    for words, listed in (
+        ("cameras", world.cameras),
+        ("lights", world.lights),
+        ("sensors", world.sensors),
+        ("keyframes", world.keyframes),
+    ):
+        if listed:
+            yield f"{words} are not supported: {', '.join(repr(one.name) for one in listed)}"
     for body in world.bodies():
         if body.soft is not None:
             yield f"body {body.name!r}: soft bodies are not supported; the skin and its mass are missing"

@@ -12,10 +12,14 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.live_parts import (
+    CARTESIAN,
     NameMap,
     PlacedJoint,
     actuator_losses,
+    commanded_losses,
     common_losses,
+    common_value,
+    dof_losses,
     placed_joints,
     shape_labels,
     simple_motions,
@@ -134,7 +138,8 @@ class _NewtonBuilder:
             number = builder.add_joint_free(child, parent=parent, **options)
             self._set_free_state(number, placed)
         elif joint.kind == "ball":
-            number = builder.add_joint_ball(parent, child, damping=joint.dofs[0].damping, **options)
+            options |= {name: value for name in _OF_BALLS if (value := common_value(joint, name, _ALL))}
+            number = builder.add_joint_ball(parent, child, **options)
             q = np.array(joint.positions)  # Newton's angular velocity is in the axes of the joint in the parent
             self._set_values(number, _quaternion(q), spatial.exp(q) @ np.array(joint.velocities))
         else:
@@ -162,11 +167,9 @@ class _NewtonBuilder:
             options["armature"] = dof.armature
         if dof.stiffness:
             options.update(target_ke=dof.stiffness, target_pos=dof.rest)
-        effort, speed = (min(map(abs, limits)) for limits in (dof.force_limits, dof.velocity_limits))
-        if isfinite(effort):
-            options["effort_limit"] = effort
-        if isfinite(speed):
-            options["velocity_limit"] = speed
+        for name, limits in (("effort_limit", dof.force_limits), ("velocity_limit", dof.velocity_limits)):
+            if isfinite(bound := min(map(abs, limits))):
+                options[name] = bound
         return self.builder.JointDofConfig(axis=axis.tolist(), **options)
 
     def _set_free_state(self, number: int, placed: PlacedJoint) -> None:
@@ -266,9 +269,30 @@ def _quaternion(rotation_vector: Array) -> Array:
     return np.array([x, y, z, w])
 
 
+_ALL = slice(None)
+_OF_BALLS = ("damping", "armature")
+"""What Newton has of a ball joint: in the axes of the parent, so it must be the same about all axes."""
+_OF_AXES = frozenset(
+    {"position_limits", "velocity_limits", "force_limits", "damping", "friction", "stiffness", "armature"}
+)
+
+
+def _supported(joint: Joint) -> frozenset[str]:
+    """The fields of degrees of freedom that are included."""
+    if joint.kind == "ball":
+        return frozenset(name for name in _OF_BALLS if common_value(joint, name, _ALL) is not None)
+    return frozenset() if joint.kind in CARTESIAN else _OF_AXES
+
+
+def _uneven_limits(joint: Joint) -> Iterable[str]:
+    for field, words in (("velocity_limits", "velocity"), ("force_limits", "force")):
+        if any(-low != high for low, high in (getattr(dof, field) for dof in joint._dofs or ())):
+            yield f"joint {joint.name!r}: Newton limits the {words} alike in both directions, to the smaller bound"
+
+
 def _unsupported(world: World) -> Iterable[str]:
     """Yield what Newton has no place for."""
-    for joint in world.joints():
+    for joint in (joint for model in world.models if not model.static for joint in model.joints):
         if joint.loop:
             yield f"joint {joint.name!r} ({joint.kind}) closes a loop, which is open in Newton"
             continue
@@ -278,16 +302,10 @@ def _unsupported(world: World) -> Iterable[str]:
             yield f"joint {joint.name!r}: Newton has no screws; it is revolute and does not travel"
         if joint.mimic is not None:
             yield f"joint {joint.name!r}: it moves independently of the joint that it mimics"
-        if joint.actuator in ("servo", "velocity", "acceleration", "locked"):
-            yield f"joint {joint.name!r}: its actuator ({joint.actuator}) is missing; it moves freely"
-        if joint.kind in ("ball", "free", "amotor") and any(
-            isfinite(bound) for dof in joint.dofs for bound in (*dof.position_limits, *dof.velocity_limits)
-        ):
-            yield f"joint {joint.name!r}: the limits of a {joint.kind} joint are missing"
-        if joint.kind in ("ball", "free", "amotor") and any(dof.stiffness or dof.friction for dof in joint.dofs):
-            yield f"joint {joint.name!r}: springs and friction of a {joint.kind} joint are missing"
-        if joint.kind in ("ball", "free", "amotor") and any(dof.armature for dof in joint.dofs):
-            yield f"joint {joint.name!r}: the armature of a {joint.kind} joint is missing"
+        yield from commanded_losses(joint)
+        yield from dof_losses("Newton", joint, _supported(joint))
+        if joint.kind not in CARTESIAN:
+            yield from _uneven_limits(joint)
     if any(not body.gravity for body in world.bodies()):
         yield "gravity acts on all bodies in Newton"
     if world.collision_exempt_groups:

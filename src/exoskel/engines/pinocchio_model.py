@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +11,14 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.live_parts import (
+    CARTESIAN,
     NameMap,
     PlacedJoint,
     actuator_losses,
+    commanded_losses,
     common_losses,
+    common_value,
+    dof_losses,
     placed_joints,
     shape_labels,
     simple_motions,
@@ -182,17 +185,27 @@ class _TreeBuilder:
             self.q.append(np.array([*positions[3:], *xyz, w]))
             linear, angular = placed.free_twist() if joint.kind != "ball" else (np.zeros(0), np.array(joint.velocities))
             self.v.append(np.concatenate([linear, angular]))
+            self._set_isotropic(self.model.joints[number], joint)
+            if joint.kind == "ball":  # whose velocities are those of the scene
+                self._set_limits(self.model.joints[number], joint, [0, 1, 2], has_positions=False)
             return
         order = [one.dof for one in simple_motions(joint)] or [0]
         self.q.append(positions[order])
         self.v.append(np.array(joint.velocities)[order])
         self._set_limits(self.model.joints[number], joint, order)
 
-    def _set_limits(self, made: Any, joint: Joint, order: list[int]) -> None:
+    def _set_isotropic(self, made: Any, joint: Joint) -> None:
+        """Set what is the same along all axes, whose directions are others in Pinocchio than in a scene."""
+        for part, first in _PARTS if joint.kind != "ball" else ():
+            for name in _ISOTROPIC & _supported(joint):
+                start, value = made.idx_v + first, common_value(joint, name, part)
+                getattr(self.model, name)[start : start + 3] = value
+
+    def _set_limits(self, made: Any, joint: Joint, order: list[int], *, has_positions: bool = True) -> None:
         model = self.model
         for number, index in enumerate(order):
             dof, q, v = joint.dofs[index], made.idx_q + number, made.idx_v + number
-            if joint.limits_enforced:
+            if joint.limits_enforced and has_positions:
                 model.lowerPositionLimit[q], model.upperPositionLimit[q] = dof.position_limits
             for field, limits in (("Velocity", dof.velocity_limits), ("Effort", dof.force_limits)):
                 lower = getattr(model, f"lower{field}Limit", None)
@@ -251,9 +264,31 @@ class _TreeBuilder:
         return mesh
 
 
+_PARTS = ((slice(0, 3), 3), (slice(3, 6), 0))
+"""The rotations and translations of a free joint in a scene, and their places in Pinocchio's velocity."""
+_ISOTROPIC = frozenset({"damping", "armature"})
+_OF_BALLS = frozenset({"velocity_limits", "force_limits", "damping", "friction", "armature"})
+_OF_AXES = _OF_BALLS | {"position_limits"}
+
+
+def _supported(joint: Joint) -> frozenset[str]:
+    """The fields of degrees of freedom that are included."""
+    if joint.kind not in CARTESIAN:
+        return _OF_AXES
+    if joint.kind == "ball":
+        return _OF_BALLS
+    is_centred = not any(joint.pose.position)
+    return frozenset(
+        name
+        for name in _ISOTROPIC
+        if all(common_value(joint, name, part) is not None for part, _ in _PARTS)
+        and (is_centred or not common_value(joint, name, _PARTS[1][0]))
+    )
+
+
 def _unsupported(world: World) -> Iterable[str]:
     """Yield what Pinocchio's model has no place for."""
-    for joint in world.joints():
+    for joint in (joint for model in world.models if not model.static for joint in model.joints):
         if joint.loop:
             yield f"joint {joint.name!r} ({joint.kind}) closes a loop, which is open in Pinocchio"
             continue
@@ -261,11 +296,10 @@ def _unsupported(world: World) -> Iterable[str]:
             yield f"joint {joint.name!r}: Pinocchio has no hinge2 joints; it is universal"
         if joint.mimic is not None:
             yield f"joint {joint.name!r}: it moves independently of the joint that it mimics"
-        if any(dof.stiffness for dof in joint.dofs):
-            yield f"joint {joint.name!r}: Pinocchio has no springs"
-        if joint.kind in ("ball", "free", "amotor") and any(
-            isfinite(bound) for dof in joint.dofs for bound in (*dof.position_limits, *dof.velocity_limits)
-        ):
-            yield f"joint {joint.name!r}: the limits of a {joint.kind} joint are missing"
+        yield from commanded_losses(joint)
+        yield from dof_losses("Pinocchio", joint, _supported(joint))
+    for body in world.bodies():
+        if any(shape.friction is not None or shape.restitution is not None for shape in body.collisions):
+            yield f"body {body.name!r}: Pinocchio's shapes have no friction or restitution"
     if any(not body.gravity for body in world.bodies()):
         yield "gravity acts on all bodies in Pinocchio"
