@@ -113,10 +113,15 @@ def test_pd_control_of_newton(tmp_path: Path) -> None:
     assert (found.kind, found.gain) == ("velocity", 3.0)
 
 
+def test_a_delay_is_reported(tmp_path: Path) -> None:
+    scene = newton_actuator("float newton:kp = 20", tmp_path, "NewtonPDControlAPI", "NewtonActuatorDelayAPI")
+    assert len(scene.world.actuators) == 1
+    assert "US113.delay" in keys(scene)
+
+
 @pytest.mark.parametrize(
     ("apis", "values"),
     [
-        (("NewtonPDControlAPI", "NewtonActuatorDelayAPI"), ""),
         (("NewtonPDControlAPI", "NewtonDCMotorClampingAPI"), ""),
         (("NewtonNeuralControlAPI",), ""),
         (("NewtonPIDControlAPI",), "float newton:ki = 1"),

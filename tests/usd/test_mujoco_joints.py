@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf, pi, radians
 from pathlib import Path
 
@@ -145,6 +146,39 @@ def test_a_stack_runs_and_converts(tmp_path: Path) -> None:
     assert report.certificate.passed
     again = exoskel.load(tmp_path / "out.xml")
     assert sum(one.dof_count for model in again.world.models for one in model.joints) == 4
+
+
+def test_names_of_massless_bodies_are_unique(tmp_path: Path) -> None:
+    taken = body("base_link0", 5.0) + joint("other", "base_link0", parent="base")
+    scene = load(body("base", 2.0) + stack() + taken, tmp_path)
+    names = [one.name for one in scene.world.bodies()]
+    assert names == ["base", "base_link0", "base_link0(1)", "base_link1"]
+
+
+def test_many_bodies_are_read_in_linear_time(tmp_path: Path) -> None:
+    calls = [_calls_of_chain(count, tmp_path) for count in (100, 200, 300)]
+    assert (calls[2] - calls[1]) / (calls[1] - calls[0]) < 1.1
+
+
+def _calls_of_chain(count: int, folder: Path) -> int:
+    """The number of function calls that reading a chain of generic and stacked joints takes."""
+    links = [body(f"b{number}", number) for number in range(count)]
+    pairs = [f"b{number - 1}" for number in range(1, count)]
+    joints = [joint(f"j{n}", f"b{n}", parent=parent, kind="Prismatic", axis="X") for n, parent in enumerate(pairs, 1)]
+    joints += [joint(f"k{n}", f"b{n}", parent=parent) for n, parent in enumerate(pairs, 1)]
+    (folder / "scene.usda").write_text(HEAD.format(metre=1, scene="") + "".join([*links, *joints]))
+    found = 0
+
+    def count_calls(frame: object, event: str, argument: object) -> None:
+        nonlocal found
+        found += event in ("call", "c_call")
+
+    sys.setprofile(count_calls)
+    try:
+        exoskel.load(folder / "scene.usda")
+    finally:
+        sys.setprofile(None)
+    return found
 
 
 # --- springs and dampers ----------------------------------------------------------------------------------

@@ -149,6 +149,7 @@ _READ = (
         warning("US113", "prims of type {kind} are not supported; not read"),
         warning("US113.collider", "the collider '{name}' is not read: its type {kind} is not supported"),
         warning("US113.actuator", "{kind} '{name}' is not read: {reason}"),
+        warning("US113.delay", "the delay of actuator '{name}' is not read; its controls act at once"),
         warning("US113.skin", "the mesh shows the soft skin of body '{name}' at rest; it is not read"),
         warning("US113.places", "the texture coordinates '{primvar}' of '{name}' are not read"),
         info("US113.hidden", "a shape that neither collides nor is visible is not read{repeats}"),

@@ -23,7 +23,8 @@ from exoskel.scene.world import World
 
 MUJOCO_ACTUATOR, TENDON, NEWTON_ACTUATOR = "MjcActuator", "MjcTendon", "NewtonActuator"
 _PD, _PID, _MOST = "NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonMaxEffortClampingAPI"
-_READ_APIS = frozenset({_PD, _PID, _MOST, "NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI"})
+_DELAY = "NewtonActuatorDelayAPI"
+_READ_APIS = frozenset({_PD, _PID, _MOST, _DELAY, "NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI"})
 _PLAIN_TYPES = {"gainType": ("fixed", "fixed"), "dynType": ("none", "none")}
 
 
@@ -185,6 +186,8 @@ class ActuatorPrimReader:
         )
         if ki:
             raise _UnsupportedError("it integrates the error of the position")
+        if _DELAY in prim.apis:
+            self.report("US113.delay", self.index.node(prim), attribute="newton:delaySteps", name=prim.title)
         most = float(prim.values.get("newton:maxEffort", inf)) if _MOST in prim.apis else inf
         gain = kp or kd or 1.0
         return self._actuator(prim, target, _Law(1.0, gain, (constant, -kp, -kd), UNLIMITED, (-most, most)))

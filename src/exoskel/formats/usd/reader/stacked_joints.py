@@ -25,6 +25,7 @@ from exoskel.formats.usd.reader.prims import (
 )
 from exoskel.formats.usd.reader.shape_prims import ReportProblem
 from exoskel.formats.usd.reader.stage import StagePrim
+from exoskel.scene.item import Names, unique_name
 
 _ADDS = "newton:jointsAddMobility"
 _MUJOCO_JOINT = "MjcJointAPI"
@@ -32,33 +33,22 @@ _SINGLE = frozenset({"PhysicsRevoluteJoint", "PhysicsPrismaticJoint", "PhysicsSp
 
 
 def add_links(index: PrimIndex, model: ModelSource, report: ReportProblem) -> None:
-    """Add bodies without mass between the joints of each stack of a model."""
-    for stack in _stacks(index, model):
-        name, count = _add_chain(index, model, stack), pluralize(len(stack), "joint")
+    """Add bodies without mass between the joints of stacks, and between the axes of generic joints."""
+    chains = _Chains(index, model)
+    for stack in chains.stacks():
+        name, count = chains.add(stack), pluralize(len(stack), "joint")
         report("US106.stacked", index.node(stack[0]), name=name, count=count)
-    for joint in [one for one in model.joints if one.type == "PhysicsJoint" and one.path not in model.ends]:
-        axes = free_axes(joint.values)
-        if is_supported(axes) or not _is_in_tree(index, model, joint):
+    joints: list[StagePrim] = []
+    for joint in model.joints:
+        axes = free_axes(joint.values) if joint.type == "PhysicsJoint" else ()
+        if is_supported(axes) or not chains.may_contain(joint):
+            joints.append(joint)
             continue
         parts = [_along(joint, name) for name in axes]
-        place = model.joints.index(joint)
-        model.joints[place : place + 1] = parts
-        _add_chain(index, model, parts)
+        joints += parts
+        chains.add(parts)
         report("US106.split", index.node(joint), name=joint.title, axes=", ".join(axes))
-
-
-def _add_chain(index: PrimIndex, model: ModelSource, joints: list[StagePrim]) -> str:
-    """Add bodies between joints; returns the name of the body that they move."""
-    first, second = _ends(index, joints[0])
-    body = next(one for one in model.bodies if one.path == second)
-    known = sum(one.prim.path == second for one in model.bodies) - 1
-    ends = [first, *(f"{second}{PART}{known + number}" for number in range(len(joints) - 1)), second]
-    for number, joint in enumerate(joints):
-        model.ends[joint.path] = JointEnds(ends[number], ends[number + 1], is_inner=number > 0)
-        if number:
-            link = known + number - 1
-            model.bodies.append(BodySource(f"{body.name}_link{link}", body.prim, is_own=False, link=link))
-    return body.name
+    model.joints = joints
 
 
 def _along(joint: StagePrim, axis: str) -> StagePrim:
@@ -72,33 +62,56 @@ def _along(joint: StagePrim, axis: str) -> StagePrim:
     return structs.replace(joint, path=path, display_name=title, values=values, targets=targets)
 
 
-def _is_in_tree(index: PrimIndex, model: ModelSource, joint: StagePrim) -> bool:
-    """Whether a joint may be part of a chain to its second body."""
-    first, second = _ends(index, joint)
-    is_loop = bool(joint.values.get("physics:excludeFromArticulation", False))
-    is_enabled = joint.values.get("physics:jointEnabled") is not False
-    return is_enabled and not is_loop and first != second and any(one.path == second for one in model.bodies)
+class _Chains:
+    """The chains of one model."""
 
+    def __init__(self, index: PrimIndex, model: ModelSource) -> None:
+        self.index = index
+        self.model = model
+        self.bodies = {body.path: body for body in model.bodies}
+        self._names = Names(body.name for body in model.bodies)
+        self._counts: dict[str, int] = {}
+        """How many bodies without mass there are, by the paths of the bodies after them."""
 
-def _ends(index: PrimIndex, joint: StagePrim) -> tuple[str, str]:
-    """The paths of the bodies of a joint; empty: the world."""
-    first, second = joint_ends(index, joint)
-    return (first.path if first is not None else "", second.path if second is not None else "")
+    def add(self, joints: list[StagePrim]) -> str:
+        """Add bodies between joints; returns the name of the body that they move."""
+        first, second = self._ends(joints[0])
+        body, here = self.bodies[second], first
+        for joint in joints[:-1]:
+            number = self._counts[second] = self._counts.get(second, -1) + 1
+            name = unique_name(f"{body.name}_link{number}", self._names)
+            self._names.add(name)
+            link = BodySource(name, body.prim, is_own=False, link=number)
+            self.model.bodies.append(link)
+            self.model.ends[joint.path] = JointEnds(here, link.path, is_inner=here != first)
+            here = link.path
+        self.model.ends[joints[-1].path] = JointEnds(here, second, is_inner=True)
+        return body.name
 
+    def may_contain(self, joint: StagePrim) -> bool:
+        """Whether a joint may be part of a chain to its second body."""
+        first, second = self._ends(joint)
+        is_loop = bool(joint.values.get("physics:excludeFromArticulation", False))
+        is_enabled = joint.values.get("physics:jointEnabled") is not False
+        return is_enabled and not is_loop and first != second and second in self.bodies
 
-def _stacks(index: PrimIndex, model: ModelSource) -> Iterator[list[StagePrim]]:
-    """The joints between two bodies, in the order of the file, if each of them adds an axis."""
-    between: dict[tuple[str, str], list[StagePrim]] = {}
-    for joint in model.joints:
-        if joint.type in _SINGLE and _is_in_tree(index, model, joint):
-            between.setdefault(_ends(index, joint), []).append(joint)
-    for (_, second), joints in between.items():
-        if len(joints) > 1 and _add_mobility(index, second, joints):
-            yield joints
+    def _ends(self, joint: StagePrim) -> tuple[str, str]:
+        """The paths of the bodies of a joint; empty: the world."""
+        first, second = joint_ends(self.index, joint)
+        return (first.path if first is not None else "", second.path if second is not None else "")
 
+    def stacks(self) -> Iterator[list[StagePrim]]:
+        """The joints between two bodies, in the order of the file, if each of them adds an axis."""
+        between: dict[tuple[str, str], list[StagePrim]] = {}
+        for joint in self.model.joints:
+            if joint.type in _SINGLE and self.may_contain(joint):
+                between.setdefault(self._ends(joint), []).append(joint)
+        for (_, second), joints in between.items():
+            if len(joints) > 1 and self._add_mobility(second, joints):
+                yield joints
 
-def _add_mobility(index: PrimIndex, body: str, joints: list[StagePrim]) -> bool:
-    """Whether the joints of a body add axes: Newton's schema states it, and MuJoCo's implies it."""
-    roots = [prim for prim in index.prims if ARTICULATION in prim.apis and _ADDS in prim.values]
-    stated = [prim.values[_ADDS] for prim in roots if is_in(body, prim.path)]
-    return bool(stated[-1]) if stated else all(_MUJOCO_JOINT in joint.apis for joint in joints)
+    def _add_mobility(self, body: str, joints: list[StagePrim]) -> bool:
+        """Whether the joints of a body add axes: Newton's schema states it, and MuJoCo's implies it."""
+        roots = (prim for prim in self.index.prims_with(_ADDS) if ARTICULATION in prim.apis)
+        stated = [prim.values[_ADDS] for prim in roots if is_in(body, prim.path)]
+        return bool(stated[-1]) if stated else all(_MUJOCO_JOINT in joint.apis for joint in joints)
