@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
+from exoskel.conversion.selection import MODEL_NOT_SELECTED
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats.interface import SourceCopy
 from exoskel.source.document import Document
@@ -13,25 +14,38 @@ from exoskel.source.positions import Span
 _EXACT = Verdict(Fate.EXACT)
 
 
-def copied_fates(document: Document, copy: SourceCopy) -> list[NodeFate]:
-    """The fates of all elements, attributes, comments and instructions of a copied document, in its order."""
-    found = [*_element_fates(document, copy), *_region_fates(document)]
+def copied_fates(document: Document, copy: SourceCopy, *, is_part: bool = False) -> list[NodeFate]:
+    """The fates of all elements, attributes, comments and instructions of a copied document, in its order.
+
+    If it is a part of the document, with some of its models, what is missing was not selected.
+    """
+    found = [*_element_fates(document, copy, is_part), *_region_fates(document)]
     found.sort(key=attrgetter("line"))
     return found
 
 
-def _element_fates(document: Document, copy: SourceCopy) -> Iterator[NodeFate]:
+def _element_fates(document: Document, copy: SourceCopy, is_part: bool) -> Iterator[NodeFate]:
     ends = document.outline.ends
     for node, line in enumerate(document.lines(range(len(ends)))):
         path = document.path_of(node)
+        if is_part and copy.fates.get((node, ""), _EXACT).fate is Fate.DROPPED:
+            names = ("", *document.attributes(node))
+            yield from (_node_fate(MODEL_NOT_SELECTED, line, _path(path, one), node, one, ends[node]) for one in names)
+            continue
         yield _node_fate(copy.fates.get((node, ""), _EXACT), line, path, node, "", ends[node])
         for name in document.attributes(node):
             verdict = copy.fates.get((node, name), _EXACT)
             yield _node_fate(verdict, line, f"{path}/@{name}", node, name, ends[node])
 
 
+def _path(path: str, name: str) -> str:
+    return f"{path}/@{name}" if name else path
+
+
 def _node_fate(verdict: Verdict, line: int, path: str, node: int, name: str, end: int) -> NodeFate:
-    return NodeFate(line, path, verdict.fate, verdict.why, node, name, loss=verdict.loss, end=end)
+    return NodeFate(
+        line, path, verdict.fate, verdict.why, node, name, loss=verdict.loss, end=end, unselected=verdict.unselected
+    )
 
 
 def _region_fates(document: Document) -> Iterator[NodeFate]:

@@ -45,6 +45,7 @@ from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_differe
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.joint_passes import mimicked_joint
+from exoskel.scene.merge import copy_world
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.sensor import known_sensors, placed_sensors, sensor_part
 from exoskel.scene.shape import Shape
@@ -212,6 +213,8 @@ class _WorldCertificate:
 
     def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
         self.world, self.other_world = mine, theirs
+        self.known = copy_world(mine)
+        self.known.drop_dangling_references()  # which no document states
         self.mine, self.theirs = PlacedWorlds([mine]), PlacedWorlds([theirs])
         capabilities = target.capabilities()
         self.counterparts = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
@@ -315,28 +318,28 @@ class _WorldCertificate:
             lost_parts = self.lost_fields.get(id(self.world), frozenset())
             shown: list[list[object]] = [
                 [_comparable_view(world, field, lost_parts) for field in views]
-                for world in (self.world, self.other_world)
+                for world in (self.known, self.other_world)
             ]
             rows.append(("cameras, lights and keyframes", relative_difference(*shown)))
         if self.world.actuators and (World, "actuators") in self.fields:
-            sides = [comparable_actuators(world.actuators, world.models) for world in (self.world, self.other_world)]
+            sides = [comparable_actuators(world.actuators, world.models) for world in (self.known, self.other_world)]
             rows.append(("actuators", relative_difference(*sides)))
         if self.world.tendons and (World, "tendons") in self.fields:
             tendons = [
                 comparable_tendons(known_tendons(world.tendons, world.models), world.models)
-                for world in (self.world, self.other_world)
+                for world in (self.known, self.other_world)
             ]
             rows.append(("tendons", relative_difference(*tendons)))
         if self.world.equalities and (World, "equalities") in self.fields:
             constraints = [
                 comparable_equalities(known_equalities(world.equalities, world.models, world.tendons), world.models)
-                for world in (self.world, self.other_world)
+                for world in (self.known, self.other_world)
             ]
             rows.append(("equality constraints", relative_difference(*constraints)))
         if self.world.sensors and (World, "sensors") in self.fields:
             sides = [
                 list(map(astuple, known_sensors(world.sensors, world.models, world.tendons, world.actuators)))
-                for world in (self.world, self.other_world)
+                for world in (self.known, self.other_world)
             ]
             rows.append(("sensors", relative_difference(*sides)))
         elif self.world.sensors and (World, "sensors") in self.rewritten:

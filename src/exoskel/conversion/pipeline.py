@@ -23,7 +23,7 @@ from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
 from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
 from exoskel.formats.saving.changes import SourceChanges
-from exoskel.formats.saving.patch import changes_since_reading
+from exoskel.formats.saving.patch import changes_of_selection, changes_since_reading
 from exoskel.formats.write import Written, embeds_data, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
@@ -211,11 +211,14 @@ class Conversion(Struct, frozen=True):
 
     def _changes_of_source(self, selected: Scene, output: OutputContext) -> SourceChanges | None:
         """How a selection differs from what was read; None if a copy of the source cannot express it."""
-        if self.format.capabilities().copy_source is None or self.scene.source_info.format != self.format.name:
+        capabilities = self.format.capabilities()
+        if capabilities.copy_source is None or self.scene.source_info.format != self.format.name or output.is_rotated:
             return None
         worlds = zip(selected.worlds, self.scene.worlds, strict=False)
         is_all = len(selected.worlds) == len(self.scene.worlds) and all(one is other for one, other in worlds)
-        return changes_since_reading(self.scene) if is_all and not output.is_rotated else None
+        if is_all:
+            return changes_since_reading(self.scene)
+        return changes_of_selection(self.scene, selected) if capabilities.edit_source is not None else None
 
     def _decompose_meshes(self, scene: Scene, output: OutputContext) -> MeshDecomposition | None:
         """Decompose concave meshes on request; parts become files in formats that have no triangles of their own."""
@@ -297,11 +300,16 @@ class Conversion(Struct, frozen=True):
             converted.moved_axes,
             converted.parts,
         )
+        items = (
+            recorder.fates()
+            if written.copy is None
+            else copied_fates(document, written.copy, is_part=written.output.is_part)
+        )
         return Report(
             input=document.name,
             output=str(converted.path) if converted.path is not None else "",
             formats=(source, self.format.name),
-            items=recorder.fates() if written.copy is None else copied_fates(document, written.copy),
+            items=items,
             certificate=converted.certificate,
             diagnostics=[*self.scene.diagnostics, *_missing_meshes(written.output, document)],
             data=written.data,

@@ -7,7 +7,7 @@ when they are called, so that a program loads only the parts it uses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
@@ -168,10 +168,10 @@ class SourceCopy(Struct, frozen=True):
     """New values of attributes, by the elements of the copy, for the program that it is for; None: removed."""
     source_numbers: Sequence[int] | None = None
     """The number in the source of each element of the copy; -1 for new ones; None: all are the same."""
-
-
-def _keep_copy(copy: SourceCopy, scene: Scene, output: OutputContext) -> SourceCopy:
-    return copy
+    inserted_numbers: Sequence[int] | None = None
+    """The same in the source with the content of included files, whose elements have no numbers in the source."""
+    removed: Set[int] = frozenset()
+    """The elements of the source with the content of included files that are not in the copy."""
 
 
 class WriterCapabilities(Struct, frozen=True):
@@ -191,7 +191,7 @@ class WriterCapabilities(Struct, frozen=True):
     """For formats without embedded data, whose documents say more than a scene contains."""
     edit_source: EditSource | None = None
     """For formats with `copy_source`, to write edited scenes as their documents with the edited values."""
-    adapt_copy: AdaptCopy = _keep_copy
+    adapt_copy: AdaptCopy | None = None
     """Adapts a copy to the program that it is for."""
     copy_targets: frozenset[Target] = frozenset({"portable"})
     """The programs that documents are copied for; others get new documents."""
@@ -505,6 +505,16 @@ CATALOGUE = Catalogue(
             ),
             warning("FM203.force", "in other programs, the control {control} of '{actuator}' acts in the first step"),
             warning("FM203.dropped", "other programs do not read the actuator '{actuator}'"),
+        ),
+        Topic(
+            "FM204",
+            "Elements that refer to removed ones",
+            "A body was removed from the scene of an MJCF file. Sensors, actuators and other elements that refer to it "
+            "are removed from the file, too.",
+            warning(
+                "FM204",
+                "<{tag}>{name} is removed from the file: it refers to something that was removed from the scene",
+            ),
         ),
         Topic(
             "FM301",

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from exoskel.diagnostics import Collector, ExoskelError, SaveError
 from exoskel.formats import registry
-from exoskel.formats.interface import CATALOGUE, Format
+from exoskel.formats.interface import CATALOGUE, Format, SourceCopy
 from exoskel.formats.saving.changes import changed_fields
 from exoskel.formats.saving.patch import PatchedDocument, changes_since_reading, patch_document, unchanged_bytes
 from exoskel.formats.saving.verification import Match, match
@@ -261,7 +261,26 @@ def _edited_source(scene: Scene, format: Format, output: OutputContext) -> bytes
         found = write_copy(scene, format.name, output, changes_since_reading(scene))
     except (ExoskelError, ValueError) as error:
         raise SaveError(f"the scene cannot be saved: {error}") from None
-    return None if found is None else found.data
+    if found is None:
+        return None
+    if found.copy is not None:
+        _report_dependents(scene, found.copy)
+    return found.data
+
+
+def _report_dependents(scene: Scene, copy: SourceCopy) -> None:
+    """Report what was removed from the document because it refers to removed items."""
+    document = scene.documents[0]
+    if not isinstance(document, Document):
+        return
+    tags, parents = document.outline.tags, document.outline.parents
+    gone = {node for (node, name), verdict in copy.fates.items() if not name and verdict.loss}
+    collector = Collector(CATALOGUE, document)
+    for node in sorted(gone):
+        if parents[node] not in gone:
+            named = document.attribute_text(node, "name")
+            collector.report("FM204", node, tag=tags[node], name=f" '{named}'" if named else "")
+    scene.diagnostics += collector.diagnostics
 
 
 def _folder_of(scene: Scene) -> Path | None:

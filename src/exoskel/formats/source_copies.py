@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, structs
 
-from exoskel.fates import Fate
+from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format, NodeKey, SourceCopy
 from exoskel.formats.saving.changes import Changes, SourceChanges, changed_fields
 from exoskel.formats.saving.verification import TOLERANCE, Match, match
@@ -53,7 +53,7 @@ def copy_of_source(
     found = None
     if copied is not None:
         found = _edited(scene, changes, copied, format, read) if changes else _unedited(scene, copied, read)
-    if found is not None:
+    if found is not None and capabilities.adapt_copy is not None:
         found = _adapted(found, capabilities.adapt_copy(found.copy, scene, output), read)
     if found is None:  # a new document may have other companions
         output.companions = companions
@@ -122,14 +122,35 @@ def _edited(
     counterparts = {id(item): other for item, other in matched.pairs}
     numbers = _original_numbers(document, copied, len(original.outline.tags))
     own = {_original(key, numbers): fate for key, fate in edited.fates.items()}
-    if any(fate.fate is Fate.DROPPED and node in copied.inserted for (node, _), fate in own.items()):
-        return None  # included content has no fates of its own
     fates = {**copied.fates, **own}
     fates |= {key: fate for key, fate in copied.fates.items() if (key[0], "") in copied.fates}  # included content
+    fates |= _fates_of_includes(copied, edited, numbers)
     own_numbers = edited.source_numbers if edited.source_numbers is not None else range(len(numbers))
     source_numbers = [numbers[node] if node >= 0 else -1 for node in own_numbers]
-    made = SourceCopy(edited.data, fates, copied.inserted, is_edited=True, source_numbers=source_numbers)
+    made = SourceCopy(
+        edited.data,
+        fates,
+        copied.inserted,
+        is_edited=True,
+        source_numbers=source_numbers,
+        inserted_numbers=own_numbers,
+        removed=edited.removed,
+    )
     return CopiedSource(made, native, counterparts)
+
+
+def _fates_of_includes(copied: SourceCopy, edited: SourceCopy, numbers: list[int]) -> dict[NodeKey, Verdict]:
+    """The fates of elements that include files of which something is removed: its own elements have none."""
+    found: dict[NodeKey, Verdict] = {}
+    for (node, name), fate in edited.fates.items():
+        source = numbers[node]
+        if name or fate.fate is not Fate.DROPPED or source not in copied.inserted:
+            continue
+        if fate.loss:
+            found[source, ""] = Verdict(Fate.APPROXIMATED, f"in part: {fate.why}")
+        else:
+            found.setdefault((source, ""), Verdict(Fate.LOWERED, "replaced by what remains of the content of the file"))
+    return found
 
 
 _MOST_ROUNDS = 3
@@ -173,7 +194,7 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
 
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
-        if isinstance(one, World) and changes.removed and _is_without_unknown(one, difference):
+        if isinstance(one, World) and _is_without_unknown(one, difference):
             return True
         if source is None or difference.field in changed_fields(source, one):
             return False
@@ -190,6 +211,8 @@ def _is_without_unknown(world: World, difference: Difference) -> bool:
     """Whether the difference is that items are missing which refer to removed bodies."""
     known = copy_world(world)
     known.drop_dangling_references()
+    if comparable_value(known, difference.field) == comparable_value(difference.other, difference.field):
+        return True
     return (
         relative_difference(*(comparable_value(one, difference.field) for one in (known, difference.other)))
         <= TOLERANCE

@@ -395,6 +395,9 @@ class World(Item):
         for actuator in [one for one in self.actuators if not (one.joint in driven or one.tendon in tendons)]:
             self.actuators.remove(actuator)
             self._drop_controls(actuator.name)
+        names = {one.name for one in self.actuators}
+        for name in {name for keyframe in self.keyframes for name, _ in keyframe.controls} - names:
+            self._drop_controls(name)
         if self.sensors:
             targets = SensorTargets(TendonParts(self.models), self.tendons, self.actuators)
             self.sensors[:] = [one for one in self.sensors if not targets.unknown(one)]

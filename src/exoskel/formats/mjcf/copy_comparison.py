@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +109,12 @@ class _CopyComparison:
         self.output = output
 
     def count(self) -> int:
-        mine = [one for one in self.source.elements if self._fate(one.node, "").fate is not Fate.DROPPED]
-        numbers = self.copy.source_numbers  # of new elements, which state edited values and names: -1
-        theirs = [one for one in self.copied.elements if numbers is None or numbers[one.node] >= 0]
-        pairs = zip_longest(mine, theirs)
-        return sum(one is None or other is None or not self._is_same(one, other) for one, other in pairs)
+        mine, theirs = self.source.elements, self.copied.elements
+        numbers = self.copy.inserted_numbers
+        places = [one.node if numbers is None else numbers[one.node] for one in theirs]  # -1: new elements
+        pairs = [(mine[at], one) for at, one in zip(places, theirs, strict=True) if 0 <= at < len(mine)]
+        count = len(set(range(len(mine))) - {*places} - self.copy.removed) + sum(at >= len(mine) for at in places)
+        return count + sum(not self._is_same(one, other) for one, other in pairs)
 
     def _fate(self, node: int, name: str) -> Verdict:
         return self.fates.get((node, name), _EXACT)

@@ -17,8 +17,6 @@ BODY_LISTS = {"flex": ("body", "node")}
 _NAMES = ("name", "class", "childclass")
 _STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
 """What keyframes state of all joints, actuators and mocap bodies."""
-_OPAQUE = frozenset({"plugin", "composite", "flexcomp", "attach", "replicate", "include", "frame"})
-"""Elements that may use names, or make elements, in ways of their own."""
 
 
 class _StatedElement(Struct):
@@ -43,14 +41,19 @@ def renamed_references(document: Document, tag: str, before: str, after: str) ->
             yield node, attribute, " ".join(after if one == before else one for one in names)
 
 
-def find_dependents(document: Document, removed: Collection[int]) -> set[int] | None:
-    """The elements outside of bodies that refer to removed ones, directly or not; None if that cannot be known."""
+def find_dependents(
+    document: Document, removed: Collection[int], copies: Collection[tuple[str, str]] = ()
+) -> set[int] | None:
+    """The elements that refer to removed ones, directly or not; None if that cannot be known.
+
+    `copies` are the names of removed copies of elements, which are not in the document, and their kinds.
+    """
     outline = document.outline
     tags, ends, parents = outline.tags, outline.ends, outline.parents
     lost = {inner for node in removed for inner in range(node, ends[node])}
-    if not _OPAQUE.isdisjoint(tags):
+    if any(tags[node] in _GENERATORS for node in lost):
         return None
-    names = {(shared_kind(tags[node]), name) for node in lost if (name := _name(document, node))}
+    names = {*copies} | {(_named_kind(document, node), name) for node in lost if (name := _name(document, node))}
     references = list(find_references(document))
     found: set[int] = set()
     while True:
@@ -59,19 +62,71 @@ def find_dependents(document: Document, removed: Collection[int]) -> set[int] | 
             listed = name.split() if attribute in BODY_LISTS.get(tags[node], ()) else [name]
             if node in lost or not any((kind, one) in names for one in listed):
                 continue
-            top = _child_of_section(document, node)
-            if top is None or tags[parents[top]] in ("worldbody", "default"):
+            whole = _dependent_element(document, node)
+            if whole is None:
                 return None
-            more.add(top)
+            more.add(whole)
+        more |= {parents[node] for node in more | found if _is_last_element(document, node, more | found)}
         if not more - found:
-            return found
+            return None if _mentions_others(document, lost, names) else found
         found |= more
         for node in more:
             lost |= set(range(node, ends[node]))
-            section = tags[parents[node]]
-            kind = section if section in ("tendon", "actuator", "sensor") else tags[node]
             if name := _name(document, node):
-                names.add((kind, name))
+                names.add((_named_kind(document, node), name))
+
+
+_GENERATORS = frozenset({"composite", "attach"})
+"""Elements that make others, whose names do not follow from the document."""
+_VIEWS = frozenset({"camera", "light"})
+_SECTIONS = frozenset({"tendon", "actuator", "sensor", "equality"})
+
+
+def _named_kind(document: Document, node: int) -> str:
+    """The kind of what an element names."""
+    tags, parents = document.outline.tags, document.outline.parents
+    section = tags[parents[node]] if node > 0 else ""
+    if section in _SECTIONS:
+        return section
+    return "flex" if tags[node] == "flexcomp" else shared_kind(tags[node])
+
+
+def _dependent_element(document: Document, node: int) -> int | None:
+    """The element that is lost with a reference of one; None if this is not known."""
+    tags, parents = document.outline.tags, document.outline.parents
+    if tags[node] in _VIEWS or tags[parents[node]] == "tuple":
+        return node
+    top = _child_of_section(document, node)
+    return None if top is None or tags[parents[top]] in ("worldbody", "default") else top
+
+
+def _is_last_element(document: Document, node: int, lost: Collection[int]) -> bool:
+    """Whether all elements of a tuple are lost with one of them: MuJoCo refuses empty ones."""
+    parents, ends = document.outline.parents, document.outline.ends
+    owner = parents[node]
+    if document.outline.tags[owner] != "tuple":
+        return False
+    return all(inner in lost for inner in range(owner + 1, ends[owner]))
+
+
+def _mentions_others(document: Document, lost: Collection[int], names: Collection[tuple[str, str]]) -> bool:
+    """Whether other elements may mean lost ones in a way that is not known.
+
+    These are settings of plugins, and the bodies that a deformable body consists of.
+    """
+    tags, called = document.outline.tags, {name for _, name in names}
+    if any(
+        tag == "config" and node not in lost and called & set(document.attribute_text(node, "value").split())
+        for node, tag in enumerate(tags)
+    ):
+        return True
+    flexes = tuple(f"{_name(document, node)}_" for node in lost if tags[node] == "flexcomp")
+    return bool(flexes) and any(
+        one.startswith(flexes)
+        for node, _, _, name in find_references(document)
+        if node not in lost
+        for one in name.split()
+    )
 
 
 def _child_of_section(document: Document, node: int) -> int | None:

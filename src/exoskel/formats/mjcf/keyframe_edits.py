@@ -146,7 +146,9 @@ class KeyframeEditor:
         first, rows = self.scene.keyframes[0], (self.model.key_qpos[0], self.model.key_qvel[0])
         mine, theirs = self._coordinates_of(initial, *rows), self._coordinates_of(first, *rows)
         is_same = all(_are_same(a, b) for a, b in zip(mine, theirs, strict=True))
-        return not (is_same and dict(initial.controls) == dict(first.controls))
+        known = {one.name for one in self.scene.actuators}
+        controls = {name: control for name, control in first.controls if name in known}
+        return not (is_same and dict(initial.controls) == controls)
 
     # --- states ---------------------------------------------------------------------------------------
 
@@ -264,7 +266,8 @@ class KeyframeEditor:
         model, compiled, lost = self.model, self.found.compiled, self.lost
         assert compiled is not None
         for number, kind in enumerate(compiled.types if lost else ()):
-            if compiled.joints.node(number) in lost:
+            owner = compiled.bodies.node(int(model.jnt_bodyid[number]))
+            if compiled.joints.node(number) in lost or owner in lost:
                 first, speed = int(model.jnt_qposadr[number]), int(model.jnt_dofadr[number])
                 yield "qpos", range(first, first + SIZES[kind][0])
                 yield "qvel", range(speed, speed + SIZES[kind][1])

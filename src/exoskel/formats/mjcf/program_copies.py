@@ -157,9 +157,14 @@ def adapt_copy(copy: SourceCopy, scene: Scene, output: OutputContext) -> SourceC
         patch.insert(0, Markup("custom", children=texts), after=last)
     replaced = {**found.values, **found.added}
     fates = _fates_in_source(copy, found.fates)
-    numbers = list(copy.source_numbers if copy.source_numbers is not None else range(len(document.outline.tags)))
-    numbers += [-1] * (len(found.texts) + bool(found.texts))
-    return structs.replace(copy, data=patch.apply(), fates=fates, replaced=replaced, source_numbers=numbers)
+    every, new = list(range(len(document.outline.tags))), [-1] * (len(found.texts) + bool(found.texts))
+    numbers, inserted = (
+        [*(every if one is None else one), *new] for one in (copy.source_numbers, copy.inserted_numbers)
+    )
+    data = patch.apply()
+    return structs.replace(
+        copy, data=data, fates=fates, replaced=replaced, source_numbers=numbers, inserted_numbers=inserted
+    )
 
 
 def _fates_in_source(copy: SourceCopy, fates: Mapping[NodeKey, Verdict]) -> dict[NodeKey, Verdict]:

@@ -18,9 +18,10 @@ from exoskel import spatial
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf import shape_edits
-from exoskel.formats.mjcf.document_references import find_dependents, have_states, renamed_references
+from exoskel.formats.mjcf.document_references import have_states, renamed_references
 from exoskel.formats.mjcf.keyframe_edits import KeyframeEditor, StateEditError, changes_states
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
+from exoskel.formats.mjcf.removed_elements import RemovedElements
 from exoskel.formats.mjcf.shape_edits import ROTATIONS, CannotEditError
 from exoskel.formats.mjcf.world_list_edits import LISTS, edit_world_list
 from exoskel.formats.saving.changes import Changes, changed_fields
@@ -40,7 +41,7 @@ from exoskel.spatial import Array
 EDITED = Verdict(Fate.LOWERED, "replaced by the value of the edited scene")
 """Of attributes."""
 _REMOVED = Verdict(Fate.DROPPED, "it was removed from the scene", harmless=True)
-_DEPENDENT = Verdict(Fate.DROPPED, "what it refers to was removed from the scene")
+_DEPENDENT = Verdict(Fate.DROPPED, "what it refers to is not in the output")
 _JOINTS = ("joint", "freejoint")
 _SAME_POSE = 1e-13
 """The difference of poses that is rounding."""
@@ -115,7 +116,7 @@ class _SourceEditor:
         )
 
     def collect(self) -> None:
-        self._remove(self.changes.removed)
+        self.removed, self.dependent = RemovedElements(self.document, self.base, self.changes).find()
         has_other_names = bool(self.changes.removed)
         weighed: dict[int, tuple[Body, Body]] = {}
         for source, item in self.changes.edited:
@@ -229,7 +230,8 @@ class _SourceEditor:
                 patch.insert(0, Markup("keyframe", children=[made]), after=self._last_section)
             else:
                 patch.insert(one.parent, made)
-        return SourceCopy(patch.apply(), fates, source_numbers=self._source_numbers())
+        lost = frozenset(inner for node in gone for inner in range(node, ends[node]))
+        return SourceCopy(patch.apply(), fates, source_numbers=self._source_numbers(), removed=lost)
 
     @property
     def _last_section(self) -> int:
@@ -250,34 +252,6 @@ class _SourceEditor:
             found += [node, *[-1] * new[node]]
             node += 1
         return found + [-1] * 2 * count
-
-    # --- removed parts --------------------------------------------------------------------------------
-
-    def _remove(self, items: list[Item]) -> None:
-        nodes: set[int] = set()
-        for item in items:
-            parts = item.bodies if isinstance(item, Model) else [item]
-            if any(not isinstance(one, Body | Shape | Marker) or one.node <= 0 or one.document != 0 for one in parts):
-                if isinstance(item, Joint) and item.implicit:
-                    continue
-                if isinstance(item, Joint) and self._is_within(item.node, items):
-                    continue
-                raise CannotEditError
-            nodes |= {one.node for one in parts}
-        if not nodes:
-            return
-        if any(self.tags[node] == "worldbody" for node in nodes):
-            raise CannotEditError
-        found = find_dependents(self.document, nodes)
-        if found is None:
-            raise CannotEditError
-        self.removed, self.dependent = nodes, found
-
-    def _is_within(self, node: int, items: list[Item]) -> bool:
-        """Whether an element is inside that of a removed body."""
-        ends = self.document.outline.ends
-        parts = (one for item in items for one in (item.bodies if isinstance(item, Model) else [item]))
-        return any(one.node <= node < ends[one.node] for one in parts if isinstance(one, Body))
 
     # --- worlds and names -----------------------------------------------------------------------------
 
@@ -431,6 +405,11 @@ class _SourceEditor:
         if any(after is not None and self.changes.sources.get(id(after)) is not before for before, after in ends):
             raise CannotEditError
 
+    def edit_mimic(self, _: Item, item: Item) -> None:
+        """Check that a joint became independent: its constraint is removed with the joint that it followed."""
+        if not isinstance(item, Joint) or item.mimic is not None or not self.changes.removed:
+            raise CannotEditError
+
     # --- joints ---------------------------------------------------------------------------------------
 
     def _joint_nodes(self, joint: Joint) -> list[int]:
@@ -537,6 +516,7 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (Joint, "name"): _SourceEditor.edit_name,
     (Joint, "child"): _SourceEditor.edit_connection,
     (Joint, "parent"): _SourceEditor.edit_connection,
+    (Joint, "mimic"): _SourceEditor.edit_mimic,
     (Joint, "dofs"): _SourceEditor.edit_dofs,
     (Joint, "pose"): _SourceEditor.edit_joint_pose,
     (Joint, "axes"): _SourceEditor.edit_axes,

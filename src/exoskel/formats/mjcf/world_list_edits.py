@@ -42,10 +42,18 @@ LISTS = frozenset({*_SECTIONS, *_TAGS})
 """The lists whose items can be edited."""
 
 
+def removed_elements(document: Document, field: str, source: World, world: World) -> set[int] | None:
+    """The elements of the items that a list of a world does not have any more; None if some are not known."""
+    kept = {one.name for one in getattr(world, field)}
+    found = [_find(document, field, one.name) for one in getattr(source, field) if one.name not in kept]
+    return None if None in found else {node for node in found if node is not None}
+
+
 def edit_world_list(editor: _Editor, field: str, source: World, world: World) -> bool:
     """Edit the elements of a list of a world; False if this is not possible."""
-    before: Sequence[Any] = getattr(source, field)
     after: Sequence[Any] = getattr(world, field)
+    kept = {one.name for one in after}
+    before = [one for one in getattr(source, field) if one.name in kept]
     if [one.name for one in before] != [one.name for one in after]:
         return False
     for one, other in zip(before, after, strict=True):

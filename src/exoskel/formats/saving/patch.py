@@ -300,6 +300,16 @@ def changes_since_reading(scene: Scene) -> SourceChanges | None:
         return SourceChanges(base, compare(base, scene))
 
 
+def changes_of_selection(scene: Scene, selected: Scene) -> SourceChanges | None:
+    """How a selection of models differs from the document that the whole scene was read from; None as above."""
+    document = scene.documents[0] if scene.documents else None
+    if not isinstance(document, Document) or scene.stamp < 0:
+        return None
+    with no_edits():  # reading is not an edit
+        base = _Patcher(scene, document).read(document.data)
+        return SourceChanges(base, compare(base, selected))
+
+
 def unchanged_bytes(scene: Scene) -> bytes | None:
     """The bytes that a scene was read from; None if the scene differs from them."""
     document = scene.documents[0] if scene.documents else None
