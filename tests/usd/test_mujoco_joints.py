@@ -261,6 +261,20 @@ def test_cones_and_assumed_masses_are_reported(tmp_path: Path) -> None:
     assert {one.name: one.mass for one in scene.world.bodies()}["b"] == 1.0
 
 
+@pytest.mark.parametrize("flag", ["newton:gravityEnabled", "mjc:flag:gravity"])
+@pytest.mark.parametrize("is_on", [True, False])
+def test_gravity_may_be_disabled(flag: str, is_on: bool, tmp_path: Path) -> None:
+    scene = load(body("a"), tmp_path, scene=f"bool {flag} = {int(is_on)}\n    float physics:gravityMagnitude = 5")
+    assert scene.world.gravity == ((0.0, 0.0, -5.0) if is_on else (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(("share", "gravity", "is_told"), [(0, True, False), (1, False, False), (0.5, True, True)])
+def test_gravity_may_be_compensated(share: float, gravity: bool, is_told: bool, tmp_path: Path) -> None:
+    scene = load(body("a", values=f"custom float mjc:body:gravcomp = {share}"), tmp_path)
+    assert next(scene.world.bodies()).gravity is gravity
+    assert ("US116" in keys(scene)) is is_told
+
+
 # --- equalities and mimics --------------------------------------------------------------------------------
 
 

@@ -171,6 +171,12 @@ _READ = (
         warning("US115.area", "light '{name}' has an area; it is read as a {kind} light at its centre"),
         warning("US115.bright", "light '{name}' is brighter than a light of a scene; its largest colour is 1"),
     ),
+    Topic(
+        "US116",
+        "Gravity compensation",
+        "In MuJoCo, a force can compensate a part of a body's weight. In a scene, gravity acts on a body or does not.",
+        warning("US116", "body '{name}' compensates {share} times its weight; it has its whole weight"),
+    ),
 )
 
 _APPROXIMATED = (

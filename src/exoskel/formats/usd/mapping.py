@@ -208,7 +208,10 @@ _ANYWHERE: dict[str, SceneField | str] = {
     COMMENT: unused("a new document has no comments of the source"),
     "PhysicsScene": STRUCTURE,
     **dict.fromkeys(
-        ("PhysicsScene/@physics:gravityDirection", "PhysicsScene/@physics:gravityMagnitude"),
+        (
+            *("PhysicsScene/@physics:gravityDirection", "PhysicsScene/@physics:gravityMagnitude"),
+            *("PhysicsScene/@newton:gravityEnabled", "PhysicsScene/@mjc:flag:gravity"),
+        ),
         SceneField("gravity", owner="world"),
     ),
     **dict.fromkeys(
@@ -434,6 +437,7 @@ SOURCE_MAPPING = SourceMapping(
             "US114",
             "US115.aspect",
             "US115.temperature",
+            "US116",
         ),
         used=(
             "US104",

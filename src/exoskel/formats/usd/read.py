@@ -66,6 +66,7 @@ from exoskel.source.usdz_archive import SIGNATURE, PackageError
 
 _GRAVITY = 9.81
 _GROUP, _MEMBERS = "PhysicsCollisionGroup", "collection:colliders:includes"
+_GRAVITY_FLAGS = ("newton:gravityEnabled", "mjc:flag:gravity")
 _VELOCITIES = ("physics:velocity", "physics:angularVelocity")
 _APART = 1e-4
 """How far a body may be from where its joint puts it, relative to its distance from the origin."""
@@ -270,6 +271,8 @@ class _StageReader:
 
     def _gravity(self, scene: StagePrim | None) -> Vector:
         found = scene.values if scene is not None else {}
+        if not all(found.get(name, True) for name in _GRAVITY_FLAGS):
+            return (0.0, 0.0, 0.0)
         direction = spatial.array(found.get("physics:gravityDirection", (0.0, 0.0, 0.0)))
         size = float(found.get("physics:gravityMagnitude", -1.0))
         length = float(np.linalg.norm(direction))
@@ -294,7 +297,10 @@ class _StageReader:
     def _body(self, source: BodySource, bodies: UsdBodyReader, shapes: ShapePrimReader) -> Body:
         prim = source.prim
         node = self.index.node(prim) if source.is_own else -1
-        is_light = prim.values.get("physxRigidBody:disableGravity") or prim.values.get("mjc:body:gravcomp") == 1.0
+        compensated = float(prim.values.get("mjc:body:gravcomp", 0.0))
+        if compensated not in (0.0, 1.0):
+            self.report("US116", node, attribute="mjc:body:gravcomp", name=source.name, share=compensated)
+        is_light = prim.values.get("physxRigidBody:disableGravity") or compensated == 1.0
         body = Body(name=source.name, gravity=not is_light, document=0, node=node)
         if prim.values.get("physics:startsAsleep"):
             body.state = BodyState(enabled=False)
