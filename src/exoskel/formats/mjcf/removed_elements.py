@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exoskel.formats.mjcf.dependent_elements import find_definitions
 from exoskel.formats.mjcf.document_references import find_dependents
 from exoskel.formats.mjcf.shape_edits import CannotEditError
 from exoskel.formats.mjcf.world_list_edits import LISTS, removed_elements
@@ -48,6 +49,10 @@ class RemovedElements:
         found = find_dependents(self.document, nodes, self._names_of_copies(nodes))
         if found is None:
             raise CannotEditError
+        if self.changes.is_selection:
+            ends = self.document.outline.ends
+            lost = {inner for node in nodes | found for inner in range(node, ends[node])}
+            nodes |= find_definitions(self.document, lost)
         return nodes, found
 
     def _removed_parts(self, item: Item) -> list[Item]:

@@ -147,6 +147,8 @@ class Changes(Struct):
     models: dict[int, Model] = field(default_factory=dict)
     reordered: Item | None = None
     """An item whose parts are in another order."""
+    is_selection: bool = False
+    """Removed models were not selected: what only they use goes with them."""
 
     def __bool__(self) -> bool:
         return bool(self.edited or self.added or self.removed or self.reordered)

@@ -307,7 +307,9 @@ def changes_of_selection(scene: Scene, selected: Scene) -> SourceChanges | None:
         return None
     with no_edits():  # reading is not an edit
         base = _Patcher(scene, document).read(document.data)
-        return SourceChanges(base, compare(base, selected))
+        changes = compare(base, selected)
+        changes.is_selection = True
+        return SourceChanges(base, changes)
 
 
 def unchanged_bytes(scene: Scene) -> bytes | None:
