@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.lsp import open_document, symbols
 from exoskel.lsp.hover_and_completion import completions
 from exoskel.lsp.open_document import OpenDocument, Settings
+from exoskel.source.positions import Elements
 
 URDF = """<robot name="r">
   <link name="base"/>
@@ -216,3 +218,39 @@ def test_a_new_name_that_makes_a_file_invalid_is_refused(tmp_path: Path) -> None
     document = opened(tmp_path / "x.xml", text)
     with pytest.raises(ExoskelError, match="would no longer be valid"):
         symbols.rename_edits(document, at(text, 'joint name="j"'), "k")
+
+
+@pytest.mark.parametrize(("units", "mark"), [("utf-8", 3), ("utf-16", 1), ("utf-32", 1)])
+def test_a_byte_order_mark_counts_in_the_first_line(tmp_path: Path, units: str, mark: int) -> None:
+    """Editors that do not remove it from the text count it."""
+    text = '<robot name="r"><link name="base"/><link name="arm"/><lnk/>\n<gazebo reference="arm"/></robot>'
+    plain, marked = (OpenDocument(one, str(tmp_path / "x.urdf"), Settings(), units) for one in (text, f"\ufeff{text}"))
+    at_name = types.Position(0, text.index('"arm"') + 2)
+    shifted = types.Position(0, at_name.character + mark)
+
+    def first_line(ranges: list[types.Range]) -> list[int]:
+        return [end.character for one in ranges for end in (one.start, one.end) if end.line == 0]
+
+    before, after = symbols.references(plain, at_name), symbols.references(marked, shifted)
+    assert len(before) == 2 and before[1] == after[1]
+    assert first_line(after) == [one + mark for one in first_line(before)]
+    assert symbols.rename_range(marked, shifted) == after[0]
+    found = [[one.range for one in open_document.diagnostics(document)] for document in (plain, marked)]
+    assert found[0] and first_line(found[1]) == [one + mark for one in first_line(found[0])]
+
+
+LARGE_AND_NESTED = (
+    "<robot name='r'>" + "<a b='>'>\n" * 1500 + "<!-- <c>\n --><d/><![CDATA[</e>\n]]>" + "</a>" * 1500 + "</robot>"
+)
+
+
+def test_deeply_nested_elements_are_folded_and_listed_in_one_pass(tmp_path: Path) -> None:
+    """The time was the product of depth and size."""
+    document = opened(tmp_path / "x.urdf", LARGE_AND_NESTED)
+    elements = Elements(document.document.scan)
+    spans = elements.spans()
+    assert [spans[node] for node in (0, 1, 2, 1500, 1501)] == [elements.span(node) for node in (0, 1, 2, 1500, 1501)]
+    started = time.process_time()
+    found = symbols.folds(document)
+    assert time.process_time() - started < 1.0
+    assert len(found) == 1502 and found[0].start_line == 0 and found[-1].end_line == 1502

@@ -34,6 +34,7 @@ _LIMITS = Limits(seconds=2.0)
 """While a document is read, the editor waits for its diagnostics."""
 
 
+_MARK = "\ufeff"
 _EXPAND_HINT = "set `expand` in the settings of the language server to check it here"
 
 
@@ -55,7 +56,7 @@ def editor_document(text: str, name: str, location: Location) -> Document:
 
     The byte-order mark overrides the encoding that the text declares: the editor has already decoded the file.
     """
-    return Document(BOM_UTF8 + text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"), name, location)
+    return Document(BOM_UTF8 + text.removeprefix(_MARK).encode("utf-8", "surrogatepass"), name, location)
 
 
 class OpenDocument:
@@ -67,6 +68,7 @@ class OpenDocument:
         self.units = units
         self._scene: Scene | None = None
         self._lock = Lock()
+        self._has_mark = text.startswith(_MARK)
         location = Location(path=path) if path else Location()
         self.document = editor_document(text, path or "<untitled>", location)
         self.format = registry.detect(self.document.data, self.document.name)
@@ -78,7 +80,7 @@ class OpenDocument:
 
     @cached_property
     def positions(self) -> EditorPositions:
-        return EditorPositions(self.document.scan, self.units)
+        return EditorPositions(self.document.scan, self.units, self._has_mark)
 
     @property
     def scene(self) -> Scene:
@@ -154,16 +156,23 @@ _UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-
 
 
 class EditorPositions:
-    """Converts byte offsets of a document's text to editor positions and back."""
+    """Converts byte offsets of a document's text to editor positions and back.
 
-    def __init__(self, scan: Scan, units: str = "utf-16") -> None:
+    A byte-order mark, which is no part of the text here, is a character for an editor that sends it.
+    """
+
+    def __init__(self, scan: Scan, units: str = "utf-16", has_mark: bool = False) -> None:
         self.scan = scan
         self.text = scan.text
         self.codec, self.size = _UNITS.get(units, _UNITS["utf-16"])
+        self._mark = len(_MARK.encode(self.codec)) // self.size if has_mark else 0
 
     def position(self, offset: int) -> types.Position:
         line = int(np.searchsorted(self.scan.line_starts, offset, side="right")) - 1
-        return types.Position(line, self._units_between(int(self.scan.line_starts[line]), offset))
+        return self._position(line, self._units_between(int(self.scan.line_starts[line]), offset))
+
+    def _position(self, line: int, character: int) -> types.Position:
+        return types.Position(line, character + self._mark if line == 0 else character)
 
     def offset(self, position: types.Position) -> int:
         """The byte offset of a position, limited to the text."""
@@ -171,7 +180,8 @@ class EditorPositions:
             return len(self.text)
         start = int(self.scan.line_starts[position.line])
         line = self.scan.line_text(position.line + 1)
-        prefix = line.encode(self.codec, "replace")[: position.character * self.size].decode(self.codec, "ignore")
+        character = max(0, position.character - self._mark) if position.line == 0 else position.character
+        prefix = line.encode(self.codec, "replace")[: character * self.size].decode(self.codec, "ignore")
         return start + len(prefix.encode())
 
     def range(self, span: Span) -> types.Range:
@@ -192,7 +202,7 @@ class EditorPositions:
         line = self.scan.line_text(position.line)
         start = position.column - 1
         ends = (line[:start], line[: start + position.length])
-        first, last = (types.Position(position.line - 1, self._units(part)) for part in ends)
+        first, last = (self._position(position.line - 1, self._units(part)) for part in ends)
         return types.Range(first, last)
 
     def edit(self, splice: Splice) -> types.TextEdit:

@@ -71,6 +71,7 @@ def outline(opened: OpenDocument) -> list[types.DocumentSymbol]:
     except MalformedError:
         return []
     elements = Elements(opened.document.scan)
+    spans = elements.spans()
     tops: list[types.DocumentSymbol] = []
     symbols_by_node: dict[int, types.DocumentSymbol] = {}
     for node, tag in enumerate(shape.tags):
@@ -79,7 +80,7 @@ def outline(opened: OpenDocument) -> list[types.DocumentSymbol]:
         symbol = types.DocumentSymbol(
             name=elements.attribute(node, "name") or tag,
             kind=KINDS[tag],
-            range=opened.positions.range(elements.span(node)),
+            range=opened.positions.range(spans[node]),
             selection_range=opened.positions.range(_name_span(opened, node)),
             detail=elements.attribute(node, "type") if tag == "joint" else tag,
             children=[],
@@ -99,14 +100,13 @@ def folds(opened: OpenDocument) -> list[types.FoldingRange]:
     except MalformedError:
         return []
     scan = opened.document.scan
-    elements = Elements(scan)
-    found = [(elements.span(node), None) for node in range(len(shape.tags))]
-    regions = [(Span(start, end), types.FoldingRangeKind.Comment) for start, end in scan.regions]
-    ranges = [(opened.positions.range(span), kind) for span, kind in (*found, *regions)]
-    lines = {(one.start.line, one.end.line): kind for one, kind in reversed(ranges)}
-    return [
-        types.FoldingRange(*ends, kind=kind) for ends, kind in sorted(lines.items(), key=_ends) if ends[0] < ends[1]
-    ]
+    regions = [Span(start, end) for start, end in scan.regions]
+    spans = [*Elements(scan).spans(), *regions]
+    kinds = [None] * len(shape.tags) + [types.FoldingRangeKind.Comment] * len(regions)
+    places = np.array([(one.start, one.end) for one in spans], dtype=np.intp).reshape(-1, 2)
+    rows = (np.searchsorted(scan.line_starts, places, side="right") - 1).tolist()
+    lines = {(first, last): kind for (first, last), kind in zip(rows[::-1], kinds[::-1], strict=True) if first < last}
+    return [types.FoldingRange(*ends, kind=kind) for ends, kind in sorted(lines.items(), key=_ends)]
 
 
 def _ends(fold: tuple[tuple[int, int], object]) -> tuple[int, int]:

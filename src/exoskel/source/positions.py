@@ -357,6 +357,26 @@ class Elements:
         """The span from the start of the start tag to the end of the end tag."""
         return self._span_and_children(node)[0]
 
+    def spans(self) -> list[Span]:
+        """The spans of all elements, in one pass."""
+        starts, at = self.scan.starts.tolist(), 0
+        ends, open_nodes, node = [0] * len(starts), list[int](), 0
+        while (at := self.text.find(b"<", at)) >= 0:
+            if self.text[at + 1 : at + 2] in (b"!", b"?"):
+                at = region_end(self.text, at)
+                continue
+            tag = _TAG.match(self.text, at)
+            assert tag is not None, "the document was parsed before"
+            at = tag.end()
+            if tag[1]:
+                ends[open_nodes.pop()] = at
+            elif tag[4]:
+                ends[node] = at
+            else:
+                open_nodes.append(node)
+            node += 0 if tag[1] else 1
+        return [Span(start, end) for start, end in zip(starts, ends, strict=True)]
+
     def children(self, node: int) -> list[int]:
         return self._span_and_children(node)[1]
 

@@ -458,6 +458,7 @@ class Vocabulary:
         self.root = root
         self.codes = codes
         self.known = frozenset(self.names())
+        self._found: dict[str, list[tuple[str, Element]]] = {}
 
     def rows(self) -> Iterator[tuple[str, Element]]:
         """Every row once, parents first, with the first path that leads to it."""
@@ -475,7 +476,10 @@ class Vocabulary:
     def find(self, name: str) -> list[tuple[str, Element]]:
         """All rows whose name or end of path is `name`, each with its first path."""
         wanted = name.strip("/")
-        return [(path, e) for path, e in self.rows() if path == wanted or path.endswith("/" + wanted)]
+        if wanted not in self._found:
+            rows = [(path, e) for path, e in self.rows() if path == wanted or path.endswith("/" + wanted)]
+            self._found[wanted] = rows
+        return list(self._found[wanted])
 
     def names(self) -> list[str]:
         return sorted({element.name for _, element in self.rows()})
