@@ -184,7 +184,7 @@ class _Preserver:
         copied = copier.copy({node: [item] for node, item in self.items.items()}, spans, is_nested=False)
         self.preserved.unknown |= copier.nodes
         self.preserved.moved |= copier.moved
-        self.preserved.lost |= copier.lost & copier.nodes
+        self.preserved.lost |= (copier.lost & copier.nodes) | copier.omitted
         self.preserved.resolved |= {(0, node) for node in copier.resolved}
         if written is not None:
             self._copy_included(unread, written)
@@ -214,7 +214,7 @@ class _Preserver:
             copier.copy(items.get(number, {}), None, is_nested=included[number])
             if copier.nodes or copier.lost:
                 self.preserved.included[number] = PreservedData(
-                    unknown=copier.nodes, moved=copier.moved, lost=copier.lost
+                    unknown=copier.nodes, moved=copier.moved, lost=copier.lost | copier.omitted
                 )
                 self.preserved.resolved |= {(number, node) for node in copier.resolved}
 

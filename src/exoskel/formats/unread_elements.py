@@ -13,6 +13,7 @@ from msgspec import Struct
 from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.copied_markup import COMPILER, as_markup, relocate_files
+from exoskel.formats.motor_markup import CONTROL, take_motors
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -90,6 +91,10 @@ class ElementCopier:
         """What becomes of those that were copied from a nested model into the model of the scene around it."""
         self.lost: set[int] = set()
         """Those that were not copied into at least one of the items that they are in."""
+        self.omitted: set[int] = set()
+        """Parts of copied elements that refer to what is not written, with all that is inside."""
+        self.restated: set[int] = set()
+        """Parts of copied elements that the scene states, with all that is inside."""
         self.resolved: set[int] = set()
         """Poses in elements that were copied, which are written in their default frames, with all that is inside."""
         self._materials: dict[int, Markup | None] = {}
@@ -117,7 +122,7 @@ class ElementCopier:
                 self.nodes.update(inside)
             if number in self.moved:
                 self.moved.update(dict.fromkeys(inside, self.moved[number]))
-        self.nodes -= self.resolved
+        self.nodes -= self.resolved | self.omitted | self.restated
         for owner, made, own in added:
             if own is None:
                 owner.children.append(made)
@@ -161,6 +166,8 @@ class ElementCopier:
                 if own is not None:
                     _take_references(made, own)
                     _take_options(made, own)
+                    take_motors(made, own)
+                    self._note_motors(number, element)
                 added.append((owner, made, own))
                 if isinstance(item, InnerModel) and item.prefix:
                     found = _IN_OUTER_MODEL if self._names_links(element, item) else _OF_OUTER_MODEL
@@ -191,10 +198,35 @@ class ElementCopier:
     def _copy(self, number: int, element: Tree, item: ElementOwner) -> Markup | None:
         """A copy of an element with the names of the output; None if it refers to what is not written."""
         copy = deepcopy(element)
+        if element.tag in _PARTS:
+            self._remove_parts(number, copy, item)
         if self.find_frame is not None and not self._rename_frames(number, copy, item, self.find_frame):
             return None
         all_words = self.number > 0 or self.is_nested(item)
         return as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=all_words) else None
+
+    def _remove_parts(self, number: int, element: Tree, item: ElementOwner) -> None:
+        """Remove the parts of an element that refer to what is not written, unless all of its joints do."""
+        parts, ends = _PARTS[str(element.tag)], self.document.outline.ends
+        nodes = {one: node for node, one in enumerate(element.iter(etree.Element), number)}
+        lost = [part for part in element if part.tag in parts and self._is_unwritten(part, item)]
+        if all(part in lost for part in element if part.tag == "joint"):
+            return
+        for part in lost:
+            self.omitted.update(range(nodes[part], ends[nodes[part]]))
+            element.remove(part)
+
+    def _note_motors(self, number: int, element: Tree) -> None:
+        """Note the effort interfaces of a copied element, which are those of the scene."""
+        ends = self.document.outline.ends
+        for node, one in enumerate(element.iter(etree.Element), number):
+            if element.tag == CONTROL and one.tag == "command_interface" and one.get("name") == "effort":
+                self.restated.update(range(node, ends[node]))
+
+    def _is_unwritten(self, part: Tree, item: ElementOwner) -> bool:
+        own = [str(part.get("name"))] if part.tag == "joint" else []
+        stated = [str(one.text or "").strip() for one in part.iter("param") if one.get("name") in _NAMING_PARAMETERS]
+        return any(name and self.find_name(name, item) is None for name in (*own, *stated))
 
     def _rename_frames(self, number: int, element: Tree, item: ElementOwner, find: FindName) -> bool:
         """Replace the names of frames that poses are relative to; False if one of them is not written.
@@ -481,6 +513,10 @@ def _take_options(made: Markup, own: Markup) -> None:
         theirs.attributes = {**ours.attributes, **theirs.attributes}
 
 
+_PARTS = {CONTROL: frozenset({"joint", "sensor"})}
+"""Elements whose parts have a meaning without the others, and the tags of these parts."""
+_NAMING_PARAMETERS = frozenset({"mimic", "frame_id"})
+"""Parameters that name joints or links."""
 _IMAGE = "albedo_map"
 _REFERENCES = frozenset({"reference", "link", "joint"})
 _REFERRING_ELEMENTS = frozenset(

@@ -9,7 +9,7 @@ interface is the initial position or velocity of its joint.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from math import isfinite
 
 from msgspec import Struct
@@ -57,6 +57,10 @@ class ControlElement(Struct, frozen=True):
     """The names of all joints that it refers to."""
     initial_values: dict[tuple[str, str], float]
     """Initial values by the names of joints and of their state interfaces, `position` or `velocity`."""
+
+    def is_lost_with(self, removed: Set[str | None]) -> bool:
+        """Whether the element is not written if some joints are removed: of `ros2_control`, other parts remain."""
+        return bool(self.joints & removed) and (self.tag != CONTROL or self.joints <= removed)
 
 
 def find_control_elements(root: Tree) -> list[ControlElement]:
@@ -188,6 +192,16 @@ def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copie
     return element
 
 
+def control_element(scene: Scene) -> int | None:
+    """The only `ros2_control` element of the source; None if there is none, or several."""
+    source = scene.documents[0] if scene.documents else None
+    if not isinstance(source, Document):
+        return None
+    outline = source.outline
+    found = [node for node, tag in enumerate(outline.tags) if tag == CONTROL and outline.parents[node] == 0]
+    return found[0] if len(found) == 1 else None
+
+
 def _add_states(element: Markup, joint: Joint) -> None:
     """Add the state interfaces of a joint, with its initial state."""
     for state in (*STATES, "effort"):
@@ -201,7 +215,7 @@ def _copied_motors(scene: Scene, model: Model) -> tuple[Counter[tuple[int, Inter
     """The motors of the elements of the source, which are written again, by the ids of joints and their ranges.
 
     And initial values, by the ids of joints and names of states.  Elements that refer to a joint that was removed are
-    not written.
+    not written; of a `ros2_control` element, only what refers to it.
     """
     source = scene.documents[0] if scene.documents else None
     found: Counter[tuple[int, Interval]] = Counter()
@@ -212,10 +226,10 @@ def _copied_motors(scene: Scene, model: Model) -> tuple[Counter[tuple[int, Inter
     root, driven = source.parse(), set[str]()
     removed = {one.get("name") for one in root.iterfind("joint")} - known.keys()
     for element in find_control_elements(root):
-        for (name, state), value in element.initial_values.items() if not element.joints & removed else ():
+        for (name, state), value in element.initial_values.items() if not element.is_lost_with(removed) else ():
             if name in known and known[name].kind in MOTOR_JOINTS:
                 initial[id(known[name]), state] = value
-        for one in element.interfaces if not element.joints & removed else ():
+        for one in element.interfaces if not element.is_lost_with(removed) else ():
             joint = known.get(one.joint)
             if joint is not None and one.kind == "effort" and joint.kind in MOTOR_JOINTS and one.joint not in driven:
                 driven.add(one.joint)

@@ -24,7 +24,7 @@ from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS, mesh_of
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
-from exoskel.formats.urdf.motors import MOTOR_JOINTS, motor_element
+from exoskel.formats.urdf.motors import MOTOR_JOINTS, control_element, motor_element
 from exoskel.formats.urdf.mujoco_options import add_options
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
 from exoskel.scene.body import Body
@@ -351,6 +351,9 @@ class _UrdfWriter:
         made = motor_element(self.scene, self.model, names, copies_source=copies_source)
         if made is not None:
             root.children.append(made)
+            source = control_element(self.scene) if copies_source else None
+            if source is not None:  # its hardware and sensors are kept
+                self.output.source_copies[0, source] = [made]
 
     # --- links ----------------------------------------------------------------------------------------
 
