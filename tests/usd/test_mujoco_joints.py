@@ -307,6 +307,15 @@ def test_other_equalities_of_mujoco_are_equalities(tmp_path: Path) -> None:
     assert found.polynomial == (0.0, 2.0, 0.25, 0.0, 0.0)
 
 
+def test_a_polynomial_may_have_the_first_terms_of_newton(tmp_path: Path) -> None:
+    stated = "rel newton:mimicJoint = </leader>\n    float newton:mimicCoef0 = 30\n    float newton:mimicCoef1 = 2"
+    apis = '"NewtonMimicAPI", "MjcEqualityJointAPI"'
+    scene = load(pair(f"{stated}\n    double mjc:coef3 = 0.25", apis), tmp_path)
+    (found,) = scene.world.equalities
+    assert found.polynomial == pytest.approx((radians(30), 2.0, 0.0, 0.25, 0.0))
+    assert joints_of(scene)["follower"].mimic is None
+
+
 def test_disabled_mimics_and_those_of_unknown_joints_move_freely(tmp_path: Path) -> None:
     stated = "rel newton:mimicJoint = </leader>\n    "
     scene = load(pair(f"{stated}bool newton:mimicEnabled = 0", '"NewtonMimicAPI"'), tmp_path)

@@ -126,7 +126,7 @@ class JointPrimReader:
             parent=self.numbers[parent] if parent else -1,
             child=self.numbers[child],
             leader=leader,
-            follows=joint.target(_TARGET) if EQUALITY in joint.apis and not leader else "",
+            follows=_follows(joint),
             polynomial=polynomial(joint),
             is_reversed=is_reversed,
             is_loop=is_loop,
@@ -208,10 +208,12 @@ class JointPrimReader:
         """The path of the joint that this one follows, the factor, and the offset in degrees or m."""
         values = joint.values
         unit = self.index.metre if joint.type == "PhysicsPrismaticJoint" else 1.0
+        if _follows(joint):  # a polynomial of a higher degree
+            return "", 1.0, 0.0
         if (leader := joint.target("newton:mimicJoint")) and values.get("newton:mimicEnabled", True):
             offset = unit * float(values.get("newton:mimicCoef0", 0.0))
             return leader, float(values.get("newton:mimicCoef1", 1.0)), offset
-        if (leader := joint.target(_TARGET)) and EQUALITY in joint.apis and not any(polynomial(joint)[2:]):
+        if (leader := joint.target(_TARGET)) and EQUALITY in joint.apis:
             offset, factor, *_ = polynomial(joint)
             return leader, factor, unit * offset if joint.type == "PhysicsPrismaticJoint" else degrees(offset)
         for name, paths in joint.targets.items():
@@ -242,6 +244,13 @@ class JointPrimReader:
             return "PhysicsFixedJoint"
         _rename_axes(found, permutation)
         return "PhysicsJoint"
+
+
+def _follows(joint: StagePrim) -> str:
+    """The joint that a joint follows by a polynomial that a mimic cannot express; empty if there is none."""
+    if EQUALITY not in joint.apis or not any(polynomial(joint)[2:]):
+        return ""
+    return joint.target(_TARGET) or joint.target("newton:mimicJoint")
 
 
 def is_supported(moving: tuple[str, ...]) -> bool:

@@ -96,8 +96,15 @@ def add_spring(dof: Dof, stiffness: float, rest: float) -> None:
 
 
 def polynomial(joint: StagePrim) -> tuple[float, ...]:
-    """The coefficients of an equality of MuJoCo's schema between the positions of two joints."""
-    return tuple(float(joint.values.get(f"mjc:coef{power}", float(power == 1))) for power in range(5))
+    """The coefficients of an equality of MuJoCo's schema between the positions of two joints, in rad or m.
+
+    The first two may be those of Newton's schema, whose offset is in degrees.
+    """
+    values = joint.values
+    unit = 1.0 if joint.type == "PhysicsPrismaticJoint" else radians(1.0)
+    lowest = (unit * float(values.get("newton:mimicCoef0", 0.0)), float(values.get("newton:mimicCoef1", 1.0)))
+    defaults = (*lowest, 0.0, 0.0, 0.0)
+    return tuple(float(values.get(f"mjc:coef{power}", one)) for power, one in enumerate(defaults))
 
 
 def finite(value: Any) -> float:
