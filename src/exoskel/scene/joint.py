@@ -120,6 +120,11 @@ class Mimic(CheckedValue, frozen=True, gc=False):
     offset: float = 0.0
 
 
+def can_mimic(kind: JointKind, leader: JointKind) -> bool:
+    """Whether a joint can follow another one, coordinate by coordinate: a slide may follow a hinge, in m per rad."""
+    return {kind, leader} <= {"revolute", "prismatic"} or (kind == leader and kind not in ("ball", "free"))
+
+
 class Dof(Item):
     """One degree of freedom.
 

@@ -40,7 +40,7 @@ from exoskel.formats.mjcf.model.tendons import TendonWriter
 from exoskel.formats.mjcf.tree import CompactBody, MjcfElement, Value, joint_attributes
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import qualified_name
-from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, spring_from_erp_cfm
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Joint, can_mimic, spring_from_erp_cfm
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
@@ -341,7 +341,7 @@ class WorldWriter:
 
     def _mimic(self, model: Model, joint: Joint, names: list[str]) -> None:
         source = mimicked_joint(joint, model)
-        if source is None or source.kind != joint.kind or joint.kind in ("ball", "free") or joint.mimic is None:
+        if source is None or joint.mimic is None or not can_mimic(joint.kind, source.kind):
             return
         for mine, theirs in zip(names, self.layout.chain(model, source)[1], strict=True):
             self._couple(joint, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)

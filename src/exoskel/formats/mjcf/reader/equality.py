@@ -17,7 +17,7 @@ from exoskel.formats.mjcf.reader.joint_chains import Screws
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, bodies_of
 from exoskel.formats.mjcf.reader.tendons import TendonReader
 from exoskel.scene.item import Names, qualified_name, unique_name
-from exoskel.scene.joint import Joint, JointKind, Mimic
+from exoskel.scene.joint import Joint, JointKind, Mimic, can_mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector, vector_from_array
 from exoskel.scene.solver_parameters import SolverParameters
 from exoskel.scene.world import World
@@ -230,7 +230,12 @@ class EqualityReader:
                 dof.position_limits = (offset, offset)
             else:
                 self._add_object(number)
-        elif any(rest) or theirs is None or mine.model is not theirs.model or mine.joint.kind != theirs.joint.kind:
+        elif (
+            any(rest)
+            or theirs is None
+            or mine.model is not theirs.model
+            or not can_mimic(mine.joint.kind, theirs.joint.kind)
+        ):
             self._add_object(number)
         else:
             pair = (id(mine.joint), id(theirs.joint))
