@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -236,11 +237,12 @@ def test_a_policy_sets_controls() -> None:
 def test_a_scene_without_constraints_reserves_no_memory_for_them() -> None:
     """Warp then skips its collision detection and its solver."""
     world = exoskel.load(DOUBLE_PENDULUM).world
-    assert _capacities(world) == (0, 0)
+    least = 0 if version("mujoco-warp").startswith("4.") else 1
+    assert _capacities(world) == (least, least)
     both(world, 2, 40, close=1e-3)
     next(joint for joint in world.joints() if joint.dof_count).dofs[0].friction = 0.1
     contacts, rows = _capacities(world)
-    assert contacts == 0 and rows > 0
+    assert contacts == least and rows > 0
     assert min(_capacities(boxes())) > 0
 
 

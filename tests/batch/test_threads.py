@@ -252,6 +252,18 @@ def test_an_older_mujoco_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         exoskel.rollout(scene("pendulum"), worlds=2, steps=2)
 
 
+def test_a_vector_environment_with_an_older_mujoco_names_the_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gymnasium chooses this vector environment by default."""
+    gymnasium = pytest.importorskip("gymnasium")
+    exoskel.gym.register()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "mujoco.batch", None)
+        with pytest.raises(exoskel.ExoskelError, match=r"use gymnasium.make_vec\(id, vectorization_mode=\"async\"\)"):
+            gymnasium.make_vec("exoskel/Cartpole-v0", num_envs=2)
+        env = gymnasium.make_vec("exoskel/Cartpole-v0", num_envs=2, vectorization_mode="sync")
+        assert env.reset(seed=0)[0].shape[0] == 2
+
+
 def test_a_single_environment_needs_no_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gymnasium")
     monkeypatch.setitem(sys.modules, "mujoco.batch", None)

@@ -16,6 +16,7 @@ from exoskel.formats.mjcf.program_copies import adapt_copy
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.source.output_context import OutputContext, Target
 from tests.mjcf.model_fields import differing_fields
+from tests.support.mujoco_version import needs_mujoco_4
 
 DOCUMENT = """<mujoco model="rob/ot">
   <option integrator="discrete"/>
@@ -136,6 +137,7 @@ def test_saving_keeps_names(robot: Path, tmp_path: Path) -> None:
         assert _differences(robot, tmp_path / "other" / "saved.xml") <= {"opt.timestep"}
 
 
+@needs_mujoco_4
 def test_words_of_mujoco_4_are_removed_for_mujoco_3(tmp_path: Path) -> None:
     document = """<mujoco><option><flag speculative="enable"/></option>
     <default><joint springyield="1"/></default>

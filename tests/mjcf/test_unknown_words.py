@@ -10,6 +10,7 @@ from exoskel import Box
 from exoskel.conversion.report import Report
 from exoskel.formats.mjcf.unknown_words import UNKNOWN_ATTRIBUTES
 from tests.mjcf.schema import schema
+from tests.support.mujoco_version import needs_mujoco_4
 
 ELEMENTS = ("pid", "orientation", "dcmotor", "flexstrain")
 DOCUMENT = """
@@ -41,6 +42,7 @@ def refused(report: Report) -> set[str]:
     return {"/".join(part.partition("[")[0] for part in one.path.split("/")[-2:]) for one in lost}
 
 
+@needs_mujoco_4
 def test_a_new_document_has_only_what_is_known() -> None:
     scene = exoskel.load(DOCUMENT.encode(), format="mjcf")
     scene.world.add_model("extra").add_body("x", joint="free", mass=1.0, shapes=[Box((0.1, 0.1, 0.1))])
@@ -56,6 +58,7 @@ def test_a_new_document_has_only_what_is_known() -> None:
     assert words(exoskel.convert(scene, None, to="mjcf", target="mujoco4")) != set()
 
 
+@needs_mujoco_4
 @pytest.mark.parametrize("is_copied", [True, False])
 def test_a_document_is_copied_unless_it_has_unknown_elements(is_copied: bool) -> None:
     text = DOCUMENT
@@ -76,6 +79,7 @@ def test_a_document_is_copied_unless_it_has_unknown_elements(is_copied: bool) ->
     assert ({"light/@softness", "camera/@output"} <= refused(report)) == is_copied, "the scene has neither"
 
 
+@needs_mujoco_4
 def test_the_listed_words_are_those_of_mujoco() -> None:
     """MuJoCo 4 knows all of them; whether MuJoCo 3.3 does is tested with that version."""
     known: dict[str, set[str]] = {}

@@ -97,6 +97,11 @@ def _possible_constraints(model: Any, warp_model: Any) -> tuple[bool, bool]:
     return bool(contacts), bool(contacts or limits or friction or equalities)
 
 
+def _least_capacity(mujoco_warp: Any) -> int:
+    """The smallest capacity: MuJoCo Warp 3, which Newton needs, divides by it."""
+    return 0 if int(mujoco_warp.__version__.partition(".")[0]) >= 4 else 1
+
+
 class Device:
     """Worlds of one model on a device: `model` and `data` are MuJoCo Warp's own.
 
@@ -120,11 +125,12 @@ class Device:
             own = _single_precision(model)
             self.model: Any = self._model(own, fields or {})
             has_contacts, self.has_rows = _possible_constraints(own, self.model)
+            least = _least_capacity(self.mujoco_warp)
             if not self.has_rows:
-                capacities = Capacities(0, 0)
+                capacities = Capacities(least, least)
             options = {} if capacities is None else {"nconmax": capacities.contacts, "njmax": capacities.rows}
             if not has_contacts:
-                options["nconmax"] = 0
+                options["nconmax"] = least
             self.data: Any = self.mujoco_warp.make_data(own, nworld=count, **options)
             self._set_options()
             step = partial(self.mujoco_warp.step, self.model, self.data)

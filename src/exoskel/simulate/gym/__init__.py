@@ -62,8 +62,20 @@ def make_vec(
     _require_gymnasium()
     from exoskel.simulate.gym.environments import SceneVectorEnv
 
+    _require_batch()
+
     chosen = _chosen(file, task, frame_skip, max_episode_steps if horizon is None else horizon)
     return SceneVectorEnv(*chosen, num_envs, threads=threads, render_mode=render_mode, **options)
+
+
+def _require_batch() -> None:
+    """Raise ExoskelError with MuJoCo 3, which steps only one world at once."""
+    from exoskel.formats.mjcf.mujoco_import import load_batch
+
+    try:
+        load_batch()
+    except ExoskelError as error:
+        raise ExoskelError(f'{error}; or use gymnasium.make_vec(id, vectorization_mode="async")') from None
 
 
 def make_registered(**options: Any) -> SceneEnv:
