@@ -506,6 +506,17 @@ def test_formatting_matches_fmt(path: Path) -> None:
     session(path, script)
 
 
+def test_formats_without_a_canonical_layout_are_left_unchanged(tmp_path: Path) -> None:
+    """An error would be shown with each save in editors that format then."""
+
+    async def script(editor: Editor) -> None:
+        await editor.open('<mujoco><worldbody><body name="b"><geom size="1"/></body></worldbody></mujoco>', "xml")
+        params = types.DocumentFormattingParams(editor.document, types.FormattingOptions(2, insert_spaces=True))
+        assert await editor.client.text_document_formatting_async(params) is None
+
+    session(tmp_path / "robot.mjcf", script)
+
+
 def test_settings_are_initialization_options(path: Path) -> None:
     text = one_body("<transformation>0,0,1,0,0,0</transformation>")
 

@@ -206,6 +206,11 @@ async def rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit:
 
 @server.feature(types.TEXT_DOCUMENT_FORMATTING)
 async def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+    language = ls.open_document(params.text_document.uri).format
+    if not language.has_vocabulary:  # no error: editors that format on save would show it each time
+        message = f"the document is left unchanged: {language.label} has no canonical layout"
+        ls.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
+        return None
     try:
         return await ls.compute(_formatting_edits, params.text_document.uri)
     except ExoskelError as error:
