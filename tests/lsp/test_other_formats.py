@@ -220,6 +220,27 @@ def test_a_new_name_that_makes_a_file_invalid_is_refused(tmp_path: Path) -> None
         symbols.rename_edits(document, at(text, 'joint name="j"'), "k")
 
 
+@pytest.mark.parametrize(
+    ("suffix", "text", "piece"),
+    [
+        ("urdf", URDF, 'child link="arm"'),
+        ("sdf", SDF, "<child>arm<"),
+        ("xml", MJCF, 'objname="arm"'),
+        ("skel", '<skel version="1.0"><world name="w"><skeleton name="s"><body name="arm"/><joint name="j" type="free">'
+         "<parent>world</parent><child>arm</child></joint></skeleton></world></skel>", "<child>arm<"),
+    ],
+)  # fmt: skip
+def test_references_without_the_declaration_are_found(tmp_path: Path, suffix: str, text: str, piece: str) -> None:
+    """Editors state whether they want it."""
+    document = opened(tmp_path / f"x.{suffix}", text)
+    every = symbols.references(document, at(text, piece))
+    others = symbols.references(document, at(text, piece), declaration=False)
+    assert len(others) == len(every) - 1 >= 1
+    (left,) = [one for one in every if one not in others]
+    line = text.splitlines()[left.start.line]
+    assert line[: left.start.character].endswith(('body name="', 'link name="'))
+
+
 @pytest.mark.parametrize(("units", "mark"), [("utf-8", 3), ("utf-16", 1), ("utf-32", 1)])
 def test_a_byte_order_mark_counts_in_the_first_line(tmp_path: Path, units: str, mark: int) -> None:
     """Editors that do not remove it from the text count it."""

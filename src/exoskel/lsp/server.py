@@ -169,8 +169,9 @@ async def definition(ls: Server, params: types.DefinitionParams) -> types.Locati
 @server.feature(types.TEXT_DOCUMENT_REFERENCES)
 async def references(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
     uri = params.text_document.uri
-    found = await ls.compute(partial(symbols.references, position=params.position), uri)
-    return [types.Location(uri, one) for one in found]
+    declaration = params.context.include_declaration
+    find = partial(symbols.references, position=params.position, declaration=declaration)
+    return [types.Location(uri, one) for one in await ls.compute(find, uri)]
 
 
 @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)

@@ -174,15 +174,18 @@ def definition(opened: OpenDocument, position: types.Position) -> types.Range | 
     return _range_of(opened, item.child) if isinstance(item, Joint) else None
 
 
-def references(opened: OpenDocument, position: types.Position) -> list[types.Range]:
+def references(opened: OpenDocument, position: types.Position, *, declaration: bool = True) -> list[types.Range]:
     """The name of a body, or of another item, and the places that refer to it."""
     if (named := _named_in_text(opened, position)) is not None:
-        return [opened.positions.range(span) for span in named[0].places(named[1].target)]
+        known, target = named[0], named[1].target
+        spans = [span for span in known.places(target) if declaration or span != known.names[target]]
+        return [opened.positions.range(span) for span in spans]
     context = _context(opened, position)
     item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     if item is None:
-        return [opened.positions.range(context.span)] if _excluded_element(opened, context) is not None else []
-    own = [_name_span(opened, item.node)] if item.node >= 0 else []
+        is_known = declaration and _excluded_element(opened, context) is not None
+        return [opened.positions.range(context.span)] if is_known else []
+    own = [_name_span(opened, item.node)] if declaration and item.node >= 0 else []
     return [opened.positions.range(span) for span in (*own, *_places_of(opened, item))]
 
 
