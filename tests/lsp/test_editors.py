@@ -62,3 +62,11 @@ def test_the_icon_is_a_square_picture_of_at_least_128_pixels() -> None:
 
 def test_the_version_is_that_of_the_package() -> None:
     assert json.loads((FOLDER / "package.json").read_text())["version"] == __version__
+
+
+def test_the_extension_starts_in_folders_with_any_of_its_files() -> None:
+    script = (FOLDER / "extension.js").read_text()
+    pattern = re.search(r'FILES = "\*\*/\*\.\{(.*?)\}"', script)
+    assert pattern is not None
+    events = json.loads((FOLDER / "package.json").read_text())["activationEvents"]
+    assert set(events) == {f"workspaceContains:**/*.{one}" for one in pattern[1].split(",")}
