@@ -21,4 +21,7 @@ REASONS = {key: message.text for key, message in CATALOGUE.messages.items() if k
 
 @pytest.mark.parametrize("key", REASONS)
 def test_the_docs_contain_all_losses(key: str) -> None:
-    assert REASONS[key].replace("{program}", "…").replace("{reason}", "…").replace("{name}", "…") in PAGE
+    assert (
+        REASONS[key].replace("{program}", "…").replace("{reason}", "…").replace("{name}", "…").replace("{what}", "…")
+        in PAGE
+    )

@@ -181,9 +181,10 @@ class FormatFates(NativeFates):
             if isinstance(item, World) and field in _LISTS:  # documents of single models have no world to compare
                 harmless = not getattr(item, field)
             return Verdict(Fate.DROPPED, self.not_supported, harmless)
+        if changed := self._changed_effect(item, field):
+            return Verdict(Fate.APPROXIMATED, changed)
         if not differs:
-            changed = self._changed_effect(item, field)
-            return Verdict(Fate.APPROXIMATED, changed) if changed else EXACT
+            return EXACT
         if (type(item), field) in self.rewritten:
             return Verdict(Fate.LOWERED, self.rewritten[type(item), field])
         if id(item) in self.reasons:

@@ -443,7 +443,7 @@ class FateRecorder:
     # --- fields ---------------------------------------------------------------------------------------
 
     def _field_verdict(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
-        found = self._lowered_verdict(item, field) or self.output.field(item, field, parts)
+        found = self._lowered_verdict(item, field, parts) or self.output.field(item, field, parts)
         if field == "geometry" and (count := self.parts.get((item.document, item.node))):
             return verdict_on_decomposed(count, found)
         if not self.moved_axes:
@@ -452,11 +452,19 @@ class FateRecorder:
             return _ANISOTROPIC if anisotropic_fields(item, self.moved_axes) & {*parts} else found
         return _ROTATED if found.fate is Fate.EXACT and (type(item), field) in _ROTATED_FIELDS else found
 
-    def _lowered_verdict(self, item: Item, field: str) -> Verdict | None:
+    def _lowered_verdict(self, item: Item, field: str, parts: Sequence[str]) -> Verdict | None:
         chain = self.chains.get(id(item)) if self.chains else None
         if chain is None or id(item) not in self.written.counterparts:
             return None
+        if field == "dofs" and any((id(link), part) in self._reported for link in chain.links for part in parts):
+            return None
         return verdict_on_lowered(chain, field, self.written)
+
+    @cached_property
+    def _reported(self) -> set[tuple[int, str]]:
+        """The items and fields that the writer has reported as lost or kept."""
+        output = self.written.output
+        return {(id(one.item), field) for one in (*output.losses, *output.kept) for field in one.fields}
 
     def _holds_values(self, owner: Item | None, path: str, node: int) -> bool:
         """Whether an extension holds elements that are read as values of the item around it."""

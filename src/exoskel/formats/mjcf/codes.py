@@ -372,6 +372,13 @@ _APPROXIMATED = (
         ),
     ),
     Topic(
+        "MJ513",
+        "What DART and Newton ignore",
+        "The MJCF readers of DART 6.20 and Newton ignore some of what a file states. Set these values in the program.",
+        warning("MJ513", "{program}'s MJCF reader ignores {what}"),
+        warning("MJ513.plane", "DART's MJCF reader replaces the plane by a box of limited size"),
+    ),
+    Topic(
         "MJ512",
         "Orthographic cameras",
         "MuJoCo 3.5 has another attribute for them than earlier versions, and each refuses that of the other.",

@@ -34,6 +34,7 @@ from exoskel.formats.mjcf.names import (
 )
 from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
 from exoskel.formats.mjcf.program_copies import TARGETS, adapt_copy
+from exoskel.formats.mjcf.reader_losses import enlarge_planes
 from exoskel.formats.mjcf.scenery import add_scenery
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.source_edits import edit_source
@@ -139,7 +140,10 @@ def write_document(world: World, output: OutputContext | None = None, *, limits:
     output = output or OutputContext()
     output.losses += losses(world)
     output.losses += target_losses(world, output.target, INTEGRATORS.get(output.target))
-    return FileWriter(world, output, limits).document()
+    document = FileWriter(world, output, limits).document()
+    if output.target == "dart":
+        enlarge_planes(document)
+    return document
 
 
 def write(scene: Scene, output: OutputContext) -> Markup:

@@ -11,6 +11,7 @@ from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, has_force_motor, joint_chain, motors_of_chain
 from exoskel.formats.mjcf.model.soft_bodies import BodySkin
+from exoskel.formats.mjcf.reader_losses import reader_losses
 from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import lost_view_part, shown_name, view_part
 from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
@@ -86,6 +87,7 @@ def target_losses(world: World, target: Target, integrator: str | None) -> Itera
     """What a certain program, or the integrator of a file for it, changes."""
     if integrator == "implicitfast":
         yield loss(world, CATALOGUE["MJ508"], "time_step", changes_effect=True)
+    yield from reader_losses(world, target)
     yield from projection_losses(world, target)
     if target in _OTHER_SOLVERS:
         program = _OTHER_SOLVERS[target]

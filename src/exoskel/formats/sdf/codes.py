@@ -545,6 +545,13 @@ _NOT_WRITTEN = (
         warning("SD215.repeat", "SDF does not repeat textures: the image is written once"),
         warning("SD215.dart", "DART's SDF reader has no textures: the texture is not written"),
     ),
+    Topic(
+        "SD216",
+        "What DART ignores",
+        "DART 6.20's SDF reader ignores some of what a file states. Set these values in the program.",
+        warning("SD216", "DART's SDF reader ignores {what}"),
+        warning("SD216.plane", "DART's SDF reader replaces the plane by a box, 100 m wide and 1 mm thick"),
+    ),
 )
 
 _FIXES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
+import numpy as np
 from msgspec import structs
 
 from exoskel import spatial
@@ -119,6 +120,11 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
         made = [one for i, part in enumerate(shapes, 1) for one in _shape(tag, part, f"{name}_{i}", output)]
         for one in made:
             one.item, one.placeholder = shape, True
+        return made
+    if output.target == DART and isinstance(shape.geometry, Plane) and shape.geometry.normal != _UP:
+        made = _shape(tag, _turned_plane(shape, shape.geometry), name, output)
+        for one in made:
+            one.item = shape
         return made
     if output.target == DART and isinstance(shape.geometry, Mesh) and Surfaces().of(shape.geometry) is None:
         output.add_loss(shape, CATALOGUE["SD209.dart"], is_dropped=True)
@@ -300,6 +306,17 @@ def _add_surface(element: Markup, shape: Shape) -> None:
         surface.add("bounce").add("restitution_coefficient", format_number(shape.restitution))
     if surface.children:
         element.children.append(surface)
+
+
+_UP = (0.0, 0.0, 1.0)
+
+
+def _turned_plane(shape: Shape, plane: Plane) -> Shape:
+    """The plane with its normal along z, in a rotated frame: DART's reader ignores normals."""
+    normal = spatial.unit(np.array(plane.normal))
+    turned = spatial.transform(spatial.rotation_from_z(normal[None])[0], plane.offset * normal)
+    pose = Pose.from_matrix(shape.pose.matrix() @ turned)
+    return structs.replace(copy(shape), geometry=Plane(_UP), pose=pose)
 
 
 def _place(shape: Shape) -> Pose:

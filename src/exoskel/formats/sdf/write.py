@@ -20,6 +20,7 @@ from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import FRAMES_SINCE, OLDEST, REQUIRED_VERSIONS, version_text
+from exoskel.formats.sdf.dart_losses import record_ignored_parts
 from exoskel.formats.sdf.frames import add_frames
 from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors, rotated_sensors
 from exoskel.formats.sdf.shape_elements import (
@@ -100,6 +101,9 @@ def _world(world: World, name: str, output: OutputContext, views: SdfViewWriter)
     element = Markup("world", {"name": name}, item=world)
     element.children.append(_physics(world))
     element.add("gravity", format_numbers(world.gravity))
+    if output.target == DART:  # its reader knows only the place of version 1.5
+        element.children[0].add("gravity", format_numbers(world.gravity))
+        record_ignored_parts(world, output)
     if world.collision_exempt_groups:
         output.add_loss(world, CATALOGUE["SD201"], "collision_exempt_groups")
     names = Names()

@@ -1,0 +1,70 @@
+"""What the MJCF readers of DART 6.20 and Newton ignore, although the file states it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.shape import Plane
+from exoskel.scene.world import World
+from exoskel.source.output_context import Loss, Target, loss
+
+_GRAVITY = (0.0, 0.0, -9.81)
+"""The gravity that both programs assume, in m/s²."""
+_STATE = {"position": "initial positions", "velocity": "initial velocities"}
+_DYNAMICS = {"armature": "armature", "friction": "friction", "stiffness": "springs", "rest": "springs"}
+_OF_JOINTS: dict[Target, dict[str, str]] = {
+    "dart": {**_STATE, **_DYNAMICS, "force_limits": "force limits"},
+    "newton": _STATE,
+}
+"""The fields of degrees of freedom that are ignored, with words for them."""
+_OF_FREE_JOINTS: dict[Target, dict[str, str]] = {**_OF_JOINTS, "newton": {**_STATE, "armature": "armature"}}
+_PROGRAMS: dict[Target, str] = {"dart": "DART", "newton": "Newton"}
+_DEFAULT_DOF = Dof()
+_DART_PLANE = (50.0, 50.0, 1.0)
+"""The size of planes, which DART would replace by cubes of 1 m."""
+
+
+def reader_losses(world: World, target: Target) -> Iterator[Loss]:
+    """What the reader of a program ignores."""
+    program = _PROGRAMS.get(target)
+    if program is None:
+        return
+    if world.gravity != _GRAVITY:
+        yield _ignored(world, program, "gravity, and uses -9.81 m/s² along z", ["gravity"])
+    if target == "dart" and world.self_collision:
+        yield _ignored(world, program, "collisions within a model", ["self_collision"])
+    for model in world.models:
+        for body in model.bodies:
+            if target == "dart" and not body.gravity:
+                yield _ignored(body, program, "that gravity does not act on the body", ["gravity"])
+            for shape in body.shapes if target == "dart" else ():
+                if isinstance(shape.geometry, Plane):
+                    yield loss(shape, CATALOGUE["MJ513.plane"], "geometry", changes_effect=True)
+        for joint in model.joints if not model.static else ():
+            if not joint.loop:
+                yield from _of_joint(joint, target, program)
+
+
+def _of_joint(joint: Joint, target: Target, program: str) -> Iterator[Loss]:
+    ignored = (_OF_FREE_JOINTS if joint.kind == "free" else _OF_JOINTS)[target]
+    stated: dict[str, list[str]] = {}
+    for field, words in ignored.items():
+        if any(getattr(dof, field) != getattr(_DEFAULT_DOF, field) for dof in joint._dofs or ()):
+            stated.setdefault(words, []).append(field)
+    for words, fields in stated.items():
+        yield _ignored(joint, program, f"{words} of joints", fields)
+
+
+def _ignored(item: Item, program: str, what: str, fields: Collection[str]) -> Loss:
+    return loss(item, CATALOGUE["MJ513"], *fields, changes_effect=True, program=program, what=what)
+
+
+def enlarge_planes(root: MjcfElement) -> None:
+    """Give planes a size, which MuJoCo only draws and DART needs."""
+    for geom in root.iter():
+        if geom.tag == "geom" and geom.attributes.get("type") == "plane":
+            geom.attributes["size"] = _DART_PLANE

@@ -1,0 +1,142 @@
+"""What DART's and Newton's readers ignore is not exact in files for them; tests with these programs are in external."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from lxml import etree
+
+import exoskel
+from exoskel import Box, Joint, Plane, World
+from exoskel.conversion.report import Report
+from exoskel.source.output_context import Target
+
+LIMITS = (-3.0, 3.0)
+
+
+def arm(edit: Callable[[World, Joint], object] = lambda world, joint: None, kind: Any = "revolute") -> World:
+    world = World("w", gravity=(0.0, 0.0, -9.81))
+    model = world.add_model("m")
+    axes: dict[str, Any] = {"axis": (0, 1, 0)} if kind == "revolute" else {}
+    model.add_body("b", joint=kind, mass=1.0, shapes=[Box((0.1, 0.2, 0.3))], **axes)
+    edit(world, model.joints[0])
+    return world
+
+
+def of_dof(field: str, value: Any) -> Callable[[World, Joint], object]:
+    return lambda _, joint: [setattr(dof, field, value) for dof in joint.dofs]
+
+
+def of_shape(field: str, value: Any) -> Callable[[World, Joint], object]:
+    return lambda _, joint: setattr(joint.child.collisions[0], field, value)
+
+
+def of_world(field: str, value: Any) -> Callable[[World, Joint], object]:
+    return lambda world, _: setattr(world, field, value)
+
+
+def reasons(report: Report, code: str) -> set[str]:
+    return {item.why for item in report.losses if code in item.why}
+
+
+def is_lost(report: Report, what: str) -> bool:
+    """Whether the armature, which SKEL embeds with other values, is a loss."""
+    return any(what in item.why for item in report.losses)
+
+
+MJCF: dict[str, tuple[set[Target], Callable[[World, Joint], object]]] = {
+    "initial positions of joints": ({"dart", "newton"}, of_dof("position", 0.25)),
+    "initial velocities of joints": ({"dart", "newton"}, of_dof("velocity", 0.25)),
+    "gravity, and uses -9.81 m/s² along z": ({"dart", "newton"}, of_world("gravity", (0.0, 0.0, -1.62))),
+    "force limits of joints": ({"dart"}, of_dof("force_limits", LIMITS)),
+    "friction of joints": ({"dart"}, of_dof("friction", 0.25)),
+    "springs of joints": ({"dart"}, of_dof("stiffness", 0.25)),
+    "collisions within a model": ({"dart"}, of_world("self_collision", True)),
+    "that gravity does not act on the body": ({"dart"}, lambda _, joint: setattr(joint.child, "gravity", False)),
+}
+TARGETS: tuple[Target, ...] = ("portable", "mujoco4", "newton", "dart")
+
+
+@pytest.mark.parametrize("what", MJCF)
+def test_what_readers_of_mjcf_ignore(what: str) -> None:
+    programs, edit = MJCF[what]
+    for target in TARGETS:
+        assert not reasons(exoskel.convert(arm(), None, to="mjcf", target=target), "MJ513")
+        found = reasons(exoskel.convert(arm(edit), None, to="mjcf", target=target), "MJ513")
+        program = "DART" if target == "dart" else "Newton"
+        assert found == ({f"{program}'s MJCF reader ignores {what} (MJ513)"} if target in programs else set())
+
+
+def test_armature_is_a_loss_for_dart() -> None:
+    for target in TARGETS:
+        report = exoskel.convert(arm(of_dof("armature", 0.25)), None, to="mjcf", target=target)
+        assert is_lost(report, "armature") == (target == "dart")
+
+
+SDF: dict[str, Callable[[World, Joint], object]] = {
+    "velocity limits of joints": of_dof("velocity_limits", LIMITS),
+    "force limits of joints": of_dof("force_limits", LIMITS),
+    "friction of shapes": of_shape("friction", 0.25),
+    "restitution of shapes": of_shape("restitution", 0.25),
+    "that the shape does not collide": of_shape("collidable", False),
+    "collisions within a model": of_world("self_collision", True),
+    "the collision detector": of_world("collision_detector", "bullet"),
+}
+
+
+@pytest.mark.parametrize("what", SDF)
+def test_what_the_reader_of_sdf_ignores(what: str) -> None:
+    assert not reasons(exoskel.convert(arm(), None, to="sdf", target="dart"), "SD216")
+    found = reasons(exoskel.convert(arm(SDF[what]), None, to="sdf", target="dart"), "SD216")
+    assert f"DART's SDF reader ignores {what} (SD216)" in found
+    assert not reasons(exoskel.convert(arm(SDF[what]), None, to="sdf"), "SD216")
+
+
+@pytest.mark.parametrize("field", ["velocity_limits", "force_limits"])
+def test_joints_that_are_lowered_lose_the_same(field: str) -> None:
+    report = exoskel.convert(arm(of_dof(field, LIMITS), "euler"), None, to="sdf", target="dart")
+    words = field.replace("_", " ")
+    assert f"DART's SDF reader ignores {words} of joints (SD216)" in reasons(report, "SD216")
+
+
+def test_the_initial_state_of_lowered_joints_is_in_a_file_beside_the_document(tmp_path) -> None:
+    report = exoskel.convert(arm(of_dof("position", 0.25), "euler"), tmp_path / "a.sdf")
+    (found,) = {(item.fate, item.why) for item in report.items if item.path.endswith("init_pos")}
+    assert found[0] == "kept"
+    assert "a.sdf.state.json" in found[1]
+
+
+@pytest.mark.parametrize("target", ["portable", "dart"])
+def test_gravity_is_where_the_reader_of_dart_looks(target: Target) -> None:
+    report = exoskel.convert(arm(of_world("gravity", (0.0, -1.5, 0.0))), None, to="sdf", target=target)
+    places = [one.getparent().tag for one in etree.fromstring(report.data).iter("gravity")]
+    assert places == (["physics", "world"] if target == "dart" else ["world"])
+    assert exoskel.load(report.data, format="sdf").world.gravity == (0.0, -1.5, 0.0)
+
+
+def ground(normal: tuple[float, float, float]) -> World:
+    world = World("w")
+    world.add_model("ground", static=True).add_body("g", joint="weld", shapes=[Plane(normal, 0.5)])
+    return world
+
+
+def test_planes_for_the_reader_of_sdf_are_rotated() -> None:
+    report = exoskel.convert(ground((0.0, 0.6, 0.8)), None, to="sdf", target="dart")
+    assert report.certificate.passed
+    assert {one.text for one in etree.fromstring(report.data).iter("normal")} == {"0 0 1"}
+    (shape,) = exoskel.load(report.data, format="sdf").world.model("ground").bodies[0].collisions
+    normal = shape.pose.matrix()[:3, 2]
+    assert normal == pytest.approx((0.0, 0.6, 0.8), abs=1e-9)
+    assert shape.pose.position == pytest.approx((0.0, 0.3, 0.4))
+    assert "a box, 100 m wide and 1 mm thick" in reasons(report, "SD216").pop()
+
+
+def test_planes_for_the_reader_of_mjcf_have_a_size() -> None:
+    """DART replaces a plane without a size by a cube of 1 m."""
+    for target, size in (("portable", "0 0 1"), ("dart", "50 50 1")):
+        report = exoskel.convert(ground((0.0, 0.0, 1.0)), None, to="mjcf", target=target)
+        planes = [one for one in etree.fromstring(report.data).iter("geom") if one.get("type") == "plane"]
+        assert {one.get("size") for one in planes} == {size}
+        assert bool(reasons(report, "MJ513")) == (target == "dart")
