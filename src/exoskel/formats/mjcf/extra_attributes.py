@@ -8,8 +8,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from exoskel.formats.mjcf.flags import MEANINGS
+from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.tree import MjcfElement, Value
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.shape import Shape
 from exoskel.source.output_context import OutputContext, Target
 
@@ -34,6 +35,10 @@ class _Extras(Protocol):
     def solref(self) -> tuple[float, ...]: ...
     @property
     def defaults(self) -> frozenset[tuple[int, str]]: ...
+    @property
+    def sites(self) -> Mapping[int, _Extra]: ...
+    @property
+    def named(self) -> Mapping[tuple[str, str], _Extra]: ...
 
 
 _OF_JOINTS = ("solreflimit", "solimplimit", "solreffriction", "solimpfriction")
@@ -173,7 +178,23 @@ def add_extra_attributes(
                 written.attributes.pop(name, None)
             written.attributes |= dict(extra.values)
             _record(extra, output)
+    for element in elements:
+        item = element.item
+        site = extras.sites.get(item.node) if isinstance(item, Marker) and item.document == 0 else None
+        if element.tag == "site" and site is not None:
+            _add(element, site, output)
+        elif element.tag in ("camera", "light"):
+            _add(element, extras.named.get((element.tag, str(element.attributes.get("name", "")))), output)
+    for element in root.child("actuator").children:
+        _add(element, extras.named.get(("actuator", plain_name(str(element.attributes.get("name", ""))))), output)
     output.preserved_attributes |= extras.defaults
+
+
+def _add(element: MjcfElement, extra: _Extra | None, output: OutputContext) -> None:
+    """Add attributes that the writer has no values of its own for."""
+    if extra is not None:
+        element.attributes = {**extra.values, **element.attributes}
+        _record(extra, output)
 
 
 def _record(extra: _Extra, output: OutputContext) -> None:

@@ -99,6 +99,10 @@ class ExtraAttributesOfItems(Struct, frozen=True):
     bodies: Mapping[tuple[int, str], ExtraAttributes]
     solref: tuple[float, ...]
     defaults: frozenset[tuple[int, str]]
+    sites: Mapping[int, ExtraAttributes] = {}
+    """Those of sites, by their nodes."""
+    named: Mapping[tuple[str, str], ExtraAttributes] = {}
+    """Those of cameras, lights and actuators, by their kinds and names."""
 
 
 class SourceElement(Struct, frozen=True):

@@ -43,6 +43,8 @@ from exoskel.formats.mjcf.reader.extra_attributes import (
     geom_extras,
     joint_extras,
     most_frequent_solref,
+    named_extras,
+    site_extras,
 )
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.keyframe_lists import (
@@ -384,6 +386,8 @@ def _find_preserved(
             body_extras(compiled, found),
             most_frequent_solref(compiled),
             attributes_of_defaults(compiled),
+            site_extras(compiled),
+            named_extras(compiled),
         ),
     )
 

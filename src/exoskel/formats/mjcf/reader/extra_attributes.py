@@ -1,4 +1,4 @@
-"""Attributes of geoms, joints and bodies that a scene does not contain: contacts, solver settings, groups and data."""
+"""Attributes of elements that a scene does not contain: contacts, solver settings, groups and data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from exoskel.formats.mjcf.controls import actuator_count
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.preserved_elements import ExtraAttributes, ItemReference
 from exoskel.formats.mjcf.reader.compiled import Compiled
@@ -37,6 +38,19 @@ _JOINT: tuple[_ExtraRow, ...] = (
     ("solreflimit", "jnt_solref", _SOLREF),
     ("solimplimit", "jnt_solimp", _SOLIMP),
     ("user", "jnt_user", 0.0),
+)
+_SITE: tuple[_ExtraRow, ...] = (("group", "site_group", 0), ("user", "site_user", 0.0))
+_CAMERA: tuple[_ExtraRow, ...] = (("ipd", "cam_ipd", np.float32(0.068)), ("user", "cam_user", 0.0))
+_LIGHT: tuple[_ExtraRow, ...] = (
+    ("bulbradius", "light_bulbradius", np.float32(0.02)),
+    ("intensity", "light_intensity", 0.0),
+    ("range", "light_range", 10.0),
+    ("softness", "light_softness", 0.0),
+)
+_ACTUATOR: tuple[_ExtraRow, ...] = (
+    ("group", "actuator_group", 0),
+    ("lengthrange", "actuator_lengthrange", 0.0),
+    ("user", "actuator_user", 0.0),
 )
 _DOF: tuple[_ExtraRow, ...] = (("solreffriction", "dof_solref", _SOLREF), ("solimpfriction", "dof_solimp", _SOLIMP))
 GEOM_ATTRIBUTES = frozenset({*(row[0] for row in _GEOM), "fluidshape", "fluidcoef", "friction"})
@@ -105,6 +119,41 @@ def body_extras(compiled: Compiled, found: FoundParts) -> dict[tuple[int, str], 
     }
 
 
+def site_extras(compiled: Compiled) -> dict[int, ExtraAttributes]:
+    """The groups and data of sites, by their nodes."""
+    values = _differing(compiled.model, _SITE, compiled.model.nsite)
+    stated = _stated(compiled, compiled.sites.lines, _names(_SITE))
+    found: dict[int, ExtraAttributes] = {}
+    for number, own in values.items():
+        node = compiled.sites.node(number)
+        found.setdefault(node, ExtraAttributes(own, node, stated.get(number, frozenset())))
+    return found
+
+
+def named_extras(compiled: Compiled) -> dict[tuple[str, str], ExtraAttributes]:
+    """Data of cameras, lights and actuators, how lights look, and groups, by kinds and names."""
+    model: Any = compiled.model
+    parts = {
+        "camera": (compiled.cameras, _CAMERA, model.ncam),
+        "light": (compiled.lights, _LIGHT, model.nlight),
+        "actuator": (compiled.actuators, _ACTUATOR, actuator_count(model)),
+    }
+    found: dict[tuple[str, str], ExtraAttributes] = {}
+    for kind, (names, rows, count) in parts.items():
+        stated = _stated(compiled, names.lines, _names(rows))
+        for number, own in _differing(model, rows, count).items():
+            if "lengthrange" not in stated.get(number, ()):  # MuJoCo computes it
+                own.pop("lengthrange", None)
+            if own and (name := plain_name(names.name(number))):
+                extra = ExtraAttributes(own, names.node(number), stated.get(number, frozenset()))
+                found[kind, name] = extra
+    return found
+
+
+def _names(rows: Iterable[_ExtraRow]) -> frozenset[str]:
+    return frozenset(row[0] for row in rows)
+
+
 def most_frequent_solref(compiled: Compiled) -> tuple[float, ...]:
     """The time constant and damping ratio of most contacts."""
     rows = np.asarray(compiled.model.geom_solref)
@@ -116,7 +165,13 @@ def most_frequent_solref(compiled: Compiled) -> tuple[float, ...]:
 
 def attributes_of_defaults(compiled: Compiled) -> frozenset[tuple[int, str]]:
     """What default classes state of these attributes, as the nodes and names of attributes."""
-    tags = {"geom": GEOM_ATTRIBUTES, "joint": JOINT_ATTRIBUTES}
+    tags = {
+        "geom": GEOM_ATTRIBUTES,
+        "joint": JOINT_ATTRIBUTES,
+        "site": _names(_SITE),
+        "camera": _names(_CAMERA),
+        "light": _names(_LIGHT),
+    }
     found: set[tuple[int, str]] = set()
     for section in compiled.prepared.root.children:
         if section.tag == "default":
@@ -133,7 +188,8 @@ def _differing(model: Any, rows: Iterable[_ExtraRow], count: int) -> dict[int, d
             continue
         values: Array = np.asarray(getattr(model, name)).reshape(count, -1)
         for number in np.flatnonzero((values != default).any(axis=1)).tolist() if values.size else ():
-            row = values[number].tolist()
+            single = values.dtype == np.float32  # as the shortest number that reads back
+            row = [float(str(one)) for one in values[number]] if single else values[number].tolist()
             found.setdefault(number, {})[attribute] = row if len(row) > 1 else row[0]
     return found
 
