@@ -46,6 +46,9 @@ def losses(text: str, to: str) -> dict[str, NodeFate]:
 )
 def test_a_value_that_is_read_differently_is_a_loss(text: str, spot: str, code: str, to: str) -> None:
     found = losses(text, to)
+    if (to, spot) == ("mjcf", "@damping"):  # the document has the rest again
+        assert found == {}
+        return
     assert spot in found, found
     assert code in found[spot].why
 

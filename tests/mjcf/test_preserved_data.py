@@ -45,3 +45,24 @@ def test_new_documents_keep_data(removed: str) -> None:
         np.testing.assert_array_equal(mine, theirs[: len(mine)], err_msg=name)
     kept = {item.attribute for item in report.items if item.fate == "kept"}
     assert kept >= {"user", "group", "ipd", "intensity", "range", "bulbradius", "lengthrange"}
+
+
+def test_new_documents_keep_nonlinear_springs_and_dampers() -> None:
+    """The linear part is that of the scene."""
+    text = """<mujoco><worldbody>
+      <body name="b"><joint name="j" stiffness="3 2 1" damping="0.5 0.1"/><geom size=".1"/>
+        <body name="c"><joint name="k" type="slide" stiffness="0 2" damping="4"/><geom size=".1"/></body></body>
+    </worldbody></mujoco>"""
+    scene = exoskel.load(text)
+    scene.world.model("b").add_body("new", parent="b", joint="revolute", axis=(1, 0, 0), mass=1.0)
+    scene.world.model("b").joint("j").dofs[0].stiffness = 7.0
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert report.losses == []
+    model, before = mujoco.MjModel.from_xml_string(report.data.decode()), mujoco.MjModel.from_xml_string(text)
+    numbers = [model.joint(name).id for name in ("j", "k")]
+    assert model.jnt_stiffness[numbers].tolist() == [7.0, 0.0]
+    assert model.dof_damping[numbers].tolist() == [0.5, 4.0]
+    np.testing.assert_array_equal(model.jnt_stiffnesspoly[numbers], before.jnt_stiffnesspoly)
+    np.testing.assert_array_equal(model.dof_dampingpoly[numbers], before.dof_dampingpoly)
+    assert any("MJ303" in item.why for item in exoskel.convert(text, None, to="skel").losses)

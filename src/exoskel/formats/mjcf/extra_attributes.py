@@ -43,6 +43,8 @@ class _Extras(Protocol):
 
 _OF_JOINTS = ("solreflimit", "solimplimit", "solreffriction", "solimpfriction")
 """Attributes that the writer has values of its own for."""
+_POLYNOMIALS = frozenset({"stiffness", "damping"})
+"""Attributes with coefficients, of which the writer has the first."""
 _SOLREF = (0.02, 1.0)
 """MuJoCo's default."""
 
@@ -176,7 +178,11 @@ def add_extra_attributes(
         if written is not None:
             for name in _OF_JOINTS:
                 written.attributes.pop(name, None)
-            written.attributes |= dict(extra.values)
+            values = dict(extra.values)
+            for name in _POLYNOMIALS & values.keys():
+                coefficients: Any = values[name]
+                values[name] = [written.attributes.get(name, 0.0), *coefficients[1:]]
+            written.attributes |= values
             _record(extra, output)
     for element in elements:
         item = element.item

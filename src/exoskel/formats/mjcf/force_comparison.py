@@ -37,6 +37,7 @@ _STATES = 4
 _AT_JOINT = (0, 1)
 """MuJoCo's numbers for actuators that act on a joint, about axes of the child or of the parent."""
 _TENDON_FORCES = ("tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly")
+_NONLINEAR_FORCES = ("jnt_stiffnesspoly", "dof_dampingpoly")
 _RANGE = 1.0
 """Random positions and velocities are up to this, rad or m, and rad/s or m/s."""
 
@@ -126,16 +127,20 @@ class _ForceState:
 
 
 def _silence_preserved_tendons(model: Any) -> Callable[[], None]:
-    """Remove the forces of tendons that the scene does not contain; the result undoes that."""
+    """Remove the forces of tendons, and the nonlinear ones of joints, that the scene does not contain.
+
+    The result undoes that.
+    """
     others = [number for number, name in enumerate(tendon_names(model)) if not is_generated(name)]
-    fields = [getattr(model, name) for name in _TENDON_FORCES if hasattr(model, name)] if others else []
-    before = [one[others].copy() for one in fields]
-    for one in fields:
-        one[others] = 0.0
+    fields: list[tuple[Any, Any]] = [(getattr(model, name), others) for name in _TENDON_FORCES if hasattr(model, name)]
+    fields += [(getattr(model, name), ...) for name in _NONLINEAR_FORCES if hasattr(model, name)]
+    before = [one[chosen].copy() for one, chosen in fields]
+    for one, chosen in fields:
+        one[chosen] = 0.0
 
     def undo() -> None:
-        for one, values in zip(fields, before, strict=True):
-            one[others] = values
+        for (one, chosen), values in zip(fields, before, strict=True):
+            one[chosen] = values
 
     return undo
 

@@ -54,7 +54,9 @@ _ACTUATOR: tuple[_ExtraRow, ...] = (
 )
 _DOF: tuple[_ExtraRow, ...] = (("solreffriction", "dof_solref", _SOLREF), ("solimpfriction", "dof_solimp", _SOLIMP))
 GEOM_ATTRIBUTES = frozenset({*(row[0] for row in _GEOM), "fluidshape", "fluidcoef", "friction"})
-JOINT_ATTRIBUTES = frozenset({*(row[0] for row in (*_JOINT, *_DOF)), "actuatorgravcomp"})
+_POLYNOMIALS = (("stiffness", "jnt_stiffnesspoly", "joint"), ("damping", "dof_dampingpoly", "dof"))
+"""Attributes of joints with the coefficients of polynomials, and the arrays of all coefficients but the first."""
+JOINT_ATTRIBUTES = frozenset({*(row[0] for row in (*_JOINT, *_DOF)), "actuatorgravcomp", "stiffness", "damping"})
 BODY_ATTRIBUTES = frozenset({"gravcomp", "user", "mocap"})
 _FRICTION = (0.005, 0.0001)
 """The default of torsional and rolling friction."""
@@ -94,11 +96,15 @@ def joint_extras(compiled: Compiled, found: FoundParts) -> Iterator[tuple[ItemRe
     stated = _stated(compiled, compiled.joints.lines, JOINT_ATTRIBUTES)
     for number, owner in found.owners.items():
         own = values.get(number, {}) | of_dofs.get(int(model.jnt_dofadr[number]), {})
+        for attribute, name, at in _POLYNOMIALS:
+            rest = np.asarray(getattr(model, name)[number if at == "joint" else int(model.jnt_dofadr[number])])
+            if rest.any():
+                own[attribute] = [0.0, *rest.tolist()]  # the scene has the linear part
         if model.jnt_actgravcomp[number]:
             own["actuatorgravcomp"] = True
         joint: Joint = owner.joint
         reference = ItemReference(joint.node, owner.model.name, joint.name, owner.first)
-        names = stated.get(number, frozenset())
+        names = stated.get(number, frozenset()) - {name for name, *_ in _POLYNOMIALS if name not in own}
         yield reference, ExtraAttributes(own, compiled.joints.node(number), names)
 
 
@@ -167,7 +173,7 @@ def attributes_of_defaults(compiled: Compiled) -> frozenset[tuple[int, str]]:
     """What default classes state of these attributes, as the nodes and names of attributes."""
     tags = {
         "geom": GEOM_ATTRIBUTES,
-        "joint": JOINT_ATTRIBUTES,
+        "joint": JOINT_ATTRIBUTES - {name for name, *_ in _POLYNOMIALS},
         "site": _names(_SITE),
         "camera": _names(_CAMERA),
         "light": _names(_LIGHT),
