@@ -170,6 +170,25 @@ vim.cmd("qa!")
 """
 
 
+RENAMED = """
+vim.wait(60000, function() return #vim.lsp.get_clients({ bufnr = 0 }) > 0 end, 100)
+vim.fn.search('"arm"')
+vim.cmd("normal! l")
+vim.lsp.buf.rename("hand")
+vim.wait(30000, function() return vim.fn.search('"arm"', "nw") == 0 end, 100)
+io.stdout:write("RESULT " .. vim.json.encode({ lines = vim.api.nvim_buf_get_lines(0, 0, -1, false) }))
+vim.cmd("qa!")
+"""
+NAMED = {
+    "robot.urdf": """<robot name="r"><link name="base"/><link name="arm"/>
+<joint name="j" type="fixed"><parent link="base"/><child link="arm"/></joint><gazebo reference="arm"/></robot>
+""",
+    "robot.mjcf": """<mujoco><worldbody><body name="arm"><geom size="1"/></body></worldbody>
+<sensor><framepos objtype="body" objname="arm"/></sensor></mujoco>
+""",
+}
+
+
 def settings_of(editor: str, language: str) -> str:
     """The settings that the page states for an editor."""
     page = (PROJECT / "docs" / "editors.md").read_text()
@@ -231,6 +250,20 @@ def test_neovim_shows_problems(broken: Path, tmp_path: Path) -> None:
     command = ["nvim", "--headless", "-n", "-u", str(tmp_path / "init.lua"), str(broken)]
     found = result_of([*command, "-c", f"luafile {tmp_path / 'attached.lua'}"], tmp_path)
     assert found["client"] == "exoskel" and "SK022" in found["codes"]
+
+
+@needs_neovim
+@pytest.mark.parametrize("name", NAMED)
+def test_neovim_renames_links_and_bodies(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("pygls")
+    if neovim_version() < (0, 11):
+        pytest.skip("needs Neovim 0.11")
+    (tmp_path / "init.lua").write_text(settings_of("Neovim", "lua"))
+    (tmp_path / "renamed.lua").write_text(RENAMED)
+    (tmp_path / name).write_text(NAMED[name])
+    command = ["nvim", "--headless", "-n", "-u", str(tmp_path / "init.lua"), str(tmp_path / name)]
+    found = result_of([*command, "-c", f"luafile {tmp_path / 'renamed.lua'}"], tmp_path)
+    assert found["lines"] == NAMED[name].replace('"arm"', '"hand"').splitlines()
 
 
 # --- Emacs --------------------------------------------------------------------------------------------
