@@ -7,6 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from lxml import etree
 from PIL import Image
 
 import exoskel
@@ -224,3 +225,22 @@ def test_a_material_of_a_default_class_does_not_apply_to_fixed_tendons() -> None
     made = mujoco.MjModel.from_xml_string(exoskel.convert(edited(text), None, to="mjcf").data.decode())
     assert made.mat(int(made.tendon_matid[made.tendon("y").id])).name == "m"
     assert made.tendon_width[made.tendon("y").id] == pytest.approx(0.1)
+
+
+def test_geoms_of_an_included_file_never_get_the_material_of_another(tmp_path: Path) -> None:
+    """All of them have the place of the element that includes the file."""
+    (tmp_path / "robot.xml").write_text("""<mujoco>
+<asset><texture name="t" type="2d" builtin="flat" width="8" height="8"/><material name="plain" rgba="1 0 0 1"/>
+ <material name="painted" texture="t"/></asset>
+<worldbody><body name="a"><freejoint/><geom size="0.1" material="plain"/><geom name="own" size="0.2" material="painted"/>
+ <site name="s"/><body name="b"><joint name="j"/><geom size="0.3" material="painted"/><geom size="0.4"/></body></body>
+</worldbody></mujoco>""")
+    (tmp_path / "scene.xml").write_text('<mujoco><include file="robot.xml"/></mujoco>')
+    scene = exoskel.load(tmp_path / "scene.xml")
+    scene.world.add_model("extra").add_body("x", joint="free", mass=1.0, shapes=[exoskel.Box((0.1, 0.1, 0.1))])
+    root = etree.fromstring(exoskel.convert(scene, None, to="mjcf").data)
+    found = {one.get("size"): one.get("material") for one in root.iter("geom", "site")}
+    assert found["0.2"] == "painted"
+    assert found["0.1"] in (None, "plain")
+    assert found["0.4"] is None
+    assert {one.get("material") for one in root.iter("site")} == {None}

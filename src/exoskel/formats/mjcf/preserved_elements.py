@@ -124,13 +124,13 @@ class PreservedElements(Struct, frozen=True):
     """The elements of a document that are in no item of the scene, and what they depend on.
 
     `items` are the items that they refer to, by kind and name.  `materials` are the materials of geoms and sites, by
-    their nodes and names.  `defaults` are the default classes.  `options` and `sizes` are those that a scene does not
-    contain.
+    their nodes and names; None where several of them have different ones.  `defaults` are the default classes.
+    `options` and `sizes` are those that a scene does not contain.
     """
 
     elements: list[SourceElement] = field(default_factory=list)
     items: Mapping[tuple[str, str], ItemReference] = {}
-    materials: Mapping[tuple[int, str], str] = {}
+    materials: Mapping[tuple[int, str], str | None] = {}
     defaults: list[SourceElement] = field(default_factory=list)
     options: Sequence[OptionElement] = ()
     sizes: Sequence[OptionElement] = ()

@@ -182,7 +182,7 @@ class _PreservedWriter:
         self.main_tags = _inheriting_tags({child.tag for one in mains for child in one.children})
         """Elements for which the main default class states something."""
         self.classes = _class_names(mains)
-        self.materials = {node: name for (node, _), name in preserved.materials.items()}
+        self.materials = preserved.materials
         document = scene.documents[0]
         self.document = document if isinstance(document, Document) else None
         self.unselected_classes = _class_names_of(scene, output.unselected_nodes)
@@ -443,7 +443,7 @@ class _PreservedWriter:
         for one in self.root.child("worldbody").iter():
             if not isinstance(one.item, Shape | Marker) or one.item.document != 0:
                 continue
-            material = self.materials.get(one.item.node)
+            material = self.materials.get((one.item.node, one.item.name))
             if isinstance(one.item, Shape) and self.preserved.appearances.get(material or "") != one.item.material:
                 continue  # it was edited
             written = self.names.get(("material", material)) if material else None

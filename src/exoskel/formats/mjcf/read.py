@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -369,7 +369,7 @@ def _find_preserved(
     return PreservedElements(
         kept,
         {key: item for key in names if (item := finder.find(*key)) is not None},
-        dict(finder.materials()) if any(one.element.tag == "material" for one in kept) else {},
+        finder.materials() if any(one.element.tag == "material" for one in kept) else {},
         collected.defaults,
         collected.options,
         collected.sizes,
@@ -500,12 +500,14 @@ class _ItemFinder:
         node = self.compiled.geoms.node(number)
         return ItemReference(node, model.name, name) if model is not None else None
 
-    def materials(self) -> Iterator[tuple[tuple[int, str], str]]:
-        """The materials of geoms and sites."""
-        model = self.model
+    def materials(self) -> dict[tuple[int, str], str | None]:
+        """The materials of geoms and sites by their nodes and names; None where several of them have different ones."""
+        model, found = self.model, dict[tuple[int, str], str | None]()
         if not getattr(model, "nmat", 0) or not hasattr(model, "mat"):
-            return
+            return found
         for parts, materials in ((self.compiled.geoms, model.geom_matid), (self.compiled.sites, model.site_matid)):
             for number, material in enumerate(materials.tolist()):
-                if material >= 0:
-                    yield (parts.node(number), parts.name(number)), model.mat(material).name
+                key = parts.node(number), split_path(parts.name(number))[-1]
+                name = model.mat(material).name if material >= 0 else None
+                found[key] = name if found.setdefault(key, name) == name else None
+        return found
