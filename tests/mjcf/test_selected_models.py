@@ -80,6 +80,10 @@ def test_removed_parts_of_included_files_are_reported(scene: Path) -> None:
     assert _names(model).isdisjoint({"hand", "palm", "mus", "jp"})
     assert _names(model) >= {"ball", "floor", "r0", "r1"}
     assert {item.path.rpartition("/")[2] for item in report.losses} >= {"include[1]", "jointpos[@name='jp']"}
+    exoskel.save(loaded, scene.with_name("saved.xml"))
+    told = [one.message for one in loaded.diagnostics if one.code == "FM204"]
+    assert "parts of the file are removed: they refer to something that was removed" in told
+    assert not [one for one in told if "<include>" in one]
 
 
 def test_the_body_of_the_world_can_be_removed(scene: Path) -> None:

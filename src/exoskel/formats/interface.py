@@ -515,6 +515,7 @@ CATALOGUE = Catalogue(
                 "FM204",
                 "<{tag}>{name} is removed from the file: it refers to something that was removed from the scene",
             ),
+            warning("FM204.included", "parts of the file are removed: they refer to something that was removed"),
         ),
         Topic(
             "FM301",

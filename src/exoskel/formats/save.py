@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import Collector, ExoskelError, SaveError
+from exoskel.fates import Fate
 from exoskel.formats import registry
 from exoskel.formats.interface import CATALOGUE, Format, SourceCopy
 from exoskel.formats.saving.changes import changed_fields
@@ -274,12 +275,15 @@ def _report_dependents(scene: Scene, copy: SourceCopy) -> None:
     if not isinstance(document, Document):
         return
     tags, parents = document.outline.tags, document.outline.parents
-    gone = {node for (node, name), verdict in copy.fates.items() if not name and verdict.loss}
+    verdicts = {node: verdict for (node, name), verdict in copy.fates.items() if not name and verdict.loss}
+    gone = {node for node, verdict in verdicts.items() if verdict.fate is Fate.DROPPED}
     collector = Collector(CATALOGUE, document)
     for node in sorted(gone):
         if parents[node] not in gone:
             named = document.attribute_text(node, "name")
             collector.report("FM204", node, tag=tags[node], name=f" '{named}'" if named else "")
+    for node in sorted(verdicts.keys() & copy.inserted.keys()):
+        collector.report("FM204.included", node)
     scene.diagnostics += collector.diagnostics
 
 
