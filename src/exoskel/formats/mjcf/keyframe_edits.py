@@ -35,7 +35,7 @@ class StateEditError(Exception):
     """The keyframes of the document cannot be edited."""
 
 
-class _Editor(Protocol):
+class _KeyframeDocument(Protocol):
     """What edits the attributes of elements, by their numbers, and adds elements."""
 
     document: Document
@@ -90,7 +90,9 @@ class KeyframeEditor:
     elements that are removed.
     """
 
-    def __init__(self, editor: _Editor, base: Scene, scene: Scene, changes: Changes, lost: Collection[int]) -> None:
+    def __init__(
+        self, editor: _KeyframeDocument, base: Scene, scene: Scene, changes: Changes, lost: Collection[int]
+    ) -> None:
         self.editor = editor
         self.base, self.scene = base.world, scene.world
         self.sources = changes.sources

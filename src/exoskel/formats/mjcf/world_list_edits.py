@@ -20,7 +20,7 @@ from exoskel.source.markup import format_number, format_numbers
 from exoskel.spatial import Array
 
 
-class _Editor(Protocol):
+class _ListEditor(Protocol):
     """What edits the attributes of elements, by their numbers."""
 
     document: Document
@@ -32,7 +32,7 @@ class _Editor(Protocol):
     def remove_limits(self, node: int) -> None: ...
 
 
-_Edit = Callable[[_Editor, int, Any, Any], None]
+_Edit = Callable[[_ListEditor, int, Any, Any], None]
 """An edit of an element, with the item that has a new value, and that value."""
 _SECTIONS = {"actuators": "actuator", "tendons": "tendon", "sensors": "sensor"}
 """The sections of the elements in some lists of a world."""
@@ -49,7 +49,7 @@ def removed_elements(document: Document, field: str, source: World, world: World
     return None if None in found else {node for node in found if node is not None}
 
 
-def edit_world_list(editor: _Editor, field: str, source: World, world: World) -> bool:
+def edit_world_list(editor: _ListEditor, field: str, source: World, world: World) -> bool:
     """Edit the elements of a list of a world; False if this is not possible."""
     after: Sequence[Any] = getattr(world, field)
     kept = {one.name for one in after}
@@ -98,7 +98,7 @@ def _flag(attribute: str) -> _Edit:
 
 
 def _range(attribute: str, flag: str) -> _Edit:
-    def edit(editor: _Editor, node: int, _: object, value: Any) -> None:
+    def edit(editor: _ListEditor, node: int, _: object, value: Any) -> None:
         is_limited = value != UNLIMITED and all(map(isfinite, value))
         if is_limited:
             editor.set(node, flag, "true")
@@ -111,7 +111,7 @@ def _range(attribute: str, flag: str) -> _Edit:
     return edit
 
 
-def _edit_gain(editor: _Editor, node: int, item: Actuator, value: float) -> None:
+def _edit_gain(editor: _ListEditor, node: int, item: Actuator, value: float) -> None:
     """State the gain in the attribute of the kind of actuator; a motor has none."""
     tag = editor.document.outline.tags[node]
     if tag == "general":
@@ -124,7 +124,7 @@ def _edit_gain(editor: _Editor, node: int, item: Actuator, value: float) -> None
             _edit_damping(editor, node, item, item.damping)
 
 
-def _edit_damping(editor: _Editor, node: int, item: Actuator, value: float) -> None:
+def _edit_damping(editor: _ListEditor, node: int, item: Actuator, value: float) -> None:
     if editor.document.outline.tags[node] == "general":
         _edit_bias(editor, node, item, item.feedback)
     else:
@@ -132,12 +132,12 @@ def _edit_damping(editor: _Editor, node: int, item: Actuator, value: float) -> N
         editor.set(node, "kv", format_number(value))
 
 
-def _edit_bias(editor: _Editor, node: int, _: Actuator, value: Any) -> None:
+def _edit_bias(editor: _ListEditor, node: int, _: Actuator, value: Any) -> None:
     rest = editor.document.attribute_text(node, "biasprm").split()[3:]
     editor.set(node, "biasprm", " ".join([format_numbers(value), *rest]))
 
 
-def _edit_pose(editor: _Editor, node: int, _: SceneCamera, value: Any) -> None:
+def _edit_pose(editor: _ListEditor, node: int, _: SceneCamera, value: Any) -> None:
     editor.set_pose(node, value.matrix())
 
 

@@ -41,7 +41,7 @@ class DrivenJoint(Struct, frozen=True):
         return float(self.found.get(REFERENCE, 0.0))
 
 
-class _Target(Struct, frozen=True):
+class _DrivenPart(Struct, frozen=True):
     """What an actuator drives, its position where that of the scene is zero, and whether this is a length."""
 
     joint: str = ""
@@ -64,7 +64,7 @@ class ActuatorPrimReader:
         self.world = world
         self.joints = joints
         self.report = report
-        self._tendons: dict[str, _Target] = {}
+        self._tendons: dict[str, _DrivenPart] = {}
         self._names = Names()
 
     def read(self) -> None:
@@ -90,14 +90,14 @@ class ActuatorPrimReader:
         self._names.add(name)
         return name
 
-    def _target(self, prim: StagePrim, relationship: str) -> _Target:
+    def _target(self, prim: StagePrim, relationship: str) -> _DrivenPart:
         path = prim.target(relationship)
         if path in self._tendons:
             return self._tendons[path]
         driven = self.joints.get(path)
         if driven is None or driven.joint.dof_count != 1:
             raise _UnsupportedError("it does not drive a joint with one axis, or a tendon that is read")
-        return _Target(driven.path, "", driven.reference, driven.joint.motion == "t")
+        return _DrivenPart(driven.path, "", driven.reference, driven.joint.motion == "t")
 
     # --- MuJoCo ---------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class ActuatorPrimReader:
         force = _range(prim, "mjc:forceRange", "mjc:forceLimited")
         return self._actuator(prim, target, _Law(gear, gain, (bias[0], bias[1], bias[2]), control, force))
 
-    def _actuator(self, prim: StagePrim, target: _Target, law: _Law) -> Actuator:
+    def _actuator(self, prim: StagePrim, target: _DrivenPart, law: _Law) -> Actuator:
         """An actuator in m and kg, for positions relative to the stated pose."""
         length = self.index.metre if target.is_linear else 1.0
         force = self.index.kilogram * self.index.metre * (1.0 if target.is_linear else self.index.metre)
@@ -171,7 +171,7 @@ class ActuatorPrimReader:
             limits=(low - offset, high - offset),
             force_limits=_scaled(_range(prim, "mjc:actuatorfrcrange", "mjc:actuatorfrclimited"), force),
         )
-        self._tendons[prim.path] = _Target("", made.name, offset, is_linear=True)
+        self._tendons[prim.path] = _DrivenPart("", made.name, offset, is_linear=True)
         return made
 
     # --- Newton ---------------------------------------------------------------------------------------

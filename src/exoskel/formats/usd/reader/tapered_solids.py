@@ -84,11 +84,11 @@ class TaperedSolid(Struct, frozen=True):
         across = along / 2.0 + second / area - centre * centre
         return UniformSolid(pi * area, (0.0, 0.0, centre), (across, across, along))
 
-    def _cylinder_pieces(self) -> list[_Piece]:
+    def _cylinder_pieces(self) -> list[_SolidPiece]:
         half = self.height / 2.0
         return [(-half, half, _cone(-half, self.bottom, half, self.top))] if self.height else []
 
-    def _capsule_pieces(self) -> list[_Piece]:
+    def _capsule_pieces(self) -> list[_SolidPiece]:
         """Two caps and the cone that touches both spheres."""
         shape = self.geometry
         if not isinstance(shape, MultiSphere):
@@ -109,7 +109,7 @@ class TaperedSolid(Struct, frozen=True):
 
 _Profile = Callable[[Array], Array]
 """The square of the radius at some heights."""
-_Piece = tuple[float, float, _Profile]
+_SolidPiece = tuple[float, float, _Profile]
 """A part of a profile, from a height to another."""
 
 
