@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel import spatial
-from exoskel.formats.usd.tree import _property
+from exoskel.formats.usd.tree import _PrimWriter
 from exoskel.formats.usd.write import principal_axes
 from exoskel.scene.kinematics import Kinematics
 from exoskel.source.document import Document
@@ -86,5 +86,5 @@ def test_bodies_whose_joints_have_not_moved_have_the_poses_that_are_stated() -> 
 
 def test_small_entries_of_inertia_tensors_in_usd_have_the_digits_of_the_large_ones() -> None:
     layer = {"double[] newton:inertia": [0.01279831427954, 2.388021419055e-06]}
-    (text,) = (_property(name, value, {}) for name, value in layer.items())
+    (text,) = (_PrimWriter([], {})._property(name, value) for name, value in layer.items())
     assert text == "double[] newton:inertia = [0.01279831427954, 2.38802142e-06]"
