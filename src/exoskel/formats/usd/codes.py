@@ -43,6 +43,7 @@ _READ = (
         "Invalid value",
         "A value is not a number, or is outside the range that a scene allows.",
         error("US004", "'{name}' is not a number; its default is used"),
+        warning("US004.type", "'{name}' has a value of another type than expected; its default is used"),
         error("US004.place", "the pose of '{name}' is not finite; the origin is used"),
         error("US004.scene", "{problem}; nothing is read", "correct the value"),
     ),

@@ -424,6 +424,7 @@ SOURCE_MAPPING = SourceMapping(
     PrimFieldTable(_ROWS),
     DiagnosticEffects(
         ignored=(
+            "US004.type",
             "US101",
             "US102",
             "US105.mesh",

@@ -49,6 +49,7 @@ from exoskel.formats.usd.reader.stage import (
     is_available,
     open_stage,
 )
+from exoskel.formats.usd.reader.value_types import has_type
 from exoskel.formats.usd.text_layer import comment_lines, prim_positions
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.equality import Equality
@@ -118,11 +119,14 @@ def _open(document: Document, options: ReadOptions, collector: Collector, finder
 
 
 def _remove_invalid_numbers(index: PrimIndex, collector: Collector) -> None:
-    """Report and remove values that are not numbers, and places that are not finite."""
+    """Report and remove values that are not numbers or have another type, and places that are not finite."""
     for prim in index.prims:
         for name, value in list(prim.values.items()):
             numbers = value if isinstance(value, list | tuple) else [value]
-            if any(isinstance(number, float) and isnan(number) for number in numbers):
+            if not has_type(name, value):
+                collector.report("US004.type", index.node(prim), attribute=name, name=name)
+                del prim.values[name]
+            elif any(isinstance(number, float) and isnan(number) for number in numbers):
                 collector.report("US004", index.node(prim), attribute=name, name=name)
                 del prim.values[name]
         if not all(map(isfinite, prim.place)):
