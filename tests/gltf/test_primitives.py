@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +144,7 @@ def test_rows_without_a_view_are_limited(tmp_path: Path) -> None:
     [
         ({"mode": 0}, "points"),
         ({"mode": 3}, "lines"),
-        ({"mode": 9}, "primitives of mode 9"),
+        ({"mode": 9}, "primitives of an unknown mode"),
         ({"attributes": {}}, "primitives without positions"),
         ({"attributes": {"POSITION": 1}}, "primitives without triangles"),
         ({"attributes": {"POSITION": 2}, "extensions": {"KHR_draco_mesh_compression": {}}}, "KHR_draco"),
@@ -265,3 +267,30 @@ def test_compressed_meshes_are_not_read_as_others(extension: str, tmp_path: Path
     scene, _ = as_mesh(content, tmp_path)
     (found,) = scene.diagnostics
     assert f"compressed with {extension}" in found.message
+
+
+# --- values of wrong types ----------------------------------------------------------------------------------
+
+
+def _places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inside:
+        yield (*above, key)
+        yield from _places(one, (*above, key))
+
+
+@pytest.mark.parametrize("wrong", ["a", None, -1, 1.5, [], {}, [1], {"a": 1}, True, 10**30], ids=str)
+def test_values_of_wrong_types_are_no_exceptions(wrong: Any, tmp_path: Path) -> None:
+    arrays = [CORNERS, np.array([0, 1, 2], "<u2"), np.array([0], "<u2"), CORNERS[:1]]
+    meshes = mesh(indices=1, mode=5, material=0, targets=[{}])
+    content = with_buffer(arrays, accessors=[points(4, sparse=sparse(1)), numbers(3)], meshes=meshes)
+    content["nodes"] = [{"name": "n", "mesh": 0, "children": [1]}, {"mesh": 0}]
+    assert codes(load(tmp_path, content)) == ["GL106"]
+    for place in [one for one in _places(content) if one[0] not in ("buffers", "asset")]:
+        changed = copy.deepcopy(content)
+        owner = changed
+        for key in place[:-1]:
+            owner = owner[key]
+        owner[place[-1]] = wrong
+        scene = load(tmp_path, changed)
+        assert scene.worlds or any(found.severity == "error" for found in scene.diagnostics)

@@ -60,7 +60,7 @@ class GlbAccessors(Struct):
     def array(self, number: Any, width: int) -> Any:
         """The rows of an accessor."""
         accessor = self.row("accessors", number)
-        kind, count = _TYPES.get(accessor.get("componentType", 0)), accessor.get("count")
+        kind, count = _component(accessor), accessor.get("count")
         if not accessor:
             raise MalformedGltfError(f"accessor {number} is missing")
         if kind is None or type(count) is not int or count < 0 or _WIDTHS.get(str(accessor.get("type"))) != width:
@@ -96,7 +96,7 @@ class GlbAccessors(Struct):
         places, values = (sparse.get(name) for name in ("indices", "values")) if isinstance(sparse, dict) else (0, 0)
         if not isinstance(places, dict) or not isinstance(values, dict):
             raise MalformedGltfError(f"the sparse rows of accessor {number} are incomplete")
-        count, kind = _count(sparse, "count"), _TYPES.get(places.get("componentType", 0), "")
+        count, kind = _count(sparse, "count"), _component(places) or ""
         if not kind.startswith("<u") or not {"bufferView"} <= places.keys() & values.keys():
             raise MalformedGltfError(f"the sparse rows of accessor {number} are incomplete")
         which = self._view_rows(number, places, np.dtype(kind), (count, 1)).ravel()
@@ -108,6 +108,12 @@ class GlbAccessors(Struct):
 def _normalized(integers: AccessorArray) -> AccessorArray:
     """Whole numbers as fractions of the largest one of their type, from -1 or 0 to 1."""
     return np.maximum(integers / np.iinfo(integers.dtype).max, -1.0) if integers.dtype.kind in "iu" else integers
+
+
+def _component(owner: dict[str, Any]) -> str | None:
+    """The type of the numbers of an accessor or a part of it; None if it is unknown."""
+    found = owner.get("componentType")
+    return _TYPES.get(found) if type(found) is int else None
 
 
 def _count(owner: dict[str, Any], name: str) -> int:

@@ -90,10 +90,10 @@ class GltfMeshReader:
 
     def _unread(self, primitive: dict[str, Any]) -> Iterator[str]:
         """What is not read of a primitive: all of it, unless it is only morph targets."""
-        mode, points = primitive.get("mode", _TRIANGLES), _attributes(primitive).get("POSITION")
+        mode, points = _mode(primitive), _attributes(primitive).get("POSITION")
         extensions = primitive.get("extensions")
         if mode not in _TRIANGLES_OF:
-            yield _KINDS.get(mode, f"primitives of mode {mode}")
+            yield _KINDS.get(mode, "primitives of an unknown mode")
         elif points is None:
             yield "primitives without positions"
         elif isinstance(extensions, dict) and _DRACO in extensions and not self.file.has_content(points):
@@ -124,7 +124,7 @@ class GltfMeshReader:
         return MeshPart(geometry, self._color(primitive), self._material(primitive))
 
     def _triangles(self, mesh: int, primitive: dict[str, Any], points: int) -> Triangles:
-        mode = primitive.get("mode", _TRIANGLES)
+        mode = _mode(primitive)
         if "indices" in primitive:
             indices = self.file.array(primitive["indices"], 1).ravel()
             self._count_size(len(indices) // (3 if mode == _TRIANGLES else 1))
@@ -168,7 +168,7 @@ class GltfMeshReader:
         number, materials = primitive.get("material"), self.file.rows("materials")
         if not isinstance(number, int) or not 0 <= number < len(materials):
             return None
-        surface = materials[number].get("pbrMetallicRoughness") or {}
+        surface = self._surface(primitive)
         values: list[Any] = [surface.get(name) for name in ("roughnessFactor", "metallicFactor")]
         if self.is_own:
             stated = [*str(materials[number].get("name", "")).split()[4:], "-", "-"]
@@ -201,7 +201,7 @@ class GltfMeshReader:
         materials = self.file.rows("materials")
         if not isinstance(number, int) or not 0 <= number < len(materials):
             return None
-        surface = materials[number].get("pbrMetallicRoughness") or {}
+        surface = self._surface(primitive)
         factor = surface.get("baseColorFactor", [1.0, 1.0, 1.0, 1.0])
         if not are_numbers(factor, 4):
             raise MalformedGltfError(f"the colour of material {number} is not four numbers")
@@ -238,6 +238,12 @@ def _with_area(triangles: Triangles) -> Triangles:
 
 _TRIANGLES_OF: dict[int, Callable[[Triangles], Triangles]] = {_TRIANGLES: _of_list, _STRIP: _of_strip, _FAN: _of_fan}
 """The triangles of the vertices of a primitive, by its mode."""
+
+
+def _mode(primitive: dict[str, Any]) -> int:
+    """What a primitive draws; -1 if it is invalid."""
+    found = primitive.get("mode", _TRIANGLES)
+    return found if type(found) is int else -1
 
 
 def _attributes(primitive: dict[str, Any]) -> dict[str, Any]:
