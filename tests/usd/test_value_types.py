@@ -67,6 +67,20 @@ def test_wrong_types_of_shapes_scenes_and_actuators_are_reported(wrong: str, tmp
     assert ("US004.type" in keys(scene)) is ("[]" not in wrong)
 
 
+@pytest.mark.parametrize("name", ["points", "primvars:displayColor", "faceVertexIndices", "primvars:st"])
+@pytest.mark.parametrize("wrong", [*WRONG, "double[] {} = [1, 2, 3, 4]"])
+def test_arrays_of_wrong_types_are_not_read(name: str, wrong: str, tmp_path: Path) -> None:
+    known = {
+        "points": "point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]",
+        "faceVertexIndices": "int[] faceVertexIndices = [0, 1, 2]",
+        "faceVertexCounts": "int[] faceVertexCounts = [3]",
+    }
+    values = stated([*(known | {name: wrong.format(name)}).values()])
+    scene = load(SHAPE.format(kind="Mesh", values=values) + body("a"), tmp_path)
+    assert "a" in [one.name for one in scene.world.bodies()]
+    assert ("US105.mesh" in keys(scene)) is (name in known)
+
+
 def test_what_has_a_wrong_type_is_dropped(tmp_path: Path) -> None:
     load(body("a", values='string physics:density = "a"'), tmp_path)
     report = exoskel.convert(tmp_path / "scene.usda", tmp_path / "out.xml")

@@ -204,7 +204,7 @@ class ShapePrimReader:
 
     def _mesh(self, prim: StagePrim, place: PrimPlacement) -> TriMesh | None:
         arrays = {name: one.array() for name, one in prim.arrays.items()}
-        points = arrays.get("points", np.empty((0, 3))).reshape(-1, 3) @ place.stretch.T
+        points = _rows_of_three(arrays.get("points", np.empty(0))) @ place.stretch.T
         indices = arrays.get("faceVertexIndices", np.empty(0, dtype=np.int64))
         counts = arrays.get("faceVertexCounts", np.empty(0, dtype=np.int64))
         corners = triangulate(counts, indices, len(points))
@@ -347,10 +347,15 @@ def _moved(pose: Pose, mesh: Geometry) -> Pose:
     return poses_from_matrices(matrix[None])[0]
 
 
+def _rows_of_three(numbers: Array) -> Array:
+    """Numbers as vectors; none if their count is not a multiple of three."""
+    return numbers.reshape(-1, 3) if numbers.size % 3 == 0 else np.empty((0, 3))
+
+
 def _displayed(prim: StagePrim) -> Color | None:
     """The displayed colour with its opacity; None without a colour or with one for each vertex."""
     colors = prim.arrays.get("primvars:displayColor")
-    rows: Any = colors.array().reshape(-1, 3) if colors is not None else ()
+    rows: Any = _rows_of_three(colors.array()) if colors is not None else ()
     if len(rows) != 1:
         return None
     opacities = prim.arrays.get("primvars:displayOpacity")
