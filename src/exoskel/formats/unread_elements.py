@@ -192,7 +192,7 @@ class ElementCopier:
             names.append(name)
             return name
 
-        _rename_references(deepcopy(element), item, record, all_words=True)
+        _rename_references(deepcopy(element), item, record)
         return any(self.find_name(name, item) != name for name in names)
 
     def _copy(self, number: int, element: Tree, item: ElementOwner) -> Markup | None:
@@ -202,8 +202,7 @@ class ElementCopier:
             self._remove_parts(number, copy, item)
         if self.find_frame is not None and not self._rename_frames(number, copy, item, self.find_frame):
             return None
-        all_words = self.number > 0 or self.is_nested(item)
-        return as_markup(copy) if _rename_references(copy, item, self.find_name, all_words=all_words) else None
+        return as_markup(copy) if _rename_references(copy, item, self.find_name) else None
 
     def _remove_parts(self, number: int, element: Tree, item: ElementOwner) -> None:
         """Remove the parts of an element that refer to what is not written, unless all of its joints do."""
@@ -528,11 +527,8 @@ _REFERRING_ENDS = ("joint", "link", "joint_name", "link_name", "jointname", "lin
 _FRAMES = ("relative_to", "expressed_in", "attached_to")
 
 
-def _rename_references(element: Tree, item: ElementOwner, names: FindName, *, all_words: bool) -> bool:
-    """Replace the names of links and joints in an element; False if it refers to one that is not written.
-
-    With `all_words`, parameters of plugins are replaced too.
-    """
+def _rename_references(element: Tree, item: ElementOwner, names: FindName) -> bool:
+    """Replace the names of links and joints in an element; False if it refers to one that is not written."""
     for one in element.iter(etree.Element):
         places = [(key, value) for key, value in one.attrib.items() if key in _REFERENCES]
         if one is not element and one.tag in _REFERRING_ELEMENTS and one.get("name"):
@@ -543,7 +539,7 @@ def _rename_references(element: Tree, item: ElementOwner, names: FindName, *, al
                 return False
             one.set(key, written)
         text = (one.text or "").strip()
-        is_reference = one.tag in _REFERRING_ELEMENTS or (all_words and str(one.tag).lower().endswith(_REFERRING_ENDS))
+        is_reference = one.tag in _REFERRING_ELEMENTS or str(one.tag).lower().endswith(_REFERRING_ENDS)
         if is_reference and text and not len(one):
             written = names(text, item)
             if written is None:
