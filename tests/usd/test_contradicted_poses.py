@@ -50,3 +50,35 @@ def test_only_a_pose_that_the_joint_confirms_is_exact(name: str, to: str, height
     assert report.certificate.passed
     fates = {one.path: str(one.fate) for one in report.items}
     assert (fates[f"/W/b/@{name}"] == "approximated") is (height == 5)
+
+
+def test_joints_in_different_places_may_have_the_same_name() -> None:
+    """mujoco-usd-converter calls all fixed joints `PhysicsFixedJoint`, each inside of its body."""
+    bodies = "".join(
+        f"""def Xform "{name}" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {{
+        double3 xformOp:translate = (0, 0, {height})
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+        def PhysicsFixedJoint "PhysicsFixedJoint" {{
+            rel physics:body0 = </World/{above}>
+            rel physics:body1 = </World/{name}>
+            point3f physics:localPos0 = (0, 0, 1)
+        }}
+        }}
+        """
+        for name, above, height in (("b", "a", 1), ("c", "b", 2))
+    )
+    text = f"""#usda 1.0
+(defaultPrim = "World"
+ metersPerUnit = 1
+ upAxis = "Z")
+def Xform "World" {{
+    def Xform "a" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {{
+    }}
+    {bodies}
+}}
+"""
+    scene = exoskel.load(text.encode(), format="usd")
+    names = [joint.name for joint in scene.world.joints() if not joint.implicit]
+    assert [joint.child.name for joint in scene.world.joints() if joint.name in names[-2:]] == ["b", "c"]
+    assert len(set(names)) == len(names) and names[-2] == "PhysicsFixedJoint"
+    assert not [one for one in scene.diagnostics if one.severity is exoskel.Severity.ERROR]

@@ -22,6 +22,7 @@ from exoskel.formats.usd.reader.passive_forces import (
 from exoskel.formats.usd.reader.prims import Values, custom_data, name_of, target, values
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import Pair
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint, JointKind, Mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
@@ -243,6 +244,10 @@ class UsdJointReader:
 
     def create(self, sources: Sequence[JointSource]) -> list[Joint]:
         """Create the joints of one model, in their order."""
+        taken = Names()
+        for source in sources:  # prims in different places may have the same name
+            source.name = unique_name(source.name, taken)
+            taken.add(source.name)
         names = {source.path: source.name for source in sources}
         made: list[Joint] = []
         for source in sources:
