@@ -69,6 +69,16 @@ def test_what_readers_of_mjcf_ignore(what: str) -> None:
         assert found == ({f"{program}'s MJCF reader ignores {what} (MJ513)"} if target in programs else set())
 
 
+def test_what_newton_refuses_is_reported() -> None:
+    for kind, edit, is_refused in (
+        ("free", of_dof("damping", 0.5), True),
+        ("free", of_dof("damping", 0.0), False),
+        ("ball", of_dof("damping", 0.5), False),
+    ):
+        report = exoskel.convert(arm(edit, kind), None, to="mjcf", target="newton")
+        assert any("Newton 1.8 refuses the file" in one for one in reasons(report, "MJ513")) == is_refused
+
+
 def test_armature_is_a_loss_for_dart() -> None:
     for target in TARGETS:
         report = exoskel.convert(arm(of_dof("armature", 0.25)), None, to="mjcf", target=target)

@@ -376,6 +376,7 @@ _APPROXIMATED = (
         "What DART and Newton ignore",
         "The MJCF readers of DART 6.20 and Newton ignore some of what a file states. Set these values in the program.",
         warning("MJ513", "{program}'s MJCF reader ignores {what}"),
+        warning("MJ513.ball", "Newton 1.8 refuses the file: a body has a ball joint after slide joints"),
         warning("MJ513.plane", "DART's MJCF reader replaces the plane by a box of limited size"),
     ),
     Topic(

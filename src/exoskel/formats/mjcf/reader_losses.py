@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.model.joints import joint_chain
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
@@ -47,6 +48,9 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
         for joint in model.joints if not model.static else ():
             if not joint.loop:
                 yield from _of_joint(joint, target, program)
+                links = [link.type for link in joint_chain(joint)] if target == "newton" else []
+                if "ball" in links[1:]:
+                    yield loss(joint, CATALOGUE["MJ513.ball"], "kind", changes_effect=True)
 
 
 def _of_joint(joint: Joint, target: Target, program: str) -> Iterator[Loss]:
