@@ -67,7 +67,7 @@ ALLOWED = {
     "exoskel.source.structure.StructureReader._read_shallow": _DEPTH,
     "exoskel.formats.sdf.models.SdfModelReader._add_nested": _NESTED_MODELS,
     "exoskel.formats.sdf.models.SdfModelReader._outer_transform": _NESTED_MODELS,
-    "exoskel.formats.usd.tree._append_prim": _PRIMS,
+    "exoskel.formats.usd.tree._PrimWriter.append": _PRIMS,
     "exoskel.formats.usd.tree.Layer.iter": _PRIMS,
     "exoskel.formats.usd.tree.Layer.paths": _PRIMS,
     "exoskel.formats.usd.tree.Prim.iter": _PRIMS,

@@ -163,7 +163,7 @@ EVERY_KIND = """<connect name="free" body1="c" body2="d" anchor="1 0 0" active="
 <weld name="turned" body1="a" body2="world" relpose=".1 .2 .3 1 .2 .3 .4" torquescale=".5"/>
 <weld name="pinned" body1="world" body2="c" anchor=".1 .2 .3" relpose=".4 .1 .2 1 .1 0 .3"/>
 <connect name="held" body1="world" body2="d" anchor="1.3 .3 .2" active="false"/>
-<weld name="sites" site1="tip" site2="side" solref=".1 1"/><joint name="gear" joint1="r" joint2="e" polycoef="0 2"/>
+<weld name="sites" site1="tip" site2="side" solref=".1 1"/><joint name="gear" joint1="r" joint2="e" polycoef="0 2 .1"/>
 <joint name="curve" joint1="u_1" joint2="u_2" polycoef="0 .2 .3 .4 .5"/>
 <tendon name="lines" tendon1="sum" tendon2="string" polycoef="0 .5"/><tendon name="line" tendon1="string"/>"""
 

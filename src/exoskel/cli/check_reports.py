@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/exoskel/"
 _NEWLINES = ["\r\n", "\n", "\r"]
-"""The line ends by which lines are counted; by default, a carriage return alone is none."""
+"""The line ends by which lines are counted; by default, not by a carriage return alone."""
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 

@@ -40,10 +40,11 @@ from exoskel.formats.write import Written
 from exoskel.scene.actuator import comparable_actuators
 from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import SceneCamera, View, as_perspective, comparable_views, lost_view_part
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.equality import comparable_equalities, known_equalities
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Joint, can_mimic
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.pose import pose_matrices
@@ -208,13 +209,15 @@ def _comparable_view(world: World, field: str, lost: Collection[str]) -> object:
     return comparable_views(views)
 
 
+_REFERRING = ("actuators", "tendons", "equalities", "sensors")
+"""Fields of a world that refer to other items."""
+
+
 class _WorldCertificate:
     """The rows about one world and the world that was read back."""
 
     def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
         self.world, self.other_world = mine, theirs
-        self.known = copy_world(mine)
-        self.known.drop_dangling_references()  # which no document states
         self.mine, self.theirs = PlacedWorlds([mine]), PlacedWorlds([theirs])
         capabilities = target.capabilities()
         self.counterparts = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
@@ -244,6 +247,16 @@ class _WorldCertificate:
         self.comparison = SceneComparison(
             self.mine, self.theirs, self.pairs, frames=self.link_frames, chains=self.chains
         )
+
+    @cached_property
+    def known(self) -> World:
+        """The world without references to removed items, which no document states."""
+        if not any(getattr(self.world, field) for field in (*VIEW_FIELDS, *_REFERRING)):
+            return self.world
+        with no_edits():  # creating another world does not edit this one
+            known = copy_world(self.world)
+            known.drop_dangling_references()
+        return known
 
     def _chain_errors(self, precision: float) -> ChainErrors:
         if precision <= DOUBLE_PRECISION:
@@ -488,10 +501,10 @@ class _WorldCertificate:
         return worst
 
     def _has_leader(self, joint: Joint) -> bool:
-        """Whether the joint to follow exists and has the same kind."""
+        """Whether the joint to follow exists, with coordinates that can be followed."""
         home = next(model for model in self.mine.models if any(one is joint for one in model.joints))
         leader = mimicked_joint(joint, home)
-        return leader is not None and leader.kind == joint.kind and joint.kind not in ("ball", "free", "weld")
+        return leader is not None and can_mimic(joint.kind, leader.kind)
 
 
 def _placement_in_world(side: PlacedWorlds, joint: Joint) -> tuple[Array, Array]:

@@ -43,9 +43,7 @@ def select_world(scene: Scene, name: str | None, format: Format) -> Scene:
 
 def with_worlds(scene: Scene, worlds: list[World]) -> Scene:
     """The scene with these worlds in place of its own."""
-    made = Scene(worlds, scene.diagnostics, scene.documents, scene.source_info, scene.extensions)
-    made.options = scene.options
-    return made
+    return Scene(worlds, scene.diagnostics, scene.documents, scene.source_info, scene.extensions, options=scene.options)
 
 
 def find_model(scene: Scene, name: str) -> Model:

@@ -167,8 +167,12 @@ TOPICS = (
     Topic(
         "EN015",
         "Mimic joint",
-        "A mimic joint follows a joint of the same kind. DART's parser and ODE do not support mimic joints.",
-        error("EN015", "joint '{joint}' follows '{other}', which is not in its model, or is of a different kind"),
+        "A mimic joint follows a joint of the same kind, or a slide follows a hinge, or a hinge a slide. DART's parser "
+        "and ODE do not support mimic joints.",
+        error(
+            "EN015",
+            "joint '{joint}' follows '{other}', which is not in its model, or has coordinates that it cannot follow",
+        ),
         warning("EN015.lost", "{engine} ignores that joint '{joint}' follows '{other}'"),
     ),
     Topic(

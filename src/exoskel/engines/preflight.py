@@ -21,7 +21,7 @@ from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
 from exoskel.formats.mjcf.reader.compiler import allowed_seconds
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Drive, Interval, Joint
+from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Drive, Interval, Joint, can_mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.lowering.joint_passes import mimicked_joint
@@ -317,7 +317,7 @@ class _Preflight:
         if joint.mimic is None:
             return
         other = mimicked_joint(joint, model)
-        if other is None or other.kind != joint.kind or joint.kind in ("ball", "free", "weld"):
+        if other is None or not can_mimic(joint.kind, other.kind):
             self._report("EN015", joint, joint=joint.name, other=joint.mimic.joint)
         elif not self.capabilities.mimic_joints:
             self._report("EN015.lost", joint, joint=joint.name, other=joint.mimic.joint)

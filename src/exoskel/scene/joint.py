@@ -122,7 +122,7 @@ class Mimic(CheckedValue, frozen=True, gc=False):
 
 def can_mimic(kind: JointKind, leader: JointKind) -> bool:
     """Whether a joint can follow another one, coordinate by coordinate: a slide may follow a hinge, in m per rad."""
-    return {kind, leader} <= {"revolute", "prismatic"} or (kind == leader and kind not in ("ball", "free"))
+    return {kind, leader} <= {"revolute", "prismatic"} or (kind == leader and kind not in ("ball", "free", "weld"))
 
 
 class Dof(Item):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.formats.mjcf.controls import actuator_count
+from exoskel.formats.mjcf.controls import actuator_count, first_outputs
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.preserved_elements import ExtraAttributes, ItemReference
 from exoskel.formats.mjcf.reader.compiled import Compiled
@@ -192,7 +192,10 @@ def _differing(model: Any, rows: Iterable[_ExtraRow], count: int) -> dict[int, d
     for attribute, name, default in rows:
         if not count or not hasattr(model, name):
             continue
-        values: Array = np.asarray(getattr(model, name)).reshape(count, -1)
+        values: Array = np.asarray(getattr(model, name))
+        if len(values) != count:  # of the outputs of actuators, which have the same value
+            values = values[first_outputs(model)]
+        values = values.reshape(count, -1)
         for number in np.flatnonzero((values != default).any(axis=1)).tolist() if values.size else ():
             single = values.dtype == np.float32  # as the shortest number that reads back
             row = [float(str(one)) for one in values[number]] if single else values[number].tolist()

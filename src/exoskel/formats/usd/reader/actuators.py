@@ -223,7 +223,7 @@ def _numbers(prim: StagePrim, name: str, otherwise: tuple[float, ...]) -> tuple[
 
 
 def _range(prim: StagePrim, name: str, limited: str) -> Interval:
-    """A range; an empty one is none, unless it is stated to be a limit."""
+    """A range; an empty one limits nothing unless it is stated to be a limit."""
     low, high = (float(prim.values.get(f"{name}:{side}", 0.0)) for side in ("min", "max"))
     stated = prim.values.get(limited, "auto")
     return (low, high) if stated == "true" or (stated == "auto" and low < high) else UNLIMITED

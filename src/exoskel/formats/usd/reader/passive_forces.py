@@ -58,7 +58,7 @@ _SPRING = ("stiffness", "springref", "ref")
 
 
 def _add_force_range(found: Values, joint: StagePrim, force: float) -> None:
-    """Set the range of the forces of actuators: an empty one is none, unless it is stated to be a limit."""
+    """Set the range of the forces of actuators: an empty one limits nothing unless it is stated to be a limit."""
     low, high = (force * float(joint.values.get(name, 0.0)) for name in _FORCES)
     limited = joint.values.get("mjc:actuatorfrclimited", "auto")
     for name in _FORCES:
