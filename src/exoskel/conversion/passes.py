@@ -298,7 +298,7 @@ def _mimics(world: World) -> set[_MimicRow]:
         for joint in model.joints:
             if joint.mimic is not None:
                 leader = joint_passes.mimicked_joint(joint, model)
-                is_valid = leader is not None and can_mimic(joint.kind, leader.kind)
+                is_valid = leader is not None and (leader.kind == joint.kind or can_mimic(joint.kind, leader.kind))
                 for number in range(joint.dof_count):
                     other = first[id(leader)] + number if is_valid else joint.mimic.joint
                     found.add((first[id(joint)] + number, other, joint.mimic.multiplier, joint.mimic.offset))
