@@ -6,7 +6,7 @@ An `MjSpec` compiles without a parser.  Both result in the same compiled model, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, repeat
 from typing import Any
 
@@ -108,19 +108,23 @@ def _spelled(element: MjcfElement) -> Markup:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
+    kind = type(value)
+    if kind is str:
+        text: str = value
+        return text
+    if kind is bool:
         return "true" if value else "false"
-    if isinstance(value, int):
+    if kind is int:
         return str(value)
     if isinstance(value, float):
         return format_number(value)
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if float in map(type, value):  # most are
-        return format_numbers(value)
-    return " ".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else format_numbers(value)
+    return _text_of_numbers(tuple(value.tolist() if kind is np.ndarray else value))
+
+
+@lru_cache(maxsize=1 << 12)  # bodies that are alike have many vectors in common
+def _text_of_numbers(values: tuple[float, ...]) -> str:
+    """Integers have all of their digits, and are in no list with other numbers."""
+    return " ".join(map(str, values)) if all(type(one) is int for one in values) else format_numbers(values)
 
 
 # --- outputs ------------------------------------------------------------------------------------------
