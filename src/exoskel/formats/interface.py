@@ -300,7 +300,7 @@ class SourceMapping(Struct, frozen=True):
     includes: frozenset[str] = frozenset()
     """Elements that are replaced by the content of another file."""
     find_dependents: Callable[[Document, Collection[int]], set[int]] | None = None
-    """Finds the elements that are lost with others because they refer to them; None: there are none."""
+    """Finds the elements that are lost with others because they refer to them, if the format has any."""
 
 
 Restore = Callable[[], None]
@@ -460,7 +460,7 @@ class Format(ABC):
         raise ExoskelError(f"{self.label} files cannot be edited in place")
 
     def name_references(self) -> type[NameReferences] | None:
-        """The class that finds names in documents that are not edited in place; None if there is none."""
+        """The class that finds names in documents that are not edited in place, if the format has one."""
         return None
 
 

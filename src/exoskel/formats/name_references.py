@@ -144,7 +144,7 @@ class NameReferences(ABC):
         return self.tags[self.parents[node]] if self.parents[node] >= 0 else ""
 
     def around(self, node: int, tags: tuple[str, ...]) -> int:
-        """The innermost element of some tags around another one; -1 if there is none."""
+        """The innermost element of some tags around another one; -1 if it is in none of them."""
         ancestry = reversed(self.document.outline.ancestry(node)[:-1])
         return next((one for one in ancestry if self.tags[one] in tags), -1)
 

@@ -66,7 +66,7 @@ class _XacroRequest(Struct):
 
 
 class _XacroAnswer(Struct):
-    """An expanded document, or the reason why there is none.
+    """An expanded document, or the reason why it could not be expanded.
 
     `files` are the included files, as paths and contents; the document itself is file 0.
     """

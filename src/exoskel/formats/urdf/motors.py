@@ -193,7 +193,7 @@ def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copie
 
 
 def control_element(scene: Scene) -> int | None:
-    """The only `ros2_control` element of the source; None if there is none, or several."""
+    """The only `ros2_control` element of the source; None if it has none or several."""
     source = scene.documents[0] if scene.documents else None
     if not isinstance(source, Document):
         return None
