@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.formats.usd.reader import prims, stage
+from exoskel.formats.usd import usd_process
+from exoskel.formats.usd.reader import prims
 from exoskel.formats.usd.text_layer import prim_positions
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere, TriMesh
@@ -647,12 +648,12 @@ def test_a_chain_of_files_is_composed_in_one_process(tmp_path: Path, monkeypatch
         (tmp_path / f"l{number}.usda").write_text(layer)
     started: list[str] = []
 
-    class Counted(stage.ChildProcess):
+    class Counted(usd_process.ChildProcess):
         def __init__(self, module: str, environment: Any = None) -> None:
             started.append(module)
             super().__init__(module, environment)
 
-    monkeypatch.setattr(stage, "ChildProcess", Counted)
+    monkeypatch.setattr(usd_process, "ChildProcess", Counted)
     scene = exoskel.load(tmp_path / "l0.usda")
     assert [body.name for body in scene.world.bodies()] == ["r"]
     assert len(started) == 1

@@ -23,9 +23,9 @@ from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
 from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, add_written_views, is_view
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prims import apis, custom_data, is_preserved, name_of, values
-from exoskel.formats.usd.reader.stage import error_reason
 from exoskel.formats.usd.source_copy import copy_source
 from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
+from exoskel.formats.usd.usd_process import error_reason
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import CollisionRules

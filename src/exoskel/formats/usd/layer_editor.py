@@ -5,34 +5,13 @@ The layer is edited by itself: no other file is opened, and no stage is composed
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
-from math import ceil
-from typing import IO, Any
+from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
-from exoskel.formats.usd.reader.stage import (
-    ONE_THREAD,
-    START_SECONDS,
-    StageError,
-    StageLimitError,
-    child_memory,
-    child_seconds,
-    error_reason,
-    message,
-    prims_with_clips,
-    received,
-)
-from exoskel.source.child_process import (
-    ChildFailedError,
-    ChildLateError,
-    ChildProcess,
-    limit_memory,
-    limit_processor_time,
-)
+from exoskel.formats.usd.reader.stage import prims_with_clips
+from exoskel.formats.usd.usd_process import UsdAnswer, UsdProcess, answer_requests
 
 Relocate = Callable[[str], str]
 
@@ -45,7 +24,7 @@ class _LayerRequest(Struct):
     paths: dict[str, str] = field(default_factory=dict)
 
 
-class LayerAnswer(Struct):
+class LayerAnswer(UsdAnswer):
     """The new paths of files in a layer by the old ones, and the edited layer.
 
     `files` are the properties with paths: the paths of their prims, or "/" of the layer, their names and values.
@@ -54,15 +33,13 @@ class LayerAnswer(Struct):
     paths: dict[str, str] = field(default_factory=dict)
     data: bytes = b""
     files: list[tuple[str, str, list[str]]] = field(default_factory=list)
-    problem: str = ""
-    lacks_memory: bool = False
 
 
 class LayerEditor:
     """Edits layers, one after the other, in one child process.  Raises StageError or StageLimitError."""
 
     def __init__(self) -> None:
-        self._child: ChildProcess | None = None
+        self._child: UsdProcess[LayerAnswer] | None = None
         self._size = 0
 
     def edit(self, data: bytes, extension: str, relocate: Relocate) -> LayerAnswer:
@@ -80,25 +57,9 @@ class LayerEditor:
 
     def _ask(self, request: _LayerRequest) -> LayerAnswer:
         if self._child is None:
-            self._child = ChildProcess(__name__, ONE_THREAD)
+            self._child = UsdProcess(__name__, LayerAnswer)
         self._size += len(request.data)
-        try:
-            seconds = START_SECONDS + 4.0 * child_seconds(self._size)
-            answer = self._child.request(message(request), _receive, seconds)
-        except ChildLateError:
-            raise StageLimitError(f"{child_seconds(self._size):g} s") from None
-        except ChildFailedError as error:
-            raise StageError(str(error)) from None
-        if answer.lacks_memory:
-            raise StageLimitError(f"{child_memory(self._size) // 2**20} MB of memory")
-        if answer.problem:
-            raise StageError(answer.problem)
-        return answer
-
-
-def _receive(stream: IO[bytes]) -> LayerAnswer | None:
-    data = received(stream)
-    return None if data is None else msgspec.msgpack.decode(data, type=LayerAnswer)
+        return self._child.ask(request, self._size)
 
 
 # --- in the child -------------------------------------------------------------------------------------
@@ -171,7 +132,7 @@ class _OpenLayer:
             copy = Sdf.Layer.CreateAnonymous(TEXT)
             copy.TransferContent(self._layer)
             edit_paths(copy, lambda path: named.setdefault(path, path))
-            return LayerAnswer(named)
+            return LayerAnswer(paths=named)
         files = list(_properties_with_files(self._layer))
         edit_paths(self._layer, lambda path: request.paths.get(path, path))
         self._data = b""
@@ -180,25 +141,14 @@ class _OpenLayer:
 
 def main() -> None:
     """Answer requests for layers."""
-    from pxr import Tf
-
-    output = os.fdopen(os.dup(1), "wb")  # usd-core prints warnings
-    os.dup2(2, 1)
     layer, size = _OpenLayer(), 0
-    with output:
-        while (data := received(sys.stdin.buffer)) is not None:
-            request = msgspec.msgpack.decode(data, type=_LayerRequest)
-            size += len(request.data)
-            limit_memory(child_memory(size))
-            limit_processor_time(ceil(child_seconds(size)))
-            try:
-                answer = layer.answer(request)
-            except MemoryError:
-                answer = LayerAnswer(lacks_memory=True)
-            except (Tf.ErrorException, UnicodeDecodeError) as problem:
-                answer = LayerAnswer(problem=error_reason(problem))
-            output.write(message(answer))
-            output.flush()
+
+    def total(request: _LayerRequest) -> int:
+        nonlocal size
+        size += len(request.data)
+        return size
+
+    answer_requests(_LayerRequest, layer.answer, LayerAnswer, total)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ from exoskel.formats.usd.layer_files import LayerFiles
 from exoskel.formats.usd.mapping import CAMERA, GROUP, LIGHTS, NOT_COMPOSED, SKIN, SOURCE_MAPPING
 from exoskel.formats.usd.prim_transfer import Transfer, Transferred, transfer
 from exoskel.formats.usd.reader.prims import PrimIndex, is_own_file
-from exoskel.formats.usd.reader.stage import StageError, StageLimitError, StagePrim
+from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.formats.usd.shape_writer import SCOPE as LOOKS
 from exoskel.formats.usd.source_copy import UsdSourceCopier
 from exoskel.formats.usd.tree import BINARY, TEXT, Layer, Prim, to_text
+from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.body import Body
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item

@@ -6,41 +6,23 @@ references: it has the values that the stage has.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
-from math import ceil
-from typing import IO, Any
+from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from exoskel.formats.usd.layer_editor import edit_paths
 from exoskel.formats.usd.mapping import PHYSICAL, PRESERVED
 from exoskel.formats.usd.reader.stage import (
-    ONE_THREAD,
     ROOT,
-    START_SECONDS,
     FindLayer,
-    Reference,
-    StageError,
+    LoadAnswer,
     StageLayers,
-    StageLimitError,
     StageRequest,
-    child_memory,
-    child_seconds,
-    error_reason,
-    message,
+    load_layers,
     own_custom_data,
-    received,
 )
-from exoskel.source.child_process import (
-    ChildFailedError,
-    ChildLateError,
-    ChildProcess,
-    limit_memory,
-    limit_processor_time,
-)
+from exoskel.formats.usd.usd_process import StageError, UsdProcess, answer_requests
 
 Property = tuple[str, str]
 """The path of a prim in the source, and the name of a property."""
@@ -79,13 +61,10 @@ class _Request(Struct):
     extension: str = ""
 
 
-class _Answer(Struct):
-    wanted: list[Reference] = field(default_factory=list)
+class _Answer(LoadAnswer):
     files: list[tuple[str, str, str]] = field(default_factory=list)
     """The paths of files that are copied: a token, the key of the layer, and the path."""
     result: Transferred | None = None
-    problem: str = ""
-    lacks_memory: bool = False
 
 
 def transfer(
@@ -96,57 +75,17 @@ def transfer(
     `relocate` has the new path of a file by the key of a layer and the path in it.  Raises StageError or
     StageLimitError.
     """
-    child = _Child()
+    child = UsdProcess(__name__, _Answer)
     try:
-        child.load(data, find)
-        files = child.ask(_Request(transfer=wanted)).files
+        _, size = load_layers(data, find, "", lambda request: child.ask(_Request(request), request.size))
+        files = child.ask(_Request(transfer=wanted), size).files
         paths = {token: relocate(key, path) for token, key, path in files}
-        answer = child.ask(_Request(files=paths, extension=extension))
+        answer = child.ask(_Request(files=paths, extension=extension), size)
         if answer.result is None:
             raise StageError(answer.problem)
         return answer.result
     finally:
-        child.process.close()
-
-
-class _Child:
-    def __init__(self) -> None:
-        self.process = ChildProcess(__name__, ONE_THREAD)
-        self.size = 0
-
-    def load(self, data: bytes, find: FindLayer) -> None:
-        """Send the layers of a file."""
-        known, self.size = {ROOT}, len(data)
-        answer = self.ask(_Request(StageRequest({ROOT: data}, [], self.size)))
-        while answer.wanted:
-            request = StageRequest({}, [], self.size)
-            for key, path in answer.wanted:
-                found = find(key, path)
-                request.found.append((key, path, None if found is None else found[0]))
-                if found is not None and found[0] not in known:
-                    known.add(found[0])
-                    request.layers[found[0]] = found[1]
-                    self.size += len(found[1])
-            request.size = self.size
-            answer = self.ask(_Request(request))
-
-    def ask(self, request: _Request) -> _Answer:
-        try:
-            answer = self.process.request(message(request), _receive, START_SECONDS + 4.0 * child_seconds(self.size))
-        except ChildLateError:
-            raise StageLimitError(f"{child_seconds(self.size):g} s") from None
-        except ChildFailedError as error:
-            raise StageError(str(error)) from None
-        if answer.lacks_memory:
-            raise StageLimitError(f"{child_memory(self.size) // 2**20} MB of memory")
-        if answer.problem:
-            raise StageError(answer.problem)
-        return answer
-
-
-def _receive(stream: IO[bytes]) -> _Answer | None:
-    data = received(stream)
-    return None if data is None else msgspec.msgpack.decode(data, type=_Answer)
+        child.close()
 
 
 # --- in the child -------------------------------------------------------------------------------------
@@ -411,27 +350,15 @@ class _Copying:
 
 def main() -> None:
     """Answer requests about one file."""
-    from pxr import Tf
-
-    output = os.fdopen(os.dup(1), "wb")  # usd-core prints warnings
-    os.dup2(2, 1)
     copying, size = _Copying(), 0
-    with output:
-        while (data := received(sys.stdin.buffer)) is not None:
-            request = msgspec.msgpack.decode(data, type=_Request)
-            size = max(size, request.stage.size if request.stage else 0) + (
-                len(request.transfer.layer) if request.transfer else 0
-            )
-            limit_memory(child_memory(size))
-            limit_processor_time(ceil(2.0 * child_seconds(size)))
-            try:
-                answer = copying.answer(request)
-            except MemoryError:
-                answer = _Answer(lacks_memory=True)
-            except (Tf.ErrorException, UnicodeDecodeError) as problem:
-                answer = _Answer(problem=error_reason(problem))
-            output.write(message(answer))
-            output.flush()
+
+    def total(request: _Request) -> int:
+        nonlocal size
+        size = max(size, request.stage.size if request.stage else 0)
+        size += len(request.transfer.layer) if request.transfer else 0
+        return size
+
+    answer_requests(_Request, copying.answer, _Answer, total, times=2.0)
 
 
 if __name__ == "__main__":

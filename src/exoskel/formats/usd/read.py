@@ -41,16 +41,10 @@ from exoskel.formats.usd.reader.prims import (
 )
 from exoskel.formats.usd.reader.shape_prims import ShapePrimReader
 from exoskel.formats.usd.reader.stacked_joints import add_links
-from exoskel.formats.usd.reader.stage import (
-    Stage,
-    StageError,
-    StageLimitError,
-    StagePrim,
-    is_available,
-    open_stage,
-)
+from exoskel.formats.usd.reader.stage import Stage, StagePrim, is_available, open_stage
 from exoskel.formats.usd.reader.value_types import has_type
 from exoskel.formats.usd.text_layer import comment_lines, prim_positions
+from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.equality import Equality
 from exoskel.scene.inertia import NO_MOMENT, Inertia

@@ -19,9 +19,10 @@ from exoskel.formats.interface import NodeKey, ReadOptions, SourceCopy
 from exoskel.formats.usd.layer_editor import LayerEditor
 from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
 from exoskel.formats.usd.mapping import COMMENT
-from exoskel.formats.usd.reader.stage import ROOT, StageError, StageLimitError
+from exoskel.formats.usd.reader.stage import ROOT
 from exoskel.formats.usd.text_layer import asset_tokens, replace_tokens, sublayer_paths
 from exoskel.formats.usd.tree import BINARY, TEXT
+from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.world import Scene
 from exoskel.source.contained_files import path_inside
 from exoskel.source.document import ObjectDocument

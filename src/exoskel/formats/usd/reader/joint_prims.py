@@ -247,7 +247,7 @@ class JointPrimReader:
 
 
 def _follows(joint: StagePrim) -> str:
-    """The joint that a joint follows by a polynomial that a mimic cannot express; empty if it follows no joint in this way."""
+    """The joint that a joint follows by a polynomial that a mimic cannot express; empty if it has no such joint."""
     if EQUALITY not in joint.apis or not any(polynomial(joint)[2:]):
         return ""
     return joint.target(_TARGET) or joint.target("newton:mimicJoint")

@@ -8,33 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
-from math import ceil
-from typing import IO, Any
+from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 from msgspec import Struct, field
 
-from exoskel.source.child_process import (
-    ChildFailedError,
-    ChildLateError,
-    ChildProcess,
-    limit_memory,
-    limit_processor_time,
-)
+from exoskel.formats.usd.usd_process import StageError, UsdAnswer, UsdProcess, answer_requests
 
 ROOT = ""
 """The key of the file itself."""
-_LENGTH = 8
-ONE_THREAD = {"PXR_WORK_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Each thread reserves memory that the limit counts: with many processors, the limit would be reached at once."""
-_MEMORY, _MEMORY_PER_BYTE = 1500 * 2**20, 200
-_SECONDS, _SECONDS_PER_MEGABYTE = 7.0, 2.0
-START_SECONDS = 30.0
-_MEGABYTE = 1_000_000
 _MOST_ROUNDS = 50
 """How deep references to files may be nested."""
 _USED_ARRAYS = frozenset(
@@ -53,14 +37,6 @@ _USED_ARRAYS = frozenset(
         "mjc:springlength",
     }
 )
-
-
-class StageError(Exception):
-    """usd-core cannot open a file; the message is the reason."""
-
-
-class StageLimitError(Exception):
-    """usd-core needs more time or memory than the limit, which is the message."""
 
 
 class StageArray(Struct):
@@ -161,11 +137,17 @@ class StageRequest(Struct):
     """The folder that paths of files are relative to."""
 
 
-class _StageAnswer(Struct):
-    stage: Stage | None = None
+class LoadAnswer(UsdAnswer):
+    """The files that a file refers to and that are still wanted."""
+
     wanted: list[Reference] = field(default_factory=list)
-    problem: str = ""
-    lacks_memory: bool = False
+
+
+class _StageAnswer(LoadAnswer):
+    stage: Stage | None = None
+
+
+Loaded = TypeVar("Loaded", bound=LoadAnswer)
 
 
 def is_available() -> bool:
@@ -175,24 +157,24 @@ def is_available() -> bool:
 
 def open_stage(data: bytes, find: FindLayer, folder: str = "") -> Stage:
     """The composed stage of a file in a folder.  Raises StageError or StageLimitError."""
-    child = ChildProcess(__name__, ONE_THREAD)
+    child = UsdProcess(__name__, _StageAnswer)
     try:
-        return _compose_in(child, data, find, folder)
+        answer, _ = load_layers(data, find, folder, lambda request: child.ask(request, request.size))
+        if answer.stage is None:
+            raise StageError(answer.problem)
+        return answer.stage
     finally:
         child.close()
 
 
-def _compose_in(child: ChildProcess, data: bytes, find: FindLayer, folder: str) -> Stage:
+def load_layers(data: bytes, find: FindLayer, folder: str, ask: Callable[[StageRequest], Loaded]) -> tuple[Loaded, int]:
+    """Send a file and those that it refers to; returns the last answer, and the size of all files."""
     request = StageRequest({ROOT: data}, [], len(data), folder)
     known = {ROOT}
     for _ in range(_MOST_ROUNDS):
-        answer = _ask(child, request)
-        if answer.stage is not None:
-            return answer.stage
-        if answer.lacks_memory:
-            raise StageLimitError(f"{child_memory(request.size) // 2**20} MB of memory")
+        answer = ask(request)
         if not answer.wanted:
-            raise StageError(answer.problem)
+            return answer, request.size
         request = StageRequest({}, [], request.size, folder)
         for key, path in answer.wanted:
             found = find(key, path)
@@ -202,45 +184,6 @@ def _compose_in(child: ChildProcess, data: bytes, find: FindLayer, folder: str) 
                 request.layers[found[0]] = found[1]
                 request.size += len(found[1])
     raise StageError(f"references to files are nested more than {_MOST_ROUNDS} deep")
-
-
-def child_memory(size: int) -> int:
-    """The limit of memory in bytes, for files of a size."""
-    return _MEMORY + _MEMORY_PER_BYTE * size
-
-
-def child_seconds(size: int) -> float:
-    """The limit of processor time, for files of a size."""
-    return _SECONDS + _SECONDS_PER_MEGABYTE * size / _MEGABYTE
-
-
-def _ask(child: ChildProcess, request: StageRequest) -> _StageAnswer:
-    seconds = child_seconds(request.size)
-    try:
-        return child.request(message(request), _receive, START_SECONDS + 4.0 * seconds)
-    except ChildLateError:
-        raise StageLimitError(f"{seconds:g} s") from None
-    except ChildFailedError as error:
-        raise StageError(str(error)) from None
-
-
-def message(content: Struct) -> bytes:
-    """A request or an answer as bytes."""
-    data = msgspec.msgpack.encode(content)
-    return len(data).to_bytes(_LENGTH, "big") + data
-
-
-def received(stream: IO[bytes]) -> bytes | None:
-    """The next message; None if the other process ended."""
-    head = stream.read(_LENGTH)
-    size = int.from_bytes(head, "big")
-    data = stream.read(size) if len(head) == _LENGTH else b""
-    return data if data and len(data) == size else None
-
-
-def _receive(stream: IO[bytes]) -> _StageAnswer | None:
-    data = received(stream)
-    return None if data is None else msgspec.msgpack.decode(data, type=_StageAnswer)
 
 
 # --- in the child -------------------------------------------------------------------------------------
@@ -291,27 +234,9 @@ def prims_with_clips(layer: Any) -> list[Any]:
     return [prim for prim in prims if prim is not None and any(map(prim.HasInfo, _CLIPS))]
 
 
-def error_reason(problem: Exception) -> str:
-    """What an exception of usd-core says: the text of its last error, with line and column."""
-    try:
-        stated = str(problem)
-    except UnicodeDecodeError:  # it quotes the file
-        return "it is not encoded in UTF-8"
-    lines = [line for line in stated.splitlines() if line.strip("\t '")] or [type(problem).__name__]
-    before, _, after = lines[-1].partition(" : '")
-    text = (after or before).strip("\t '")
-    text = re.sub(r"parse error matching \S.* at '", "syntax error at '", text)
-    return re.sub(r"^(?:[A-Za-z]:)?[^:]*:(\d+):(\d+): ", r"line \1, column \2: ", text)
-
-
 def _answer(layers: StageLayers, request: StageRequest) -> _StageAnswer:
-    from pxr import Tf
-
-    try:
-        wanted = layers.add(request)
-    except (Tf.ErrorException, UnicodeDecodeError) as problem:
-        return _StageAnswer(problem=error_reason(problem))
-    return _StageAnswer(wanted=wanted) if wanted else _StageAnswer(_compose(layers, request.folder))
+    wanted = layers.add(request)
+    return _StageAnswer(wanted=wanted) if wanted else _StageAnswer(stage=_compose(layers, request.folder))
 
 
 def _compose(layers: StageLayers, folder: str) -> Stage:
@@ -498,20 +423,8 @@ def _shortest(value: float) -> float:
 
 def main() -> None:
     """Compose one stage: each answer but the last one asks for further files."""
-    output = os.fdopen(os.dup(1), "wb")  # usd-core prints warnings
-    os.dup2(2, 1)
     layers = StageLayers()
-    with output:
-        while (data := received(sys.stdin.buffer)) is not None:
-            request = msgspec.msgpack.decode(data, type=StageRequest)
-            limit_memory(child_memory(request.size))
-            limit_processor_time(ceil(child_seconds(request.size)))
-            try:
-                answer = _answer(layers, request)
-            except MemoryError:
-                answer = _StageAnswer(lacks_memory=True)
-            output.write(message(answer))
-            output.flush()
+    answer_requests(StageRequest, lambda request: _answer(layers, request), _StageAnswer, lambda request: request.size)
 
 
 if __name__ == "__main__":
