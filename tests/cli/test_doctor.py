@@ -78,3 +78,39 @@ def test_trials_run_in_processes_of_their_own(tmp_path: Path) -> None:
 def test_mujoco_is_tried_for_one_step() -> None:
     found = {part.name: part for part in installation._engines()}
     assert (found["mujoco"].status, "one step works" in found["mujoco"].detail) == ("ok", True)
+
+
+@pytest.fixture
+def other_openusd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment with usd-exchange instead of usd-core: both have the module `pxr`."""
+    found = metadata.version
+
+    def version(name: str) -> str:
+        if name == "usd-core":
+            raise metadata.PackageNotFoundError(name)
+        return found(name)
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"pxr": ["usd-exchange"]})
+
+
+def part(name: str) -> installation.InstalledPart:
+    (found,) = (one for one in installation._packages() if one.name == name)
+    return found
+
+
+def test_another_package_with_the_same_module_is_not_replaced(other_openusd: None) -> None:
+    found = part("usd-core")
+    assert (found.status, found.install) == ("ok", "")
+    assert found.detail.endswith(", pxr of usd-exchange")
+
+
+def test_another_package_that_is_too_old_or_broken_is_reported(
+    other_openusd: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "_MODULE_VERSIONS", {"pxr": "print('25.5')"})
+    found = part("usd-core")
+    assert (found.status, found.install) == ("failed", "")
+    assert found.detail == "pxr of usd-exchange is 25.5; 26.8 or later is needed"
+    monkeypatch.setattr(installation, "_MODULE_VERSIONS", {"pxr": "raise SystemExit('broken')"})
+    assert part("usd-core").detail == "pxr of usd-exchange: broken"

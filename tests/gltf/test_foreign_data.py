@@ -118,7 +118,7 @@ def test_extras_are_kept_or_reported(place: Place, tmp_path: Path) -> None:
         (NAME, {"owner": 0}),
         (NAME, {"parts": [{"a": [2]}]}),
         (NAME, {"target": "/nodes/1/translation"}),
-        ("EXT_mesh_gpu_instancing", {"attributes": {}}),
+        ("MSFT_lod", {"ids": []}),
         ("KHR_physics_rigid_bodies", {"motion": {"mass": 2.5}}),
         ("KHR_draco_mesh_compression", {"ratio": 0.5}),
         ("KHR_materials_clearcoat", {"clearcoatTexture": {"index": 0}}),

@@ -731,5 +731,5 @@ def test_a_soft_skin_is_a_mesh_that_is_not_read_as_a_shape(tmp_path: Path) -> No
 
 def test_writing_without_usd_core_says_that_writing_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pxr", None)
-    with pytest.raises(exoskel.ExoskelError, match="writing USD needs the package usd-core; run: pip install"):
+    with pytest.raises(exoskel.ExoskelError, match="writing USD needs the module pxr of OpenUSD; run: pip install"):
         exoskel.convert("dart://sample/skel/pendulum.skel", None, to="usd")

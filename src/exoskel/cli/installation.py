@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib import metadata
+from importlib import metadata, util
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -79,11 +79,43 @@ def _packages() -> Iterator[InstalledPart]:
     for name, extra in _requirements():
         version = _version(name)
         group = f"extra {extra}" if extra else "required"
+        if version is None and name in _MODULES and util.find_spec(_MODULES[name]) is not None:
+            yield _replacement(group, name)
+            continue
         install = f"pip install 'exoskel[{extra}]'" if extra else f"pip install {name}"
         if version is not None:
             yield InstalledPart(group, name, "ok", version)
         else:
             yield InstalledPart(group, name, "missing" if extra else "failed", "not installed", install)
+
+
+def _replacement(group: str, name: str) -> InstalledPart:
+    """The package that is installed instead of a required one, with the same module: each overwrites the other."""
+    module = _MODULES[name]
+    packages = metadata.packages_distributions().get(module, [])
+    found = f"{module} of {', '.join(dict.fromkeys(packages)) or 'another package'}"
+    version, problem = _output([sys.executable, "-P", "-c", _MODULE_VERSIONS[module]])
+    if problem:
+        return InstalledPart(group, name, "failed", f"{found}: {problem}")
+    least = next((one[1] for one in map(_LEAST.search, _lines(name)) if one), "0")
+    if _numbers(version) < _numbers(least):
+        return InstalledPart(group, name, "failed", f"{found} is {version}; {least} or later is needed")
+    return InstalledPart(group, name, "ok", f"{version}, {found}")
+
+
+_MODULES = {"usd-core": "pxr"}
+"""Modules of required packages that other packages have, too."""
+_MODULE_VERSIONS = {"pxr": "from pxr import Usd; print('.'.join(map(str, Usd.GetVersion()[1:])))"}
+_LEAST = re.compile(r">=\s*([0-9.]+)")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in re.findall(r"[0-9]+", version))
+
+
+def _lines(name: str) -> list[str]:
+    """The requirements of Exoskel for a package."""
+    return [line for line in metadata.requires("exoskel") or [] if re.match(rf"{re.escape(name)}\b", line)]
 
 
 def _requirements() -> list[tuple[str, str]]:
@@ -180,19 +212,24 @@ def _browser() -> InstalledPart:
 
 def _try(command: list[str]) -> str:
     """Run a command; returns the last line of its errors, or an empty text if it works."""
+    return _output(command)[1]
+
+
+def _output(command: list[str]) -> tuple[str, str]:
+    """What a command prints, and the last line of its errors, which is empty if it works."""
     environment = {**os.environ, "NO_COLOR": "1"}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_SECONDS, env=environment, check=False, errors="replace"
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {_SECONDS:g} s"
+        return "", f"no answer within {_SECONDS:g} s"
     except OSError as error:
-        return str(error)
+        return "", str(error)
     if done.returncode == 0:
-        return ""
+        return done.stdout.strip(), ""
     lines = done.stderr.strip().splitlines()
-    return lines[-1].removeprefix("exoskel: ") if lines else f"it crashed (exit code {done.returncode})"
+    return "", lines[-1].removeprefix("exoskel: ") if lines else f"it crashed (exit code {done.returncode})"
 
 
 # --- output -----------------------------------------------------------------------------------------------

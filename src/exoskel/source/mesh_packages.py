@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import os
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
@@ -27,6 +27,7 @@ from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
 GLB = "glb"
+_COMPRESSION = "_meshopt_compression"
 
 
 def glb_of(data: bytes, kind: str, folder: Path, limits: Limits, within: Path | None) -> bytes:
@@ -129,30 +130,30 @@ def _join_buffers(
 
     `binary` is the content of the first buffer, if it has no URI.
     """
-    buffers = _rows(header, "buffers")
+    buffers, empty = _rows(header, "buffers"), _fallback_buffers(header)
     if len(buffers) > _MAX_BUFFERS:
         raise MeshError(f"it has {len(buffers)} buffers; the limit is {_MAX_BUFFERS}")
     known: dict[str, int] = {}
     starts: list[int | None] = []
     joined = bytearray()
-    for buffer in buffers:
+    for place, buffer in enumerate(buffers):
         uri = buffer.get("uri")
         if uri is None and not starts and binary is not None:
             starts.append(0)
             joined += binary + b"\0" * (-len(binary) % 4)
             continue
-        if uri is None and _is_compressed(buffer):
+        if uri is None and place in empty:
             starts.append(None)
             continue
         if not isinstance(uri, str):
             raise MeshError("it is malformed: a buffer has no uri")
-        place = uri if uri.startswith("data:") else os.path.normpath(folder / unquote(uri))
-        if place not in known:  # a file that is named again has no bytes of its own
-            known[place] = len(joined)
+        path = uri if uri.startswith("data:") else os.path.normpath(folder / unquote(uri))
+        if path not in known:  # a file that is named again has no bytes of its own
+            known[path] = len(joined)
             joined += buffer_content(uri, folder, limits.mesh_bytes - len(joined), within)
             joined += b"\0" * (-len(joined) % 4)
-        starts.append(known[place])
-    for view in _rows(header, "bufferViews"):
+        starts.append(known[path])
+    for view in [*_rows(header, "bufferViews"), *(stated for _, stated in _compressed_views(header))]:
         number, offset = view.get("buffer"), view.get("byteOffset", 0)
         if type(number) is not int or not 0 <= number < len(starts) or type(offset) is not int or offset < 0:
             raise MeshError("it is malformed: a view refers to a missing buffer")
@@ -162,10 +163,23 @@ def _join_buffers(
     return bytes(joined)
 
 
-def _is_compressed(buffer: dict[str, Any]) -> bool:
-    """Whether a buffer stands for what compressed views contain."""
-    extensions = buffer.get("extensions")
-    return isinstance(extensions, dict) and any(name.endswith("_meshopt_compression") for name in extensions)
+def _compressed_views(header: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The compressed views, and what their extensions state about the compressed bytes."""
+    for view in _rows(header, "bufferViews"):
+        extensions = view.get("extensions")
+        for name, stated in extensions.items() if isinstance(extensions, dict) else ():
+            if name.endswith(_COMPRESSION) and isinstance(stated, dict):
+                yield view, stated
+
+
+def _fallback_buffers(header: dict[str, Any]) -> set[int]:
+    """The numbers of buffers that stand for what compressed views contain: those only need not have a file."""
+    found = {view["buffer"] for view, _ in _compressed_views(header) if type(view.get("buffer")) is int}
+    for number, buffer in enumerate(_rows(header, "buffers")):
+        extensions = buffer.get("extensions")
+        if isinstance(extensions, dict) and any(name.endswith(_COMPRESSION) for name in extensions):
+            found.add(number)
+    return found - {stated.get("buffer") for _, stated in _compressed_views(header)}
 
 
 def buffer_content(uri: str, folder: Path, most: int, within: Path | None) -> bytes:

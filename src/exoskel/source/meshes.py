@@ -28,6 +28,8 @@ from exoskel.source.child_process import ChildFailedError, ChildProcess
 from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import Location, SearchPaths, working_folder_exists
+from exoskel.source.glb_instances import EXTENSION as INSTANCES
+from exoskel.source.glb_instances import has_instances
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import format_number
 from exoskel.source.mesh_packages import GLB, PACKAGES, glb_of, glb_without_textures
@@ -423,13 +425,27 @@ def _estimate_glb(data: bytes) -> Expansion:
     views = sum(_whole(view, "byteLength") for view in _rows(header, "bufferViews"))
     sizes = [_accessor_size(one) for one in _rows(header, "accessors")]
     meshes = [[_primitive_size(p, sizes) for p in _rows(mesh, "primitives")] for mesh in _rows(header, "meshes")]
-    named = [node.get("mesh") for node in _rows(header, "nodes")]
-    used = [meshes[number] for number in named if type(number) is int and 0 <= number < len(meshes)]
-    copies = [*meshes, *used]
-    parts = float(sum(map(len, copies)))
-    is_compressed = b"KHR_draco_mesh_compression" in text
+    parts, size = float(sum(map(len, meshes))), sum(map(sum, meshes))
+    for node in _rows(header, "nodes"):
+        number = node.get("mesh")
+        if type(number) is int and 0 <= number < len(meshes):
+            copies = _instances(node, header)
+            parts, size = parts + copies * len(meshes[number]), size + copies * sum(meshes[number])
+    is_compressed = b"_compression" in text
     items = inf if is_compressed else text.count(b"{") + _edges(header)
-    return Expansion(parts, views + sum(sizes) + sum(map(sum, copies)), items)
+    return Expansion(parts, views + sum(sizes) + size, items)
+
+
+def _instances(node: dict[str, Any], header: Any) -> float:
+    """How often the mesh of a node is drawn."""
+    if not has_instances(node):
+        return 1.0
+    stated = node["extensions"][INSTANCES]
+    named = stated.get("attributes") if isinstance(stated, dict) else None
+    accessors = _rows(header, "accessors")
+    numbers = list(named.values()) if isinstance(named, dict) else []
+    used = [accessors[one] for one in numbers if type(one) is int and 0 <= one < len(accessors)]
+    return max((_whole(one, "count") for one in used), default=1.0)
 
 
 def _edges(header: Any) -> int:

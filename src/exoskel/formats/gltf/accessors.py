@@ -33,7 +33,7 @@ def is_text_output(output: OutputContext) -> bool:
     return (PurePath(output.file_name).suffix or output.extension).lower() == ".gltf"
 
 
-class GltfFile(GlbAccessors):
+class GltfFile(GlbAccessors, kw_only=True):
     """The header of a file and its only buffer."""
 
     stated: dict[str, Any]
@@ -64,7 +64,7 @@ def open_file(data: bytes, folder: Path, limits: Limits, within: Path | None) ->
     binary = rest[_CHUNK : _CHUNK + int.from_bytes(rest[:4], "little")] if rest[4:8] == b"BIN\0" else b""
     if stated is not None:  # with the textures, which are not in the joined file
         header |= {name: stated[name] for name in ("materials", "textures", "images") if name in stated}
-    return GltfFile(header, binary, header if stated is None else stated)
+    return GltfFile(header, binary, stated=header if stated is None else stated)
 
 
 def _json(data: bytes) -> dict[str, Any]:

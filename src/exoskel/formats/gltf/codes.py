@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, warning
 from exoskel.fates import Fate
+from exoskel.source import draco
 
 
 class GltfError(ExoskelError):
@@ -47,12 +48,11 @@ _READ = (
     ),
     Topic(
         "GL105",
-        "Skins, animations, instances and textures",
+        "Skins, animations and textures",
         "A scene has rigid shapes, and no animation. The image of a base colour is the texture of the shape; other "
         "images are not read. Texture coordinates are those of the base colour.",
         warning("GL105", "{kind} are not read"),
         warning("GL105.image", "image {number} is not read: {reason}"),
-        warning("GL105.instances", "the instances of node {number} are not read; its mesh is read once"),
         warning("GL105.node", "node {number} is in no scene; it is not read"),
         warning("GL105.shared", "node {number} has several parents; it is read once for each of them"),
         warning("GL105.places", "the texture coordinates of mesh {mesh} are invalid, and are not read"),
@@ -60,8 +60,14 @@ _READ = (
     Topic(
         "GL106",
         "Primitives of meshes",
-        "Lines, points, compressed triangles and morph targets are not supported.",
+        "Lines, points and morph targets are not supported. Triangles that are compressed with Draco need DracoPy.",
         warning("GL106", "the {what} of mesh {mesh} are not read"),
+        warning(
+            "GL106.compressed",
+            "the {what} of mesh {mesh} are not read: {reason}",
+            "export triangles without compression",
+        ),
+        warning("GL106.draco", "the {what} of mesh {mesh} are not read: DracoPy is missing", f"run: {draco.INSTALL}"),
         warning("GL106.mesh", "mesh {mesh} is not read: it has only {what}", "export triangles without compression"),
     ),
     Topic(

@@ -24,6 +24,14 @@ ObjectPlace = tuple[str | int, ...]
 """The keys and numbers that lead to a value of a document."""
 _TRANSLATED = frozenset({"KHR_lights_punctual", "KHR_texture_transform"})
 """Extensions that are read, and written from the scene."""
+_DECODED = frozenset(
+    {
+        ("meshes", "primitives", "KHR_draco_mesh_compression"),
+        ("nodes", "EXT_mesh_gpu_instancing"),
+        *((rows, f"{by}_meshopt_compression") for rows in ("bufferViews", "buffers") for by in ("EXT", "KHR")),
+    }
+)
+"""Extensions of geometry that are read, with the keys of the objects that may have them."""
 _BOUND = (
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -121,7 +129,8 @@ def _of_object(row: Mapping[str, Any], place: ObjectPlace, *, is_own: bool) -> I
     extensions = row.get(EXTENSIONS)
     if isinstance(extensions, dict):
         for name, value in extensions.items():
-            if name not in _TRANSLATED:
+            keys = tuple(one for one in place if isinstance(one, str))
+            if name not in _TRANSLATED and (*keys, name) not in _DECODED:
                 yield ForeignValue(place, name, value)
     if EXTRAS in row:
         value = row[EXTRAS]

@@ -14,6 +14,7 @@ from exoskel.formats.gltf.foreign_data import ForeignData, MeshOrigin
 from exoskel.formats.gltf.texture_coordinates import read_coordinates, set_name
 from exoskel.formats.gltf.textures import color_image, name_inside
 from exoskel.scene.shape import Color, Material, Texture, TriMesh
+from exoskel.source import glb_draco
 from exoskel.source.glb_accessors import MalformedGltfError
 from exoskel.source.mesh_parsing import Triangles, linear_to_srgb
 from exoskel.source.textures import ImageError, TextureFinder
@@ -21,7 +22,6 @@ from exoskel.spatial import Array
 
 _LEAST_LIMIT, _MOST_COPIES = 2**28, 64
 """Meshes may need 256 MiB, and 64 times the size of the file."""
-_DRACO = "KHR_draco_mesh_compression"
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _KINDS = {0: "points", 1: "lines", 2: "lines", 3: "lines"}
 """What other modes of primitives draw."""
@@ -55,6 +55,10 @@ class GltfMeshReader:
         self.problems: dict[int, str] = {}
         """Why images of base colours cannot be read."""
         self._files = files
+        self._undecoded = glb_draco.decode_primitives(file)
+        """Why primitives that are compressed with Draco cannot be decoded."""
+        self._reasons: dict[str, str] = {}
+        """Why triangles that are not read cannot be decoded, by what they are."""
         self._found: dict[tuple[int, bytes], list[MeshPart]] = {}
         self._known: set[int] = set()
         """The meshes whose unread parts were reported."""
@@ -69,7 +73,7 @@ class GltfMeshReader:
             made: list[MeshPart] = []
             unread: list[str] = []
             for number, primitive in enumerate(rows_in(self.file.rows("meshes")[mesh], "primitives")):
-                own = list(self._unread(primitive))
+                own = list(self._unread(primitive, self._undecoded.get((mesh, number), "")))
                 unread += own
                 if not {*own} <= {_MORPH_TARGETS}:
                     continue
@@ -86,27 +90,39 @@ class GltfMeshReader:
         if mesh not in self._known:
             self._known.add(mesh)
             for what in unread:
-                self.report("GL106.mesh" if is_lost else "GL106", self.numbers["meshes", mesh], mesh=mesh, what=what)
+                reason = self._reasons.get(what, "")
+                key = "GL106.mesh" if is_lost else "GL106"
+                key = "GL106.draco" if reason == glb_draco.MISSING else "GL106.compressed" if reason else key
+                self.report(key, self.numbers["meshes", mesh], mesh=mesh, what=what, reason=reason)
 
-    def _unread(self, primitive: dict[str, Any]) -> Iterator[str]:
-        """What is not read of a primitive: all of it, unless it is only morph targets."""
+    def _unread(self, primitive: dict[str, Any], problem: str) -> Iterator[str]:
+        """What is not read of a primitive: all of it, unless it is only morph targets.
+
+        `problem` is why it cannot be decoded, if it is compressed with Draco.
+        """
         mode, points = _mode(primitive), _attributes(primitive).get("POSITION")
-        extensions = primitive.get("extensions")
         if mode not in _TRIANGLES_OF:
             yield _KINDS.get(mode, "primitives of an unknown mode")
         elif points is None:
             yield "primitives without positions"
-        elif isinstance(extensions, dict) and _DRACO in extensions and not self.file.has_content(points):
-            yield f"triangles compressed with {_DRACO}"
+        elif problem:
+            yield self._compressed(glb_draco.EXTENSION, problem)
         else:
             accessors = [points, *([primitive["indices"]] if "indices" in primitive else [])]
-            compressed = [name for one in accessors if (name := self.file.compression(one))]
+            compressed = [(one, reason) for one in accessors if (reason := self.file.decoding_problem(one))]
             if compressed:
-                yield f"triangles compressed with {compressed[0]}"
+                number, reason = compressed[0]
+                yield self._compressed(self.file.compression(number), reason)
             elif 0 <= self.file.length(accessors[-1]) < _LEAST:
                 yield "primitives without triangles"
         if "targets" in primitive:
             yield _MORPH_TARGETS
+
+    def _compressed(self, name: str, reason: str) -> str:
+        """Triangles that cannot be decoded, as what is not read."""
+        what = f"triangles compressed with {name}"
+        self._reasons[what] = reason
+        return what
 
     def _part(self, mesh: int, primitive: dict[str, Any], stretch: Array) -> MeshPart:
         points = self.file.array(_attributes(primitive).get("POSITION"), 3)

@@ -44,6 +44,8 @@ from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source import file_lookup
 from exoskel.source.document import Document, ObjectDocument, SourceObject
 from exoskel.source.glb_accessors import MalformedGltfError
+from exoskel.source.glb_instances import EXTENSION as INSTANCES
+from exoskel.source.glb_instances import has_instances, instance_count, instance_values
 from exoskel.source.mesh_parsing import MeshError
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.textures import TextureFinder
@@ -65,13 +67,23 @@ _LISTS = {
 }
 """The lists of a document whose rows are objects, and what these are called."""
 _UNREAD = ("skins", "animations")
-_SUPPORTED = ("KHR_mesh_quantization", "KHR_draco_mesh_compression", "KHR_texture_transform", "KHR_materials_", LIGHTS)
+_SUPPORTED = (
+    "KHR_mesh_quantization",
+    "KHR_texture_transform",
+    "KHR_materials_",
+    "KHR_draco_mesh_compression",
+    "EXT_meshopt_compression",
+    "KHR_meshopt_compression",
+    INSTANCES,
+    LIGHTS,
+)
 """The first parts of the names of extensions that are read, are appearance, or are reported where they are used."""
 _CONTENT = frozenset({"mesh", "camera", "skin", "extensions", "extras"})
 """What a node may have besides a transform and other nodes."""
 _MOST_COPIES = 64
 """How often all nodes of a file may be read: invalid files have nodes with several parents."""
-_INSTANCES = "EXT_mesh_gpu_instancing"
+_MOST_INSTANCES = 100_000
+"""Of a node: each becomes a shape."""
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
@@ -149,7 +161,7 @@ def _properties(row: dict[str, Any], *, is_own: bool) -> tuple[str, ...]:
             found += [f"{EXTRAS}.{key}" for key in value if key in OWN_EXTRAS]
             found += [EXTRAS] if other_extras(row, is_own=is_own) else []
         elif name == "extensions" and isinstance(value, dict):  # others are objects of their own
-            found += [LIGHTS] if LIGHTS in value else []
+            found += [name for name in (LIGHTS, INSTANCES) if name in value]
         else:
             found.append(name)
     return tuple(found)
@@ -205,11 +217,6 @@ class _GltfReader:
         )
         if names:
             self.report("GL107", 0, attribute="extensionsRequired", names=", ".join(names))
-        for number, node in enumerate(self.nodes):
-            extensions = node.get("extensions")
-            if isinstance(extensions, dict) and _INSTANCES in extensions:
-                path = f"/nodes/{number}/extensions/{_INSTANCES}"
-                self.report("GL105.instances", self.numbers[path, -1], number=number)
 
     def _report_images(self) -> None:
         """Report the textures and images that are not read."""
@@ -339,19 +346,31 @@ class _GltfReader:
         return body
 
     def _add_shapes(self, body: Body, number: int, place: Array, *, is_own_node: bool) -> None:
+        """Add the shapes of a node to a body: those of its mesh, once for each instance."""
         node = self._node(number)
-        rigid, stretch = split_matrix(place)
-        (pose,) = poses_from_matrices(rigid[None])
         mesh = node.get("mesh")
         if not isinstance(mesh, int) or not 0 <= mesh < len(self.file.rows("meshes")):
             raise MalformedGltfError(f"mesh {mesh} does not exist")
         for one in self._parts_of_mesh(mesh):
             self.users.setdefault(one, set()).add(body.node)
-        for part in self.meshes.parts(mesh, stretch):
-            name = str(node.get("name") or "")
-            shape = Shape(part.geometry, pose=pose, color=part.color, name=name, material=part.material, document=0)
-            shape.node = self.numbers["nodes", number] if is_own_node else -1
-            body.visuals.append(shape)
+        name = str(node.get("name") or "")
+        for instance in self._instances(number, node):
+            rigid, stretch = split_matrix(place @ instance)
+            (pose,) = poses_from_matrices(rigid[None])
+            for part in self.meshes.parts(mesh, stretch):
+                shape = Shape(part.geometry, pose=pose, color=part.color, name=name, material=part.material, document=0)
+                shape.node = self.numbers["nodes", number] if is_own_node else -1
+                body.visuals.append(shape)
+
+    def _instances(self, number: int, node: dict[str, Any]) -> list[Array]:
+        """The transforms of the instances of a node in its frame."""
+        if not has_instances(node):
+            return [np.eye(4)]
+        if instance_count(self.file, node) > _MOST_INSTANCES:
+            raise MalformedGltfError(f"node {number} has more than {_MOST_INSTANCES} instances")
+        values = instance_values(self.file, node)
+        rows = zip(*(values[name].tolist() for name in ("TRANSLATION", "ROTATION", "SCALE")), strict=True)
+        return [local_matrix({"translation": t, "rotation": r, "scale": s}) for t, r, s in rows]
 
     def _parts_of_mesh(self, mesh: int) -> set[int]:
         """The objects of the document for a mesh: itself, its materials, their textures and images."""
@@ -436,6 +455,7 @@ _NODE: dict[str, SceneField | str] = {
     "@children": STRUCTURE,
     "@camera": _CAMERAS,
     f"@{LIGHTS}": _LIGHTS,
+    f"@{INSTANCES}": SceneField("geometry", owner="shapes"),
     "@skin": unused("skins are not read", affects_motion=True),
     **_PLACE,
     **_EXTRAS,
@@ -482,7 +502,7 @@ SOURCE_MAPPING = SourceMapping(
         }
     ),
     DiagnosticEffects(
-        ignored=("GL105", "GL106.mesh", "GL107", "GL108", "GL109.range"),
+        ignored=("GL105", "GL106.mesh", "GL106.compressed", "GL106.draco", "GL107", "GL108", "GL109.range"),
         used=("GL105.shared", "GL106", "GL105.places", "GL109.aspect", "GL109.cone", "GL109.bright"),
     ),
 )

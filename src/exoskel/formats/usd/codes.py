@@ -17,10 +17,10 @@ class UsdError(ExoskelError):
 _ERRORS = (
     Topic(
         "US001",
-        "usd-core is missing",
-        "Pixar's package usd-core reads USD files. It is also needed to write them: Exoskel reads back every file that "
-        "it writes, to verify it.",
-        error("US001", "{what} needs the package usd-core", "run: pip install 'exoskel[usd]'"),
+        "OpenUSD is missing",
+        "OpenUSD, as the module `pxr` of Pixar's package usd-core or NVIDIA's usd-exchange, reads USD files. It is "
+        "also needed to write them: Exoskel reads back every file that it writes, to verify it.",
+        error("US001", "{what} needs the module pxr of OpenUSD", "run: pip install 'exoskel[usd]'"),
     ),
     Topic(
         "US002",

@@ -151,7 +151,7 @@ Loaded = TypeVar("Loaded", bound=LoadAnswer)
 
 
 def is_available() -> bool:
-    """Whether usd-core is installed."""
+    """Whether usd-core, or another package with the same module, is installed."""
     return find_spec("pxr") is not None
 
 
