@@ -507,7 +507,11 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
     ),
     (
         "position limits",
-        PrimMapping("physics:lowerLimit, PhysicsLimitAPI", "exact, in degrees and m", ("US303", "US304")),
+        PrimMapping(
+            "physics:lowerLimit, PhysicsLimitAPI",
+            "exact, in degrees and m; of ball joints physics:coneAngle0Limit, coneAngle1Limit if they are a cone",
+            ("US217", "US303", "US304"),
+        ),
     ),
     (
         "springs and dampers",

@@ -258,7 +258,39 @@ def test_cones_and_assumed_masses_are_reported(tmp_path: Path) -> None:
     text += 'def Xform "b" (prepend apiSchemas = ["PhysicsRigidBodyAPI"])\n{\n}\n'
     scene = load(text, tmp_path)
     assert {"US106.cone", "US108.assumed"} <= keys(scene)
+    limits = [dof.position_limits for dof in joints_of(scene)["ball"].dofs]
+    assert limits == [(-np.inf, np.inf), pytest.approx((-np.pi / 3, np.pi / 3)), (-np.inf, np.inf)]
     assert {one.name: one.mass for one in scene.world.bodies()}["b"] == 1.0
+
+
+@pytest.mark.parametrize(("axis", "towards"), [("X", "zy"), ("Y", "xz"), ("Z", "yx")])
+def test_a_cone_limits_the_rotations_that_turn_its_axis(axis: str, towards: str, tmp_path: Path) -> None:
+    """The axis turns towards the next one, and towards the one after it, about the third one."""
+    values = f'uniform token physics:axis = "{axis}"\n'
+    values += "float physics:coneAngle0Limit = 30\nfloat physics:coneAngle1Limit = 45"
+    scene = load(body("a") + joint("ball", "a", values, kind="Spherical"), tmp_path)
+    limits = {name: dof.position_limits for name, dof in zip("xyz", joints_of(scene)["ball"].dofs, strict=True)}
+    found = {name: float(np.degrees(high)) for name, (_, high) in limits.items()}
+    assert found == pytest.approx({axis.lower(): np.inf, towards[0]: 30, towards[1]: 45})
+    report = exoskel.convert(scene, tmp_path / "again.usda")
+    assert report.certificate.passed
+    next(scene.world.bodies()).name = "other"  # a new document
+    report = exoskel.convert(scene, tmp_path / "new.usda")
+    assert report.certificate.passed
+    lost = {item.path.rpartition(".")[2]: str(item.fate) for item in report.losses}
+    assert {fate for path, fate in lost.items() if "coneAngle" in path} == {"approximated"}
+    again = exoskel.load(tmp_path / "new.usda")
+    for old, new in zip(joints_of(scene)["ball"].dofs, joints_of(again)["ball"].dofs, strict=True):
+        assert new.position_limits == pytest.approx(old.position_limits, rel=1e-6)
+
+
+def test_limits_that_are_no_cone_are_a_loss(tmp_path: Path) -> None:
+    scene = load(body("a") + joint("ball", "a", "float physics:coneAngle0Limit = 60", kind="Spherical"), tmp_path)
+    for dof in joints_of(scene)["ball"].dofs:
+        dof.position_limits = (-1.0, 1.0)
+    report = exoskel.convert(scene, tmp_path / "new.usda")
+    assert "coneAngle" not in (tmp_path / "new.usda").read_text()
+    assert any("limits for each axis" in item.why for item in report.losses)
 
 
 @pytest.mark.parametrize("flag", ["newton:gravityEnabled", "mjc:flag:gravity"])

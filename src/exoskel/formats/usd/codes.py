@@ -95,7 +95,7 @@ _READ = (
         warning("US106.axes", "joint '{name}' with the free axes {axes} is not supported; its translations are locked"),
         warning("US106.reversed", "body0 of joint '{name}' is the child; the order of its rotations is reversed"),
         warning("US106.mimic", "joint '{name}' mimics '{path}', which is not a joint of its model; it moves freely"),
-        warning("US106.cone", "the cone of the ball joint '{name}' is not read: a scene has no limits of cones"),
+        warning("US106.cone", "the cone of ball joint '{name}' is read as limits of the components of its rotation"),
         info("US106.split", "joint '{name}' with the free axes {axes} becomes a chain with massless bodies"),
         info("US106.stacked", "the {count} of body '{name}' become a chain with bodies without mass in between"),
         warning("US106.apart", "the pose of body '{name}' contradicts its joint; the joint is used"),
@@ -275,6 +275,13 @@ _APPROXIMATED = (
         "Primitives of USD, such as cubes, and colliders have no texture coordinates. The texture is written, but most "
         "programs show one colour of the image.",
         warning("US215", "the {kind} has no texture coordinates; most programs show one colour of the image"),
+    ),
+    Topic(
+        "US217",
+        "Limits of a ball joint",
+        "A spherical joint in USD has a cone around one axis. A scene limits each component of the rotation vector. "
+        "Newton 1.8 reads no cones.",
+        warning("US217", "the limits of this ball joint are written as a cone around its {axis} axis"),
     ),
     Topic(
         "US216",

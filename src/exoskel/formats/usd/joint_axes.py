@@ -55,6 +55,14 @@ class AxisPlan(Struct, frozen=True):
     in_child: bool = False
 
 
+def cone_coordinates(axis: int) -> tuple[int, int]:
+    """The components of the rotation vector that the two angles of a cone around an axis limit.
+
+    An axis turns towards the next one about the third one.
+    """
+    return (axis + 2) % 3, (axis + 1) % 3
+
+
 def plan(joint: Joint) -> AxisPlan | None:
     """How a joint is written; None if UsdPhysics does not support it."""
     kind = JOINTS[joint.kind].prim

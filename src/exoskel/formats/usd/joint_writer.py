@@ -13,7 +13,16 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.usd.codes import CATALOGUE
-from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
+from exoskel.formats.usd.joint_axes import (
+    AXES,
+    ROTATIONS,
+    TRANSLATIONS,
+    AxisFreedom,
+    AxisPlan,
+    cone_coordinates,
+    plan,
+)
+from exoskel.formats.usd.mapping import CONE_ANGLES
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.scene.joint import (
     DOF_VALUES,
@@ -231,7 +240,21 @@ class UsdJointWriter:
         if any(dof.stiffness for dof in rows):
             self.output.add_loss(joint, CATALOGUE["US303"], "stiffness", "rest", what="springs")
         if joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
+            self._add_cone(prim, joint, rows)
+
+    def _add_cone(self, prim: Prim, joint: Joint, rows: Sequence[Dof]) -> None:
+        """Add the limits of a ball joint: a cone around the axis without limits, if both others are symmetric."""
+        limits = [dof.position_limits for dof in rows]
+        axis = limits.index(UNLIMITED) if UNLIMITED in limits else 0
+        angles = [limits[coordinate] for coordinate in cone_coordinates(axis)]
+        if limits[axis] != UNLIMITED or any(low != -high or high < 0.0 for low, high in angles):
             self.output.add_loss(joint, CATALOGUE["US303"], "position_limits", what="limits for each axis")
+            return
+        prim.properties["uniform token physics:axis"] = AXES[axis]
+        for name, (_, high) in zip(CONE_ANGLES, angles, strict=True):
+            if isfinite(high):
+                prim.properties[f"float {name}"] = degrees(high)
+        self.output.add_loss(joint, CATALOGUE["US217"], "position_limits", axis=AXES[axis].lower())
 
     # --- values for all axes --------------------------------------------------------------------------
 

@@ -28,13 +28,15 @@ class PrimMapping(Struct, frozen=True):
 
 SKIN = "exoskelSkin"
 """The custom data of a mesh that shows the skin of a soft body, and is not a shape of the scene."""
+CONE_ANGLES = ("physics:coneAngle0Limit", "physics:coneAngle1Limit")
+"""The limits of a spherical joint: how far its axis may turn towards the next axis, and towards the one after it."""
 PRESERVED = "exoskelPreserved"
 """The custom data of a prim that was copied from the source, and is not part of the scene."""
 JOINTS: dict[str, PrimMapping] = {
     "weld": PrimMapping("PhysicsFixedJoint", "exact"),
     "revolute": PrimMapping("PhysicsRevoluteJoint", "exact", ("US312",)),
     "prismatic": PrimMapping("PhysicsPrismaticJoint", "exact", ("US312",)),
-    "ball": PrimMapping("PhysicsSphericalJoint", "exact motion", ("US303",)),
+    "ball": PrimMapping("PhysicsSphericalJoint", "exact motion", ("US217", "US303")),
     "translational": PrimMapping("PhysicsJoint", "exact: transX, transY, transZ are free"),
     "translational2d": PrimMapping("PhysicsJoint", "exact: transX, transY are free"),
     "planar": PrimMapping("PhysicsJoint", "exact: transX, transY, rotZ are free"),
@@ -191,6 +193,17 @@ def _actuator_rows() -> dict[str, SceneField | str]:
     return {**rows, "MjcActuator": actuator, "NewtonActuator": actuator, "MjcTendon": tendon}
 
 
+def _instancer_rows() -> dict[str, SceneField | str]:
+    """The rows of point instancers."""
+    kind, placed = "PointInstancer", SceneField("pose", owner="shapes")
+    read = ("positions", "orientations", "orientationsf", "scales", "protoIndices", "prototypes")
+    rows: dict[str, SceneField | str] = {f"{kind}/@{name}": placed for name in read}
+    rows |= dict.fromkeys([f"{kind}/@{name}" for name in ("ids", "invisibleIds", "xformOp")], FLATTENED)
+    lost = unused("instances are read at rest", affects_motion=True)
+    rows |= {f"{kind}/@{name}": lost for name in ("velocities", "angularVelocities", "accelerations")}
+    return {**rows, kind: STRUCTURE, f"{kind}/{GROUP}": STRUCTURE}
+
+
 _ANYWHERE: dict[str, SceneField | str] = {
     GROUP: STRUCTURE,
     f"{GROUP}/@xformOp": FLATTENED,
@@ -240,6 +253,7 @@ _ANYWHERE: dict[str, SceneField | str] = {
     **_actuator_rows(),
     **{f"{kind}/**": _SHOWN for kind in ("Shader", "NodeGraph", "GeomSubset", "RenderSettings")},
     **_view_rows(),
+    **_instancer_rows(),
 }
 """Prims that are not items of a scene, wherever they are."""
 
@@ -322,7 +336,11 @@ _JOINT: dict[str, SceneField | str] = {
     **{f"@physics:local{word}{side}": "pose" for word in ("Pos", "Rot") for side in "01"},
     "@physics:axis": "axes",
     **dict.fromkeys(
-        ("@physics:lowerLimit", "@physics:upperLimit", "@limit:physics:low", "@limit:physics:high"), _LIMITS
+        (
+            *("@physics:lowerLimit", "@physics:upperLimit", "@limit:physics:low", "@limit:physics:high"),
+            *(f"@{name}" for name in CONE_ANGLES),
+        ),
+        _LIMITS,
     ),
     "@drive:physics:type": STRUCTURE,
     "@drive:physics:stiffness": dof_field("stiffness"),
@@ -432,7 +450,6 @@ SOURCE_MAPPING = SourceMapping(
             "US106.moving",
             "US106.welded",
             "US106.mimic",
-            "US106.cone",
             "US108.unused",
             "US113",
             "US114",
@@ -446,6 +463,7 @@ SOURCE_MAPPING = SourceMapping(
             "US106.reversed",
             "US106.axes",
             "US106.apart",
+            "US106.cone",
             "US107",
             "US109",
             "US111",

@@ -72,7 +72,8 @@ def source_prims(scene: Scene, index: PrimIndex) -> SourcePrims:
 
 
 def _generated(index: PrimIndex) -> Iterator[int]:
-    """The numbers of the skins and, in files of Exoskel, of the looks."""
+    """The numbers of the skins, of point instancers and, in files of Exoskel, of the looks."""
+    yield from (index.number[path] for path in index.instances)
     is_own = is_own_file(index)
     for prim in index.prims:
         if SKIN in prim.custom or (is_own and prim.path.split("/")[2:3] == [LOOKS]):

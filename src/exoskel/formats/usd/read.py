@@ -196,6 +196,9 @@ class _StageReader:
             for path in used:
                 if path in self.index.number:
                     found.setdefault(self.index.number[path], set()).add(self.index.node(prim))
+        for path, expanded in self.index.instances.items():
+            copies = {self.index.node(one) for one in expanded.prims}
+            found[self.index.number[path]] = copies
         return found
 
     def _report_unread(self, scene: Scene) -> None:
@@ -213,7 +216,7 @@ class _StageReader:
             node = self.index.node(prim)
             if COLLIDER in prim.apis and prim.type not in GPRIMS and not self._has_colliders(prim):
                 self.report("US113.collider", node, name=prim.title, kind=prim.type or "''")
-            elif prim.type in UNREAD_TYPES:
+            elif prim.type in UNREAD_TYPES and prim.path not in self.index.instances:
                 self.report("US113", node, kind=prim.type)
 
     def _has_colliders(self, prim: StagePrim) -> bool:

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from exoskel import spatial
 from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS, plan
 from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
+from exoskel.formats.usd.mapping import CONE_ANGLES
 from exoskel.formats.usd.reader.joints import GENERIC, JointSource, free_axes
 from exoskel.formats.usd.reader.passive_forces import add_passive_forces, finite, passive_damping, polynomial
 from exoskel.formats.usd.reader.prims import JointEnds, ModelSource, PrimIndex, Values
@@ -137,9 +138,9 @@ class JointPrimReader:
         node = self.index.node(joint)
         if leader and leader not in self._read:
             self.report("US106.mimic", node, attribute="newton:mimicJoint", name=joint.title, path=leader)
-        cone = [joint.values.get(f"physics:coneAngle{side}Limit", -1.0) for side in "01"]
-        if any(0.0 <= angle < inf for angle in cone):
-            self.report("US106.cone", node, attribute="physics:coneAngle0Limit", name=joint.title)
+        for name in CONE_ANGLES:
+            if 0.0 <= joint.values.get(name, -1.0) < inf:
+                self.report("US106.cone", node, attribute=name, name=joint.title)
 
     def _body_at(self, joint: StagePrim, side: str) -> str:
         path = joint.target(f"physics:body{side}")

@@ -10,8 +10,17 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.usd.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
+from exoskel.formats.usd.joint_axes import (
+    AXES,
+    ROTATIONS,
+    TRANSLATIONS,
+    AxisFreedom,
+    AxisPlan,
+    cone_coordinates,
+    plan,
+)
 from exoskel.formats.usd.joint_writer import MOTOR_DAMPING
+from exoskel.formats.usd.mapping import CONE_ANGLES
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.passive_forces import (
     REFERENCE,
@@ -268,6 +277,8 @@ class UsdJointReader:
             self.non_colliding.append((joint.parent, joint.child))
         made = plan(joint) or _NO_AXES
         _set_dynamics(joint, made, found, is_generic=source.type == "PhysicsJoint")
+        if joint.kind == "ball":
+            _set_cone(joint, found)
         frames = [(*found[f"physics:localPos{side}"], *found[f"physics:localRot{side}"]) for side in "01"]
         if source.is_reversed:  # the axes point the other way, so that positions and limits have the same signs
             frames.reverse()
@@ -409,6 +420,15 @@ def _set_bounds(joint: Joint, found: Values) -> None:
         low, high = (float(found[f"mjc:actuatorfrcrange:{side}"]) for side in ("min", "max"))
         for dof in joint.dofs:
             dof.force_limits = (low, high)
+
+
+def _set_cone(joint: Joint, found: Values) -> None:
+    """Limit the components of a rotation vector by the angles of a cone; a negative angle is no limit."""
+    axis = AXES.index(found.get("physics:axis", "X"))
+    for name, coordinate in zip(CONE_ANGLES, cone_coordinates(axis), strict=True):
+        angle = float(found.get(name, -1.0))
+        if 0.0 <= angle < inf:
+            joint.dofs[coordinate].position_limits = (-radians(angle), radians(angle))
 
 
 def _set_axis(joint: Joint, freedom: AxisFreedom, found: Values, is_generic: bool) -> None:

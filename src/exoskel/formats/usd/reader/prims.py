@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from exoskel import spatial
 from exoskel.formats.usd.mapping import MATERIAL_INPUTS, PRESERVED
+from exoskel.formats.usd.reader.instances import INSTANCE, INSTANCER, expand_instances
 from exoskel.formats.usd.reader.stage import Stage, StagePrim
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.shape import Material, Texture
@@ -154,8 +155,19 @@ class PrimIndex:
         """The numbers of the objects of the document; 0 is the layer."""
         self.metre = _CENTIMETRE if stage.meters_per_unit is None else stage.meters_per_unit
         self.kilogram = 1.0 if stage.kilograms_per_unit is None else stage.kilograms_per_unit
+        self.instances = expand_instances(stage)
+        """The copies of prototypes, by the paths of point instancers."""
+        self._add_instances()
         self._placements: dict[str, PrimPlacement] = {}
         self._stating: dict[str, list[StagePrim]] = {}
+
+    def _add_instances(self) -> None:
+        """Let the copies of prototypes have paths, and the numbers of what they are copies of."""
+        for path, expanded in self.instances.items():
+            own = self.number[path]
+            for prim, origin in zip(expanded.prims, expanded.origins, strict=True):
+                self.by_path[prim.path] = prim
+                self.number[prim.path] = self.number.get(origin, own)
 
     def node(self, prim: StagePrim) -> int:
         return self.number[prim.path.partition(PART)[0]]
@@ -180,6 +192,9 @@ class PrimIndex:
         """The prims around a path, from the inside."""
         while path := path.rpartition("/")[0]:
             if path in self.by_path:
+                yield self.by_path[path]
+            elif INSTANCE in path:
+                path = path.partition(INSTANCE)[0]
                 yield self.by_path[path]
 
     def prims_with(self, name: str) -> list[StagePrim]:
@@ -228,7 +243,6 @@ TAPERED = frozenset({"Cylinder_1", "Capsule_1"})
 """Solids whose ends have radii of their own."""
 GPRIMS = frozenset({"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane", "Mesh", *TAPERED})
 _SCENE = "PhysicsScene"
-_INSTANCER = "PointInstancer"
 PART = "#"
 """What separates the path of a prim from the number or name of a part of it."""
 _STATIC = "environment"
@@ -362,14 +376,26 @@ def layout(index: PrimIndex) -> WorldSource:
 
 
 def _placed_prims(index: PrimIndex) -> Iterator[StagePrim]:
-    """The prims that are where they are, unlike the prototypes in a point instancer."""
+    """The prims that are where they are: copies of the prototypes of point instancers, and not the prototypes."""
     instancer = "/"
+    roots = {f"{root}/" for one in index.stage.instances for root in one.roots}
     for prim in index.prims:
-        if prim.path.startswith(f"{instancer}/"):
+        if prim.path.startswith(f"{instancer}/") or _is_in_any(prim.path, roots):
             continue
-        if prim.type == _INSTANCER:
+        if prim.type == INSTANCER:
             instancer = prim.path
         yield prim
+        if prim.path in index.instances:
+            yield from index.instances[prim.path].prims
+
+
+def _is_in_any(path: str, folders: set[str]) -> bool:
+    """Whether a path is one of these, which end in a slash, or in one of them."""
+    if not folders:
+        return False
+    path += "/"
+    ends = (number for number, letter in enumerate(path) if letter == "/")
+    return any(path[: end + 1] in folders for end in ends)
 
 
 def joint_ends(index: PrimIndex, joint: StagePrim) -> tuple[StagePrim | None, StagePrim | None]:

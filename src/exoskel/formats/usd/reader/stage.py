@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec import Struct, field
 
+from exoskel import spatial
 from exoskel.formats.usd.usd_process import StageError, UsdAnswer, UsdProcess, answer_requests
 
 ROOT = ""
@@ -104,6 +105,14 @@ class UnreadPart(Struct):
 VARIANT, INACTIVE, CLASS, OVER = "variant", "inactive prim", "class", "over"
 
 
+class StageInstances(Struct):
+    """The instances of a point instancer: their prototypes by path, and transforms to the world for row vectors."""
+
+    path: str
+    roots: list[str]
+    places: StageArray
+
+
 class Stage(Struct):
     """The composed prims of a file in order, and its metadata; None where the file does not state it."""
 
@@ -118,6 +127,9 @@ class Stage(Struct):
     problems: list[str] = field(default_factory=list)
     """The problems that usd-core reports while composing."""
     unread: list[UnreadPart] = field(default_factory=list)
+    instances: list[StageInstances] = field(default_factory=list)
+    prototypes: list[StagePrim] = field(default_factory=list)
+    """The prims of prototypes of point instancers that are not among the others, such as those in classes."""
 
 
 Reference = tuple[str, str]
@@ -259,8 +271,79 @@ def _compose(layers: StageLayers, folder: str) -> Stage:
     prims = Usd.PrimRange(root, Usd.TraverseInstanceProxies())
     found = [prim for prim in prims if prim != root]
     made.prims += [_prim(prim, cache, layers.keys, folder) for prim in found]
-    made.unread += [*_unselected_variants(found), *_unread_prims(root, found)]
+    made.instances += _instances(found, cache)
+    hidden = _hidden_prototypes(stage, made)
+    made.prototypes += [_prim(prim, cache, layers.keys, folder) for prim in hidden]
+    made.unread += [*_unselected_variants(found), *_unread_prims(root, [*found, *hidden])]
+    for part in made.unread:
+        part.is_used = part.is_used or any(_is_in(one.path, part.path) for one in made.prototypes)
     return made
+
+
+def _is_in(path: str, outer: str) -> bool:
+    return path == outer or path.startswith(f"{outer}/")
+
+
+def _instances(prims: list[Any], cache: Any) -> Iterator[StageInstances]:
+    """The instances of the point instancers whose attributes are valid."""
+    from pxr import Usd, UsdGeom
+
+    time = Usd.TimeCode.EarliestTime()
+    for prim in prims:
+        instancer = UsdGeom.PointInstancer(prim)
+        if not instancer:
+            continue
+        roots = [str(path) for path in instancer.GetPrototypesRel().GetForwardedTargets()]
+        numbers = np.array(instancer.GetProtoIndicesAttr().Get(time) or (), np.int64)
+        moved = _instance_transforms(instancer, len(numbers), time) if len(numbers) else None
+        if moved is None or numbers.min() < 0 or numbers.max() >= len(roots):
+            continue
+        local = np.array([_local_transform(prim.GetStage().GetPrimAtPath(root), time) for root in roots])
+        mask = np.array(list(instancer.ComputeMaskAtTime(time)) or [True] * len(numbers), bool)
+        places = local[numbers] @ moved @ np.array(cache.GetLocalToWorldTransform(prim))
+        chosen = [roots[one] for one in numbers[mask].tolist()]
+        yield StageInstances(str(prim.GetPath()), chosen, StageArray("<f8", places[mask].shape, places[mask].tobytes()))
+
+
+def _local_transform(prim: Any, time: Any) -> Any:
+    """The transform of a prim in the one around it; identity if it has none, or does not exist."""
+    from pxr import UsdGeom
+
+    is_placed = bool(prim) and prim.IsA(UsdGeom.Xformable)
+    return np.array(UsdGeom.Xformable(prim).GetLocalTransformation(time)) if is_placed else np.eye(4)
+
+
+def _instance_transforms(instancer: Any, count: int, time: Any) -> Any:
+    """The transforms of instances for row vectors, without those of prototypes; None if an array is too short.
+
+    usd-core does not normalize rotations, which have three digits in half precision: they would scale the instances.
+    """
+    positions = np.array(instancer.GetPositionsAttr().Get(time) or (), np.float64).reshape(-1, 3)
+    scales = np.array(instancer.GetScalesAttr().Get(time) or [(1.0, 1.0, 1.0)] * count, np.float64)
+    fine = instancer.GetPrim().GetAttribute("orientationsf")
+    stated = (fine.Get(time) if fine else None) or instancer.GetOrientationsAttr().Get(time) or ()
+    turns = np.array([(one.real, *one.imaginary) for one in stated] or [(1.0, 0.0, 0.0, 0.0)] * count, np.float64)
+    if not len(positions) == len(scales) == len(turns) == count:
+        return None
+    turns[~turns.any(axis=1)] = (1.0, 0.0, 0.0, 0.0)
+    found = np.tile(np.eye(4), (count, 1, 1))
+    rotations = spatial.quaternion_matrix(turns)
+    found[:, :3, :3] = scales[:, :, None] * rotations.swapaxes(1, 2)
+    found[:, 3, :3] = positions
+    return found
+
+
+def _hidden_prototypes(stage: Any, made: Stage) -> list[Any]:
+    """The prims of prototypes that are abstract or not defined."""
+    from pxr import Usd
+
+    known = {prim.path for prim in made.prims}
+    found: dict[str, Any] = {}
+    for root in dict.fromkeys(root for one in made.instances for root in one.roots):
+        prim = stage.GetPrimAtPath(root)
+        if prim and root not in known:
+            found |= {str(one.GetPath()): one for one in Usd.PrimRange(prim, Usd.PrimIsActive)}
+    return list(found.values())
 
 
 def _unselected_variants(prims: list[Any]) -> Iterator[UnreadPart]:
