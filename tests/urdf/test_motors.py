@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 import exoskel
 from exoskel import Actuator
@@ -221,3 +223,109 @@ def test_an_initial_state_and_a_motor_that_are_written_are_no_losses() -> None:
     assert not driven.losses
     joint = exoskel.load(driven.data).world.models[0].joint("j")
     assert (joint.positions, joint.velocities) == ((0.5,), (0.1,))
+
+
+@pytest.mark.parametrize("joint", ["shoulder", "wrist", "elbow"])
+@pytest.mark.parametrize("bounds", [(-inf, inf), (-inf, 2), (-1, inf), (-10, 10), (-20, 30)])
+@pytest.mark.parametrize("parts", [(), (CONTROL,), (transmission("wrist"),)], ids=["none", "control", "transmission"])
+def test_the_range_of_a_motor_is_independent_of_the_effort_limit(
+    joint: str, bounds: tuple[float, float], parts: tuple[str, ...]
+) -> None:
+    scene = exoskel.load(robot(*parts).encode(), format="urdf")
+    actuators = scene.world.actuators
+    actuators[:] = [one for one in actuators if one.joint != f"arm/{joint}"]
+    scene.world.add_actuator("edited", joint, control_range=bounds)
+    report = exoskel.convert(scene, None, to="urdf")
+    assert report.certificate.passed
+    assert not report.losses
+    again = exoskel.load(report.data, format="urdf").world.actuators
+    assert {one.joint: one.control_range for one in again} == {one.joint: one.control_range for one in actuators}
+
+
+GRIP = """
+<ros2_control name="grip" type="actuator">
+  <hardware><plugin>my/Grip</plugin><param name="port">/dev/grip</param></hardware>
+  <joint name="wrist">
+    <command_interface name="effort"><param name="min">-1.0</param><param name="max">2.50</param></command_interface>
+    <state_interface name="position"><param name="initial_value">0.50</param></state_interface>
+  </joint>
+</ros2_control>
+"""
+SENSOR = """
+<ros2_control name="imu" type="sensor">
+  <hardware><plugin>my/Imu</plugin></hardware>
+  <sensor name="imu"><state_interface name="orientation.x"/><param name="frame_id">hand</param></sensor>
+</ros2_control>
+"""
+
+
+def control_elements(data: bytes) -> list[str]:
+    """The elements as canonical XML without spaces between elements."""
+    root = etree.fromstring(data, etree.XMLParser(remove_blank_text=True))
+    return [etree.tostring(one, method="c14n").decode() for one in root.iterfind("ros2_control")]
+
+
+THREE = robot(CONTROL, GRIP, SENSOR)
+
+
+def test_an_edited_motor_changes_its_joint_in_one_of_several_elements() -> None:
+    scene = exoskel.load(THREE.encode(), format="urdf")
+    assert [one.joint for one in scene.world.actuators] == ["arm/shoulder", "arm/elbow", "arm/wrist"]
+    scene.world.actuators[2] = Actuator("wrist", "arm/wrist", control_range=(-3, 2.5))
+    report = exoskel.convert(scene, None, to="urdf")
+    assert not report.losses
+    assert control_elements(report.data) == control_elements(
+        THREE.replace(">-1.0<", ">-3<").replace("2.50", "2.5").encode()
+    )
+
+
+def test_a_removed_motor_and_an_edited_state_change_their_joints_in_several_elements() -> None:
+    scene = exoskel.load(THREE.encode(), format="urdf")
+    scene.world.actuators.pop(1)
+    scene.world.models[0].joint("wrist").positions = (0.75,)
+    data = exoskel.convert(scene, None, to="urdf").data
+    wanted = THREE.replace('<joint name="elbow"><command_interface name="effort"/>', '<joint name="elbow">')
+    assert control_elements(data) == control_elements(wanted.replace("0.50", "0.75").encode())
+
+
+def test_a_new_motor_is_added_to_the_element_of_a_system() -> None:
+    first = CONTROL.replace('<joint name="elbow"><command_interface name="effort"/>', '<joint name="none">')
+    text = robot(GRIP, SENSOR, first)
+    scene = exoskel.load(text.encode(), format="urdf")
+    scene.world.add_actuator("bend", "elbow", control_range=(-1, 1))
+    report = exoskel.convert(scene, None, to="urdf")
+    assert report.certificate.passed
+    grip, sensor, system = control_elements(report.data)
+    assert [grip, sensor] == control_elements(text.encode())[:2]
+    assert 'joint name="elbow"' in system
+    assert "GazeboSimSystem" in system
+    ranges = {one.joint: one.control_range for one in exoskel.load(report.data).world.actuators}
+    assert ranges == {"arm/wrist": (-1, 2.5), "arm/shoulder": (-5, 6), "arm/elbow": (-1, 1)}
+
+
+def test_a_new_motor_beside_single_actuators_gets_an_element_of_its_own() -> None:
+    text = robot(GRIP, SENSOR)
+    scene = exoskel.load(text.encode(), format="urdf")
+    scene.world.add_actuator("bend", "elbow")
+    found = control_elements(exoskel.convert(scene, None, to="urdf").data)
+    assert found[:2] == control_elements(text.encode())
+    assert len(found) == 3
+    assert "mock_components/GenericSystem" in found[2]
+
+
+def test_motors_in_another_order_than_their_elements_are_written() -> None:
+    scene = exoskel.load(THREE.encode(), format="urdf")
+    scene.world.actuators.reverse()
+    scene.world.actuators.pop()
+    data = exoskel.convert(scene, None, to="urdf").data
+    assert {one.joint for one in exoskel.load(data).world.actuators} == {"arm/elbow", "arm/wrist"}
+
+
+def test_sensors_of_removed_links_are_removed_from_elements_without_joints() -> None:
+    scene = exoskel.load(THREE.encode(), format="urdf")
+    scene.world.remove("arm/hand")
+    report = exoskel.convert(scene, None, to="urdf")
+    control, sensor = control_elements(report.data)
+    assert "GazeboSimSystem" in control
+    assert "frame_id" not in sensor
+    assert any("sensor" in one.path for one in report.losses)

@@ -6,7 +6,7 @@ from exoskel.source.markup import Markup
 
 CONTROL = "ros2_control"
 _COMMAND, _STATE, _EFFORT = "command_interface", "state_interface", "effort"
-_INITIAL_VALUE = "initial_value"
+_INITIAL_VALUE, _RANGE = "initial_value", ("min", "max")
 
 
 def take_motors(made: Markup, own: Markup) -> None:
@@ -47,12 +47,28 @@ def _take_command(joint: Markup, command: Markup | None) -> None:
         joint.children = [one for one in joint.children if one is not known]
     elif known is None:
         joint.children.insert(0, command)
-    else:
-        known.children = [one for one in known.children if one.attributes.get("name") not in ("min", "max")]
+    elif _numbers(known, _RANGE) != _numbers(command, _RANGE):
+        known.children = [one for one in known.children if one.attributes.get("name") not in _RANGE]
         known.children += command.children
 
 
 def _take_initial_value(state: Markup, written: Markup | None) -> None:
     """Replace the initial value of a state interface."""
-    given = [] if written is None else [one for one in written.children if one.attributes.get("name") == _INITIAL_VALUE]
-    state.children = [one for one in state.children if one.attributes.get("name") != _INITIAL_VALUE] + given
+    names = (_INITIAL_VALUE,)
+    if _numbers(state, names) == ({} if written is None else _numbers(written, names)):
+        return
+    given = [] if written is None else [one for one in written.children if one.attributes.get("name") in names]
+    state.children = [one for one in state.children if one.attributes.get("name") not in names] + given
+
+
+def _numbers(interface: Markup, names: tuple[str, ...]) -> dict[str, float | str]:
+    """The numbers of some parameters of an interface; a value that is not a number is a text."""
+    found: dict[str, float | str] = {}
+    for one in interface.children:
+        name = one.attributes.get("name", "")
+        if name in names:
+            try:
+                found[name] = float(one.text)
+            except ValueError:
+                found[name] = one.text
+    return found

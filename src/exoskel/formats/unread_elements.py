@@ -209,7 +209,8 @@ class ElementCopier:
         parts, ends = _PARTS[str(element.tag)], self.document.outline.ends
         nodes = {one: node for node, one in enumerate(element.iter(etree.Element), number)}
         lost = [part for part in element if part.tag in parts and self._is_unwritten(part, item)]
-        if all(part in lost for part in element if part.tag == "joint"):
+        joints = [part for part in element if part.tag == "joint"]
+        if joints and all(part in lost for part in joints):
             return
         for part in lost:
             self.omitted.update(range(nodes[part], ends[nodes[part]]))

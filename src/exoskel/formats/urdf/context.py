@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import pi
+from math import inf, isfinite, pi
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.scene.item import Names, unique_name
+from exoskel.scene.joint import Interval
 from exoskel.scene.pose import IDENTITY, ZERO, Euler, Pose, Vector
 from exoskel.scene.shape import Bounds
 from exoskel.source import file_lookup
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import FoundFile
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
-from exoskel.source.markup import Markup, format_numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.meshes import MeshExtents
 from exoskel.source.textures import image_problem
 from exoskel.source.vocabulary import Element
@@ -84,6 +85,16 @@ DOCUMENT = 0
 
 UNBOUNDED = 1e30
 """Written for an infinite limit where URDF requires a number."""
+
+
+def format_bound(value: float) -> str:
+    """The text of a limit, which may be infinite."""
+    return format_number(value) if isfinite(value) else format_number(UNBOUNDED if value > 0.0 else -UNBOUNDED)
+
+
+def range_of(lower: float, upper: float) -> Interval:
+    """Limits as they were written: an end is infinite if it is exactly the number for that."""
+    return (-inf if lower == -UNBOUNDED else lower, inf if upper == UNBOUNDED else upper)
 
 
 class UrdfContext:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import did_you_mean
 from exoskel.formats import collision_visuals
-from exoskel.formats.urdf.context import UNBOUNDED, UrdfContext, pose_of
+from exoskel.formats.urdf.context import UNBOUNDED, UrdfContext, pose_of, range_of
 from exoskel.formats.urdf.vocabulary import (
     COLLISION_ELEMENT,
     DYNAMICS,
@@ -374,7 +374,7 @@ class UrdfJointReader:
             if lower > upper:
                 self.report("UR502.order", limit.number, joint=spec.name, lower=lower, upper=upper)
                 lower, upper = upper, lower
-            dof.position_limits = (-inf if lower == -UNBOUNDED else lower, inf if upper == UNBOUNDED else upper)
+            dof.position_limits = range_of(lower, upper)
         for attribute, field in SYMMETRIC_LIMITS.items():
             setattr(dof, field, self._symmetric_limit(spec, limit, attribute))
 

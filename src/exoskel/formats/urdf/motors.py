@@ -15,6 +15,7 @@ from math import isfinite
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector
+from exoskel.formats.urdf.context import format_bound, range_of
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Interval, Joint
@@ -34,6 +35,8 @@ _INTERFACES = {
 STATES = ("position", "velocity")
 """The state interfaces whose initial values are read."""
 INITIAL_VALUE = "initial_value"
+_SYSTEM, _SENSOR = "system", "sensor"
+"""Types of `ros2_control` elements."""
 _HARDWARE = "mock_components/GenericSystem"
 """The plugin of written documents: it accepts commands without hardware."""
 
@@ -55,6 +58,8 @@ class ControlElement(Struct, frozen=True):
     interfaces: list[CommandInterface]
     joints: frozenset[str]
     """The names of all joints that it refers to."""
+    type: str
+    """Of `ros2_control`: `system`, `actuator` or `sensor`."""
     initial_values: dict[tuple[str, str], float]
     """Initial values by the names of joints and of their state interfaces, `position` or `velocity`."""
 
@@ -75,7 +80,8 @@ def _control_element(element: Tree, numbers: Mapping[Tree, int]) -> ControlEleme
     read = _control_interfaces if element.tag == CONTROL else _transmission_interfaces
     joints = frozenset(one.get("name") or "" for one in element.iter("joint"))
     initial = _initial_values(element) if element.tag == CONTROL else {}
-    return ControlElement(str(element.tag), numbers[element], list(read(element, numbers)), joints, initial)
+    interfaces, type = list(read(element, numbers)), element.get("type") or _SYSTEM
+    return ControlElement(str(element.tag), numbers[element], interfaces, joints, type, initial)
 
 
 def _initial_values(element: Tree) -> dict[tuple[str, str], float]:
@@ -94,7 +100,7 @@ def _control_interfaces(element: Tree, numbers: Mapping[Tree, int]) -> Iterator[
         for command in joint.iterfind("command_interface"):
             values = {one.get("name"): _number(one.text) for one in command.iterfind("param")}
             low, high = values.get("min"), values.get("max")
-            bounds = None if low is None or high is None or low > high else (low, high)
+            bounds = None if low is None or high is None or low > high else range_of(low, high)
             yield CommandInterface(joint.get("name") or "", command.get("name") or "", numbers[command], bounds)
 
 
@@ -163,43 +169,129 @@ def _motor(interface: CommandInterface, joint: Joint, model: Model, taken: Names
 # --- writing -------------------------------------------------------------------------------------------
 
 
-def motor_element(scene: Scene, model: Model, names: Mapping[int, str], *, copies_source: bool) -> Markup | None:
-    """The `ros2_control` element with the motors of a model; None if the model has no motor.
+class MotorElement(Struct, frozen=True):
+    """A `ros2_control` element, and the number of the element of the source that it changes, or -1."""
+
+    element: Markup
+    source: int = -1
+
+
+class _SourceControls(Struct, frozen=True):
+    """The elements of the source that are written again, and what they state, by the ids of joints.
+
+    `ranges` are those of motors, and None in `stated` if they are not stated but follow from the effort limit.
+    `initial` are initial values, with the names of their states.
+    """
+
+    elements: list[ControlElement]
+    joints: dict[str, Joint]
+    ranges: dict[int, Interval]
+    stated: dict[int, Interval | None]
+    initial: dict[tuple[int, str], float]
+
+
+def motor_elements(scene: Scene, model: Model, names: Mapping[int, str], *, copies_source: bool) -> list[MotorElement]:
+    """The `ros2_control` elements with the motors of a model; none if the model has no motor.
 
     `names` are the names of joints in the document, by their ids.  With `copies_source`, elements of the source are
-    written again: then None, too, if they state the same motors.
+    written again: then there are none, too, if they state the same motors, and otherwise one for each of them.
     """
     joints = {qualified_name(model.name, joint.name): joint for joint in model.joints if id(joint) in names}
     motors = [(joints[one.joint], one) for one in scene.world.actuators if one.joint in joints]
-    present, stated = _copied_motors(scene, model) if copies_source else (Counter[tuple[int, Interval]](), {})
+    source = _source_controls(scene, model) if copies_source else _SourceControls([], {}, {}, {}, {})
     by_id = {id(joint): joint for joint in model.joints}
-    changed = [by_id[key] for (key, state), value in stated.items() if getattr(by_id[key].dofs[0], state) != value]
-    if present == Counter((id(joint), one.control_range) for joint, one in motors) and not changed:
-        return None
-    element = Markup(CONTROL, {"name": model.name.strip() or "robot", "type": "system"})
-    hardware = element.add("hardware")
-    hardware.children.append(Markup("plugin", text=_HARDWARE))
-    for joint, motor in motors:
-        made = element.add("joint", name=names[id(joint)])
+    is_same_state = all(getattr(by_id[key].dofs[0], state) == value for (key, state), value in source.initial.items())
+    if is_same_state and Counter(source.ranges.items()) == Counter((id(joint), m.control_range) for joint, m in motors):
+        return []
+    return _MotorElements(model, names, motors, source).made()
+
+
+class _MotorElements:
+    """Makes the elements with some motors of a model."""
+
+    def __init__(
+        self, model: Model, names: Mapping[int, str], motors: list[tuple[Joint, Actuator]], source: _SourceControls
+    ) -> None:
+        self.model = model
+        self.names = names
+        self.motors = motors
+        self.source = source
+        self.by_id = {id(joint): joint for joint in model.joints}
+
+    def made(self) -> list[MotorElement]:
+        controls = [one for one in self.source.elements if one.tag == CONTROL]
+        homes = self._homes(controls)
+        found = [MotorElement(self._changed(one, homes), one.node) for one in controls]
+        others = [(joint, motor) for joint, motor in self.motors if id(joint) not in homes]
+        element = self._element()
+        for joint, motor in others:
+            self._add_motor(element, joint, motor)
+        driven = {id(joint) for joint, _ in self.motors}
+        listed = {id(self.source.joints[name]) for one in controls for name in one.joints & self.source.joints.keys()}
+        for number in dict.fromkeys(number for number, _ in self.source.initial if number not in driven | listed):
+            if number in self.names:
+                _add_states(element.add("joint", name=self.names[number]), self.by_id[number])
+        return found if len(element.children) == 1 and found else [*found, MotorElement(element)]
+
+    def _homes(self, controls: list[ControlElement]) -> dict[int, int]:
+        """The elements of the source that get the motors of joints, by their ids.
+
+        That is the first one with an effort interface of the joint, or else with another interface.  Other joints are
+        added to the first element of a system: elements of single actuators and sensors have no others.
+        """
+        found: dict[int, int] = {}
+        for wants_effort in (True, False):
+            for element in controls:
+                efforts = {one.joint for one in element.interfaces if one.kind == "effort"}
+                for name in efforts if wants_effort else element.joints:
+                    if name in self.source.joints and (wants_effort or element.type != _SENSOR):
+                        found.setdefault(id(self.source.joints[name]), element.node)
+        system = next((one.node for one in controls if one.type == _SYSTEM), None)
+        if system is not None:
+            for joint, _ in self.motors:
+                found.setdefault(id(joint), system)
+        return found
+
+    def _changed(self, source: ControlElement, homes: Mapping[int, int]) -> Markup:
+        """The element for one of the source: with the motors that it gets, and its initial values."""
+        element = self._element()
+        listed = {id(self.source.joints[name]) for name in source.joints & self.source.joints.keys()}
+        efforts = {one.joint for one in source.interfaces if one.kind == "effort"}
+        repeated = {id(self.source.joints[name]) for name in efforts & self.source.joints.keys()}
+        done: set[int] = set()
+        for joint, motor in self.motors:
+            if homes.get(id(joint)) == source.node or id(joint) in repeated:
+                self._add_motor(element, joint, motor)
+                done.add(id(joint))
+        for number in dict.fromkeys(number for number, _ in self.source.initial if number in listed - done):
+            if number in self.names:
+                _add_states(element.add("joint", name=self.names[number]), self.by_id[number])
+        return element
+
+    def _element(self) -> Markup:
+        element = Markup(CONTROL, {"name": self.model.name.strip() or "robot", "type": _SYSTEM})
+        element.add("hardware").children.append(Markup("plugin", text=_HARDWARE))
+        return element
+
+    def _add_motor(self, element: Markup, joint: Joint, motor: Actuator) -> None:
+        made = element.add("joint", name=self.names[id(joint)])
         command = made.add("command_interface", name="effort")
-        if motor.control_range != UNLIMITED:
+        if motor.control_range != _range_of_joint(joint) or not self._follows_limit(joint):
             for key, value in zip(("min", "max"), motor.control_range, strict=True):
-                command.children.append(Markup("param", {"name": key}, text=format_number(value)))
+                command.children.append(Markup("param", {"name": key}, text=format_bound(value)))
         _add_states(made, joint)
-    driven = {id(joint) for joint, _ in motors}
-    for number in dict.fromkeys(number for number, _ in stated if number not in driven and number in names):
-        _add_states(element.add("joint", name=names[number]), by_id[number])
-    return element
+
+    def _follows_limit(self, joint: Joint) -> bool:
+        """Whether the range of a motor is omitted if it is that of its joint: as in the source, or without limits."""
+        if _range_of_joint(joint) == UNLIMITED:
+            return True
+        return id(joint) in self.source.stated and self.source.stated[id(joint)] is None
 
 
-def control_element(scene: Scene) -> int | None:
-    """The only `ros2_control` element of the source; None if it has none or several."""
-    source = scene.documents[0] if scene.documents else None
-    if not isinstance(source, Document):
-        return None
-    outline = source.outline
-    found = [node for node, tag in enumerate(outline.tags) if tag == CONTROL and outline.parents[node] == 0]
-    return found[0] if len(found) == 1 else None
+def _range_of_joint(joint: Joint) -> Interval:
+    """The range of motors that state none, with the effort limit that is written for their joint."""
+    largest = max(map(abs, joint.dofs[0].force_limits))
+    return (-largest, largest) if isfinite(largest) else UNLIMITED
 
 
 def _add_states(element: Markup, joint: Joint) -> None:
@@ -211,27 +303,28 @@ def _add_states(element: Markup, joint: Joint) -> None:
             made.children.append(Markup("param", {"name": INITIAL_VALUE}, text=format_number(value)))
 
 
-def _copied_motors(scene: Scene, model: Model) -> tuple[Counter[tuple[int, Interval]], dict[tuple[int, str], float]]:
-    """The motors of the elements of the source, which are written again, by the ids of joints and their ranges.
+def _source_controls(scene: Scene, model: Model) -> _SourceControls:
+    """The motors of the elements of the source, which are written again.
 
-    And initial values, by the ids of joints and names of states.  Elements that refer to a joint that was removed are
-    not written; of a `ros2_control` element, only what refers to it.
+    Elements that refer to a joint that was removed are not written; of a `ros2_control` element, only what refers to
+    it.
     """
     source = scene.documents[0] if scene.documents else None
-    found: Counter[tuple[int, Interval]] = Counter()
-    initial: dict[tuple[int, str], float] = {}
     if not isinstance(source, Document):
-        return found, initial
+        return _SourceControls([], {}, {}, {}, {})
     known = {source.attribute_text(joint.node, "name"): joint for joint in model.joints if joint.document == 0}
-    root, driven = source.parse(), set[str]()
+    root = source.parse()
     removed = {one.get("name") for one in root.iterfind("joint")} - known.keys()
-    for element in find_control_elements(root):
-        for (name, state), value in element.initial_values.items() if not element.is_lost_with(removed) else ():
-            if name in known and known[name].kind in MOTOR_JOINTS:
-                initial[id(known[name]), state] = value
-        for one in element.interfaces if not element.is_lost_with(removed) else ():
+    elements = [one for one in find_control_elements(root) if not one.is_lost_with(removed)]
+    known = {name: joint for name, joint in known.items() if joint.kind in MOTOR_JOINTS}
+    found = _SourceControls(elements, known, {}, {}, {})
+    for element in elements:
+        for (name, state), value in element.initial_values.items():
+            if name in known:
+                found.initial[id(known[name]), state] = value
+        for one in element.interfaces:
             joint = known.get(one.joint)
-            if joint is not None and one.kind == "effort" and joint.kind in MOTOR_JOINTS and one.joint not in driven:
-                driven.add(one.joint)
-                found[id(joint), _motor(one, joint, model, Names()).control_range] += 1
-    return found, initial
+            if joint is not None and one.kind == "effort" and id(joint) not in found.ranges:
+                found.ranges[id(joint)] = _motor(one, joint, model, Names()).control_range
+                found.stated[id(joint)] = one.range
+    return found

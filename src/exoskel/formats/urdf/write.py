@@ -12,7 +12,7 @@ initial state is in files beside it: see `exoskel.formats.initial_state`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, sqrt
+from math import sqrt
 
 import numpy as np
 from msgspec import Struct
@@ -23,8 +23,8 @@ from exoskel.formats import collision_visuals
 from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS, mesh_of
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
-from exoskel.formats.urdf.context import UNBOUNDED, add_pose, add_transform
-from exoskel.formats.urdf.motors import MOTOR_JOINTS, control_element, motor_element
+from exoskel.formats.urdf.context import add_pose, add_transform, format_bound
+from exoskel.formats.urdf.motors import MOTOR_JOINTS, motor_elements
 from exoskel.formats.urdf.mujoco_options import add_options
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
 from exoskel.scene.body import Body
@@ -348,12 +348,10 @@ class _UrdfWriter:
             if isinstance(element.item, Joint) and element.item.kind in MOTOR_JOINTS
         }
         copies_source = self.scene.source_info.format == "urdf" and self.output.target == "portable"
-        made = motor_element(self.scene, self.model, names, copies_source=copies_source)
-        if made is not None:
-            root.children.append(made)
-            source = control_element(self.scene) if copies_source else None
-            if source is not None:  # its hardware and sensors are kept
-                self.output.source_copies[0, source] = [made]
+        for made in motor_elements(self.scene, self.model, names, copies_source=copies_source):
+            root.children.append(made.element)
+            if made.source >= 0:  # its hardware and sensors are kept
+                self.output.source_copies[0, made.source] = [made.element]
 
     # --- links ----------------------------------------------------------------------------------------
 
@@ -404,7 +402,7 @@ class _UrdfWriter:
         attributes: dict[str, str] = {}
         if kind != "continuous":
             lower, upper = _positions(joint)
-            attributes = {"lower": _bound(lower), "upper": _bound(upper)}
+            attributes = {"lower": format_bound(lower), "upper": format_bound(upper)}
         elif dof.velocity_limits == dof.force_limits == UNLIMITED:
             return
         attributes |= {name[1:]: self._larger_bound(dof, link, field) for name, field in SYMMETRIC_LIMITS.items()}
@@ -424,7 +422,7 @@ class _UrdfWriter:
         low, high = getattr(dof, field)
         if -low != high and link.joint_item is not None:
             self.output.add_loss(link.joint_item, CATALOGUE["UR603"], field, limits=field.replace("_", " "))
-        return _bound(max(abs(low), abs(high)))
+        return format_bound(max(abs(low), abs(high)))
 
     def _add_mimic(self, element: Markup, joint: Joint, joint_names: dict[str, str]) -> None:
         mimic = joint.mimic
@@ -461,10 +459,6 @@ def _positions(joint: Joint) -> Interval:
     """The enforced position limits: URDF has no others."""
     dof = joint.dofs[0]
     return dof.position_limits if joint.limits_enforced and not dof.has_limits_at_infinity else UNLIMITED
-
-
-def _bound(value: float) -> str:
-    return format_number(value) if isfinite(value) else format_number(UNBOUNDED if value > 0.0 else -UNBOUNDED)
 
 
 def _direction(axis: Vector) -> Vector:
