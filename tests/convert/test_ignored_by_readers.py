@@ -69,6 +69,31 @@ def test_what_readers_of_mjcf_ignore(what: str) -> None:
         assert found == ({f"{program}'s MJCF reader ignores {what} (MJ513)"} if target in programs else set())
 
 
+@pytest.mark.parametrize("closes_loop", [False, True])
+@pytest.mark.parametrize("self_collision", [False, True])
+def test_newton_ignores_that_connected_bodies_collide(closes_loop: bool, self_collision: bool) -> None:
+    world = World("w", gravity=(0.0, 0.0, -9.81), self_collision=self_collision)
+    model = world.add_model("m")
+    parent = model.add_body("a", joint="weld", mass=1.0, shapes=[Box((0.1, 0.2, 0.3))])
+    for name in ("b", "c"):
+        model.add_body(name, parent=parent, joint="revolute", axis=(0, 1, 0), mass=1.0, shapes=[Box((0.1, 0.2, 0.3))])
+    joint = model.add_joint("loop", "ball", child="c", parent="b") if closes_loop else model.joint("b_joint")
+    joint.collide_connected = True
+    for target in TARGETS[:3]:
+        report = exoskel.convert(world, None, to="mjcf", target=target)
+        found = [one for one in report.losses if "carry" in one.path or "add" in one.path]
+        assert bool(found) == (self_collision and target == "newton"), target
+
+
+def test_a_joint_whose_bodies_cannot_collide_in_mujoco_is_a_loss() -> None:
+    world = World("w", self_collision=True)
+    model = world.add_model("m")
+    first = model.add_body("a", joint="free", mass=1.0, shapes=[Box((0.1, 0.2, 0.3))])
+    model.add_body("b", parent=first, joint="revolute", axis=(0, 1, 0), mass=1.0, shapes=[Box((0.1, 0.2, 0.3))])
+    model.joint("b_joint").collide_connected = True
+    assert reasons(exoskel.convert(world, None, to="mjcf"), "MJ607")
+
+
 def test_what_newton_refuses_is_reported() -> None:
     for kind, edit, is_refused in (
         ("free", of_dof("damping", 0.5), True),

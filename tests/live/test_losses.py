@@ -110,3 +110,11 @@ def test_shapes_of_pinocchio_have_no_friction() -> None:
     world = arm("revolute")
     world.models[0].bodies[1].collisions[0].friction = 0.3
     assert list(LOSSES["pinocchio"](world)) == ["body 'b': Pinocchio's shapes have no friction or restitution"]
+
+
+def test_springs_have_the_name_of_each_version_of_newton() -> None:
+    def older(*, axis: object, target_pos: float = 0.0) -> None: ...
+    def newer(*, axis: object, target_q: float | None = None, target_pos: float | None = None) -> None: ...
+
+    assert newton_model.target_option(older) == "target_pos"
+    assert newton_model.target_option(newer) == "target_q"

@@ -46,3 +46,13 @@ def test_bodies_and_velocities_are_those_of_the_scene(file) -> None:
 def test_a_screw_is_a_loss() -> None:
     losses = exoskel.to_newton(exoskel.load("dart://sample/skel/screw_press.skel")).losses
     assert any("does not travel" in loss for loss in losses)
+
+
+@pytest.mark.filterwarnings("error:.*deprecated")
+def test_springs_use_nothing_that_is_deprecated() -> None:
+    world = exoskel.load("dart://sample/skel/springs.skel").world
+    made = exoskel.to_newton(world)
+    sprung = [dof.rest for joint in world.joints() for dof in joint.dofs if dof.stiffness]
+    assert sprung
+    held = made.builder.joint_target_q if hasattr(made.builder, "joint_target_q") else made.builder.joint_target_pos
+    assert set(np.round(sprung, 6)) <= set(np.round(held, 6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
+from copy import copy
 from functools import cache
 from math import inf, isfinite, log10
 from pathlib import Path
@@ -19,9 +20,10 @@ from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, pluralize
 from exoskel.formats import registry
 from exoskel.formats.interface import CATALOGUE, Format
 from exoskel.formats.load import Source, load, source_files
+from exoskel.formats.saving.patch import is_unedited
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
-from exoskel.scene.merge import without_unknown_references
+from exoskel.scene.merge import with_bodies_in_order, without_unknown_references
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import FileChangedError, make_folder, write_atomically
@@ -89,6 +91,8 @@ def convert(
         scene, document = _document_to_convert(source, options)
         path = None if output is None else Path(output)
         format = registry.by_name(to) if to else registry.for_output(str(path or ""))
+        if not is_unedited(scene):
+            scene = _as_documents_state(scene, format)
         _check_split(format, split=split)
         makes_file = not (format.holds_one_model or split)
         own_folder = path if makes_file and _names_folder(os.fspath(output or "")) else None
@@ -181,6 +185,20 @@ def _document_to_convert(source: Source | SceneLike, options: dict[str, Any]) ->
         raise ExoskelError(f"the scene cannot be written as {format.label} without changes: {problem}")
     read.diagnostics += unknown
     return read, document
+
+
+def _as_documents_state(scene: Scene, format: Format) -> Scene:
+    """An edited scene without what no document states: references to removed items, which are reported.
+
+    In formats with embedded data, bodies are in the order of their joints.
+    """
+    known, unknown = without_unknown_references(scene)
+    made = with_bodies_in_order(known) if format.embeds_data else scene  # other certificates omit these references
+    if made is scene and not unknown:
+        return scene
+    made = copy(made)
+    made.diagnostics = [*scene.diagnostics, *unknown]
+    return made
 
 
 _NO_FILE = "<scene>"

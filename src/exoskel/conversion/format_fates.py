@@ -185,6 +185,8 @@ class FormatFates(NativeFates):
             return Verdict(Fate.APPROXIMATED, changed)
         if not differs:
             return EXACT
+        if field and losses and (named := [loss for loss in losses if field in loss.fields]):
+            return Verdict(Fate.APPROXIMATED, join_reasons(named))
         if (type(item), field) in self.rewritten:
             return Verdict(Fate.LOWERED, self.rewritten[type(item), field])
         if id(item) in self.reasons:

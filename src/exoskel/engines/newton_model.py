@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +167,7 @@ class _NewtonBuilder:
         if dof.armature:
             options["armature"] = dof.armature
         if dof.stiffness:
-            options.update(target_ke=dof.stiffness, target_pos=dof.rest)
+            options.update({"target_ke": dof.stiffness, target_option(self.builder.JointDofConfig): dof.rest})
         for name, limits in (("effort_limit", dof.force_limits), ("velocity_limit", dof.velocity_limits)):
             if isfinite(bound := min(map(abs, limits))):
                 options[name] = bound
@@ -254,6 +255,11 @@ class _NewtonBuilder:
                 for first in self.shapes.get(id(parent), ()):
                     for second in self.shapes.get(id(child), ()):
                         self.builder.add_shape_collision_filter_pair(first, second)
+
+
+def target_option(config: Callable[..., object]) -> str:
+    """The name of the position that a drive holds: Newton 1.7 has another one, which is deprecated in 1.8."""
+    return "target_q" if "target_q" in signature(config).parameters else "target_pos"
 
 
 def _transform(matrix: Array) -> Any:

@@ -16,7 +16,7 @@ from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
-from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
+from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector, vector_from_array
 
 TrackingMode = Literal["fixed", "track", "trackcom", "targetbody", "targetbodycom"]
 """How a camera or light follows bodies, as in MuJoCo: fixed to its body; with the body's position but not its rotation
@@ -87,12 +87,21 @@ def shown_name(view: View) -> str:
 
 
 def comparable_views(views: Sequence[View]) -> tuple[tuple[object, ...], ...]:
-    """Cameras or lights for comparisons: independent of their order, and lights in single precision."""
-    ordered = sorted(views, key=lambda one: (one.name, one.body))
+    """Cameras or lights for comparisons: independent of their order and of the lengths of directions.
+
+    Lights are compared in single precision.
+    """
+    ordered = [_with_unit_direction(one) for one in sorted(views, key=lambda one: (one.name, one.body))]
     return tuple(
         tuple(map(_in_single_precision, structs.astuple(one))) if isinstance(one, SceneLight) else structs.astuple(one)
         for one in ordered
     )
+
+
+def _with_unit_direction(view: View) -> View:
+    if isinstance(view, SceneCamera) or not any(view.direction):
+        return view
+    return structs.replace(view, direction=vector_from_array(spatial.unit(view.direction)))
 
 
 def _in_single_precision(value: object) -> object:

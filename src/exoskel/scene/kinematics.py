@@ -17,7 +17,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
 from exoskel.scene.joint import PLANES, Joint
 from exoskel.scene.model import Model
-from exoskel.scene.pose import IDENTITY, Pose, Vector, pose_matrices
+from exoskel.scene.pose import IDENTITY, Pose, Vector, pose_matrices, vector_from_array
 from exoskel.spatial import Array, Indices
 
 _NO_ROTATION_MATRIX = np.eye(3)
@@ -274,6 +274,12 @@ def _euler(joints: Sequence[Joint]) -> MotionFunction:
 
 def _translational(_: Sequence[Joint]) -> MotionFunction:
     return _translation
+
+
+def plane_directions(joint: Joint) -> list[Vector]:
+    """The two directions in which a joint translates in its plane, orthonormal, in its frame."""
+    first, second, _ = plane_frames([joint])
+    return [vector_from_array(first[0]), vector_from_array(second[0])]
 
 
 def plane_frames(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:

@@ -44,6 +44,34 @@ def without_unknown_references(scene: Scene) -> tuple[Scene, list[Diagnostic]]:
     return new, found
 
 
+def with_bodies_in_order(scene: Scene) -> Scene:
+    """A scene whose models list their bodies in the order of the joints that lead to them, as readers do.
+
+    The scene itself is returned if it is so.
+    """
+    orders = {
+        id(model): order
+        for world in scene.worlds
+        for model in world.models
+        if (order := _changed_order(model)) is not None
+    }
+    if not orders:
+        return scene
+    new = copy_scene(scene)
+    for world, before in zip(new.worlds, scene.worlds, strict=True):
+        for model, original in zip(world.models, before.models, strict=True):
+            if id(original) in orders:
+                model.bodies = [model.bodies[number] for number in orders[id(original)]]
+    return new
+
+
+def _changed_order(model: Model) -> list[int] | None:
+    """The numbers of the bodies in the order of their joints; None if they are in this order."""
+    ranks = {id(joint.child): rank for rank, joint in enumerate(model.joints) if not joint.loop}
+    order = sorted(range(len(model.bodies)), key=lambda number: ranks.get(id(model.bodies[number]), len(ranks)))
+    return None if order == list(range(len(order))) else order
+
+
 def copy_world(world: World) -> World:
     new = copy(world)
     new._index = NameIndex()

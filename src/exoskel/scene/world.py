@@ -400,7 +400,7 @@ class World(Item):
             self._drop_controls(name)
         if self.sensors:
             targets = SensorTargets(TendonParts(self.models), self.tendons, self.actuators)
-            self.sensors[:] = [one for one in self.sensors if not targets.unknown(one)]
+            self.sensors[:] = [one for one in self.sensors if not targets.missing(one)]
         self.equalities[:] = known_equalities(self.equalities, self.models, self.tendons)
 
     def _drop_controls(self, actuator: str) -> None:

@@ -229,11 +229,20 @@ class _PreservedWriter:
         remove_unknown_words(self.root)
 
     def _sort_sensors(self, nodes: Mapping[int, int]) -> None:
-        """Sort sensors as in the source; `nodes` are those of preserved elements, by their ids."""
+        """Sort sensors as in the source; `nodes` are those of preserved elements, by their ids.
+
+        Those of the world stay in its order; new ones follow the one before them there.
+        """
         ranks = {key: rank for rank, key in enumerate(self.preserved.sensors)}
-        self.root.child("sensor").children.sort(
-            key=lambda one: ranks.get(nodes.get(id(one), str(one.attributes.get("name", ""))), len(ranks))
-        )
+        places: dict[int, int] = {}
+        last = -1
+        for one in self.root.child("sensor").children:
+            node = nodes.get(id(one))
+            own = ranks.get(str(one.attributes.get("name", "")) if node is None else node)
+            if node is None:
+                last = max(last, -1 if own is None else own)
+            places[id(one)] = last if node is None else len(ranks) if own is None else own
+        self.root.child("sensor").children.sort(key=lambda one: places[id(one)])
 
     def _sort_actuators(self, preserved: Mapping[int, SourceElement]) -> None:
         """Place preserved actuators among those of the world as in the source, as programs refer to them by number.

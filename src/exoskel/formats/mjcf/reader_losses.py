@@ -46,11 +46,19 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
                 if isinstance(shape.geometry, Plane):
                     yield loss(shape, CATALOGUE["MJ513.plane"], "geometry", changes_effect=True)
         for joint in model.joints if not model.static else ():
+            if target == "newton" and world.self_collision and _lets_bodies_collide(joint):
+                yield _ignored(joint, program, "that connected bodies collide", ["collide_connected"])
             if not joint.loop:
                 yield from _of_joint(joint, target, program)
                 links = [link.type for link in joint_chain(joint)] if target == "newton" else []
                 if "ball" in links[1:]:
                     yield loss(joint, CATALOGUE["MJ513.ball"], "kind", changes_effect=True)
+
+
+def _lets_bodies_collide(joint: Joint) -> bool:
+    """Whether the two bodies of a joint collide."""
+    parent = joint.parent
+    return joint.collide_connected and parent is not None and bool(parent.collisions and joint.child.collisions)
 
 
 def _of_joint(joint: Joint, target: Target, program: str) -> Iterator[Loss]:

@@ -230,6 +230,11 @@ def _has_world_orientation(element: Tree, model: Model, body: Body, marker: Mark
         return True
     if localization or (settings is not None and settings.get("reference_frame", "local") != "local"):
         return False
+    return _is_aligned(model, body, marker)
+
+
+def _is_aligned(model: Model, body: Body, marker: Marker) -> bool:
+    """Whether a marker starts with the orientation of the world."""
     rotation = model.pose.matrix() @ body.pose.matrix() @ _pose_of(marker).matrix()
     return bool(np.abs(rotation[:3, :3] - np.eye(3)).max() < _UPRIGHT)
 
@@ -470,20 +475,25 @@ _SETTINGS = {
 def changed_sensors(scene: Scene) -> set[NodeOfDocument]:
     """The elements of sensors of the source that differ from the scene, which are not copied from it.
 
-    The scene may have fewer of the models that include a file.
+    The scene may have fewer of the models that include a file.  An IMU without a reference frame, which measured its
+    orientation in the world, does not if it is rotated.
     """
     found = scene.source_info.sensors
     if not found:
         return set()
+    rotated: set[NodeOfDocument] = set()
     present: dict[NodeOfDocument, set[SensorSource]] = {}
     for world in scene.worlds:
         targets: dict[str, list[SceneSensor]] = {}
         for sensor in world.sensors:
             targets.setdefault(sensor.target, []).append(sensor)
-        for path, (_, _, marker) in TendonParts(world.models).sites.items():
+        for path, (model, body, marker) in TendonParts(world.models).sites.items():
             if (key := (marker.document, marker.node)) in found:
                 present.setdefault(key, set()).add(source_of(targets.get(path, ()), marker))
-    return {key for key, sources in found.items() if not present.get(key) or not present[key] <= sources}
+                is_world = any(one.kind == "framequat" and not one.reference for one in targets.get(path, ()))
+                if is_world and not _is_aligned(model, body, marker) and not _states_reference(scene, key):
+                    rotated.add(key)
+    return rotated | {key for key, sources in found.items() if not present.get(key) or not present[key] <= sources}
 
 
 def rotated_sensors(scene: Scene) -> set[NodeOfDocument]:
@@ -497,11 +507,17 @@ def rotated_sensors(scene: Scene) -> set[NodeOfDocument]:
         kinds = {kind for source in sources for _, kind, *_ in source.sensors}
         if "gyro" not in kinds or not isinstance(document, Document) or (not number and "framequat" not in kinds):
             continue
-        inside = range(node, document.outline.ends[node])
-        has_reference = any(
-            document.outline.tags[one] == "localization" or "reference_frame" in document.attributes(one)
-            for one in inside
-        )
-        if not has_reference:
+        if not _states_reference(scene, (number, node)):
             found.add((number, node))
     return found
+
+
+def _states_reference(scene: Scene, key: NodeOfDocument) -> bool:
+    """Whether the element of an IMU states what its orientation is relative to."""
+    number, node = key
+    document = scene.documents[number]
+    if not isinstance(document, Document):
+        return False
+    outline = document.outline
+    inside = range(node, outline.ends[node])
+    return any(outline.tags[one] == "localization" or "reference_frame" in document.attributes(one) for one in inside)

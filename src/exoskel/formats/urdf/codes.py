@@ -339,6 +339,12 @@ _NOT_WRITTEN = (
         warning("UR702.faces", "not written: the shape has no faces"),
         warning("UR702.ray", "not written: URDF has no rays"),
     ),
+    Topic(
+        "UR703",
+        "Joint that mimics itself",
+        "A joint that mimics itself through other joints is refused by readers of URDF.",
+        warning("UR703", "its mimic is not written: it mimics itself through other joints"),
+    ),
 )
 
 _ELEMENT = Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False)

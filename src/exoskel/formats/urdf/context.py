@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import inf, isfinite, pi
 from typing import Any
 
@@ -12,7 +12,7 @@ from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Interval
+from exoskel.scene.joint import Interval, Joint
 from exoskel.scene.pose import IDENTITY, ZERO, Euler, Pose, Vector
 from exoskel.scene.shape import Bounds
 from exoskel.source import file_lookup
@@ -95,6 +95,16 @@ def format_bound(value: float) -> str:
 def range_of(lower: float, upper: float) -> Interval:
     """Limits as they were written: an end is infinite if it is exactly the number for that."""
     return (-inf if lower == -UNBOUNDED else lower, inf if upper == UNBOUNDED else upper)
+
+
+def mimics_itself(joint: Joint, by_name: Mapping[str, Joint], removed: Collection[int] = ()) -> bool:
+    """Whether a joint mimics itself through other joints; `removed` are the ids of joints without their mimics."""
+    seen: set[str] = set()
+    at: Joint | None = joint
+    while at is not None and at.mimic is not None and at.name not in seen and id(at) not in removed:
+        seen.add(at.name)
+        at = by_name.get(at.mimic.joint)
+    return at is joint
 
 
 class UrdfContext:

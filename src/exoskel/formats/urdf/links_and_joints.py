@@ -11,7 +11,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import did_you_mean
 from exoskel.formats import collision_visuals
-from exoskel.formats.urdf.context import UNBOUNDED, UrdfContext, pose_of, range_of
+from exoskel.formats.urdf.context import UNBOUNDED, UrdfContext, mimics_itself, pose_of, range_of
 from exoskel.formats.urdf.vocabulary import (
     COLLISION_ELEMENT,
     DYNAMICS,
@@ -421,7 +421,7 @@ class UrdfJointReader:
                     other=mimic.joint,
                     suggestion=suggestion,
                 )
-            elif _mimics_itself(joint, by_name):
+            elif mimics_itself(joint, by_name):
                 self.report("UR503.self", joint.node, "mimic", joint=joint.name, other=mimic.joint)
             elif len(TRAITS[other.kind].motion) != len(joint.motion):
                 own, theirs = len(joint.motion), len(other.motion)
@@ -431,16 +431,6 @@ class UrdfJointReader:
             else:
                 continue
             joint.mimic = None
-
-
-def _mimics_itself(joint: Joint, by_name: dict[str, Joint]) -> bool:
-    """Whether a joint mimics itself through other joints."""
-    seen: set[str] = set()
-    at: Joint | None = joint
-    while at is not None and at.mimic is not None and at.name not in seen:
-        seen.add(at.name)
-        at = by_name.get(at.mimic.joint)
-    return at is joint
 
 
 def _link_name(node: Node | None) -> str | None:

@@ -23,7 +23,7 @@ from exoskel.formats import collision_visuals
 from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS, mesh_of
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
-from exoskel.formats.urdf.context import add_pose, add_transform, format_bound
+from exoskel.formats.urdf.context import add_pose, add_transform, format_bound, mimics_itself
 from exoskel.formats.urdf.motors import MOTOR_JOINTS, motor_elements
 from exoskel.formats.urdf.mujoco_options import add_options
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
@@ -329,6 +329,8 @@ class _UrdfWriter:
         taken = Names([WORLD])
         self.names = {id(link.body): _unique(link.body.name, taken) for link in self.robot.links}
         self.by_body = {id(link.body): link for link in self.robot.links}
+        self.without_mimic: set[int] = set()
+        """The ids of joints whose mimic is not written."""
 
     def document(self) -> Markup:
         root = Markup("robot", {"name": self.model.name.strip() or "robot"}, item=self.model)
@@ -372,7 +374,17 @@ class _UrdfWriter:
             for link in self.robot.links
         }
         joint_names = {link.joint.name: names[id(link.body)] for link in self.robot.links if link.joint is not None}
+        self._drop_circular_mimics()
         return [self._joint(link, names[id(link.body)], joint_names) for link in self.robot.links]
+
+    def _drop_circular_mimics(self) -> None:
+        """Find the joints that mimic themselves through others, which readers of URDF refuse."""
+        joints = {link.joint.name: link.joint for link in self.robot.links if link.joint is not None}
+        for link in self.robot.links:
+            joint = link.joint
+            if joint is not None and joint.mimic is not None and mimics_itself(joint, joints, self.without_mimic):
+                self.without_mimic.add(id(joint))
+                self.output.add_loss(link.joint_item or self.model, CATALOGUE["UR703"], "mimic", is_dropped=True)
 
     def _joint(self, link: RobotLink, name: str, joint_names: dict[str, str]) -> Markup:
         joint = link.joint
@@ -426,7 +438,7 @@ class _UrdfWriter:
 
     def _add_mimic(self, element: Markup, joint: Joint, joint_names: dict[str, str]) -> None:
         mimic = joint.mimic
-        if mimic is None or mimic.joint not in joint_names:
+        if mimic is None or mimic.joint not in joint_names or id(joint) in self.without_mimic:
             return
         made = element.add("mimic", joint=joint_names[mimic.joint])
         if mimic.multiplier != 1.0:

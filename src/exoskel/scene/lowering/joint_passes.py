@@ -26,7 +26,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Dof, Joint, JointKind, Mimic
+from exoskel.scene.joint import Dof, Joint, JointKind, Mimic, can_mimic
 from exoskel.scene.kinematics import Kinematics, free_twist, plane_frames
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
@@ -142,12 +142,11 @@ def _select_joints(model: Model, kinds: frozenset[str], only: JointFilter) -> li
     """Which joints of a model are lowered.
 
     A joint that mimics another can only be lowered together with it, link by link: if one of them is not lowered, or
-    their kinds differ, both are left.
+    their kinds differ, both are left.  Mimics between kinds that cannot follow each other have no effect.
     """
     found = {id(joint) for joint in model.joints if _can_lower(joint, model, kinds) and only(joint)}
-    mimics = (
-        [(joint, mimicked_joint(joint, model)) for joint in model.joints if joint.mimic is not None] if found else []
-    )
+    every = [(joint, mimicked_joint(joint, model)) for joint in model.joints if joint.mimic is not None and found]
+    mimics = [(joint, leader) for joint, leader in every if leader is None or can_mimic(joint.kind, leader.kind)]
     changing = True
     while changing:
         changing = False
@@ -313,7 +312,7 @@ def _transfer_mimics(model: Model, chains: list[Chain]) -> None:
     made = {id(chain.joint): chain for chain in chains}
     for chain in chains:
         mimic, leader = chain.joint.mimic, mimicked_joint(chain.joint, model)
-        if mimic is not None and leader is not None:
+        if mimic is not None and leader is not None and id(leader) in made:
             for link, other in zip(chain.links, made[id(leader)].links, strict=True):
                 if link.mimic is None or link.mimic == mimic:  # the slider of a screw mimics its own hinge
                     link.mimic = structs.replace(mimic, joint=other.name)

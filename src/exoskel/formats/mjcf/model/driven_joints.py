@@ -7,9 +7,8 @@ as in many.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import isfinite
 
-from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
+from exoskel.formats.mjcf.model.joints import finite_range
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.tendons import tendon_name
 from exoskel.formats.mjcf.tree import MjcfElement, Value
@@ -64,7 +63,7 @@ def force_range_attributes(dof: Dof) -> dict[str, Value]:
     """The attributes of a MuJoCo joint that bound the total force of its actuators."""
     if dof.force_limits == UNLIMITED:
         return {}
-    return {"actuatorfrclimited": True, "actuatorfrcrange": _finite(dof.force_limits)}
+    return {"actuatorfrclimited": True, "actuatorfrcrange": finite_range(dof.force_limits)}
 
 
 def add_actuators(layout: WorldLayout, root: MjcfElement) -> None:
@@ -117,10 +116,4 @@ def _gain(gain: float) -> dict[str, Value]:
 
 
 def _range(kind: str, limits: Interval) -> dict[str, Value]:
-    return {} if limits == UNLIMITED else {f"{kind}limited": True, f"{kind}range": _finite(limits)}
-
-
-def _finite(limits: Interval) -> Interval:
-    """Limits with large numbers for infinite ones."""
-    low, high = (one if isfinite(one) else UNLIMITED_RANGE * (1 if one > 0 else -1) for one in limits)
-    return low, high
+    return {} if limits == UNLIMITED else {f"{kind}limited": True, f"{kind}range": finite_range(limits)}

@@ -323,6 +323,18 @@ def stop_spring(joint: Joint, coordinate: int) -> tuple[float, float] | None:
     return DEFAULT_ERP if drive.stop_erp is None else drive.stop_erp, drive.stop_cfm
 
 
+_LEAST_EXTENT = 1e-12
+
+
+def finite_range(limits: Interval) -> Interval:
+    """Limits for MuJoCo, with large numbers for infinite ones; MuJoCo refuses a range without extent."""
+    low, high = (one if isfinite(one) else UNLIMITED_RANGE * (1 if one > 0 else -1) for one in limits)
+    if low < high:
+        return low, high
+    margin = _LEAST_EXTENT * max(1.0, abs(low))
+    return low - margin, high + margin
+
+
 def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
     """The two directions of motion in a plane; the second is orthogonalised against the first."""
     if joint.plane != "arbitrary":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
-from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
+from exoskel.formats.mjcf.model.joints import finite_range
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.item import qualified_name
@@ -85,5 +83,4 @@ def _values(tendon: Tendon) -> dict[str, Value]:
 def _range(flag: str, name: str, limits: Interval) -> dict[str, Value]:
     if limits == UNLIMITED:
         return {}
-    low, high = (one if isfinite(one) else UNLIMITED_RANGE * (1 if one > 0 else -1) for one in limits)
-    return {flag: True, name: (low, high)}
+    return {flag: True, name: finite_range(limits)}
