@@ -367,6 +367,19 @@ def test_mujoco_reads_every_image(folder: Path, name: str) -> None:
         assert compiled(f"out/{number}.xml").ntex == 2  # and the sky
 
 
+@pytest.mark.parametrize("level", [0, 9])
+def test_images_in_other_files_stay_the_same_in_mjcf(folder: Path, level: int) -> None:
+    """Images of other programs are compressed in other ways than ours."""
+    Image.new("RGB", (4, 2), (200, 100, 50)).save("wood.png", compress_level=level)
+    (folder / "named.jpg").write_bytes((folder / "wood.png").read_bytes())
+    exoskel.convert(world_with(Texture("wood.png")), "a.glb")
+    for source in ("a.glb", world_with(Texture("named.jpg"))):
+        report = exoskel.convert(source, "out/a.xml")
+        assert report.certificate.passed
+    report = exoskel.convert("a.glb", "out/a.xml")
+    assert (folder / "wood.png").read_bytes() in report.companions.values()
+
+
 def test_what_mujoco_cannot_read_is_a_loss(folder: Path) -> None:
     whole = (folder / "wood.png").read_bytes()
     (folder / "short.png").write_bytes(whole[:-20])

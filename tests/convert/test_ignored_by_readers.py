@@ -46,17 +46,21 @@ def is_lost(report: Report, what: str) -> bool:
     return any(what in item.why for item in report.losses)
 
 
+PROGRAMS: dict[Target, str] = {"dart": "DART", "newton": "Newton", "isaac": "Isaac Sim"}
 MJCF: dict[str, tuple[set[Target], Callable[[World, Joint], object]]] = {
-    "initial positions of joints": ({"dart", "newton"}, of_dof("position", 0.25)),
-    "initial velocities of joints": ({"dart", "newton"}, of_dof("velocity", 0.25)),
+    "initial positions of joints": ({"dart", "newton", "isaac"}, of_dof("position", 0.25)),
+    "initial velocities of joints": ({"dart", "newton", "isaac"}, of_dof("velocity", 0.25)),
     "gravity, and uses -9.81 m/s² along z": ({"dart", "newton"}, of_world("gravity", (0.0, 0.0, -1.62))),
     "force limits of joints": ({"dart"}, of_dof("force_limits", LIMITS)),
     "friction of joints": ({"dart"}, of_dof("friction", 0.25)),
     "springs of joints": ({"dart"}, of_dof("stiffness", 0.25)),
-    "collisions within a model": ({"dart"}, of_world("self_collision", True)),
+    "collisions within a model": ({"dart", "isaac"}, of_world("self_collision", True)),
+    "collision filters": ({"isaac"}, of_world("collision_exempt_groups", [("a", "b")])),
+    "cameras": ({"newton", "isaac"}, lambda world, _: world.cameras.append(exoskel.SceneCamera("c"))),
+    "lights": ({"newton", "isaac"}, lambda world, _: world.lights.append(exoskel.SceneLight("l"))),
     "that gravity does not act on the body": ({"dart"}, lambda _, joint: setattr(joint.child, "gravity", False)),
 }
-TARGETS: tuple[Target, ...] = ("portable", "mujoco4", "newton", "dart")
+TARGETS: tuple[Target, ...] = ("portable", "mujoco4", "newton", "dart", "isaac")
 
 
 @pytest.mark.parametrize("what", MJCF)
@@ -65,8 +69,9 @@ def test_what_readers_of_mjcf_ignore(what: str) -> None:
     for target in TARGETS:
         assert not reasons(exoskel.convert(arm(), None, to="mjcf", target=target), "MJ513")
         found = reasons(exoskel.convert(arm(edit), None, to="mjcf", target=target), "MJ513")
-        program = "DART" if target == "dart" else "Newton"
-        assert found == ({f"{program}'s MJCF reader ignores {what} (MJ513)"} if target in programs else set())
+        assert found == (
+            {f"{PROGRAMS.get(target)}'s MJCF reader ignores {what} (MJ513)"} if target in programs else set()
+        )
 
 
 @pytest.mark.parametrize("closes_loop", [False, True])

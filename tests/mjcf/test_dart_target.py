@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
 import exoskel
-from exoskel import Scene, TriMesh, World
+from exoskel import Cone, Ellipsoid, Pyramid, Scene, TriMesh, World
 from exoskel.fates import Fate
 from exoskel.samples import samples
+from exoskel.source.output_context import Target
 
-REFUSED = {"domino", "trebuchet", "amotor_gimbal", "ferris_wheel", "gantry", "geometry_zoo", "gyroscope", "joint_zoo"}
-REFUSED |= {"swing_ride", "groups_and_nesting", "trimesh_terrain"}
+REFUSED = {"domino", "trebuchet", "amotor_gimbal"}
 """The samples whose MJCF DART 6.20.3 does not read."""
 
 
@@ -46,10 +47,43 @@ def test_a_body_with_more_than_three_joints_is_reported(kind: str, inner: bool, 
     assert all("more than three MuJoCo joints" in reason for reason in reasons(report))
 
 
-def test_a_mesh_inside_the_file_is_not_exact() -> None:
+def solids() -> World:
+    """A hollow static mesh, and shapes that MuJoCo lacks."""
     out = World()
-    mesh = TriMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
-    out.add_model("m").add_body("b", mass=1.0, shapes=[mesh])
+    corners = [(x, y, x % 2) for x in range(5) for y in (-1, 1)]
+    pit = TriMesh(corners, [(n, n + 2, n + 1) if n % 2 == 0 else (n, n + 1, n + 2) for n in range(8)])
+    out.add_model("ground", static=True).add_body("g", joint="weld", shapes=[pit])
+    for name, shape in (("cone", Cone(0.1, 0.3)), ("pyramid", Pyramid(0.1, 0.2, 0.3)), ("egg", Ellipsoid((1, 2, 3)))):
+        out.add_model(name).add_body("b", joint="free", mass=1.0, shapes=[shape])
+    return out
+
+
+@pytest.mark.parametrize("target", ["dart", "isaac"])
+def test_all_meshes_are_in_files(target: Target, tmp_path: Path) -> None:
+    """Both programs refuse meshes inside of the document; Isaac Sim has no ellipsoids."""
+    report = exoskel.convert(Scene(worlds=[solids()]), tmp_path / "a.xml", target=target)
+    assert report.certificate.passed and not reasons(report)
+    root = etree.fromstring(report.data)
+    meshes = list(root.iter("mesh"))
+    assert len(meshes) == (3 if target == "dart" else 4)
+    assert all((tmp_path / mesh.get("file", "")).is_file() and "vertex" not in mesh.attrib for mesh in meshes)
+    assert any(geom.get("type") == "ellipsoid" for geom in root.iter("geom")) == (target == "dart")
+    lost = {item.why for item in report.losses if item.fate is Fate.APPROXIMATED}
+    assert any("no ellipsoids" in why for why in lost) == (target == "isaac")
+    back = exoskel.load(tmp_path / "a.xml")
+    assert back.world.model("ground").bodies[0].collisions[0].kind in ("mesh", "trimesh")
+
+
+@pytest.mark.parametrize(("target", "is_lost"), [("portable", False), ("dart", False), ("isaac", True)])
+def test_static_meshes_are_hulls_in_isaac_sim(target: Target, is_lost: bool) -> None:
+    report = exoskel.convert("dart://sample/xode/trimesh_terrain.xode", to="mjcf", target=target)
+    assert any("hollows are filled (MJ501)" in item.why for item in report.losses) == is_lost
+    geoms = [one for one in etree.fromstring(report.data).iter("geom") if one.get("type") == "mesh"]
+    assert (len(geoms) > 1) == (target == "portable")
+
+
+def test_capsules_are_not_exact_for_dart() -> None:
     for target, fate in (("portable", Fate.EXACT), ("dart", Fate.APPROXIMATED)):
-        report = exoskel.convert(Scene(worlds=[out]), to="mjcf", target=target)
-        assert {item.fate for item in report.items if "exoskel:add" in item.path} == {fate}
+        report = exoskel.convert("dart://sample/skel/walker.skel", to="mjcf", target=target)
+        capsules = {i.fate for i in report.items if i.path.endswith("capsule") and "collision_shape" in i.path}
+        assert capsules == {fate}

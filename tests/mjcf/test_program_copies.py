@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mujoco
 import pytest
+from lxml import etree
 
 import exoskel
 from exoskel.fates import Fate
@@ -54,6 +55,7 @@ DOCUMENT = """<mujoco model="rob/ot">
   <custom><text name="r/note" data="a/b"/><tuple name="r/all"><element objtype="body" objname="r/leg"/></tuple></custom>
 </mujoco>
 """
+POINTS = 'vertex="0 0 0 1 0 0 0 1 0 0 0 1"'
 CLASSES = """<mujocoinclude><compiler angle="radian"/><default><default class="r/"><geom rgba="0 1 0 1"/>
 <default class="r/leg"><joint damping=".1"/></default></default></default></mujocoinclude>"""
 NAMES = re.compile(r"names|names_map|nnames|nnames_map|name_\w+adr|signature|n?text\w*")
@@ -86,6 +88,9 @@ EXPECTED: dict[Target, set[str]] = {
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("is_edited", [False, True], ids=["unedited", "edited"])
 def test_only_what_the_program_refuses_differs(robot: Path, target: Target, is_edited: bool) -> None:
+    if target == "isaac":  # which refuses meshes inside the document
+        robot.write_text(DOCUMENT.replace(POINTS, 'file="m.obj"'))
+        robot.with_name("m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
     scene = exoskel.load(robot)
     expected = EXPECTED[target]
     if is_edited:
@@ -98,7 +103,9 @@ def test_only_what_the_program_refuses_differs(robot: Path, target: Target, is_e
     assert _differences(robot, output) == expected
     has_slashes = b'name="r/torso"' in report.data
     assert has_slashes == (target not in ("portable", "dm_control"))
-    assert {item.path.rpartition("@")[2] for item in report.losses} == {
+    ignored = [item for item in report.losses if "MJ513" in item.why or "MJ508" in item.why]
+    assert bool(ignored) == (target in ("newton", "isaac"))
+    assert {item.path.rpartition("@")[2] for item in report.losses if item not in ignored} == {
         *({"integrator"} if "opt.integrator" in expected else ()),
         *({"projection", "fovy"} if "cam_fovy" in expected else ()),
     }
@@ -197,3 +204,65 @@ def test_another_value_is_noticed(robot: Path, good: bytes, bad: bytes) -> None:
         source_numbers=copy.source_numbers,
     )
     assert count_differences(scene, changed, output) > 0
+
+
+IGNORED: dict[Target, set[str]] = {
+    "newton": {"gravity, and uses -9.81 m/s² along z", "cameras", "lights", "keyframes", "sensors"},
+    "isaac": {"cameras", "lights", "keyframes", "sensors", "contact pairs"},
+}
+READ_BY_FEW = """<mujoco><option gravity="0 0 {}" timestep=".004"/>
+<worldbody><light/><body><joint name="j"/><geom name="g" size=".1"/><camera/></body><geom name="h" size=".2"/></worldbody>
+<contact><pair geom1="g" geom2="h"/></contact><sensor><jointpos joint="j"/></sensor>
+<keyframe><key qpos=".5"/></keyframe></mujoco>"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_a_program_ignores_is_not_exact(target: Target) -> None:
+    document = READ_BY_FEW.format("-3")
+    report = exoskel.convert(document, None, to="mjcf", target=target)
+    assert report.data == document.encode()
+    expected = IGNORED.get(target, set())
+    losses = [item for item in report.losses if "MJ513" in item.why]
+    assert {item.why.partition("ignores ")[2].removesuffix(" (MJ513)") for item in losses} == expected
+    assert {item.fate for item in losses} <= {Fate.APPROXIMATED}
+    is_stepped = any("MJ508" in item.why and item.attribute == "timestep" for item in report.losses)
+    assert is_stepped == bool(expected)
+
+
+def test_the_gravity_that_newton_uses_is_exact() -> None:
+    report = exoskel.convert(READ_BY_FEW.format("-9.81"), None, to="mjcf", target="newton")
+    assert {item.fate for item in report.items if item.attribute == "gravity"} == {Fate.EXACT}
+
+
+MACROS = ('<replicate count="3" offset="1 0 0">{}</replicate>', '<frame pos="0 0 1">{}</frame>')
+
+
+@pytest.mark.parametrize("macro", MACROS)
+def test_bodies_that_newton_does_not_expand_are_written(macro: str) -> None:
+    """Newton ignores a `replicate`, and all in it."""
+    body = macro.format('<body name="b"><joint name="j"/><geom size=".1"/></body>')
+    document = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+    report = exoskel.convert(document, None, to="mjcf", target="newton")
+    assert (report.data == document.encode()) == ("replicate" not in macro)
+    assert report.data.count(b"<body") == (3 if "replicate" in macro else 1)
+
+
+UNREADABLE = {
+    "points": '<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>',
+    "generated": '<mesh name="m" builtin="sphere" params="2"/>',
+    "triangles": '<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="0 2 1 0 1 3 0 3 2 1 2 3"/>',
+}
+
+
+@pytest.mark.parametrize("mesh", UNREADABLE.values(), ids=UNREADABLE)
+def test_meshes_for_isaac_sim_are_in_files(mesh: str, tmp_path: Path) -> None:
+    geom = '<body><joint/><geom type="mesh" mesh="m"/></body>'
+    (tmp_path / "a.xml").write_text(f"<mujoco><asset>{mesh}</asset><worldbody>{geom}</worldbody></mujoco>")
+    report = exoskel.convert(tmp_path / "a.xml", tmp_path / "out.xml", to="mjcf", target="isaac")
+    assert report.certificate.passed
+    (element,) = etree.fromstring(report.data).iter("mesh")
+    assert "vertex" not in element.attrib and (tmp_path / element.get("file", "")).suffix == ".obj"
+    assert (tmp_path / element.get("file", "")).is_file()
+    one, other = (mujoco.MjModel.from_xml_path(str(tmp_path / name)) for name in ("a.xml", "out.xml"))
+    assert other.body_mass == pytest.approx(one.body_mass)
+    assert other.geom_aabb[0, 3:] == pytest.approx(one.geom_aabb[0, 3:], abs=1e-6)

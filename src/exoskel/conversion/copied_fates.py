@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from exoskel.conversion.selection import MODEL_NOT_SELECTED
 from exoskel.fates import Fate, NodeFate, Verdict
-from exoskel.formats.interface import SourceCopy
+from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.source.document import Document
 from exoskel.source.positions import Span
 
@@ -32,10 +32,15 @@ def _element_fates(document: Document, copy: SourceCopy, is_part: bool) -> Itera
             names = ("", *document.attributes(node))
             yield from (_node_fate(MODEL_NOT_SELECTED, line, _path(path, one), node, one, ends[node]) for one in names)
             continue
-        yield _node_fate(copy.fates.get((node, ""), _EXACT), line, path, node, "", ends[node])
+        yield _node_fate(_verdict(copy, (node, "")), line, path, node, "", ends[node])
         for name in document.attributes(node):
-            verdict = copy.fates.get((node, name), _EXACT)
-            yield _node_fate(verdict, line, f"{path}/@{name}", node, name, ends[node])
+            yield _node_fate(_verdict(copy, (node, name)), line, f"{path}/@{name}", node, name, ends[node])
+
+
+def _verdict(copy: SourceCopy, key: NodeKey) -> Verdict:
+    """What became of a node: nothing, unless the copy or its reader differs."""
+    found = copy.fates.get(key, _EXACT)
+    return found if found.loss else copy.ignored.get(key, found)
 
 
 def _path(path: str, name: str) -> str:

@@ -164,6 +164,8 @@ class SourceCopy(Struct, frozen=True):
     """The document has the values of an edited scene."""
     is_converted: bool = False
     """The copy has another form than the document, such as binary instead of text."""
+    ignored: Mapping[NodeKey, Verdict] = {}
+    """The fates of what the program that the copy is for ignores, although the copy states it."""
     replaced: Mapping[NodeKey, str | None] = {}
     """New values of attributes, by the elements of the copy, for the program that it is for; None: removed."""
     source_numbers: Sequence[int] | None = None

@@ -116,8 +116,7 @@ def same_image(one: Texture, other: Texture) -> bool:
     try:
         if is_same_content(one.path, other.path):
             return True
-        kinds = image_kind(one.path), image_kind(other.path)
-        return kinds[0] != kinds[1] and png_of(read_image(Path(one.path))) == png_of(read_image(Path(other.path)))
+        return png_of(read_image(Path(one.path))) == png_of(read_image(Path(other.path)))
     except ImageError:
         return False
 

@@ -257,6 +257,7 @@ _APPROXIMATED = (
         "MuJoCo collides a mesh as its convex hull. A mesh of a static model is divided into its triangles instead, "
         f"if it has at most {MAX_SLABS}. A flat mesh that collides has a thickness of a thousandth of its size.",
         warning("MJ501", "MuJoCo collides a moving mesh as its convex hull: its hollows are filled", "use --decompose"),
+        warning("MJ501.isaac", "Isaac Sim collides meshes as convex hulls: the hollows are filled", "convert to USD"),
         warning("MJ501.flat", "MuJoCo has no flat meshes that collide: the mesh is written as a thin solid"),
     ),
     Topic(
@@ -353,8 +354,8 @@ _APPROXIMATED = (
     Topic(
         "MJ511",
         "What DART refuses",
-        "DART's MJCF reader refuses a file with a body that has more than three joints, or with a mesh that is not in "
-        "a file of its own. It crashes on sites of the world.",
+        "DART's MJCF reader refuses a file with a body that has more than three joints. It crashes on sites of the "
+        "world.",
         warning(
             "MJ511",
             "DART's MJCF reader refuses the file: the joint is written as more than three MuJoCo joints",
@@ -365,18 +366,20 @@ _APPROXIMATED = (
             "DART's MJCF reader crashes on the file: the motor is written with a site of the world",
             "convert to SDF with --for dart",
         ),
-        warning(
-            "MJ511.mesh",
-            "DART's MJCF reader refuses the file: it contains the points of the mesh",
-            "convert to SDF with --for dart",
-        ),
     ),
     Topic(
         "MJ513",
-        "What DART and Newton ignore",
-        "The MJCF readers of DART 6.20 and Newton ignore some of what a file states. Set these values in the program.",
+        "What DART, Newton and Isaac Sim ignore",
+        "The MJCF readers of DART 6.20, Newton and Isaac Sim (mujoco-usd-converter) ignore some of what a file states. "
+        "Set these values in the program.",
         warning("MJ513", "{program}'s MJCF reader ignores {what}"),
         warning("MJ513.ball", "Newton 1.8 refuses the file: a body has a ball joint after slide joints"),
+        warning(
+            "MJ513.capsule",
+            "DART's default collision detector replaces the capsule by a sphere of 0.1 m",
+            "choose DART's own detector in the program",
+        ),
+        warning("MJ513.ellipsoid", "Isaac Sim's MJCF reader has no ellipsoids: the shape is written as a mesh"),
         warning("MJ513.plane", "DART's MJCF reader replaces the plane by a box of limited size"),
     ),
     Topic(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -64,6 +64,14 @@ def thicken(vertices: Array) -> Array:
     return np.vstack([vertices, vertices - _SHEET * np.ptp(vertices, axis=0).max() * axes[2]])
 
 
+def thick_sheet(vertices: Array, triangles: Triangles) -> tuple[Array, Triangles]:
+    """The points and faces of a mesh; those of a flat one also a little behind it: see `thicken`."""
+    points = thicken(vertices)
+    if len(points) == len(vertices):
+        return vertices, triangles
+    return points, np.vstack([triangles, triangles[:, ::-1] + len(vertices)])
+
+
 def slabs(vertices: Array, triangles: Triangles) -> Array:
     """The corners of a slab behind each triangle, `(n, 6, 3)`, except for triangles without area."""
     corners, normals = faces_with_area(vertices, triangles)
@@ -78,6 +86,8 @@ def slabs(vertices: Array, triangles: Triangles) -> Array:
 
 TORSION, ROLLING = 0.005, 0.0001
 """Torsional and rolling friction, m: MuJoCo's defaults, which three-dimensional contacts do not use."""
+_Primitive = tuple[str, Callable[[Any], tuple[float, ...]]]
+"""MuJoCo's type of a geometry, and its size."""
 _ShapePose = tuple[Array, list[float], list[float]]
 """The pose of a shape in its body, and its position and quaternion."""
 _IDENTITY: _ShapePose = (np.eye(4), [], [])
@@ -109,6 +119,8 @@ class GeomWriter:
     `friction` their coefficient, which overrides that of the shapes.
     """
 
+    primitives: Mapping[type, _Primitive]
+    """The geometries that are written as they are, with MuJoCo's types and sizes."""
     keeps_plane_axes = False
     """Whether planes keep their x axis, because they were read from MJCF."""
 
@@ -122,6 +134,7 @@ class GeomWriter:
         }
         """The defaults of all geoms: masses are stated with the bodies."""
         self.friction = friction
+        self.primitives = PRIMITIVES
         self._ranks = self._rank(shapes) if friction is None else {}
         self.assets: list[MjcfElement] = []
         self._meshes = MeshFiles()
@@ -141,7 +154,7 @@ class GeomWriter:
     def geoms(self, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> list[dict[str, Value]]:
         """The geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
         pose, position, quaternion = self._poses.get(id(shape), _IDENTITY)
-        primitive = PRIMITIVES.get(type(shape.geometry))
+        primitive = self.primitives.get(type(shape.geometry))
         if primitive is not None:
             kind, size = primitive
             found: list[dict[str, Value]] = [{"name": name, "type": kind, "size": size(shape.geometry)}]
@@ -265,7 +278,7 @@ def _radius_and_half_height(geometry: Any) -> tuple[float, ...]:
     return (geometry.radius, geometry.height / 2)
 
 
-PRIMITIVES: dict[type, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
+PRIMITIVES: dict[type, _Primitive] = {
     Box: ("box", _half_extents),
     Ellipsoid: ("ellipsoid", _half_extents),
     Sphere: ("sphere", _radius),

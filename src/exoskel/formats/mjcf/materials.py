@@ -11,6 +11,7 @@ from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.names import GENERATED
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.shape import Material, Mesh, Plane, Shape, Texture, TriMesh
+from exoskel.source.contained_files import split_path, stem_and_extension
 from exoskel.source.output_context import TEXTURE_FIELD, OutputContext
 from exoskel.source.textures import PNG, ImageError, image_kind, png_size, read_image
 
@@ -79,9 +80,10 @@ class MjcfMaterialWriter:
     def _reference(self, path: Path) -> tuple[str, bool]:
         """The reference to an image, as PNG, and whether it is square, as cubes must be.  Raises ImageError."""
         output = self._output
-        is_readable = path.suffix.lower() == ".png" and image_kind(path, output.confined_to) == PNG
+        extension = stem_and_extension(path)[1].lower()
+        is_readable = extension == ".png" and image_kind(path, output.confined_to) == PNG
         width, height = png_size(read_image(path, output.confined_to)) if is_readable else (0, 1)
-        if output.meshes == "copy" or not is_readable:
+        if output.meshes == "copy" or not is_readable or split_path(str(path))[1]:
             reference = output.copy_image(path, is_readable=is_readable)
             if not is_readable:
                 width, height = png_size(output.companions[reference])

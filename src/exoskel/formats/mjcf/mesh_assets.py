@@ -9,24 +9,26 @@ from pathlib import Path
 import numpy as np
 
 from exoskel.formats.mjcf.codes import CATALOGUE
-from exoskel.formats.mjcf.geoms import MIN_VERTICES, GeomWriter, is_flat
+from exoskel.formats.mjcf.geoms import MIN_VERTICES, PRIMITIVES, GeomWriter, is_flat, thick_sheet
 from exoskel.formats.mjcf.materials import MjcfMaterialWriter
 from exoskel.formats.mjcf.texture_coordinates import inline_mesh
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.item import unique_name
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Color, Geometry, Mesh, Shape, TriMesh, texture_of
+from exoskel.scene.shape import Color, Ellipsoid, Geometry, Mesh, Shape, TriMesh, kind_of, texture_of
 from exoskel.source.file_access import open_referenced
 from exoskel.source.mesh_textures import load_texture_coordinates
 from exoskel.source.meshes import MeshError, Triangles
-from exoskel.source.output_context import OutputContext
-from exoskel.source.surface import has_hollows
+from exoskel.source.output_context import OutputContext, Target
+from exoskel.source.surface import Surfaces, has_hollows
 from exoskel.spatial import Array
 
 _MIN_VOLUME = 1e-12
 """The volume in m³ from which meshes are written as solids; MuJoCo rejects less than 1e-14."""
 _STL_HEAD, _STL_FACE, _MAX_STL_FACES = 84, 50, 200_000
 """Bytes before the triangles of a binary STL file, bytes per triangle, and the maximum that MuJoCo reads."""
+_READ_FROM_FILES: frozenset[Target] = frozenset({"dart", "isaac"})
+"""Programs that refuse meshes inside the document."""
 
 
 class MeshAssetWriter(GeomWriter):
@@ -49,6 +51,9 @@ class MeshAssetWriter(GeomWriter):
         self._collides = False
         """Whether the shape that is added now collides: MuJoCo needs the hull of its mesh."""
         self._colors: dict[str, Color | None] = {}
+        self._surfaces = Surfaces()
+        if output.target == "isaac":
+            self.primitives = {kind: given for kind, given in PRIMITIVES.items() if kind is not Ellipsoid}
         self.materials = MjcfMaterialWriter(self.assets, output)
 
     def add(self, body: MjcfElement, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> None:
@@ -69,9 +74,10 @@ class MeshAssetWriter(GeomWriter):
                 self.materials.paint(shape, geom)
 
     def _record_hull(self, shape: Shape) -> None:
-        """Record the loss of the hollows of a mesh that collides."""
-        if self._has_hollows(shape):
-            self.output.add_loss(shape, CATALOGUE["MJ501"], "geometry", changes_effect=True)
+        """Record the loss of the hollows of a mesh that collides; DART collides its triangles."""
+        if self.output.target != "dart" and self._has_hollows(shape):
+            message = CATALOGUE["MJ501.isaac" if self.output.target == "isaac" else "MJ501"]
+            self.output.add_loss(shape, message, "geometry", changes_effect=True)
 
     def _has_hollows(self, shape: Shape) -> bool:
         """Whether a mesh has hollows; that of a file is examined once."""
@@ -113,13 +119,25 @@ class MeshAssetWriter(GeomWriter):
         self._names.add(name)
         return super().asset(name, vertices)
 
-    def _mesh(self, shape: Shape, name: str) -> list[str]:
-        names = self._mesh_assets(shape, name)
-        if self.output.target == "dart" and not set(names) <= set(self._files.values()):
-            self.output.add_loss(shape, CATALOGUE["MJ511.mesh"], "geometry", changes_effect=True)
-        return names
+    @property
+    def _writes_files(self) -> bool:
+        """Whether all meshes must be in files beside the document."""
+        return self.output.target in _READ_FROM_FILES
 
-    def _mesh_assets(self, shape: Shape, name: str) -> list[str]:
+    def _slab_assets(self, shape: Shape, name: str) -> list[str]:
+        """None in files: there may be thousands of slabs."""
+        return [] if self._writes_files else super()._slab_assets(shape, name)
+
+    def _hull_asset(self, shape: Shape, name: str) -> list[str]:
+        if not self._writes_files:
+            return super()._hull_asset(shape, name)
+        found = self.triangles(shape)
+        if found is not None:
+            return [self._new_file(kind_of(shape.geometry), *thick_sheet(*found))] if len(found[0]) else []
+        surface = self._surfaces.of(shape.geometry)
+        return [] if surface is None else [self._new_file(kind_of(shape.geometry), *surface.merge_vertices())]
+
+    def _mesh(self, shape: Shape, name: str) -> list[str]:
         found = self.triangles(shape)
         if found is None:
             self._note_unreadable(shape)
@@ -173,10 +191,17 @@ class MeshAssetWriter(GeomWriter):
         return self._inline(name, found.vertices * np.array(mesh.scale), faces, found.uv[faces.ravel()])
 
     def _inline(self, name: str, vertices: Array, triangles: Triangles, uvs: Array | None) -> list[str]:
+        if self._writes_files:
+            return [self._new_file("mesh", vertices, triangles, uvs)]
         self._names.add(name)
         given = {"name": name, **_inertia_rule(vertices, triangles), **inline_mesh(vertices, triangles, uvs)}
         self.assets.append(MjcfElement("mesh", given))
         return [name]
+
+    def _new_file(self, stem: str, vertices: Array, triangles: Triangles, uvs: Array | None = None) -> str:
+        """The asset of a file beside the document; shapes with the same triangles share it."""
+        mesh = self.output.generate_mesh(stem, vertices, triangles, is_named_by_content=True, uvs=uvs)
+        return self._file_asset(mesh, self.output.reference(mesh), vertices, triangles)
 
     def _file_asset(self, mesh: object, reference: str, vertices: Array, triangles: Triangles) -> str:
         assert isinstance(mesh, Mesh)

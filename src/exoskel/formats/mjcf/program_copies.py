@@ -10,6 +10,7 @@ from msgspec import Struct, field, structs
 
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
+from exoskel.formats.mjcf.ignored_words import ignored_words
 from exoskel.formats.mjcf.losses import projection_losses
 from exoskel.formats.mjcf.names import Kind, reference_kind, tables_of_names
 from exoskel.formats.mjcf.tree import MjcfElement
@@ -141,6 +142,9 @@ def adapt_copy(copy: SourceCopy, scene: Scene, output: OutputContext) -> SourceC
     _replace_words(document, _WORDS.get(output.target, ()), found)
     if output.target in _WITHOUT_SLASHES and not output.keeps_names:
         _SlashRemover(document, found).remove()
+    ignored = dict(_in_source(copy, dict(ignored_words(document, output.target))))
+    if ignored:
+        copy = structs.replace(copy, ignored=ignored)
     if not found.values:
         return copy
     patch = Patch(document)
@@ -170,17 +174,23 @@ def adapt_copy(copy: SourceCopy, scene: Scene, output: OutputContext) -> SourceC
 def _fates_in_source(copy: SourceCopy, fates: Mapping[NodeKey, Verdict]) -> dict[NodeKey, Verdict]:
     """The fates of a copy, with those of replaced attributes by the elements of the source."""
     found = dict(copy.fates)
+    for key, verdict in _in_source(copy, fates):
+        if key not in found or key[0] in copy.inserted or found[key].fate is not Fate.DROPPED:
+            found[key] = verdict
+    return found
+
+
+def _in_source(copy: SourceCopy, fates: Mapping[NodeKey, Verdict]) -> Iterator[tuple[NodeKey, Verdict]]:
+    """Fates of the elements of a copy, by the elements of the source."""
     numbers = copy.source_numbers
     for (node, name), verdict in fates.items():
         source = node if numbers is None else numbers[node]
         if source < 0:  # an element that states an edited value
             continue
-        if source in copy.inserted:  # included content has the fate of the element that includes it
-            if verdict.loss:
-                found[source, ""] = verdict
-        elif (source, name) not in found or found[source, name].fate is not Fate.DROPPED:
-            found[source, name] = verdict
-    return found
+        if source not in copy.inserted:
+            yield (source, name), verdict
+        elif verdict.loss:  # included content has the fate of the element that includes it
+            yield (source, ""), verdict
 
 
 def _replace_words(document: Document, words: tuple[_Word, ...], found: _Replacements) -> None:

@@ -1,4 +1,4 @@
-"""What the MJCF readers of DART 6.20 and Newton ignore, although the file states it."""
+"""What the MJCF readers of DART 6.20, Newton and Isaac Sim ignore, although the file states it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from collections.abc import Collection, Iterator
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.joints import joint_chain
 from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.scene.cameras_and_keyframes import view_part
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
-from exoskel.scene.shape import Plane
+from exoskel.scene.sensor import sensor_part
+from exoskel.scene.shape import Capsule, Ellipsoid, Plane
 from exoskel.scene.world import World
 from exoskel.source.output_context import Loss, Target, loss
 
-_GRAVITY = (0.0, 0.0, -9.81)
-"""The gravity that both programs assume, in m/s²."""
+ASSUMED_GRAVITY = (0.0, 0.0, -9.81)
+"""The gravity that DART and Newton assume, in m/s²."""
 _STATE = {"position": "initial positions", "velocity": "initial velocities"}
 _DYNAMICS = {"armature": "armature", "friction": "friction", "stiffness": "springs", "rest": "springs"}
 _OF_JOINTS: dict[Target, dict[str, str]] = {
     "dart": {**_STATE, **_DYNAMICS, "force_limits": "force limits"},
     "newton": _STATE,
+    "isaac": _STATE,
 }
 """The fields of degrees of freedom that are ignored, with words for them."""
-_OF_FREE_JOINTS: dict[Target, dict[str, str]] = {**_OF_JOINTS, "newton": {**_STATE, "armature": "armature"}}
-_PROGRAMS: dict[Target, str] = {"dart": "DART", "newton": "Newton"}
+_OF_FREE_JOINTS: dict[Target, dict[str, str]] = {
+    **_OF_JOINTS,
+    **{key: {**_STATE, "armature": "armature"} for key in ("newton", "isaac")},
+}
+_PROGRAMS: dict[Target, str] = {"dart": "DART", "newton": "Newton", "isaac": "Isaac Sim"}
+_FIXED_GRAVITY: frozenset[Target] = frozenset({"dart", "newton"})
+_WITHOUT_SELF_COLLISION: frozenset[Target] = frozenset({"dart", "isaac"})
 _DEFAULT_DOF = Dof()
 _DART_PLANE = (50.0, 50.0, 1.0)
 """The size of planes, which DART would replace by cubes of 1 m."""
@@ -34,10 +42,14 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
     program = _PROGRAMS.get(target)
     if program is None:
         return
-    if world.gravity != _GRAVITY:
+    if target in _FIXED_GRAVITY and world.gravity != ASSUMED_GRAVITY:
         yield _ignored(world, program, "gravity, and uses -9.81 m/s² along z", ["gravity"])
-    if target == "dart" and world.self_collision:
+    if target in _WITHOUT_SELF_COLLISION and world.self_collision:
         yield _ignored(world, program, "collisions within a model", ["self_collision"])
+    if target != "dart":
+        yield from _of_lists(world, program)
+    if target == "isaac":
+        yield from _of_isaac(world)
     for model in world.models:
         for body in model.bodies:
             if target == "dart" and not body.gravity:
@@ -45,6 +57,8 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
             for shape in body.shapes if target == "dart" else ():
                 if isinstance(shape.geometry, Plane):
                     yield loss(shape, CATALOGUE["MJ513.plane"], "geometry", changes_effect=True)
+                elif isinstance(shape.geometry, Capsule) and shape.collidable:
+                    yield loss(shape, CATALOGUE["MJ513.capsule"], "geometry", changes_effect=True)
         for joint in model.joints if not model.static else ():
             if target == "newton" and world.self_collision and _lets_bodies_collide(joint):
                 yield _ignored(joint, program, "that connected bodies collide", ["collide_connected"])
@@ -59,6 +73,29 @@ def _lets_bodies_collide(joint: Joint) -> bool:
     """Whether the two bodies of a joint collide."""
     parent = joint.parent
     return joint.collide_connected and parent is not None and bool(parent.collisions and joint.child.collisions)
+
+
+def _of_lists(world: World, program: str) -> Iterator[Loss]:
+    """What Newton and Isaac Sim do not read beside the models."""
+    lists = {
+        "cameras": [view_part(camera) for camera in world.cameras],
+        "lights": [view_part(light) for light in world.lights],
+        "keyframes": ["keyframes"] if world.keyframes else [],
+        "sensors": [sensor_part(sensor.name) for sensor in world.sensors],
+    }
+    for words, fields in lists.items():
+        if fields:
+            yield _ignored(world, program, words, fields)
+
+
+def _of_isaac(world: World) -> Iterator[Loss]:
+    """What Isaac Sim reads of no world or shape."""
+    if world.collision_exempt_groups:
+        yield _ignored(world, _PROGRAMS["isaac"], "collision filters", ["collision_exempt_groups"])
+    for body in world.bodies():
+        for shape in body.shapes:
+            if isinstance(shape.geometry, Ellipsoid):
+                yield loss(shape, CATALOGUE["MJ513.ellipsoid"], "geometry")
 
 
 def _of_joint(joint: Joint, target: Target, program: str) -> Iterator[Loss]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from exoskel.diagnostics import Severity
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, ReadOptions, SourceCopy
+from exoskel.formats.mjcf.ignored_words import needs_new_document
 from exoskel.formats.mjcf.preserved_elements import TEXTURE_FILES
 from exoskel.formats.mjcf.reader.asset_paths import COMPILER_FOLDERS, asset_path, compiler_settings
 from exoskel.formats.mjcf.unknown_words import cannot_be_copied, refuses_words
@@ -56,9 +57,10 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
     copier = _SourceCopier(document, ReadOptions.of(scene), output)
     try:
         found = copier.copy()
-        if refuses_words(output.target) and cannot_be_copied(Document(found.data)):
+        made = Document(found.data)
+        if refuses_words(output.target) and cannot_be_copied(made):
             return None
-        return found
+        return None if needs_new_document(made, output.target) else found
     except (OSError, EncodingRoundTripError, UnicodeError, UnwritableError):
         return None
 
