@@ -27,6 +27,22 @@ BEHIND = {
 }
 
 
+DECLARATION = '<?xml version="{}" ?>'
+
+
+@pytest.mark.parametrize("format", PREFIXED)
+def test_files_of_version_0_are_read(format: str, tmp_path: Path) -> None:
+    """Such as `plane.urdf` of PyBullet: the parsers of other programs do not look at the version."""
+    text = PREFIXED[format].replace("<x:a/>", "")
+    scene = exoskel.load(DECLARATION.format("0.0") + text, format=format)
+    plain = exoskel.load(DECLARATION.format("1.0") + text, format=format)
+    assert [str(one) for one in scene.diagnostics] == [str(one) for one in plain.diagnostics]
+    assert [model.name for model in scene.world.models] == [model.name for model in plain.world.models]
+    assert exoskel.convert(scene, tmp_path / "a.xml", to="mjcf").certificate.passed
+    exoskel.save(scene, tmp_path / "b")
+    assert (tmp_path / "b").read_text().startswith(DECLARATION.format("0.0"))
+
+
 @pytest.mark.parametrize("format", PREFIXED)
 @pytest.mark.parametrize("behind", BEHIND)
 def test_content_after_the_root_is_an_error_beside_an_undeclared_prefix(format: str, behind: str) -> None:

@@ -85,6 +85,17 @@ def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]]
     return b"".join(pieces)
 
 
+_OTHER_VERSION = re.compile(rb"""(<\?xml\s+version\s*=\s*["'])0\.[0-9](?=["'])""")
+
+
+def with_version_1(text: bytes) -> bytes:
+    """The text of a document that declares another version of XML, such as 0.0, with 1.0 in its place.
+
+    The parsers of DART, Gazebo, MuJoCo and PyBullet do not look at the version.
+    """
+    return _OTHER_VERSION.sub(rb"\g<1>1.0", text, count=1) if _OTHER_VERSION.match(text) else text
+
+
 # --- encodings -----------------------------------------------------------------------------------------
 
 

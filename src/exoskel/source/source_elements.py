@@ -9,7 +9,7 @@ from lxml import etree
 
 from exoskel.diagnostics import Diagnostic
 from exoskel.source.document import Document, Tree
-from exoskel.source.encoding import escape_undeclared_references
+from exoskel.source.encoding import escape_undeclared_references, with_version_1
 
 SettingTags = Mapping[str, frozenset[str]]
 """Tags of elements, by the tags of the elements around them."""
@@ -21,7 +21,7 @@ def parse_tree(document: Document) -> Tree:
     parser = etree.XMLParser(
         encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
     )
-    text = document.text
+    text = with_version_1(document.text)
     if b"&" in text and document.prolog.is_incomplete:
         text = escape_undeclared_references(text, document.scan.regions, document.scan.codec)
     return etree.fromstring(text, parser)
