@@ -32,6 +32,7 @@ FIELDS = (
 def test_new_documents_keep_data(removed: str) -> None:
     scene = exoskel.load(DOCUMENT)
     scene.world.model("b").add_body("new", parent="b", joint="revolute", axis=(1, 0, 0), mass=1.0)
+    scene.world.erp = 0.3  # which a copy of the document cannot have
     scene.world.actuators = [one for one in scene.world.actuators if one.name != removed]
     scene.world.lights[0] = structs.replace(scene.world.lights[0], position=(0.0, 0.0, 4.0))
     report = exoskel.convert(scene, None, to="mjcf")
@@ -55,6 +56,7 @@ def test_new_documents_keep_nonlinear_springs_and_dampers() -> None:
     </worldbody></mujoco>"""
     scene = exoskel.load(text)
     scene.world.model("b").add_body("new", parent="b", joint="revolute", axis=(1, 0, 0), mass=1.0)
+    scene.world.erp = 0.3  # which a copy of the document cannot have
     scene.world.model("b").joint("j").dofs[0].stiffness = 7.0
     report = exoskel.convert(scene, None, to="mjcf")
     assert report.certificate.passed

@@ -249,16 +249,17 @@ def test_mass_settings_of_the_compiler_do_not_undo_edits() -> None:
         assert found[:3] == pytest.approx(wanted, rel=1e-12) or np.ravel(found[0])[0] == pytest.approx(wanted[0])
 
 
-@pytest.mark.parametrize("edit", ["add", "kind"])
+@pytest.mark.parametrize("edit", ["replicate", "kind"])
 def test_other_edits_need_a_new_document(edit: str) -> None:
     scene = exoskel.load(
-        '<mujoco><worldbody><body name="a"><joint name="j"/><geom size="0.1"/></body></worldbody></mujoco>'
+        """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="0.1"/></body>
+        <replicate count="2" offset="0 0 1"><body name="r"><joint/><geom size="0.1"/></body></replicate>
+        </worldbody></mujoco>"""
     )
-    model = scene.world.model("a")
-    if edit == "add":
-        model.add_body("b", parent="a", joint="revolute", axis=(1, 0, 0))
+    if edit == "replicate":
+        scene.world.model("r0").add_body("b", parent="r0", joint="revolute", axis=(1, 0, 0))
     else:
-        model.joint("j").kind = "prismatic"
+        scene.world.model("a").joint("j").kind = "prismatic"
     report = exoskel.convert(scene, None, to="mjcf")
     assert report.certificate.passed
     assert b"exoskel_camera" in report.data

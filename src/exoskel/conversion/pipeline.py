@@ -201,6 +201,10 @@ class Conversion(Struct, frozen=True):
             certificate = Certificate.of([*certificate.checks, *rotation.checks()])
         if decomposition is not None:
             certificate = Certificate.of([*certificate.checks, *decomposition.checks()])
+        if not certificate.passed and written.copy is not None and written.copy.is_edited:
+            again = self._output_context(selected, path, planned)
+            again.given_numbers = output.given_numbers
+            return self._write(selected, again, path, planned, may_copy=False)
         hints = self._hints(
             scene, output.state_file, "" if lowering else lowering_hint(rotated, unsupported, self.format.label)
         )

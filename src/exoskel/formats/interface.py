@@ -111,10 +111,8 @@ Composer = Callable[[Scene, "OutputContext"], "ComposedFile"]
 CopySource = Callable[[Scene, "OutputContext"], "SourceCopy | None"]
 """Copies the document of an unedited scene for the folder of another one; None if it has to be written instead."""
 EditSource = Callable[[Document, Scene, Scene, "Changes", Collection[int]], "SourceCopy | None"]
-"""Edits a document, given the scene read from it, an edited scene and the differences; None if this is not possible.
-
-The last argument has the ids of items that were not edited, but whose values would follow from edited ones.
-"""
+"""Edits a document, given the scene read from it, an edited scene, the differences, and the ids of items that were not
+edited, but whose values would follow from edited ones; None if this is not possible."""
 AdaptCopy = Callable[["SourceCopy", Scene, "OutputContext"], "SourceCopy"]
 """Adapts the copy of the document of a scene to the program that it is for."""
 CompareCopy = Callable[[Scene, "SourceCopy", "OutputContext"], int]
@@ -190,9 +188,11 @@ class WriterCapabilities(Struct, frozen=True):
     compose: Composer | None = None
     """For all other formats."""
     copy_source: CopySource | None = None
-    """For formats without embedded data, whose documents say more than a scene contains."""
+    """For formats without embedded data, whose documents say more than a scene."""
     edit_source: EditSource | None = None
     """For formats with `copy_source`, to write edited scenes as their documents with the edited values."""
+    insert_items: Callable[[Document, Scene, Scene, Changes, OutputContext], SourceCopy | None] | None = None
+    """Inserts new items into a document before it is edited; see `EditSource`.  The same bytes if nothing is new."""
     adapt_copy: AdaptCopy | None = None
     """Adapts a copy to the program that it is for."""
     copy_targets: frozenset[Target] = frozenset({"portable"})

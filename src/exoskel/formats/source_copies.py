@@ -5,20 +5,23 @@ Such a document also says what a scene does not contain.  An edited one is read 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from exoskel.fates import Fate, Verdict
+from exoskel.formats.inserted_items import COLLISION_RULES, changes_after_insertion
 from exoskel.formats.interface import Format, NodeKey, SourceCopy
 from exoskel.formats.saving.changes import Changes, SourceChanges, changed_fields
 from exoskel.formats.saving.verification import TOLERANCE, Match, match
+from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
+from exoskel.scene.shape import Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
@@ -52,7 +55,7 @@ def copy_of_source(
     copied = copier(scene, output)
     found = None
     if copied is not None:
-        found = _edited(scene, changes, copied, format, read) if changes else _unedited(scene, copied, read)
+        found = _edited(scene, changes, copied, format, read, output) if changes else _unedited(scene, copied, read)
     if found is not None and capabilities.adapt_copy is not None:
         found = _adapted(found, capabilities.adapt_copy(found.copy, scene, output), read)
     if found is None:  # a new document may have other companions
@@ -88,12 +91,27 @@ def _same_items(scene: Scene, other: Scene) -> dict[int, Item] | None:
 # --- edited scenes -------------------------------------------------------------------------------------
 
 
+class _EditedDocument(Struct, frozen=True):
+    """A document, the scene that was read from it, and what was edited since.
+
+    `numbers` are the elements in the source, with the content of included files, by those of the document: -1 for new
+    ones, None if all are the same.
+    """
+
+    document: Document
+    base: Scene
+    changes: Changes
+    numbers: Sequence[int] | None = None
+    fates: Mapping[NodeKey, Verdict] = {}
+    """The fates of what has new values, by the elements of the source."""
+
+
 def _edited(
-    scene: Scene, changes: SourceChanges, copied: SourceCopy, format: Format, read: ReadCopy
+    scene: Scene, changes: SourceChanges, copied: SourceCopy, format: Format, read: ReadCopy, output: OutputContext
 ) -> CopiedSource | None:
-    edit, document = format.capabilities().edit_source, scene.documents[0]
+    document = scene.documents[0]
     base, found = changes.base, changes.changes
-    if edit is None or base is None or found is None or not isinstance(document, Document):
+    if base is None or found is None or not isinstance(document, Document):
         return None
     require_valid(scene)
     if copied.inserted:  # elements have other numbers
@@ -102,26 +120,16 @@ def _edited(
         if items is None:
             return None
         base, found = again, _changes_of(found, items)
-    original = Document(copied.data, document.name, document.location)
-    restated: set[int] = set()
-    for _ in range(_MOST_ROUNDS):
-        edited = edit(original, base, scene, found, restated)
-        if edited is None:
-            return None
-        native = read(edited.data)
-        matched = match(scene, native)
-        _accept_derived_values(matched, found)
-        if not matched.problem:
-            break
-        more = {id(one.one) for one in matched.differences if one.field in _RESTATED} - restated
-        if matched.failure or not more:
-            return None
-        restated |= more
-    else:
+    whole = Document(copied.data, document.name, document.location)
+    start = _with_new_items(_EditedDocument(whole, base, found), scene, format, read, output)
+    result = _edit_until_same(start, scene, format, read) if start is not None else None
+    if start is None or result is None:
         return None
+    edited, matched, native = result
     counterparts = {id(item): other for item, other in matched.pairs}
-    numbers = _original_numbers(document, copied, len(original.outline.tags))
-    own = {_original(key, numbers): fate for key, fate in edited.fates.items()}
+    numbers = _original_numbers(document, copied, len(whole.outline.tags))
+    edited = _numbered_as_source(edited, start.numbers)
+    own = {_original(key, numbers): fate for key, fate in {**start.fates, **edited.fates}.items()}
     fates = {**copied.fates, **own}
     fates |= {key: fate for key, fate in copied.fates.items() if (key[0], "") in copied.fates}  # included content
     fates |= _fates_of_includes(copied, edited, numbers)
@@ -137,6 +145,59 @@ def _edited(
         removed=edited.removed,
     )
     return CopiedSource(made, native, counterparts)
+
+
+def _with_new_items(
+    start: _EditedDocument, scene: Scene, format: Format, read: ReadCopy, output: OutputContext
+) -> _EditedDocument | None:
+    """The document with what was added to a scene; None if a new document is needed."""
+    insert = format.capabilities().insert_items
+    if insert is None:
+        return start
+    made = insert(start.document, start.base, scene, start.changes, output)
+    if made is None or made.data == start.document.data or made.source_numbers is None:
+        return start if made is not None else None
+    again = read(made.data)
+    changes = changes_after_insertion(start.changes, start.base, again, scene, made.source_numbers)
+    if changes is None:
+        return None
+    document = Document(made.data, start.document.name, start.document.location)
+    return _EditedDocument(document, again, changes, made.source_numbers, made.fates)
+
+
+def _edit_until_same(
+    start: _EditedDocument, scene: Scene, format: Format, read: ReadCopy
+) -> tuple[SourceCopy, Match, Scene] | None:
+    """The document with the edited values, and the scene that is read from it; None if it is another one."""
+    edit = format.capabilities().edit_source
+    restated: set[int] = set()
+    for _ in range(_MOST_ROUNDS if edit is not None else 0):
+        edited = edit(start.document, start.base, scene, start.changes, restated) if edit is not None else None
+        if edited is None:
+            return None
+        native = read(edited.data)
+        matched = match(scene, native)
+        _accept_derived_values(matched, start.changes)
+        if not matched.problem:
+            return edited, matched, native
+        more = {id(one.one) for one in matched.differences if one.field in _RESTATED} - restated
+        if matched.failure or not more:
+            return None
+        restated |= more
+    return None
+
+
+def _numbered_as_source(edited: SourceCopy, numbers: Sequence[int] | None) -> SourceCopy:
+    """An edited document with the numbers of the elements before new ones were inserted."""
+    if numbers is None:
+        return edited
+    own = edited.source_numbers if edited.source_numbers is not None else range(len(numbers))
+    return structs.replace(
+        edited,
+        fates={(numbers[node], name): fate for (node, name), fate in edited.fates.items() if numbers[node] >= 0},
+        source_numbers=[numbers[node] if node >= 0 else -1 for node in own],
+        removed=frozenset(numbers[node] for node in edited.removed if numbers[node] >= 0),
+    )
 
 
 def _fates_of_includes(copied: SourceCopy, edited: SourceCopy, numbers: list[int]) -> dict[NodeKey, Verdict]:
@@ -182,24 +243,22 @@ def _original_numbers(document: Document, copied: SourceCopy, count: int) -> lis
     return found
 
 
-_COLLISION_RULES = ("self_collision", "collision_exempt_groups")
-"""Fields of worlds for which other values may mean the same between fewer bodies: certificates compare their effect."""
-
-
 def _accept_derived_values(matched: Match, changes: Changes) -> None:
     """Accept values that follow from other items, and that were not edited.
 
-    These are names of models and of implied joints, and the form of the collision filter between fewer bodies.
+    These are names of models and of implied joints, and the form of the collision filter between other bodies.
     """
 
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
-        if isinstance(one, World) and _is_without_unknown(one, difference):
+        if isinstance(one, World) and (difference.field in changes.derived or _is_without_unknown(one, difference)):
+            return True
+        if id(one) in changes.inserted and _is_same_when_new(difference):
             return True
         if source is None or difference.field in changed_fields(source, one):
             return False
         if isinstance(one, World):
-            return difference.field in _COLLISION_RULES and bool(changes.removed)
+            return difference.field in COLLISION_RULES and bool(changes.removed)
         is_named_after_others = isinstance(one, Model) or (isinstance(one, Joint) and one.implicit)
         return is_named_after_others and difference.field == "name"
 
@@ -217,3 +276,17 @@ def _is_without_unknown(world: World, difference: Difference) -> bool:
         relative_difference(*(comparable_value(one, difference.field) for one in (known, difference.other)))
         <= TOLERANCE
     )
+
+
+def _is_same_when_new(difference: Difference) -> bool:
+    """Whether a difference of a new item means nothing.
+
+    A shape without a colour has the default one of the document, and none collides if contacts are disabled.  The
+    joints of static models are written as welds at their positions.  Certificates compare collisions and places.
+    """
+    one, other = difference.one, difference.other
+    if isinstance(one, Shape):
+        return difference.field == "collidable" or (difference.field == "color" and one.color is None)
+    if isinstance(one, Model | Body):  # the reader places bodies in the world, not in their model
+        return difference.field == "pose"
+    return isinstance(one, Joint) and isinstance(other, Joint) and other.kind == "weld" and other.implicit

@@ -112,12 +112,14 @@ def driven_dofs(actuators: Iterable[Actuator], models: Iterable[Model]) -> Itera
 def comparable_actuators(actuators: Iterable[Actuator], models: Iterable[Model]) -> list[tuple[object, ...]]:
     """Actuators for comparisons of motion: without names, and with the number of the coordinate in the state.
 
+    Joints of static models have no coordinates: formats write their bodies without them.
+
     Those of tendons have the name of the tendon, and follow the others.
     """
     models, actuators = list(models), list(actuators)
     first: dict[int, int] = {}
     count = 0
-    for joint in (joint for model in models for joint in model.joints):
+    for joint in (joint for model in models if not model.static for joint in model.joints):
         first[id(joint)] = count
         count += joint.dof_count
     targets: list[tuple[Actuator, object]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from exoskel.source.document import Document
 from exoskel.source.encoding import EncodingRoundTripError
@@ -138,9 +139,13 @@ class Patch:
 
     def insert(self, parent: int, element: Markup, after: int = -1) -> None:
         """Insert a child after the sibling `after`, or as the first child (-1), with the indentation of the file."""
+        self.insert_all(parent, [element], after)
+
+    def insert_all(self, parent: int, elements: Sequence[Markup], after: int = -1) -> None:
+        """Insert several children at one place."""
         margin = self._new_margin(parent, after)
-        lines = self._lines(element, margin, parent)
-        piece = lines if margin is None else self.newline + lines
+        separator = b"" if margin is None else self.newline
+        piece = b"".join(separator + self._lines(element, margin, parent) for element in elements)
         if after >= 0:
             at = self.elements.span(after).end
             at = at if margin is None else self._end_of_line_comments(at)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.interface import SourceCopy, WriterCapabilities, item_fields
+from exoskel.formats.mjcf.added_elements import insert_added
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.copy_comparison import count_differences
 from exoskel.formats.mjcf.force_comparison import compare_forces
@@ -39,75 +40,22 @@ from exoskel.formats.mjcf.scenery import add_scenery
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.source_edits import edit_source
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
+from exoskel.formats.mjcf.views import view_elements
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
+from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, as_perspective
+from exoskel.scene.cameras_and_keyframes import Keyframe
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.json_codec import encode_json
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
 from exoskel.source.markup import Markup
 from exoskel.source.meshes import SINGLE_PRECISION
 from exoskel.source.output_context import OutputContext, Target
 from exoskel.spatial import Array
-
-# --- cameras and lights of the scene -------------------------------------------------------------------
-
-
-def _camera_element(camera: SceneCamera, *, has_projection: bool) -> MjcfElement:
-    if camera.orthographic and not has_projection:
-        camera = as_perspective(camera)
-    given: dict[str, Value] = {"name": camera.name} if camera.name else {}
-    given |= {"pos": camera.pose.position, "quat": camera.pose.quaternion, "fovy": camera.field_of_view}
-    if camera.orthographic:
-        given["projection"] = "orthographic"
-    if camera.resolution != (1, 1):
-        given["resolution"] = camera.resolution
-    return MjcfElement("camera", given | _tracking(camera))
-
-
-def _light_element(light: SceneLight) -> MjcfElement:
-    default, given = SceneLight(), dict[str, Value]({"name": light.name} if light.name else {})
-    if light.kind == "directional":
-        given["directional"] = True  # all versions of MuJoCo know it
-    elif light.kind != default.kind:
-        given["type"] = light.kind
-    given |= {"pos": light.position, "dir": light.direction}
-    for attribute, field in _LIGHT_ATTRIBUTES.items():
-        if getattr(light, field) != getattr(default, field):
-            given[attribute] = getattr(light, field)
-    return MjcfElement("light", given | _tracking(light))
-
-
-_LIGHT_ATTRIBUTES = {
-    **{name: name for name in ("active", "diffuse", "ambient", "specular", "attenuation", "cutoff", "exponent")},
-    "castshadow": "casts_shadows",
-}
-
-
-def _tracking(view: SceneCamera | SceneLight) -> dict[str, Value]:
-    """How a camera or light follows bodies."""
-    given: dict[str, Value] = {} if view.mode == "fixed" else {"mode": view.mode}
-    target = view.target or ("world" if view.mode.startswith("target") else "")
-    return given | ({"target": target} if target else {})
-
-
-def _view_elements(world: World, *, has_projections: bool) -> dict[str, list[MjcfElement]]:
-    """The cameras and lights by the path of their body."""
-    bodies = {"", *(qualified_name(model.name, body.name) for model in world.models for body in model.bodies)}
-    found: dict[str, list[MjcfElement]] = {}
-    views: list[SceneCamera | SceneLight] = [*world.cameras, *world.lights]
-    for view in views:
-        if view.body in bodies and view.target in bodies:
-            if isinstance(view, SceneCamera):
-                made = _camera_element(view, has_projection=has_projections)
-            else:
-                made = _light_element(view)
-            found.setdefault(view.body, []).append(made)
-    return found
-
 
 # --- the document --------------------------------------------------------------------------------------
 
@@ -162,7 +110,7 @@ class FileWriter(WorldWriter):
 
     def __init__(self, world: World, output: OutputContext, limits: bool | None = None) -> None:
         self.output = output
-        self.views = _view_elements(world, has_projections=not any(projection_losses(world, output.target)))
+        self.views = view_elements(world, has_projections=not any(projection_losses(world, output.target)))
         super().__init__(world, limits, INTEGRATORS.get(output.target), skins=body_skins(world))
         self._has_tendons = True
 
@@ -263,6 +211,22 @@ def _zero_positions(root: MjcfElement, found: Addresses) -> Array:
     return out
 
 
+# --- the document of the source -------------------------------------------------------------------------
+
+
+def insert_items(
+    document: Document, base: Scene, scene: Scene, changes: Changes, output: OutputContext
+) -> SourceCopy | None:
+    """The document that a scene was read from, with the elements of items that were added since; None if a new one
+    is needed."""
+
+    def write_all() -> MjcfElement:
+        output.source_format = "mjcf"
+        return FileWriter(scene.world, output).document()
+
+    return insert_added(document, base, scene, changes, output, write_all)
+
+
 # --- the writer ----------------------------------------------------------------------------------------
 
 
@@ -273,6 +237,7 @@ CAPABILITIES = WriterCapabilities(
     native_joints=_JOINTS,
     write=write,
     copy_source=copy_source,
+    insert_items=insert_items,
     edit_source=edit_source,
     adapt_copy=adapt_copy,
     copy_targets=TARGETS,

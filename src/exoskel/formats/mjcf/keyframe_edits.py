@@ -97,7 +97,7 @@ class KeyframeEditor:
         self.base, self.scene = base.world, scene.world
         self.sources = changes.sources
         self.lost = lost
-        self.found = _imported(base)
+        self.found = import_base(base)
         self.model: Any = self.found.compiled.model if self.found.compiled is not None else None
         if self.found.coordinates is None or self.model is None:
             raise StateEditError
@@ -304,8 +304,8 @@ def _are_same(one: Array, other: Array) -> bool:
     return bool((np.abs(one - other) <= _SAME_NUMBER * np.maximum(1.0, np.abs(one))).all())
 
 
-def _imported(base: Scene) -> ImportedScene:
-    """The compiled document of a scene, with a scene of its own."""
+def import_base(base: Scene) -> ImportedScene:
+    """The compiled document of a scene, with a scene of its own.  Raises StateEditError."""
     document = base.documents[0]
     if not isinstance(document, Document):
         raise StateEditError

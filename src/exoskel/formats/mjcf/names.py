@@ -332,6 +332,16 @@ def stated_names(root: NamedElement) -> NameTable | None:
     return found or None
 
 
+def restored_names(root: NamedElement) -> dict[Kind, dict[str, str]]:
+    """The qualified names of the elements of a document of ours, by those in the file; empty for other documents."""
+    stated = stated_names(root)
+    if stated is None:
+        return {}
+    return _qualified_names(
+        _DocumentElements(root), lambda kind, name, derived: stated.get(kind, {}).get(name, derived)
+    )
+
+
 def restore_names(root: NamedElement) -> None:
     """Give the elements of a document of ours their qualified names again; others stay as they are."""
     stated = stated_names(root)
@@ -367,17 +377,45 @@ def tables_of_names(root: NamedElement, short: NameTable) -> dict[str, str]:
 
 def _tables(elements: _DocumentElements, short: NameTable) -> dict[str, str]:
     truth = {kind: {name: qualified for qualified, name in names.items()} for kind, names in short.items()}
-    rows: dict[Kind, list[str]] = {}
 
-    def note(kind: Kind, name: str, derived: str | None) -> str | None:
+    def rule(kind: Kind, name: str, derived: str | None) -> str | None:
         qualified = truth.get(kind, {}).get(name, name)
         is_plain = kind == "geom" and derived is None and qualified == name
-        if derived != qualified and not is_plain:
-            rows.setdefault(kind, []).append(f"{quote(name, safe='')}={quote(qualified, safe='/~')}")
+        return None if is_plain else qualified
+
+    return _texts(_underived_names(elements, rule))
+
+
+def underived_names(root: NamedElement, rule: NameRule) -> dict[Kind, dict[str, str]]:
+    """The names that do not follow from the tree of a document, with their qualified names by a rule."""
+    return _underived_names(_DocumentElements(root), rule)
+
+
+def _underived_names(elements: _DocumentElements, rule: NameRule) -> dict[Kind, dict[str, str]]:
+    found: dict[Kind, dict[str, str]] = {}
+
+    def note(kind: Kind, name: str, derived: str | None) -> str | None:
+        qualified = rule(kind, name, derived)
+        if qualified is not None and qualified != derived:
+            found.setdefault(kind, {})[name] = qualified
         return qualified
 
     _qualified_names(elements, note)
-    return {f"{_TABLE}{kind}": " ".join(listed) for kind, listed in rows.items()}
+    return found
+
+
+def _texts(rows: Mapping[Kind, Mapping[str, str]]) -> dict[str, str]:
+    return {table_name(kind): table_text(names) for kind, names in rows.items()}
+
+
+def table_name(kind: Kind) -> str:
+    """The name of the text that lists the names of a kind."""
+    return f"{_TABLE}{kind}"
+
+
+def table_text(names: Mapping[str, str]) -> str:
+    """The text that lists qualified names by the names in a document."""
+    return " ".join(f"{quote(name, safe='')}={quote(qualified, safe='/~')}" for name, qualified in names.items())
 
 
 def name_geoms(root: MjcfElement) -> dict[str, str]:

@@ -124,9 +124,10 @@ class _SourceEditor:
             has_other_names |= "name" in names
             if isinstance(source, Body) and isinstance(item, Body) and "inertia" in names:
                 weighed[id(item)] = source, item
+        following = self.changes.derived | (_FOLLOWING if has_other_names else frozenset())
         for source, item in self.changes.edited:
             for name in changed_fields(source, item):
-                if isinstance(source, World) and name in _FOLLOWING and has_other_names:
+                if isinstance(source, World) and name in following:
                     continue
                 if isinstance(source, World) and isinstance(item, World) and name in LISTS:
                     if not edit_world_list(self, name, source, item):
@@ -304,7 +305,8 @@ class _SourceEditor:
 
     def _collect_inertias(self, weighed: dict[int, tuple[Body, Body]]) -> None:
         """State the mass properties of edited bodies, and of those whose edited shapes they would follow."""
-        has_all = bool(weighed) and self._drop_mass_settings()
+        is_weighed = bool(weighed) or not self.changes.inserted.isdisjoint(self.restated)
+        has_all = is_weighed and self._drop_mass_settings()
         edited = {
             id(item)
             for source, item in self.changes.edited

@@ -149,6 +149,10 @@ class Changes(Struct):
     """An item whose parts are in another order."""
     is_selection: bool = False
     """Removed models were not selected: what only they use goes with them."""
+    derived: frozenset[str] = frozenset()
+    """Fields of worlds that have other values because of new items, and the same meaning."""
+    inserted: frozenset[int] = frozenset()
+    """The ids of items that are already in the source, into which they were inserted."""
 
     def __bool__(self) -> bool:
         return bool(self.edited or self.added or self.removed or self.reordered)

@@ -72,6 +72,10 @@ def group_bodies(compiled: Compiled, generated: GeneratedParts) -> list[BodyGrou
     taken = Names()
     out = [_world(compiled, taken)] if _has_world_parts(compiled) else []
     for root, bodies in gathered.items():
+        if out and prefixes[root] == WORLD and not any(map(compiled.joints_of, bodies)):
+            out[0].prefix = WORLD
+            out[0].bodies += sorted(bodies)
+            continue
         prefix = prefixes[root] or ""
         name = unique_name(split_path(prefix)[0] if prefix else compiled.bodies.name(root) or f"model_{root}", taken)
         taken.add(name)

@@ -1,0 +1,97 @@
+"""The numbers of new joints and actuators in the keyframes of a document.
+
+They are those of the default state; the states of the scene are set when they are compared with the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from exoskel.formats.mjcf.keyframe_edits import StateEditError, import_base
+from exoskel.formats.mjcf.model.coordinates import SIZES
+from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.scene.world import Scene
+from exoskel.source.document import Document
+
+_QUATERNION = ("1", "0", "0", "0")
+_QPOS = {"free": ("0", "0", "0", *_QUATERNION), "ball": _QUATERNION}
+"""The positions of joints with a quaternion."""
+
+
+class _Insertion(Protocol):
+    @property
+    def element(self) -> MjcfElement: ...
+    @property
+    def section(self) -> str: ...
+
+
+_AnyInsertion = TypeVar("_AnyInsertion", bound=_Insertion)
+
+
+def expanded_keyframes(
+    document: Document, base: Scene, insertions: Sequence[_AnyInsertion], position: Callable[[_AnyInsertion], int]
+) -> dict[tuple[int, str], str]:
+    """The lists of numbers in keyframes with those of new joints and actuators, by element and attribute.
+
+    `base` was read from the document; `position` is the element before which a new one is inserted.
+    """
+    keys = [node for node, tag in enumerate(document.outline.tags) if tag == "key"]
+    stated = {name for node in keys for name in document.attributes(node)} & {"qpos", "qvel", "ctrl"}
+    joints = [(position(one), joint) for one in insertions if not one.section for joint in _joints(one.element)]
+    actuators = [position(one) for one in insertions if one.section == "actuator"]
+    if not stated or not (joints or actuators):
+        return {}
+    compiled = import_base(base).compiled
+    if compiled is None or (stated - {"ctrl"} and joints and compiled.prepared.ignored_states):
+        raise StateEditError
+    model: Any = compiled.model
+    places: dict[str, list[tuple[int, int]]] = {"qpos": [], "qvel": [], "ctrl": []}
+    for number, kind in enumerate(compiled.types):
+        node = compiled.joints.node(number)
+        for name, first, size in zip(
+            ("qpos", "qvel"), (model.jnt_qposadr[number], model.jnt_dofadr[number]), SIZES[kind], strict=True
+        ):
+            places[name].append((node, int(first) + size))
+    places["ctrl"] = [(compiled.actuators.node(i), one.stop) for i, one in enumerate(compiled.control_slices)]
+    new: dict[str, list[tuple[int, Sequence[str]]]] = {"qpos": [], "qvel": [], "ctrl": []}
+    for at, kind in joints:
+        new["qpos"].append((_columns(places["qpos"], at), _QPOS.get(kind, ("0",))))
+        new["qvel"].append((_columns(places["qvel"], at), ("0",) * SIZES[kind][1]))
+    new["ctrl"] = [(_columns(places["ctrl"], at), ("0",)) for at in actuators]
+    sizes = {"qpos": model.nq, "qvel": model.nv, "ctrl": model.nu if not places["ctrl"] else places["ctrl"][-1][1]}
+    found: dict[tuple[int, str], str] = {}
+    for node in keys:
+        for name, columns in new.items():
+            numbers = document.attribute_text(node, name).split()
+            if not numbers or not columns:
+                continue
+            if len(numbers) != sizes[name]:
+                raise StateEditError
+            found[node, name] = " ".join(_merged(numbers, columns))
+    return found
+
+
+def _joints(element: MjcfElement) -> Iterator[str]:
+    """The types of the joints in an element: those of a body, and then those of the bodies in it."""
+    if element.tag == "joint":
+        yield str(element.attributes.get("type", "hinge"))
+    elif element.tag == "body":
+        yield from (kind for child in element.children if child.tag == "joint" for kind in _joints(child))
+        yield from (kind for child in element.children if child.tag == "body" for kind in _joints(child))
+
+
+def _columns(places: Sequence[tuple[int, int]], position: int) -> int:
+    """The number of columns of elements before a place."""
+    return max((end for node, end in places if node < position), default=0)
+
+
+def _merged(numbers: Sequence[str], new: Sequence[tuple[int, Sequence[str]]]) -> Iterator[str]:
+    """The numbers of a list with new ones, each before the number at its place."""
+    ordered = sorted(new, key=lambda one: one[0])
+    done = 0
+    for at, values in ordered:
+        yield from numbers[done:at]
+        yield from values
+        done = max(done, at)
+    yield from numbers[done:]
