@@ -95,8 +95,10 @@ def other_openusd(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def part(name: str) -> installation.InstalledPart:
-    (found,) = (one for one in installation._packages() if one.name == name)
-    return found
+    """The row of a package, which has the same content in all of its extras."""
+    found = [one for one in installation._packages() if one.name == name]
+    assert len({(one.status, one.detail, one.install) for one in found}) == 1
+    return found[0]
 
 
 def test_another_package_with_the_same_module_is_not_replaced(other_openusd: None) -> None:

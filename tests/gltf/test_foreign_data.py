@@ -120,7 +120,6 @@ def test_extras_are_kept_or_reported(place: Place, tmp_path: Path) -> None:
         (NAME, {"target": "/nodes/1/translation"}),
         ("MSFT_lod", {"ids": []}),
         ("KHR_physics_rigid_bodies", {"motion": {"mass": 2.5}}),
-        ("KHR_draco_mesh_compression", {"ratio": 0.5}),
         ("KHR_materials_clearcoat", {"clearcoatTexture": {"index": 0}}),
     ],
 )

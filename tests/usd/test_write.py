@@ -413,6 +413,14 @@ def changed(kind: str = "revolute", joint: dict[str, Any] | None = None, **dof: 
     return world
 
 
+def with_cone() -> World:
+    """A ball joint whose y axis turns up to 1 rad in all directions."""
+    world = changed("ball")
+    for coordinate in (0, 2):
+        world.models[0].joints[-1].dofs[coordinate].position_limits = (-1.0, 1.0)
+    return world
+
+
 def without_axis() -> World:
     world = world_of("revolute")
     with no_edits():
@@ -446,6 +454,7 @@ LOST = {
     "US215": bodied(visuals=[textured("missing.png")]),
     "US314": bodied(visuals=[textured(__file__)]),
     "US301": bodied(soft=SoftBody(total_mass=1.0)),
+    "US217": with_cone(),
     "US303": changed("ball", stiffness=1.0),
     "US304": changed(joint={"limits_enforced": False}, position_limits=(0.0, 1.0)),
     "US305": changed(acceleration_limits=(0.0, 1.0)),
