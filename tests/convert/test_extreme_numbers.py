@@ -143,3 +143,18 @@ def test_scenes_far_from_the_origin_are_converted_with_all_digits(to: str, far: 
 def test_centres_of_mass_of_tiny_bodies_are_converted(to: str) -> None:
     """An offset of 0.3 nm is not a rounding error where the body has 1 µm."""
     assert exoskel.convert(arm("0.1 0.2 0.3", "1e-6", "8e-13 2.9e-10 6.7e-13"), to=to).certificate.passed
+
+
+NOISE = """<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<link name="t"><inertial><mass value="0.746"/><origin xyz="-0.0054 0.00163 -0.0172"/>
+<inertia ixx="2.71e-20" ixy="-1.69e-21" ixz="1.35e-20" iyy="5.42e-20" iyz="3.38e-21" izz="1.35e-20"/></inertial></link>
+<joint name="j" type="fixed"><origin rpy="5.7e-66 0 0"/><parent link="a"/><child link="t"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("to", ["xode", "skel"])
+def test_moments_that_are_rounding_errors_are_embedded(to: str) -> None:
+    """Such as those of the robot iCub: about the origin of the body nothing of them is left."""
+    report = exoskel.convert(NOISE, to=to)
+    assert report.certificate.passed
+    (body,) = [body for body in exoskel.load(report.data).world.bodies() if body.name == "t"]
+    assert (body.mass, body.inertia.moment[0]) == (0.746, 2.71e-20)

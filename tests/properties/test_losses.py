@@ -79,6 +79,10 @@ def odd_world(format: str) -> World:
         with no_edits():  # only a file may have it
             model.joint("z").axes = ((0.0, 0.0, 0.0),)
     model.joint("z").mimic = Mimic("j")
+    if format == "urdf":
+        for name, leader in (("x", "y"), ("y", "x")):
+            model.add_body(f"{name}_end", parent="arm", joint="revolute", joint_name=name, axes=X, moment=UNIT_MOMENT)
+            model.joint(name).mimic = Mimic(leader)
     stops = (Drive(-1.0, 1.0, stop_cfm=0.1), Drive(bounce=0.5))
     model.add_body("wheel", parent="arm", joint="universal", joint_name="u", axes=XY, drives=stops, moment=UNIT_MOMENT)
     model.joint("u").collapses = True

@@ -34,6 +34,7 @@ OPENERS = {
     "simulate/trajectory.py": "entries of an archive that is open already",
     "source/atomic_write.py": "files that are written, and temporary folders of our own",
     "source/convex_decomposition.py": "standard output of a child process",
+    "source/draco.py": "standard output of a child process",
     "source/file_access.py": "the one place that opens what a document names",
     "source/mesh_packages.py": "entries of an archive in memory",
     "source/mesh_parsing.py": "bytes in memory, and standard output of a child process",

@@ -489,10 +489,22 @@ def test_the_axes_of_a_turned_generic_joint_are_those_of_the_file(tmp_path: Path
 
 
 def test_unsupported_free_axes_are_reported(tmp_path: Path) -> None:
+    free = locked("transY", "transZ", "rotX", "rotZ")
+    first, second = joint_prim("PhysicsRevoluteJoint", "a", "b"), joint_prim("PhysicsJoint", "a", "b", free)
+    scene = load(bodies_with(first + second.replace('"j"', '"closing"')), tmp_path)
+    assert "US106.axes" in codes(scene)
+    closing = scene.world.models[0].joint("closing")
+    assert closing.loop and closing.kind == "revolute"
+
+
+def test_a_joint_with_any_free_axes_becomes_a_chain(tmp_path: Path) -> None:
     text = bodies_with(joint_prim("PhysicsJoint", "a", "b", locked("transY", "transZ", "rotX", "rotZ")))
     scene = load(text, tmp_path)
-    assert "US106.axes" in codes(scene)
-    assert scene.world.models[0].joint("j").kind == "revolute"
+    assert "US106.split" in codes(scene)
+    assert [joint.kind for joint in scene.world.models[0].joints if joint.name.startswith("j_")] == [
+        "prismatic",
+        "revolute",
+    ]
 
 
 def test_a_joint_that_starts_from_the_child_moves_the_same_way(tmp_path: Path) -> None:

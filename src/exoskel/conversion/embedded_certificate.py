@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from exoskel import spatial
 from exoskel.conversion.comparison import (
     DOF_GROUPS,
     TOLERANCE,
@@ -43,6 +42,7 @@ from exoskel.scene.fields import (
     iter_items,
     relative_difference,
 )
+from exoskel.scene.inertia import is_positive_about_origin
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.pose import Vector
@@ -350,14 +350,9 @@ _PLACED_OTHERWISE = ("plane", "mesh", "trimesh")
 
 
 def _have_valid_moments(bodies: Sequence[Body]) -> list[bool]:
-    """Whether the moment of inertia of each body is finite and positive definite."""
-    tensors = spatial.moment_matrix(moments(bodies))
-    found: list[bool] = [False] * len(bodies)
-    finite = np.flatnonzero(np.isfinite(tensors).all(axis=(1, 2)))
-    lowest = np.linalg.eigvalsh(tensors[finite])[:, 0]
-    for place, is_positive in zip(finite.tolist(), (lowest > 0.0).tolist(), strict=True):
-        found[place] = is_positive
-    return found
+    """Whether the moment of inertia of each body is positive definite, wherever a format states it."""
+    rows = moments(bodies).tolist()
+    return [is_positive_about_origin(tuple(row), body.mass, body.com) for row, body in zip(rows, bodies, strict=True)]
 
 
 def _with_axes(joint: Joint, axes: tuple[Vector, ...]) -> Joint:

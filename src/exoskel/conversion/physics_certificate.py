@@ -45,7 +45,7 @@ from exoskel.scene.equality import comparable_equalities, known_equalities
 from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint, can_mimic
-from exoskel.scene.kinematics import plane_directions
+from exoskel.scene.kinematics import translation_axes
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.pose import pose_matrices
@@ -62,7 +62,6 @@ DOUBLE_PRECISION = 1e-9
 _ROTATION_VECTORS = {"ball": 3, "free": 6, "amotor": 6}
 """Joints whose rotation is a vector in their own frame, which the output may have rotated, and their coordinates."""
 _IDENTITY_MATRIX = np.eye(4)
-_IN_PLANES = ("planar", "translational2d")
 _FLOATING = ("free", "amotor")
 """Joints that do not restrict the motion of their child."""
 
@@ -520,5 +519,4 @@ class _WorldCertificate:
 
 def _placement_in_world(side: PlacedWorlds, joint: Joint) -> tuple[Array, Array]:
     """The anchor and the axes of a joint in the world frame."""
-    axes = plane_directions(joint) if joint.kind in _IN_PLANES else joint.axes
-    return anchor_and_axes(side.zero[id(joint.child)] @ joint.pose.matrix(), axes)
+    return anchor_and_axes(side.zero[id(joint.child)] @ joint.pose.matrix(), translation_axes(joint))

@@ -51,15 +51,15 @@ def copy_of_source(
         return None
     if scene.source_info.format != format.name or (changes and capabilities.edit_source is None):
         return None
-    companions = dict(output.companions)
+    forget_files = output.mark_files()
     copied = copier(scene, output)
     found = None
     if copied is not None:
         found = _edited(scene, changes, copied, format, read, output) if changes else _unedited(scene, copied, read)
     if found is not None and capabilities.adapt_copy is not None:
         found = _adapted(found, capabilities.adapt_copy(found.copy, scene, output), read)
-    if found is None:  # a new document may have other companions
-        output.companions = companions
+    if found is None:  # a new document may have others
+        forget_files()
     return found
 
 

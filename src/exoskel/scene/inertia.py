@@ -577,6 +577,19 @@ def is_clearly_valid(moment: Moment) -> bool:
 _MARGIN = 1e-6
 
 
+def is_positive_about_origin(moment: Moment, mass: float, centre: Vector) -> bool:
+    """Whether a moment is still positive after it was stated about the origin of a body.
+
+    There it is the difference of large numbers if the centre of mass is distant.
+    """
+    x, y, z = centre
+    rounding = _ROUNDING * mass * (x * x + y * y + z * z)
+    if is_clearly_valid(moment) and _MARGIN * max(moment[:3]) > rounding:
+        return True
+    tensor = spatial.moment_matrix(moment)
+    return bool(np.isfinite(tensor).all()) and float(np.linalg.eigvalsh(tensor)[0]) > rounding
+
+
 _ROUNDING = 1e-14
 """The rounding error of a principal moment of zero, relative to the largest."""
 

@@ -24,7 +24,7 @@ from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
 from exoskel.scene.joint import STOPS, TRAITS, Dof, Drive, Joint, wrong_count
 from exoskel.scene.pose import Pose
-from exoskel.scene.shape import Mesh, Shape, Texture, clamp_color
+from exoskel.scene.shape import Mesh, Shape, Texture, TriMesh, clamp_color, texture_of
 
 if TYPE_CHECKING:
     from json import JSONDecoder, JSONEncoder
@@ -36,6 +36,7 @@ _NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent"), T
 """Fields that the reader finds itself, because they depend on the machine."""
 _INFINITE = (*STOPS, "control_range", "force_range", "limits", "force_limits")
 """Fields of values that may be infinite."""
+_shape_values = attrgetter(*FIELDS[Shape])
 _dof_row, _soft_row = attrgetter(*DOF_FIELDS), attrgetter(*SOFT_FIELDS)
 _OPTIONAL: dict[type[Item], tuple[Callable[[Any], Any], Any]] = {
     Dof: (_dof_row, _dof_row(Dof())),
@@ -162,6 +163,17 @@ def struct_key(kind: type, entry: type, value: Any) -> ValueKey | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return (kind, entry, data) if len(data) < _MOST_BYTES else None
+
+
+def item_key(item: Item, field: str) -> ValueKey | None:
+    """A key of items or fields with the same encoding; None for those with files, or that seldom repeat."""
+    if not isinstance(item, Shape):
+        return value_key(field_value(item, field)) if field else None
+    if field:
+        return None if field in ("geometry", "material") else value_key(field_value(item, field))
+    if isinstance(item.geometry, Mesh | TriMesh) or texture_of(item) is not None:
+        return None
+    return struct_key(Shape, Shape, _shape_values(item))
 
 
 def remember(known: dict[K, V], key: K, value: V) -> None:

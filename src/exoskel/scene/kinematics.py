@@ -276,8 +276,10 @@ def _translational(_: Sequence[Joint]) -> MotionFunction:
     return _translation
 
 
-def plane_directions(joint: Joint) -> list[Vector]:
-    """The two directions in which a joint translates in its plane, orthonormal, in its frame."""
+def translation_axes(joint: Joint) -> Sequence[Vector]:
+    """The axes of a joint in its frame; for one in a plane, the two orthonormal directions of translation."""
+    if joint.kind not in ("planar", "translational2d"):
+        return joint.axes
     first, second, _ = plane_frames([joint])
     return [vector_from_array(first[0]), vector_from_array(second[0])]
 

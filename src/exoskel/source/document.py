@@ -20,14 +20,7 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import Locator, Place, Position
 from exoskel.source import encoding as encodings
-from exoskel.source.encoding import (
-    Encoding,
-    Prolog,
-    escape_undeclared_references,
-    plain_start,
-    read_prolog,
-    with_version_1,
-)
+from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, plain_start, read_prolog
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.positions import Scan, Span, may_split_text
@@ -137,7 +130,7 @@ class Document:
         Raises MalformedError, with a position, if the document is not well-formed XML, declares entities or exceeds a
         limit.
         """
-        text = with_version_1(self.checked_text(limits))
+        text = encodings.with_version_1(self.checked_text(limits))
         if text.find(b"&") >= 0 and self.prolog.is_incomplete:  # `in` takes several times as long
             text = escape_undeclared_references(text, self.scan.regions, self.scan.codec)
         parser = self._reused_parser()

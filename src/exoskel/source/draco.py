@@ -28,7 +28,7 @@ class DracoError(Exception):
     """Triangles cannot be decoded; the message is the reason."""
 
 
-class _Rows(Struct, frozen=True):
+class _DracoArray(Struct, frozen=True):
     """An array with rows: its type, the numbers in a row, and its bytes."""
 
     kind: str
@@ -36,11 +36,11 @@ class _Rows(Struct, frozen=True):
     content: bytes
 
 
-class _Answer(Struct):
+class _DracoAnswer(Struct):
     """For each block of data its triangles and attributes, or the problem with it."""
 
-    triangles: list[_Rows] = field(default_factory=list)
-    attributes: list[dict[int, _Rows]] = field(default_factory=list)
+    triangles: list[_DracoArray] = field(default_factory=list)
+    attributes: list[dict[int, _DracoArray]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -77,7 +77,7 @@ def _seconds(size: int) -> int:
     return ceil(_SECONDS + _SECONDS_PER_MEGABYTE * size / 2**20)
 
 
-def _array(rows: _Rows) -> NDArray[Any]:
+def _array(rows: _DracoArray) -> NDArray[Any]:
     return np.frombuffer(rows.content, rows.kind).reshape(-1, rows.width)
 
 
@@ -93,15 +93,15 @@ def _read(stream: IO[bytes]) -> bytes | None:
     return data if len(data) == size and data else None
 
 
-def _receive(stream: IO[bytes]) -> _Answer | None:
+def _receive(stream: IO[bytes]) -> _DracoAnswer | None:
     data = _read(stream)
-    return None if data is None else msgspec.msgpack.decode(data, type=_Answer)
+    return None if data is None else msgspec.msgpack.decode(data, type=_DracoAnswer)
 
 
 # --- in the child -------------------------------------------------------------------------------------
 
 
-def _decode(block: bytes) -> tuple[_Rows, dict[int, _Rows]]:
+def _decode(block: bytes) -> tuple[_DracoArray, dict[int, _DracoArray]]:
     """The triangles and attributes of one block of data."""
     import DracoPy
 
@@ -113,15 +113,15 @@ def _decode(block: bytes) -> tuple[_Rows, dict[int, _Rows]]:
     return _rows(np.asarray(faces).astype("<u4").reshape(-1, 3)), attributes
 
 
-def _rows(array: NDArray[Any]) -> _Rows:
+def _rows(array: NDArray[Any]) -> _DracoArray:
     wide = np.ascontiguousarray(array.reshape(len(array), -1))
-    return _Rows(wide.dtype.newbyteorder("<").str, wide.shape[1], wide.tobytes())
+    return _DracoArray(wide.dtype.newbyteorder("<").str, wide.shape[1], wide.tobytes())
 
 
-def _answer(blocks: list[bytes]) -> _Answer:
-    found = _Answer()
+def _answer(blocks: list[bytes]) -> _DracoAnswer:
+    found = _DracoAnswer()
     for block in blocks:
-        triangles, attributes, problem = _Rows("<u4", 3, b""), dict[int, _Rows](), ""
+        triangles, attributes, problem = _DracoArray("<u4", 3, b""), dict[int, _DracoArray](), ""
         try:
             triangles, attributes = _decode(block)
         except MemoryError:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from msgspec import Struct
 
@@ -51,6 +51,12 @@ class SearchPaths(Struct, frozen=True):
     resolver: Resolver | None = None
     confine: bool = False
     """Reject references that leave the directory tree of the document."""
+
+
+def absolute_uri(path: Path) -> str:
+    """The path of a file as a URI.  Readers decode no percent codes: only what is not text is written with these."""
+    text = path.resolve().as_posix()
+    return "file://" + (text if text.isprintable() and text == text.rstrip() else quote(os.fsencode(text)))
 
 
 def uri_scheme(reference: str) -> str:

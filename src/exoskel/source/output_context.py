@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable
-from operator import attrgetter
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote
 from zlib import crc32
 
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import Message, format_detail
 from exoskel.fates import Verdict
-from exoskel.scene.fields import FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.json_codec import (
     ValueKey,
@@ -23,18 +20,17 @@ from exoskel.scene.json_codec import (
     encode_json,
     encode_value,
     field_value,
+    item_key,
     remember,
-    struct_key,
-    value_key,
 )
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Mesh, Shape, Texture, TriMesh, texture_of
+from exoskel.scene.shape import Mesh, Shape, Texture, texture_of
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.atomic_write import TemporaryFolder
 from exoskel.source.contained_files import split_path, stem_and_extension
 from exoskel.source.file_access import has_content
-from exoskel.source.file_lookup import SearchPaths, uri_scheme
+from exoskel.source.file_lookup import SearchPaths, absolute_uri, uri_scheme
 from exoskel.source.markup import Markup
 from exoskel.source.mesh_textures import file_as_obj, has_textures
 from exoskel.source.numbers import GivenNumbers, round_json
@@ -262,7 +258,7 @@ class OutputContext:
         if self.meshes == "copy" or mesh.path in self.generated:
             return self._copy(mesh, mesh.path, is_readable)
         found = (
-            _absolute_uri(Path(mesh.path))
+            absolute_uri(Path(mesh.path))
             if self.meshes == "absolute"
             else self._reference_to_source(mesh.uri, Path(mesh.path))
         )
@@ -303,7 +299,7 @@ class OutputContext:
                 _note(texture.uri, self.missing_textures)
                 return self._reference_to_source(texture.uri, path)
         if self.meshes == "absolute":
-            return _absolute_uri(path)
+            return absolute_uri(path)
         return self._reference_to_source(texture.uri, path)
 
     def copy_image(self, path: Path, *, is_readable: bool) -> str:
@@ -364,6 +360,20 @@ class OutputContext:
         self._paths[found] = self._write_temporary(found, data)
         return found
 
+    def mark_files(self) -> Callable[[], None]:
+        """A function that forgets the files that are added from now on."""
+        companions, copies, images, paths = (
+            dict(self.companions),
+            dict(self._copies),
+            dict(self._images),
+            dict(self._paths),
+        )
+
+        def forget() -> None:
+            self.companions, self._copies, self._images, self._paths = companions, copies, images, paths
+
+        return forget
+
     def locate(self, reference: str, path: Path) -> None:
         """Let a reference lead to a file when the document is read back."""
         self._paths[reference] = path
@@ -394,7 +404,7 @@ class OutputContext:
         try:
             return Path(os.path.relpath(target.resolve(), folder.resolve())).as_posix()
         except ValueError:  # another drive
-            return _absolute_uri(target)
+            return absolute_uri(target)
 
     def _reference_to_missing(self, uri: str, missing: list[str]) -> str:
         """A reference to a file that does not exist; it leads to the same place as in the source."""
@@ -403,7 +413,7 @@ class OutputContext:
             return uri
         path = self.origin / uri.strip()
         if self.meshes == "absolute":
-            reference = _absolute_uri(path)
+            reference = absolute_uri(path)
         elif self.folder.resolve() == self.origin.resolve():
             return uri
         else:
@@ -441,7 +451,7 @@ class OutputContext:
 
     def embedded_text(self, item: Item, field: str = "") -> str:
         """The JSON text of an item, or of one field, to be embedded; references lead to the same files."""
-        key = _text_key(item, field)
+        key = item_key(item, field)
         text = self._texts.get(key) if key is not None else None
         if text is None:
             text = self._encoded_text(item, field)
@@ -563,20 +573,6 @@ class OutputContext:
         return {"paths": SearchPaths(resolver=self._paths.get)} if self._paths else {}
 
 
-_shape_values = attrgetter(*FIELDS[Shape])
-
-
-def _text_key(item: Item, field: str) -> ValueKey | None:
-    """A key of items or fields with the same embedded text; None for those with files, or that seldom repeat."""
-    if not isinstance(item, Shape):
-        return value_key(field_value(item, field)) if field else None
-    if field:
-        return None if field in ("geometry", "material") else value_key(field_value(item, field))
-    if isinstance(item.geometry, Mesh | TriMesh) or texture_of(item) is not None:
-        return None
-    return struct_key(Shape, Shape, _shape_values(item))
-
-
 def _note(uri: str, references: list[str]) -> None:
     if uri not in references:
         references.append(uri)
@@ -586,12 +582,6 @@ _URI_MARKS = ("#", "?", ":")
 """DART reads a path as a URI, where these end the path or its scheme."""
 _UNUSUAL = re.compile(r'[#?%\\:*"<>|\x00-\x1f\x7f\ud800-\udfff]')
 """Characters that some readers or systems do not accept in names of files."""
-
-
-def _absolute_uri(path: Path) -> str:
-    """The path of a file as a URI.  Readers decode no percent codes: only what is not text is written with these."""
-    text = path.resolve().as_posix()
-    return "file://" + (text if text.isprintable() and text == text.rstrip() else quote(os.fsencode(text)))
 
 
 def _is_uri(reference: str) -> bool:

@@ -20,14 +20,16 @@ _MOST_EXCLUDES = 2000
 _FOUND = dict[tuple[Bits, Bits], dict[str, None]]
 
 
-class _PlacedInsertion(Protocol):
+class PlacedElement(Protocol):
+    """A new element, and the section that it is in, if it is not in a body."""
+
     @property
     def element(self) -> MjcfElement: ...
     @property
     def section(self) -> str: ...
 
 
-class _Inserter(Protocol):
+class _ContactInserter(Protocol):
     """What inserts new elements in a document."""
 
     base_scene: Scene
@@ -35,7 +37,7 @@ class _Inserter(Protocol):
     written: MjcfElement
 
     @property
-    def insertions(self) -> Sequence[_PlacedInsertion]: ...
+    def insertions(self) -> Sequence[PlacedElement]: ...
     def is_new(self, element: MjcfElement) -> bool: ...
     def insert_in_section(self, tag: str, element: MjcfElement) -> None: ...
 
@@ -53,7 +55,7 @@ class AddedContacts:
     author's bits cannot separate are excluded.
     """
 
-    def __init__(self, inserter: _Inserter) -> None:
+    def __init__(self, inserter: _ContactInserter) -> None:
         self.inserter = inserter
         self.excluded: dict[tuple[str, str], None] = {}
 
@@ -78,12 +80,15 @@ class AddedContacts:
         for first, second in self.excluded:
             self.inserter.insert_in_section("contact", MjcfElement("exclude", {"body1": first, "body2": second}))
 
-    def _geoms(self, element: MjcfElement, body: str) -> Iterator[_Geom]:
-        for child in element.children:
-            if child.tag == "geom":
-                yield _Geom(child, body)
-            elif child.tag == "body":
-                yield from self._geoms(child, str(child.attributes["name"]))
+    @staticmethod
+    def _geoms(element: MjcfElement, body: str) -> Iterator[_Geom]:
+        """The geoms in an element, which is a body of that name or contains bodies."""
+        waiting = [(element, body)]
+        while waiting:
+            one, name = waiting.pop()
+            yield from (_Geom(child, name) for child in one.children if child.tag == "geom")
+            bodies = (child for child in reversed(one.children) if child.tag == "body")
+            waiting += [(child, str(child.attributes["name"])) for child in bodies]
 
     def _keep_excludes(self) -> None:
         """Keep the pairs with new bodies that are excluded in the new document."""

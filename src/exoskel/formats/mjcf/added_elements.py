@@ -587,9 +587,8 @@ class _Inserter:
 
 def _contents(item: Item) -> Iterator[Item]:
     """An item and what is in it."""
-    yield item
-    if isinstance(item, Model):
-        for one in (*item.bodies, *item.joints):
-            yield from _contents(one)
-    elif isinstance(item, Body):
-        yield from (*item.shapes, *item.markers)
+    parts: tuple[Item, ...] = (*item.bodies, *item.joints) if isinstance(item, Model) else ()
+    for one in (item, *parts):
+        yield one
+        if isinstance(one, Body):
+            yield from (*one.shapes, *one.markers)

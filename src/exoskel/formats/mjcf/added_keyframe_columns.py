@@ -6,8 +6,9 @@ They are those of the default state; the states of the scene are set when they a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from exoskel.formats.mjcf.added_contacts import PlacedElement
 from exoskel.formats.mjcf.keyframe_edits import StateEditError, import_base
 from exoskel.formats.mjcf.model.coordinates import SIZES
 from exoskel.formats.mjcf.tree import MjcfElement
@@ -19,18 +20,11 @@ _QPOS = {"free": ("0", "0", "0", *_QUATERNION), "ball": _QUATERNION}
 """The positions of joints with a quaternion."""
 
 
-class _Insertion(Protocol):
-    @property
-    def element(self) -> MjcfElement: ...
-    @property
-    def section(self) -> str: ...
-
-
-_AnyInsertion = TypeVar("_AnyInsertion", bound=_Insertion)
+_Placed = TypeVar("_Placed", bound=PlacedElement)
 
 
 def expanded_keyframes(
-    document: Document, base: Scene, insertions: Sequence[_AnyInsertion], position: Callable[[_AnyInsertion], int]
+    document: Document, base: Scene, insertions: Sequence[_Placed], position: Callable[[_Placed], int]
 ) -> dict[tuple[int, str], str]:
     """The lists of numbers in keyframes with those of new joints and actuators, by element and attribute.
 
@@ -74,11 +68,12 @@ def expanded_keyframes(
 
 def _joints(element: MjcfElement) -> Iterator[str]:
     """The types of the joints in an element: those of a body, and then those of the bodies in it."""
-    if element.tag == "joint":
-        yield str(element.attributes.get("type", "hinge"))
-    elif element.tag == "body":
-        yield from (kind for child in element.children if child.tag == "joint" for kind in _joints(child))
-        yield from (kind for child in element.children if child.tag == "body" for kind in _joints(child))
+    waiting = [element]
+    while waiting:
+        one = waiting.pop()
+        joints = [one] if one.tag == "joint" else [child for child in one.children if child.tag == "joint"]
+        yield from (str(joint.attributes.get("type", "hinge")) for joint in joints)
+        waiting += [child for child in reversed(one.children) if child.tag == "body"]
 
 
 def _columns(places: Sequence[tuple[int, int]], position: int) -> int:

@@ -78,7 +78,7 @@ def edit_source(
         return None
 
 
-class _Insertion(Struct, frozen=True):
+class _FirstChild(Struct, frozen=True):
     """A new first child of an element."""
 
     parent: int
@@ -103,7 +103,7 @@ class _SourceEditor:
         self.changes = changes
         self.values: dict[NodeKey, str | None] = {}
         """New values of attributes; None: the attribute is removed."""
-        self.insertions: list[_Insertion] = []
+        self.insertions: list[_FirstChild] = []
         self.removed: set[int] = set()
         self.dependent: set[int] = set()
         self.uses_degrees = self._compiler().get("angle", "degree") != "radian"
@@ -180,7 +180,7 @@ class _SourceEditor:
         """Add a keyframe before another one, or the first one of all (-1)."""
         sections = [node for node, tag in enumerate(self.tags) if tag == "keyframe"]
         parent = self.document.outline.parents[before] if before >= 0 else sections[0] if sections else 0
-        self.insertions.append(_Insertion(parent, "key", attributes))
+        self.insertions.append(_FirstChild(parent, "key", attributes))
 
     def set_first(self, node: int, name: str, value: float) -> None:
         """Set the first of several numbers."""
@@ -267,7 +267,7 @@ class _SourceEditor:
         if stated:
             self.set(stated[-1], attribute, value)
         else:
-            self.insertions.append(_Insertion(0, "option", {attribute: value}))
+            self.insertions.append(_FirstChild(0, "option", {attribute: value}))
 
     def edit_gravity(self, _: Item, item: Item) -> None:
         assert isinstance(item, World)
@@ -362,7 +362,7 @@ class _SourceEditor:
         if node is None:
             order = ("pos", "mass", "diaginertia", "fullinertia")
             self.insertions.append(
-                _Insertion(source.node, "inertial", {name: given[name] for name in order if name in given})
+                _FirstChild(source.node, "inertial", {name: given[name] for name in order if name in given})
             )
             return
         if "diaginertia" in given or "fullinertia" in given:

@@ -15,8 +15,8 @@ from math import inf
 from msgspec import structs
 
 from exoskel import spatial
-from exoskel.formats.interface import FormatEditor, Restore
 from exoskel.formats.saving.changes import AddedItem, Changes
+from exoskel.formats.saving.format_editor import FormatEditor, Restore
 from exoskel.formats.xode.transform_edits import InitialPoses, Transforms
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.edit_tracking import no_edits

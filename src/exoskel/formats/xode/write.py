@@ -19,7 +19,7 @@ from exoskel.formats.xode.mass import solid_properties
 from exoskel.formats.xode.models import ENVIRONMENT_NAME
 from exoskel.formats.xode.vocabulary import GROUPS, XODE
 from exoskel.scene.body import Body, BodyState, FiniteRotation
-from exoskel.scene.inertia import Moment, is_clearly_valid
+from exoskel.scene.inertia import Moment, is_positive_about_origin
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, bodies_moved_by_initial_positions, initial_twists, stated_twists
@@ -153,15 +153,10 @@ def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | 
         assert inner is not None
         made.children.append(inner)
         return mass
-    if not (is_clearly_valid(moment) or _is_positive(moment)):
+    if not is_positive_about_origin(moment, body.mass, body.com):
         return None
     _add_mass_struct(mass, body, moment, output.given_numbers)
     return mass
-
-
-def _is_positive(moment: Moment) -> bool:
-    tensor = spatial.moment_matrix(moment)
-    return bool(np.isfinite(tensor).all() and np.linalg.eigvalsh(tensor)[0] > 0.0)
 
 
 def _density(body: Body, shape: Shape) -> float:

@@ -142,11 +142,15 @@ def _select_joints(model: Model, kinds: frozenset[str], only: JointFilter) -> li
     """Which joints of a model are lowered.
 
     A joint that mimics another can only be lowered together with it, link by link: if one of them is not lowered, or
-    their kinds differ, both are left.  Mimics between kinds that cannot follow each other have no effect.
+    their kinds differ, both are left.  A follower of a kind that cannot follow does not prevent it.
     """
     found = {id(joint) for joint in model.joints if _can_lower(joint, model, kinds) and only(joint)}
     every = [(joint, mimicked_joint(joint, model)) for joint in model.joints if joint.mimic is not None and found]
-    mimics = [(joint, leader) for joint, leader in every if leader is None or can_mimic(joint.kind, leader.kind)]
+    mimics = [
+        (joint, leader)
+        for joint, leader in every
+        if leader is None or id(joint) in found or can_mimic(joint.kind, leader.kind)
+    ]
     changing = True
     while changing:
         changing = False

@@ -29,7 +29,7 @@ class ExpandedInstances(Struct):
 def expand_instances(stage: Stage) -> dict[str, ExpandedInstances]:
     """The copies of the prims of prototypes, by the paths of point instancers.
 
-    Point instancers with too many prims are left out, and those in a prototype.
+    Point instancers with too many prims are not read, nor those in a prototype.
     """
     inside = _Prototypes(stage)
     found: dict[str, ExpandedInstances] = {}
@@ -76,7 +76,7 @@ def _expanded(instances: StageInstances, prototypes: _Prototypes) -> ExpandedIns
 
 
 def _inverse(matrix: Array) -> Array:
-    """The inverse; of a transform that flattens its prim, the one of the rest."""
+    """The inverse; for a transform that flattens its prim, the inverse of its other axes."""
     found = np.linalg.inv(matrix) if np.linalg.det(matrix) else np.linalg.pinv(matrix)
     return np.asarray(found, np.float64)
 
