@@ -31,6 +31,7 @@ from exoskel.conversion.report import Check
 from exoskel.conversion.selection import with_worlds
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.write import Written
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import (
     DOF_FIELDS,
     relative_difference,
@@ -38,7 +39,7 @@ from exoskel.scene.fields import (
 from exoskel.scene.joint import MOTION_FIELDS, Dof, Joint, can_mimic
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain, LoweredWorld
-from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, RotatedWorld, Up, rotate_up_axis
+from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, RotatedWorld, Up, rotate_up_axis, with_rotated_shapes
 from exoskel.scene.world import Scene, World
 from exoskel.source.convex_decomposition import DECOMPOSITION_PASS, THRESHOLD, PartFiles, decompose_meshes
 from exoskel.source.meshes import MeshFiles, Triangles
@@ -56,6 +57,15 @@ class UpAxisRotation:
         self.passes = [rotate_up_axis(world, up, axis) for world, axis in zip(scene.worlds, now, strict=True)]
         worlds = [one.world if one is not None else w for one, w in zip(self.passes, scene.worlds, strict=True)]
         self.after = with_worlds(scene, worlds)
+
+    def with_rotated_shapes(self) -> Scene:
+        """The scene after the pass, in which the body of the world has no frame of its own."""
+        with no_edits():
+            worlds = [
+                with_rotated_shapes(world, done.rotation) if done is not None else world
+                for world, done in zip(self.after.worlds, self.passes, strict=True)
+            ]
+        return with_worlds(self.after, worlds)
 
     @property
     def moved_axes(self) -> frozenset[int]:

@@ -174,10 +174,16 @@ class Conversion(Struct, frozen=True):
         rotation = UpAxisRotation(decomposed, self.up, self._up_axes(decomposed)) if self.up is not None else None
         rotated = decomposed if rotation is None else rotation.after
         output.is_rotated = rotation is not None and any(one is not None for one in rotation.passes)
+        if rotation is not None and len(rotation.passes) == 1 and rotation.passes[0] is not None:
+            output.rotation = rotation.passes[0].rotation
         if not embeds_data(self.format, self.target):
             rotated = without_actuators(rotated, self.format, output).scene
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
-        changes = self._changes_of_source(selected, output) if may_copy and decomposition is None else None
+        changes = None
+        if may_copy and decomposition is None:
+            if rotation is not None and output.is_rotated:
+                rotated = rotation.with_rotated_shapes() if self._can_rotate_source(output) else rotated
+            changes = self._changes_of_source(rotated if output.is_rotated else selected, output)
         is_source = changes is not None and not changes and self.target in self.format.capabilities().copy_targets
         lowered = self._lower_joints(rotated, unsupported)
         lowering = None if is_source else lowered
@@ -192,6 +198,10 @@ class Conversion(Struct, frozen=True):
             output=output,
             changes=changes if lowering is None else None,
         )
+        if output.is_rotated and changes is not None and written.copy is None:
+            again = self._output_context(selected, path, planned)
+            again.given_numbers = output.given_numbers
+            return self._write(selected, again, path, planned, may_copy=False)
         if is_source and written.copy is None and not (self.format.is_xml and lowered is None):  # a new document
             again = self._output_context(selected, path, planned)
             again.given_numbers = output.given_numbers
@@ -216,13 +226,23 @@ class Conversion(Struct, frozen=True):
     def _changes_of_source(self, selected: Scene, output: OutputContext) -> SourceChanges | None:
         """How a selection differs from what was read; None if a copy of the source cannot express it."""
         capabilities = self.format.capabilities()
-        if capabilities.copy_source is None or self.scene.source_info.format != self.format.name or output.is_rotated:
+        if capabilities.copy_source is None or self.scene.source_info.format != self.format.name:
+            return None
+        if output.is_rotated and not self._can_rotate_source(output):
             return None
         worlds = zip(selected.worlds, self.scene.worlds, strict=False)
         is_all = len(selected.worlds) == len(self.scene.worlds) and all(one is other for one, other in worlds)
         if is_all:
             return changes_since_reading(self.scene)
+        if output.is_rotated:
+            return changes_of_selection(self.scene, selected, is_part=False)
         return changes_of_selection(self.scene, selected) if capabilities.edit_source is not None else None
+
+    def _can_rotate_source(self, output: OutputContext) -> bool:
+        """Whether a copy of the source may express another up axis."""
+        has_rotation = output.rotation is not None and not output.is_part
+        is_same = self.scene.source_info.format == self.format.name
+        return has_rotation and is_same and self.format.capabilities().insert_items is not None
 
     def _decompose_meshes(self, scene: Scene, output: OutputContext) -> MeshDecomposition | None:
         """Decompose concave meshes on request; parts become files in formats that have no triangles of their own."""

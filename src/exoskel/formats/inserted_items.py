@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from exoskel.formats.saving.changes import Changes, changed_fields
-from exoskel.scene.fields import CHILD_LISTS
+from exoskel.formats.saving.verification import TOLERANCE
+from exoskel.scene.fields import CHILD_LISTS, comparable_value, differences, relative_difference
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 
 COLLISION_RULES = ("self_collision", "collision_exempt_groups")
@@ -20,12 +22,13 @@ class _UnknownItemsError(Exception):
 
 
 def changes_after_insertion(
-    changes: Changes, base: Scene, inserted: Scene, scene: Scene, numbers: Sequence[int]
+    changes: Changes, base: Scene, inserted: Scene, scene: Scene, numbers: Sequence[int], *, is_rotated: bool = False
 ) -> Changes | None:
     """The differences between `inserted`, which was read from the document with the new items, and a scene.
 
     `changes` are those between `base`, which was read from the document before, and the scene.  `numbers` are the
     elements of the document before, by those of the new one; -1 for new ones.  None if other items were read.
+    If the world `is_rotated`, so are bodies in the document, and models in the scene.
     """
     try:
         replaced = {id(one) for one in changes.removed if isinstance(one, Joint) and one.implicit}
@@ -48,9 +51,22 @@ def changes_after_insertion(
                 found.edited += [(other, item)] if names and (not is_new or "dofs" in names) else []
         found.inserted = frozenset(new)
         found.derived = frozenset(name for name in COLLISION_RULES if not _is_edited(changes, name))
+        if is_rotated:
+            found.moved = frozenset(key for key, other in found.sources.items() if not isinstance(other, World | Joint))
+            edited = {id(one.one) for one in differences([(item, other) for other, item in found.edited], TOLERANCE)}
+            found.edited = [(o, item) for o, item in found.edited if id(item) in edited and not isinstance(item, Model)]
+            found.derived |= frozenset(_rounded_fields(scene, inserted))
     except (_UnknownItemsError, KeyError):
         return None
     return found
+
+
+def _rounded_fields(scene: Scene, inserted: Scene) -> Iterator[str]:
+    """The fields of worlds in which a scene and a document are the same up to rounding."""
+    for world, other in zip(scene.worlds, inserted.worlds, strict=True):
+        for name in changed_fields(other, world):
+            if relative_difference(*(comparable_value(one, name) for one in (world, other))) <= TOLERANCE:
+                yield name
 
 
 def _is_edited(changes: Changes, name: str) -> bool:

@@ -158,7 +158,9 @@ def _with_new_items(
     if made is None or made.data == start.document.data or made.source_numbers is None:
         return start if made is not None else None
     again = read(made.data)
-    changes = changes_after_insertion(start.changes, start.base, again, scene, made.source_numbers)
+    changes = changes_after_insertion(
+        start.changes, start.base, again, scene, made.source_numbers, is_rotated=output.rotation is not None
+    )
     if changes is None:
         return None
     document = Document(made.data, start.document.name, start.document.location)
@@ -215,6 +217,7 @@ def _fates_of_includes(copied: SourceCopy, edited: SourceCopy, numbers: list[int
 
 
 _MOST_ROUNDS = 3
+_PLACES = ("pose", "offset", "quaternion")
 _RESTATED = ("inertia", "dofs")
 """Fields that may follow from others: they are stated if they would change."""
 
@@ -252,6 +255,8 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
         if isinstance(one, World) and (difference.field in changes.derived or _is_without_unknown(one, difference)):
+            return True
+        if id(one) in changes.moved and difference.field in _PLACES:
             return True
         if id(one) in changes.inserted and _is_same_when_new(difference):
             return True

@@ -166,6 +166,7 @@ class OutputContext:
         is_part: whether some models of the source are not written to the document.
         unselected_nodes: elements of the source that only models use which are not written to the document.
         is_rotated: whether the world was rotated for another up axis.
+        rotation: that of the only world, if it was rotated.
         keeps_names: whether a copy of the source keeps names that some programs refuse.
         given_numbers: numbers of the source that are written with all digits; None if all numbers are.
         compiler_seconds: the limit `Limits.seconds` when the document is read back.
@@ -186,6 +187,7 @@ class OutputContext:
         self.is_part = False
         self.unselected_nodes: Collection[int] = ()
         self.is_rotated = False
+        self.rotation: Array | None = None
         self.keeps_names = False
         self.given_numbers: GivenNumbers | None = None
         self.compiler_seconds = _COMPILER_SECONDS

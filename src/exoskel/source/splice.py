@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from exoskel.source.document import Document
 from exoskel.source.encoding import EncodingRoundTripError
@@ -115,6 +115,14 @@ class Patch:
         span = self.elements.span(node)
         self._splice(span.start, span.start, self._encode(f"<{tag}>"))
         self._splice(span.end, span.end, self._encode(f"</{tag}>"))
+
+    def enclose_content(self, node: int, tag: str, attributes: Mapping[str, str]) -> None:
+        """Put the content of an element into a new one."""
+        stated = "".join(f' {name}="{escape_attribute(value)}"' for name, value in attributes.items())
+        opening = self.scan.tag_end(node)
+        closing = self.text.rfind(b"</", 0, self.elements.span(node).end)
+        self._splice(opening, opening, self._encode(f"<{tag}{stated}>"))
+        self._splice(closing, closing, self._encode(f"</{tag}>"))
 
     def set_span(self, span: Span, text: str) -> None:
         """Replace some bytes of a text or attribute value."""

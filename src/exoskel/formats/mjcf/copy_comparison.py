@@ -7,7 +7,7 @@ references to files are compared by the files that they lead to.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,15 +112,18 @@ class _CopyComparison:
         mine, theirs = self.source.elements, self.copied.elements
         numbers = self.copy.inserted_numbers
         places = [one.node if numbers is None else numbers[one.node] for one in theirs]  # -1: new elements
-        pairs = [(mine[at], one) for at, one in zip(places, theirs, strict=True) if 0 <= at < len(mine)]
+        added = _added_depths(theirs, places)
+        pairs = [
+            (mine[at], one, more) for at, one, more in zip(places, theirs, added, strict=True) if 0 <= at < len(mine)
+        ]
         count = len(set(range(len(mine))) - {*places} - self.copy.removed) + sum(at >= len(mine) for at in places)
-        return count + sum(not self._is_same(one, other) for one, other in pairs)
+        return count + sum(not self._is_same(one, other, more) for one, other, more in pairs)
 
     def _fate(self, node: int, name: str) -> Verdict:
         return self.fates.get((node, name), _EXACT)
 
-    def _is_same(self, one: _Stated, other: _Stated) -> bool:
-        if one.depth != other.depth or one.tag != other.tag:
+    def _is_same(self, one: _Stated, other: _Stated, added_depth: int) -> bool:
+        if one.depth + added_depth != other.depth or one.tag != other.tag:
             return False
         if one.attributes == other.attributes and one.tag not in FILES and one.tag != "compiler":
             return True
@@ -150,6 +153,19 @@ class _CopyComparison:
         if found is None or there is None:
             return found is there
         return found.resolve() == there.resolve()
+
+
+def _added_depths(elements: Sequence[_Stated], places: Sequence[int]) -> list[int]:
+    """The number of new elements (those whose place is -1) around each element."""
+    found: list[int] = []
+    around: list[int] = []
+    for one, place in zip(elements, places, strict=True):
+        while around and around[-1] >= one.depth:
+            around.pop()
+        found.append(len(around))
+        if place < 0:
+            around.append(one.depth)
+    return found
 
 
 def _stem(one: _Stated) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf.flags import MEANINGS
@@ -13,6 +14,7 @@ from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.shape import Shape
 from exoskel.source.output_context import OutputContext, Target
+from exoskel.spatial import Array
 
 
 class _Extra(Protocol):
@@ -118,12 +120,25 @@ def add_options(root: MjcfElement, options: Sequence[OptionElement], output: Out
     states: dict[str, Value] = {}
     for one in options:
         values = {name: value for name, value in one.values.items() if is_kept or name != "integrator"}
-        own.attributes |= values
+        own.attributes |= values if output.rotation is None else _rotated(values, output.rotation)
         states |= one.states
         output.preserved_attributes |= {(one.node, name) for name in values}
         output.preserved_attributes |= {(node, name) for name, node in one.flags.items()}
     if states:
         own.add("flag", **states)
+
+
+_IN_WORLD = ("wind", "magnetic")
+"""Options that are vectors in the frame of the world."""
+
+
+def _rotated(values: Mapping[str, str], rotation: Array) -> dict[str, Value]:
+    """The options of a world that was rotated for another up axis."""
+    found: dict[str, Value] = dict(values)
+    for name in _IN_WORLD:
+        if name in values:
+            found[name] = (rotation @ np.array(values[name].split(), dtype=float) + 0.0).tolist()
+    return found
 
 
 def collect_sizes(size: _Numbered) -> OptionElement:

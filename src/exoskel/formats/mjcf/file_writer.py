@@ -40,6 +40,7 @@ from exoskel.formats.mjcf.scenery import add_scenery
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.source_edits import edit_source
 from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
+from exoskel.formats.mjcf.up_axis_edits import rotate_document
 from exoskel.formats.mjcf.views import view_elements
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.formats.saving.changes import Changes
@@ -219,6 +220,9 @@ def insert_items(
 ) -> SourceCopy | None:
     """The document that a scene was read from, with the elements of items that were added since; None if a new one
     is needed."""
+
+    if output.rotation is not None:
+        return rotate_document(document, output.rotation, output.target)
 
     def write_all() -> MjcfElement:
         output.source_format = "mjcf"

@@ -153,6 +153,8 @@ class Changes(Struct):
     """Fields of worlds that have other values because of new items, and the same meaning."""
     inserted: frozenset[int] = frozenset()
     """The ids of items that are already in the source, into which they were inserted."""
+    moved: frozenset[int] = frozenset()
+    """The ids of items that have another frame in the source, and the same place in the world."""
 
     def __bool__(self) -> bool:
         return bool(self.edited or self.added or self.removed or self.reordered)

@@ -301,15 +301,18 @@ def changes_since_reading(scene: Scene) -> SourceChanges | None:
         return SourceChanges(base, compare(base, scene))
 
 
-def changes_of_selection(scene: Scene, selected: Scene) -> SourceChanges | None:
-    """How a selection of models differs from the document that the whole scene was read from; None as above."""
+def changes_of_selection(scene: Scene, selected: Scene, *, is_part: bool = True) -> SourceChanges | None:
+    """How a selection of models differs from the document that the whole scene was read from; None as above.
+
+    If it is no part of the models, it is the scene after a pass.
+    """
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document) or scene.stamp < 0:
         return None
     with no_edits():  # reading is not an edit
         base = _Patcher(scene, document).read(document.data)
         changes = compare(base, selected)
-        changes.is_selection = True
+        changes.is_selection = is_part
         return SourceChanges(base, changes)
 
 

@@ -43,6 +43,7 @@ _ANGLES: dict[tuple[str, str], Vector] = {
     ("-z", "z"): (pi, 0.0, 0.0),
 }
 """Rotations from the axis that points up to the wanted one: angles about x, y and z, rad."""
+_WORLD = "world"
 _ALIGNED = 0.999
 """The part of gravity that has to be along one axis for that to be the up axis."""
 
@@ -137,6 +138,30 @@ def _rotate(world: World, pose: Pose) -> RotatedWorld:
                 _rotate_state(body.state, rotation)
     _rotate_views(world, rotation)
     return RotatedWorld(world, rotation)
+
+
+def with_rotated_shapes(world: World, rotation: Array) -> World:
+    """A copy of a rotated world in which the shapes of the body `world` are rotated, and the body is not.
+
+    In formats where this body is the world itself, it has no frame of its own.
+    """
+    found = copy_world(world)
+    whole = Pose.from_matrix(spatial.transform(rotation, np.zeros(3)))
+    back = whole.inverse()
+    for model in found.models:
+        if not model.static or model.name != _WORLD or [body.name for body in model.bodies[:1]] != [_WORLD]:
+            continue
+        model.pose = back @ model.pose
+        first, *others = model.bodies
+        for shape in first.shapes:
+            shape.pose = whole @ shape.pose
+        for marker in first.markers:
+            marker.offset = _vector(rotation @ np.array(marker.offset))
+            turned = rotation @ spatial.quaternion_matrix(np.array(marker.quaternion))
+            marker.quaternion = tuple(spatial.quaternion(turned).tolist())
+        for body in others:
+            body.pose = whole @ body.pose
+    return found
 
 
 def _rotate_views(world: World, rotation: Array) -> None:
