@@ -18,6 +18,8 @@ from exoskel.source.output_context import OutputContext
 
 _GREY = (0.5, 0.5, 0.5, 1.0)
 """MuJoCo's default colour of geoms."""
+_OF_SHAPES = {"name", "rgba", "texture", "texrepeat", "metallic", "roughness"}
+"""Attributes of materials that shapes of a scene have."""
 
 
 class AddedAssets:
@@ -102,7 +104,7 @@ class AddedAssets:
     def _find_painted(self, tag: str, name: str) -> MjcfElement:
         return next(one for one in self._painted if one.tag == tag and one.attributes["name"] == name)
 
-    def material_like(self, shape: Shape, source: Shape, stated: str) -> str:
+    def material_like(self, shape: Shape, stated: str) -> str:
         """The name of a new material of a shape that is already there: the author's with the edited values."""
         color = {} if shape.color is None else {"rgba": shape.color}
         name = self._material(shape, MjcfElement("geom", dict(color)))
@@ -119,9 +121,7 @@ class AddedAssets:
             return name
         if ends[nodes[0]] > nodes[0] + 1:  # layers
             raise CannotEditError
-        before = {key: self.document.attribute_text(nodes[0], key) for key in self.document.attributes(nodes[0])}
-        textures = [one.material.texture if one.material is not None else None for one in (shape, source)]
-        if textures[0] is None:
-            before = {key: value for key, value in before.items() if not key.startswith("tex")}
+        kept = self.document.attributes(nodes[0]).keys() - _OF_SHAPES
+        before = {key: self.document.attribute_text(nodes[0], key) for key in sorted(kept)}
         made.attributes = {**before, **made.attributes}
         return name

@@ -474,11 +474,11 @@ class _Inserter:
 
     def _paint(self, source: Item, item: Item) -> None:
         """Give a shape a new material."""
-        assert isinstance(item, Shape) and isinstance(source, Shape)
+        assert isinstance(item, Shape)
         node = source.node
         if node < 0 or source.document > 0 or self.tags[node] != "geom" or item.material is None:
             raise CannotEditError
-        name = self.assets.material_like(item, source, self.document.attribute_text(node, "material"))
+        name = self.assets.material_like(item, self.document.attribute_text(node, "material"))
         self.values[node, "material"] = name
 
     # --- meanings in the document ---------------------------------------------------------------------
