@@ -8,8 +8,8 @@ import pytest
 import exoskel
 from exoskel import Box, Kinematics, Model, Pose, Scene, Sphere, World
 from exoskel.scene.edit_tracking import no_edits
-from exoskel.scene.inertia import check_moment, is_clearly_valid
 from exoskel.scene.merge import copy_world
+from exoskel.scene.moment_checks import check_moment, is_clearly_valid
 from tests.support.findings import load_text
 from tests.support.places import EXAMPLES
 from tests.support.xml import PHYSICS, body, joint, one_body, skeleton, world

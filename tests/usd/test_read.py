@@ -489,9 +489,9 @@ def test_the_axes_of_a_turned_generic_joint_are_those_of_the_file(tmp_path: Path
 
 
 def test_unsupported_free_axes_are_reported(tmp_path: Path) -> None:
-    free = locked("transY", "transZ", "rotX", "rotZ")
-    first, second = joint_prim("PhysicsRevoluteJoint", "a", "b"), joint_prim("PhysicsJoint", "a", "b", free)
-    scene = load(bodies_with(first + second.replace('"j"', '"closing"')), tmp_path)
+    free = "bool physics:excludeFromArticulation = 1\n" + locked("transY", "transZ", "rotX", "rotZ")
+    first, second = joint_prim("PhysicsRevoluteJoint", "a", "b"), joint_prim("PhysicsJoint", "a", "b", free, "closing")
+    scene = load(bodies_with(first + second), tmp_path)
     assert "US106.axes" in codes(scene)
     closing = scene.world.models[0].joint("closing")
     assert closing.loop and closing.kind == "revolute"

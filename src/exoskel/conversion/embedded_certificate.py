@@ -42,9 +42,9 @@ from exoskel.scene.fields import (
     iter_items,
     relative_difference,
 )
-from exoskel.scene.inertia import is_positive_about_origin
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
+from exoskel.scene.moment_checks import is_positive_about_origin
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments

@@ -16,6 +16,7 @@ from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, info, war
 from exoskel.fates import Verdict
 from exoskel.scene.inertia import InertiaRule
 from exoskel.scene.item import Item
+from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
@@ -24,15 +25,15 @@ from exoskel.source.file_lookup import SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import Markup
 from exoskel.source.native_reading import NativeReading
-from exoskel.source.vocabulary import SceneFieldTable, Vocabulary
+from exoskel.source.vocabulary import Element, SceneFieldTable, Vocabulary
 
 if TYPE_CHECKING:
     from exoskel.formats.name_references import NameReferences
     from exoskel.formats.saving.changes import Changes
-    from exoskel.formats.saving.format_editor import FormatEditor
     from exoskel.scene.collision_filter import CollisionRules
     from exoskel.scene.lowering.joint_passes import LoweredWorld
     from exoskel.source.output_context import ComposedFile, OutputContext, Target
+    from exoskel.source.positions import Elements
 
 Semantics = Literal["written", "dart"]
 VelocityAxes = Literal["parent", "child"]
@@ -304,6 +305,86 @@ class SourceMapping(Struct, frozen=True):
     """Elements that are replaced by the content of another file."""
     find_dependents: Callable[[Document, Collection[int]], set[int]] | None = None
     """Finds the elements that are lost with others because they refer to them, if the format has any."""
+
+
+class FormatEditor:
+    """Adapts edits to one format and one document.  The methods here are the defaults for all formats.
+
+    `base` is the source, read again; `changes` the differences between it and `scene`.
+    """
+
+    writes_items_alone: bool = True
+    """Whether the text of an item does not depend on the other items of its model."""
+    derived_fields: frozenset[tuple[type[Item], str]] = frozenset()
+    """Fields that the reader derives from others: unless they were edited, the values that are read back count."""
+    has_model_elements: bool = True
+    """Whether models have elements; otherwise the grouping of bodies into models is embedded."""
+    has_independent_models: bool = False
+    """Whether the elements of a model are read without those of other models, in the order of the document."""
+    fixes_static_bodies: bool = False
+    """Whether each body of a static model is written with a fixed joint of its own."""
+
+    def __init__(
+        self,
+        format: Format,
+        document: Document,
+        options: ReadOptions,
+        elements: Elements,
+        base: Scene,
+        scene: Scene,
+        changes: Changes,
+    ) -> None:
+        self.format = format
+        self.document = document
+        self.options = options
+        self.elements = elements
+        self.base = base
+        self.scene = scene
+        self.changes = changes
+
+    @staticmethod
+    def mark_replaced_items(changes: Changes) -> None:
+        """Convert edits that need new elements into removed and added items."""
+
+    @staticmethod
+    def find_name_clash(base: Scene, reread: Scene) -> str:
+        """Why the names in an edited document are not allowed; empty if they are."""
+        return ""
+
+    def update_dependent_fields(self) -> Callable[[], None]:
+        """Set fields of the scene that depend on edited ones while it is written; the result undoes that."""
+        return lambda: None
+
+    def affected_items(self) -> list[tuple[Item, Item]]:
+        """Items that were not edited, but whose text may change because of other edits."""
+        return []
+
+    def has_element(self, item: Item) -> bool:
+        """Whether an item of the source has an element of its own."""
+        return item.node >= 0
+
+    def adapt_edited(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+        """Convert the canonical elements of an item before and after the edit to the form that the document uses."""
+        return old, new
+
+    def adapt_added(self, item: Item, element: Markup) -> Markup:
+        """Convert the canonical element of a new item to the form that the document uses."""
+        return element
+
+    def container(self, item: Item, owner: Item | None) -> int:
+        """The element of the document that a new item is inserted in, or -1."""
+        if owner is not None and owner.node >= 0:
+            return owner.node
+        return 0 if isinstance(item, World | Model) else -1
+
+    def find_child(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
+        """The child of an element that corresponds to `wanted`, the n-th of its tag, or -1."""
+        rows = rule.children.items() if rule is not None else ()
+        tags = {wanted.tag} | {name for name, row in rows if row.alias_of == wanted.tag}
+        if len(tags) == 1 and ordinal == 0:
+            return self.elements.child(node, wanted.tag)
+        same = [child for child in self.elements.children(node) if self.elements.tag(child) in tags]
+        return same[ordinal] if ordinal < len(same) else -1
 
 
 class Format(ABC):

@@ -10,14 +10,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from exoskel.diagnostics import Catalogue, ExoskelError
-from exoskel.formats.interface import CATALOGUE, Format, Reader, SourceMapping, WriterCapabilities
+from exoskel.formats.interface import CATALOGUE, Format, FormatEditor, Reader, SourceMapping, WriterCapabilities
 from exoskel.source import root_check
 from exoskel.source.embedded_format import EXTENSION, NAMESPACED
 from exoskel.source.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from exoskel.formats.name_references import NameReferences
-    from exoskel.formats.saving.format_editor import FormatEditor
 
 
 class SkelFormat(Format):

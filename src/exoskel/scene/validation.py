@@ -23,10 +23,10 @@ from exoskel.scene.codes import CATALOGUE
 from exoskel.scene.edit_tracking import CLOCK
 from exoskel.scene.equality import Equality
 from exoskel.scene.equality_checks import check_equalities, check_solvers
-from exoskel.scene.inertia import check_moment
 from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import TRAITS, Dof, Joint
 from exoskel.scene.model import Model
+from exoskel.scene.moment_checks import check_moment
 from exoskel.scene.sensor import SceneSensor, SensorTargets
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.tendon import Tendon, TendonParts

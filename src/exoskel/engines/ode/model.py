@@ -17,10 +17,10 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_KINDS
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.collision_filter import connected_pairs
-from exoskel.scene.inertia import check_moment
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, STOPS, UNLIMITED, Dof, Drive, Joint, erp_cfm_from_spring
 from exoskel.scene.kinematics import Kinematics, initial_twists
 from exoskel.scene.model import Model
+from exoskel.scene.moment_checks import check_moment
 from exoskel.scene.pose import ZERO
 from exoskel.scene.summary import moments
 from exoskel.scene.world import World

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exoskel.diagnostics import SaveError
+from exoskel.formats.interface import FormatEditor
 from exoskel.formats.saving.changes import AddedItem, Changes, changed_fields
-from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.formats.write import without_actuators
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS

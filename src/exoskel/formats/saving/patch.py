@@ -15,11 +15,10 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import ExoskelError, SaveError
 from exoskel.formats import registry
 from exoskel.formats.embedded_writer import has_native_grouping
-from exoskel.formats.interface import ReadOptions
+from exoskel.formats.interface import FormatEditor, ReadOptions
 from exoskel.formats.saving.changes import Changes, SourceChanges, compare
 from exoskel.formats.saving.edited_models import reread_edited_models
 from exoskel.formats.saving.editor import DocumentEditor
-from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.formats.saving.verification import Match, accept_derived_fields, match, match_models
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits

@@ -21,7 +21,8 @@ from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS, parse
 from exoskel.formats.sdf.surfaces import report_unread_properties
 from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMENT
 from exoskel.scene.body import Body, SoftBody, SoftGeometry, Tessellation
-from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
+from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, solid_properties
+from exoskel.scene.moment_checks import check_moment
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.scene.shape import (
     Box,

@@ -9,8 +9,9 @@ from exoskel.formats.skel.context import DOCUMENT, EXTREME, SkelContext
 from exoskel.formats.skel.shapes import SkelShapeReader
 from exoskel.formats.skel.vocabulary import BODY_ELEMENT, INERTIA_ELEMENT, MARKER_ELEMENT, MOMENT_ENTRIES
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.inertia import Inertia, Moment, check_moment
+from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.item import Names, unique_name
+from exoskel.scene.moment_checks import check_moment
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.source.flat_tree import Node, invalid_fields, merge_fields
 

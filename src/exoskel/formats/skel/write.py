@@ -14,8 +14,7 @@ from msgspec import structs
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.interface import WriterCapabilities, item_fields
-from exoskel.formats.saving.format_editor import FormatEditor
+from exoskel.formats.interface import FormatEditor, WriterCapabilities, item_fields
 from exoskel.formats.skel.values import JOINT_KINDS
 from exoskel.formats.skel.vocabulary import DYNAMICS, INITIAL, MOMENT_ENTRIES
 from exoskel.scene.body import Body, SoftBody

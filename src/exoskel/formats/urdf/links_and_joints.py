@@ -24,9 +24,10 @@ from exoskel.formats.urdf.vocabulary import (
     VISUAL_ELEMENT,
 )
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, check_moment
+from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names
 from exoskel.scene.joint import TRAITS, Dof, Interval, Joint, JointKind, Mimic
+from exoskel.scene.moment_checks import check_moment
 from exoskel.scene.pose import NO_ROTATION, Pose, Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cylinder, Geometry, Material, Mesh, Shape, Sphere, Texture
 from exoskel.source.flat_tree import Node

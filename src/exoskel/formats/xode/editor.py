@@ -8,15 +8,15 @@ shape, and only its density or total mass changes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import inf
 
 from msgspec import structs
 
 from exoskel import spatial
+from exoskel.formats.interface import FormatEditor
 from exoskel.formats.saving.changes import AddedItem, Changes
-from exoskel.formats.saving.format_editor import FormatEditor, Restore
 from exoskel.formats.xode.transform_edits import InitialPoses, Transforms
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.edit_tracking import no_edits
@@ -176,7 +176,7 @@ class XodeEditor(FormatEditor):
 
     # --- dependent fields and items -------------------------------------------------------------------
 
-    def update_dependent_fields(self) -> Restore:
+    def update_dependent_fields(self) -> Callable[[], None]:
         """Set stops from limits, and the velocities of a floating body from its joint.
 
         In XODE other joints are at zero initially: their initial positions do not change the poses of bodies.

@@ -16,7 +16,8 @@ from exoskel import spatial
 from exoskel.formats.xode.context import XodeContext
 from exoskel.formats.xode.transforms import NO_TRANSFORM, TransformReader, vector
 from exoskel.formats.xode.vocabulary import MASS_SHAPES
-from exoskel.scene.inertia import Inertia, Moment, is_clearly_valid
+from exoskel.scene.inertia import Inertia, Moment
+from exoskel.scene.moment_checks import is_clearly_valid
 from exoskel.scene.pose import IDENTITY, ZERO, Vector
 from exoskel.scene.shape import Box, Capsule, Cylinder, Geometry, Shape, Sphere
 from exoskel.source.flat_tree import Node

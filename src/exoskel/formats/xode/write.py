@@ -19,11 +19,12 @@ from exoskel.formats.xode.mass import solid_properties
 from exoskel.formats.xode.models import ENVIRONMENT_NAME
 from exoskel.formats.xode.vocabulary import GROUPS, XODE
 from exoskel.scene.body import Body, BodyState, FiniteRotation
-from exoskel.scene.inertia import Moment, is_positive_about_origin
+from exoskel.scene.inertia import Moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, bodies_moved_by_initial_positions, initial_twists, stated_twists
 from exoskel.scene.model import Model
+from exoskel.scene.moment_checks import is_positive_about_origin
 from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Pose, Quaternion, Vector, poses_from_matrices
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.scene.summary import moments
