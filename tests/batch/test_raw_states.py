@@ -68,7 +68,8 @@ def test_single_samples_are_converted_together(turned: list[int], monkeypatch: p
     many = exoskel.rollout(boxes(), 2, 100, stride=5)
     assert many.positions is not None
     assert turned == [21]
-    monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)
+    for name in ("_RELEASE_BYTES", "_UNRELEASED_BYTES"):  # with few threads and with many
+        monkeypatch.setattr(recorder, name, 1)
     one_by_one = exoskel.rollout(boxes(), 2, 100, stride=5)
     np.testing.assert_array_equal(one_by_one.positions, many.positions)
     assert turned == 3 * [21]
@@ -171,7 +172,8 @@ def test_an_interrupted_conversion_can_be_repeated(
     push[1] = 1e300
     expected = exoskel.rollout(scene, 3, 100, stride=5, forces=push).positions
     many = exoskel.rollout(scene, 3, 100, stride=5, forces=push)
-    monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)  # one world at a time
+    for name in ("_RELEASE_BYTES", "_UNRELEASED_BYTES"):  # with few threads and with many
+        monkeypatch.setattr(recorder, name, 1)  # one world at a time
     plain, turns = recorder.StateConverter._convert, 0
 
     def interrupted(self: Any, *states: Any) -> None:
@@ -215,7 +217,8 @@ def test_an_interrupt_while_threads_convert_loses_nothing(monkeypatch: pytest.Mo
 def test_states_are_released_while_they_are_converted(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = exoskel.rollout(boxes(), 30, 50, stride=1, memory=0).positions
     monkeypatch.setattr(released_memory, "_LARGE", 1)
-    monkeypatch.setattr(recorder, "_RELEASE_BYTES", 1)
+    for name in ("_RELEASE_BYTES", "_UNRELEASED_BYTES"):  # with few threads and with many
+        monkeypatch.setattr(recorder, name, 1)
     monkeypatch.setattr(Worlds, "max_thread_steps", 375)  # two chunks
     many = exoskel.rollout(boxes(), 30, 50, stride=1, threads=2)
     blocks = [qpos for _, qpos, _ in many.arrays._blocks if qpos.shape[1] > 1]
