@@ -15,6 +15,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.model.coordinates import SIZES
 from exoskel.formats.mjcf.names import KEY, OTHER_KEY
 from exoskel.formats.mjcf.read import ImportedScene, import_document
+from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import Keyframe
@@ -35,13 +36,7 @@ class StateEditError(Exception):
     """The keyframes of the document cannot be edited."""
 
 
-class _KeyframeDocument(Protocol):
-    """What edits the attributes of elements, by their numbers, and adds elements."""
-
-    document: Document
-
-    def set(self, node: int, name: str, value: str) -> None: ...
-    def drop(self, node: int, *names: str) -> None: ...
+class _KeyframeDocument(AttributeEditor, Protocol):
     def add_key(self, before: int, attributes: dict[str, str]) -> None: ...
 
 

@@ -19,7 +19,7 @@ class CannotEditError(Exception):
     """The document cannot be edited in this way: a new one is needed."""
 
 
-class _ShapeEditor(Protocol):
+class AttributeEditor(Protocol):
     """What edits the attributes of elements, by their numbers."""
 
     document: Document
@@ -30,19 +30,19 @@ class _ShapeEditor(Protocol):
     def set_pose(self, node: int, matrix: Array) -> None: ...
 
 
-def edit_color(editor: _ShapeEditor, source: Item, item: Item) -> None:
+def edit_color(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Shape | Marker)
     if item.color is None:
         raise CannotEditError
     editor.set(source.node, "rgba", format_numbers(item.color))
 
 
-def edit_friction(editor: _ShapeEditor, source: Item, item: Item) -> None:
+def edit_friction(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Shape)
     editor.set_first(source.node, "friction", 1.0 if item.friction is None else item.friction)
 
 
-def edit_geometry(editor: _ShapeEditor, source: Item, item: Item) -> None:
+def edit_geometry(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(source, Shape) and isinstance(item, Shape)
     sizes = _half_sizes(item.geometry)
     if sizes is None or type(item.geometry) is not type(source.geometry):
@@ -52,7 +52,7 @@ def edit_geometry(editor: _ShapeEditor, source: Item, item: Item) -> None:
     editor.set(source.node, "size", format_numbers(sizes))
 
 
-def edit_shape_pose(editor: _ShapeEditor, source: Item, item: Item) -> None:
+def edit_shape_pose(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Shape)
     if "fromto" in editor.document.attributes(source.node):
         sizes = _half_sizes(item.geometry)
@@ -63,7 +63,7 @@ def edit_shape_pose(editor: _ShapeEditor, source: Item, item: Item) -> None:
     editor.set_pose(source.node, item.pose.matrix())
 
 
-def edit_marker_pose(editor: _ShapeEditor, source: Item, item: Item) -> None:
+def edit_marker_pose(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Marker)
     if "fromto" in editor.document.attributes(source.node):
         raise CannotEditError
@@ -73,12 +73,12 @@ def edit_marker_pose(editor: _ShapeEditor, source: Item, item: Item) -> None:
         editor.set(source.node, "quat", format_numbers(item.quaternion))
 
 
-def edit_marker_size(editor: _ShapeEditor, source: Item, item: Item) -> None:
+def edit_marker_size(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Marker)
     editor.set(source.node, "size", format_numbers(item.size))
 
 
-def edit_marker_kind(editor: _ShapeEditor, source: Item, item: Item) -> None:
+def edit_marker_kind(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Marker)
     editor.set(source.node, "type", item.kind)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, Protocol
 
+from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
 from exoskel.scene.joint import UNLIMITED
@@ -17,18 +18,9 @@ from exoskel.scene.tendon import Tendon
 from exoskel.scene.world import World
 from exoskel.source.document import Document
 from exoskel.source.markup import format_number, format_numbers
-from exoskel.spatial import Array
 
 
-class _ListEditor(Protocol):
-    """What edits the attributes of elements, by their numbers."""
-
-    document: Document
-
-    def set(self, node: int, name: str, value: str) -> None: ...
-    def set_first(self, node: int, name: str, value: float) -> None: ...
-    def drop(self, node: int, *names: str) -> None: ...
-    def set_pose(self, node: int, matrix: Array) -> None: ...
+class _ListEditor(AttributeEditor, Protocol):
     def remove_limits(self, node: int) -> None: ...
 
 
