@@ -44,7 +44,7 @@ from exoskel.scene.fields import (
 )
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
-from exoskel.scene.moment_checks import is_positive_about_origin
+from exoskel.scene.moment_checks import are_positive_about_origin
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
@@ -351,8 +351,8 @@ _PLACED_OTHERWISE = ("plane", "mesh", "trimesh")
 
 def _have_valid_moments(bodies: Sequence[Body]) -> list[bool]:
     """Whether the moment of inertia of each body is positive definite, wherever a format states it."""
-    rows = moments(bodies).tolist()
-    return [is_positive_about_origin(tuple(row), body.mass, body.com) for row, body in zip(rows, bodies, strict=True)]
+    masses, centres = np.array([body.mass for body in bodies]), np.array([body.com for body in bodies]).reshape(-1, 3)
+    return are_positive_about_origin(moments(bodies), masses, centres)
 
 
 def _with_axes(joint: Joint, axes: tuple[Vector, ...]) -> Joint:

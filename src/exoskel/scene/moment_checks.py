@@ -11,6 +11,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.scene.inertia import Moment
 from exoskel.scene.pose import Vector
+from exoskel.spatial import Array
 
 
 class MomentCheck(Struct):
@@ -49,8 +50,19 @@ def is_positive_about_origin(moment: Moment, mass: float, centre: Vector) -> boo
     rounding = _ROUNDING * mass * (x * x + y * y + z * z)
     if is_clearly_valid(moment) and _MARGIN * max(moment[:3]) > rounding:
         return True
-    tensor = spatial.moment_matrix(moment)
-    return bool(np.isfinite(tensor).all()) and float(np.linalg.eigvalsh(tensor)[0]) > rounding
+    return are_positive_about_origin(np.array([moment]), np.array([mass]), np.array([centre]))[0]
+
+
+def are_positive_about_origin(rows: Array, masses: Array, centres: Array) -> list[bool]:
+    """The same for many moments."""
+    rounding = _ROUNDING * masses * np.sum(centres * centres, axis=1)
+    tensors = spatial.moment_matrix(rows)
+    found: list[bool] = [False] * len(rows)
+    finite = np.flatnonzero(np.isfinite(tensors).all(axis=(1, 2)))
+    lowest = np.linalg.eigvalsh(tensors[finite])[:, 0]
+    for place, is_positive in zip(finite.tolist(), (lowest > rounding[finite]).tolist(), strict=True):
+        found[place] = is_positive
+    return found
 
 
 _ROUNDING = 1e-14
