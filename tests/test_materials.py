@@ -138,3 +138,10 @@ def test_any_material_comes_back(to: str, material: Material, color: tuple[float
     assert found.metalness == (material.metalness if material.metalness is None else pytest.approx(material.metalness))
     if color is None and to != "gltf":
         assert next(shape.color for body in scene.world.bodies() for shape in body.visuals) is None
+
+
+@pytest.mark.parametrize("format", ["sdf", "urdf", "mjcf"])
+def test_channels_below_the_range_of_single_precision_are_zero(format: str) -> None:
+    """MuJoCo 3.3 and libsdformat refuse them."""
+    text = exoskel.convert(Scene([world_with(None, (1e-40, 0.5, 1e-30, 1.0))]), None, to=format).data.decode()
+    assert "0 0.5 1e-30 1" in text and "1e-40" not in text

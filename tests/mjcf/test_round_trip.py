@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import exoskel
+from exoskel import Model, Scene, World
 from exoskel.formats.mjcf.file_writer import write, write_document
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.model.coordinates import Coordinates, document_addresses
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.tree import to_text
+from exoskel.scene.joint import JointKind
 from exoskel.source.output_context import OutputContext
 from tests.mjcf.support import Trip, apart, bodies, codes, imported, named_poses
 from tests.support.places import sample_files, xode_sample_files
@@ -298,3 +300,17 @@ def test_masses_that_mujoco_rejects_are_approximated(mass: str, is_static: bool)
     report = exoskel.convert(text, to="mjcf")
     assert report.certificate.passed
     assert any("MJ507" in one.why for one in report.losses) is (mass != "1e-15")
+
+
+@pytest.mark.parametrize("kind", ["weld", "ball"])
+def test_a_loop_that_ends_at_the_world_does_not_name_it(kind: JointKind) -> None:
+    """MuJoCo then uses the world; Drake refuses the file if it is named."""
+    model = Model("m")
+    model.add_body("a", joint="free")
+    model.add_joint("loop", kind, child="a")
+    scene = Scene([World("w", models=[model])])
+    text = exoskel.convert(scene, None, to="mjcf").data.decode()
+    equality = text[text.index("<equality>") : text.index("</equality>")]
+    assert 'body1="a"' in equality and "body2" not in equality
+    (joint,) = [one for one in exoskel.load(text).world.models[0].joints if one.loop]
+    assert joint.parent is None and joint.kind == kind

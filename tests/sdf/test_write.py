@@ -180,6 +180,32 @@ def test_names_are_made_valid_for_sdformat() -> None:
     assert again.models[0].joints[1].name == "x(1)"
 
 
+def test_names_of_shapes_are_made_valid_for_sdformat() -> None:
+    world = World("w")
+    body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
+    body.collisions += [Shape(Sphere(1.0), name=name) for name in ("world", "__a__", "____")]
+    body.visuals.append(Shape(Sphere(1.0), name="one\ttwo  three\n"))
+    again = back(world).models[0].body("a")
+    assert [shape.name for shape in again.collisions] == ["world_1", "a_1", "collision_1"]
+    assert [shape.name for shape in again.visuals] == ["one two three"]
+
+
+def test_spaces_in_names_are_joined_because_libsdformat_joins_them_in_references() -> None:
+    world = World("w")
+    model = world.add_model("m")
+    model.add_body("one  two", moment=UNIT_MOMENT, joint="weld")
+    model.add_body("three\tfour", moment=UNIT_MOMENT, parent="one  two", joint="ball")
+    again = back(world).models[0]
+    assert [body.name for body in again.bodies] == ["one two", "three four"]
+    assert again.joints[1].parent is again.bodies[0]
+
+
+def test_a_model_without_bodies_is_static_because_libsdformat_refuses_others_without_links() -> None:
+    world = World("w")
+    world.add_model("m")
+    assert back(world).models[0].static
+
+
 def test_a_static_model_is_written_at_its_initial_pose() -> None:
     world = world_of("revolute", axes=((0, 0, 1),), positions=(0.5,), pose=Pose((1.0, 0.0, 0.0)))
     world.models[0].static = True

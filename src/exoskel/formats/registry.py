@@ -298,8 +298,8 @@ READABLE = tuple(one for one in FORMATS if one.is_readable)
 SHARED_EXTENSIONS = frozenset({".xml"})
 """Extensions that files of several formats have."""
 DEFAULT = FORMATS[0]
-_BY_ROOT = {root: one for one in reversed(FORMATS) for root in one.roots}
 """The format of files and scenes that do not say otherwise."""
+_BY_ROOT = {root: one for one in reversed(FORMATS) for root in one.roots}
 WITH_VOCABULARY = tuple(one for one in READABLE if one.has_vocabulary)
 
 

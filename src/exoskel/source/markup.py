@@ -6,7 +6,7 @@ Two spaces per level, one element per line, values on the line of their tags, a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from math import isfinite
 from typing import Any
@@ -68,6 +68,8 @@ class Markup(Struct, eq=False):
 
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 """Smaller numbers are denormal, have lost digits, and are rejected by C's parsers: they are written as zero."""
+_SMALLEST_SINGLE = 1.1754943508222875e-38
+"""The same in single precision."""
 
 
 class UnwritableError(ExoskelError, ValueError):
@@ -87,6 +89,11 @@ def format_number(value: float) -> str:
 
 def format_numbers(values: Any) -> str:
     return " ".join(map(format_number, values))
+
+
+def format_color(values: Iterable[float]) -> str:
+    """Channels of a colour: readers store them in single precision, and some refuse smaller numbers."""
+    return format_numbers(0.0 if abs(value) < _SMALLEST_SINGLE else value for value in values)
 
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})

@@ -8,7 +8,7 @@ from exoskel.scene.body import Marker
 from exoskel.scene.item import Item
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from exoskel.source.document import Document
-from exoskel.source.markup import format_numbers
+from exoskel.source.markup import format_color, format_numbers
 from exoskel.spatial import Array
 
 ROTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
@@ -34,7 +34,7 @@ def edit_color(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Shape | Marker)
     if item.color is None:
         raise CannotEditError
-    editor.set(source.node, "rgba", format_numbers(item.color))
+    editor.set(source.node, "rgba", format_color(item.color))
 
 
 def edit_friction(editor: AttributeEditor, source: Item, item: Item) -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.scene.pose import ZERO
-from exoskel.source.markup import Markup, UnwritableError, format_number, format_numbers, serialize
+from exoskel.source.markup import Markup, UnwritableError, format_color, format_number, format_numbers, serialize
 from exoskel.spatial import Array
 
 Value = str | float | int | bool | Sequence[float] | Sequence[int] | Array
@@ -104,10 +104,12 @@ def markup(root: MjcfElement) -> Markup:
 
 def _spelled(element: MjcfElement) -> Markup:
     """The element as markup, without its children."""
-    return Markup(element.tag, {name: _text(value) for name, value in element.attributes.items()}, item=element.item)
+    return Markup(
+        element.tag, {name: _text(name, value) for name, value in element.attributes.items()}, item=element.item
+    )
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     kind = type(value)
     if kind is str:
         text: str = value
@@ -118,7 +120,8 @@ def _text(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return format_number(value)
-    return _text_of_numbers(tuple(value.tolist() if kind is np.ndarray else value))
+    numbers = tuple(value.tolist() if kind is np.ndarray else value)
+    return format_color(numbers) if name == "rgba" else _text_of_numbers(numbers)
 
 
 @lru_cache(maxsize=1 << 12)  # bodies that are alike have many vectors in common

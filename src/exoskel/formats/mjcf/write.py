@@ -442,18 +442,19 @@ class WorldWriter:
     def _loop(self, model: Model, joint: Joint, parent_element: MjcfElement) -> None:
         """Write a joint that closes a loop: constraints between points or frames, or a duplicate of the child."""
         child = qualified_name(model.name, joint.child.name)
-        parent = "world" if joint.parent is None else qualified_name(model.name, joint.parent.name)
         if joint.kind in ("free", "amotor"):
             return
+        ends = {"body1": child}  # the world is the second body if none is stated; Drake refuses its name
+        if joint.parent is not None:
+            ends["body2"] = qualified_name(model.name, joint.parent.name)
         if joint.kind == "weld":
             name = qualified_name(model.name, joint.name)
-            self._constrain(joint, "weld", name=name, body1=child, body2=parent, **self._weld_values(joint))
+            self._constrain(joint, "weld", name=name, **ends, **self._weld_values(joint))
             return
         points = joints.anchors(joint)
         for number, point in enumerate(points or ()):
             called = qualified_name(model.name, joint.name, str(number))
-            anchor = tuple(point.tolist())
-            self._constrain(joint, "connect", name=called, body1=child, body2=parent, anchor=anchor)
+            self._constrain(joint, "connect", name=called, **ends, anchor=tuple(point.tolist()))
         if points is None:
             name = duplicate_name(model, joint)
             pose = self.layout.zero_poses[id(joint.child)]

@@ -15,6 +15,7 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import NamedFrame, Scope, SdfContext, relative
+from exoskel.formats.sdf.names import valid_name
 from exoskel.formats.sdf.sensors import (
     SENSOR,
     PendingSensor,
@@ -43,7 +44,7 @@ from exoskel.scene.pose import IDENTITY, ZERO, Pose, Quaternion, Vector
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Tree
 from exoskel.source.flat_tree import Node
-from exoskel.source.markup import Markup, format_number, format_numbers
+from exoskel.source.markup import Markup, format_color, format_number, format_numbers
 from exoskel.source.output_context import NodeOfDocument, OutputContext
 
 LIGHT = "light"
@@ -280,8 +281,7 @@ class SdfViewWriter:
     def _add(self, owner: Markup, views: Iterable[View], taken: Names) -> None:
         for one in views:
             is_camera = isinstance(one, SceneCamera)
-            name = unique_name(one.name.strip().replace("::", "__") or (_CAMERA if is_camera else LIGHT), taken)
-            taken.add(name)
+            name = valid_name(one.name, _CAMERA if is_camera else LIGHT, taken)
             made = _camera_element(one, name) if isinstance(one, SceneCamera) else _light_element(one, name)
             owner.children.append(made)
             for node in self._nodes.get(view_part(one), ()):
@@ -333,8 +333,8 @@ def _light_element(light: SceneLight, name: str) -> Markup:
     made.add("cast_shadows", "true" if light.casts_shadows else "false")
     if not light.active:
         made.add("light_on", "false")
-    made.add("diffuse", format_numbers((*light.diffuse, 1.0)))
-    made.add("specular", format_numbers((*light.specular, 1.0)))
+    made.add("diffuse", format_color((*light.diffuse, 1.0)))
+    made.add("specular", format_color((*light.specular, 1.0)))
     attenuation = made.add("attenuation")
     attenuation.add("range", format_number(_RANGE))
     for tag, value in zip(_ATTENUATION, light.attenuation, strict=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.sdf.codes import CATALOGUE
+from exoskel.formats.sdf.names import WORLD
 from exoskel.formats.sdf.resource_uris import local_reference
 from exoskel.formats.sdf.values import POSE_EULER, POSE_QUATERNION
 from exoskel.scene.body import Body
@@ -152,7 +153,6 @@ class SdfContext:
 
 
 MODEL_FRAME = "__model__"
-WORLD = "world"
 _IDENTITY = array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
 
 

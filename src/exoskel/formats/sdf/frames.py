@@ -13,11 +13,12 @@ from msgspec import Struct
 
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.sdf.context import NamedFrame, Scope, relative
+from exoskel.formats.sdf.names import valid_name
 from exoskel.formats.sdf.sensors import PendingSensor, stated_pose
 from exoskel.formats.sdf.shape_elements import add_pose, pose_text
 from exoskel.formats.unread_elements import WrittenNames
 from exoskel.scene.body import Body
-from exoskel.scene.item import Item, Names, unique_name
+from exoskel.scene.item import Item, Names
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import Scene, World
@@ -225,8 +226,7 @@ class _FrameWriter:
                 names = taken.setdefault(
                     id(owner), Names(child.attributes.get("name", "") for child in element.children)
                 )
-                name = unique_name(one.name.replace("::", "__"), names)
-                names.add(name)
+                name = valid_name(one.name, FRAME, names)
                 key = (id(owner), one.name)
                 self.known[key] = None if key in self.known else name
                 found.append((one, owner, element, name))

@@ -8,7 +8,8 @@ from typing import cast
 import numpy as np
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import JOINT_FRAME_AXES, MODEL_FRAME, WORLD, NamedFrame, Scope, SdfContext, relative
+from exoskel.formats.sdf.context import JOINT_FRAME_AXES, MODEL_FRAME, NamedFrame, Scope, SdfContext, relative
+from exoskel.formats.sdf.names import WORLD
 from exoskel.formats.sdf.values import JOINT_KINDS, VECTOR, finite_or_infinite
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, JOINT_ELEMENT, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body

@@ -7,10 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import WORLD, NamedFrame, Scope, SdfContext, StatedPose, relative
+from exoskel.formats.sdf.context import NamedFrame, Scope, SdfContext, StatedPose, relative
 from exoskel.formats.sdf.frames import StatedFrame, state_frame
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics, couple_gearboxes
 from exoskel.formats.sdf.links import DisplacedShape, read_link, report_unsupported_motion
+from exoskel.formats.sdf.names import SEPARATOR, WORLD, is_reserved
 from exoskel.formats.sdf.sensors import SENSOR, PendingSensor, pending_sensors
 from exoskel.formats.sdf.vocabulary import MODEL_ELEMENT
 from exoskel.scene.body import Body
@@ -124,7 +125,6 @@ class JointTree:
 # --- models --------------------------------------------------------------------------------------------
 
 
-SEPARATOR = "::"
 MAX_NESTED = 200
 """The depth of models in models, with the files that they include."""
 
@@ -384,7 +384,7 @@ def unique_in_scope(source: SdfContext, number: int, name: str, element: str, ta
     """A unique name in a scope; reports reserved and repeated names."""
     if not name:
         name = unique_name(element, taken)
-    elif name == WORLD or (name.startswith("__") and name.endswith("__")) or SEPARATOR in name:
+    elif is_reserved(name):
         source.report("SD030.reserved", number, attribute="name", name=name)
     renamed = unique_name(name, taken)
     if renamed != name:

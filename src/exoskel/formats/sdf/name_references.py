@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.name_references import NAME, NOWHERE, NameReference, NameReferences
+from exoskel.formats.sdf.names import is_reserved
 from exoskel.source.positions import Span
 
 _SEPARATOR = b"::"
@@ -69,8 +70,7 @@ class SdfNames(NameReferences):
         return self.around(node, (*_MODELS, "link") if self.above(node) == "link" else _MODELS)
 
     def check_format(self, node: int, name: str) -> None:
-        is_reserved = "::" in name or name == "world" or (name.startswith("__") and name.endswith("__"))
-        if is_reserved:
+        if is_reserved(name):
             raise ExoskelError(f"the name {name!r} is reserved in SDF: `world`, `__name__` and names with `::`")
 
     # --- references -----------------------------------------------------------------------------------

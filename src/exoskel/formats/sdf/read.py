@@ -16,7 +16,6 @@ from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import (
     NEWEST,
     OLDEST,
-    WORLD,
     NamedFrame,
     Scope,
     SdfContext,
@@ -40,6 +39,7 @@ from exoskel.formats.sdf.models import (
     placement_of,
     unique_in_scope,
 )
+from exoskel.formats.sdf.names import WORLD
 from exoskel.formats.sdf.resource_uris import is_remote, local_reference
 from exoskel.formats.sdf.sensors import pending_sensors, read_sensors
 from exoskel.formats.sdf.surfaces import report_bitmasks

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import NamedFrame, Scope, SdfContext, StatedPose, relative
+from exoskel.formats.sdf.names import valid_name
 from exoskel.formats.sdf.shape_elements import DART, add_pose
 from exoskel.scene.body import MARKER_SIZE, Body, Marker, MarkerKind
 from exoskel.scene.item import Names, qualified_name, unique_name
@@ -370,8 +371,7 @@ class SdfSensorWriter:
                 self._lose(one, "SD211.contact" if kind == "contact" else "SD211.joint")
             return
         name = marker.name if id(marker) not in self.markers else f"{marker.name}_{kind}"
-        name = unique_name(name.strip().replace("::", "__") or SENSOR, taken)
-        taken.add(name)
+        name = valid_name(name, SENSOR, taken)
         made = Markup(SENSOR, {"name": name, "type": kind}, item=None if id(marker) in self.markers else marker)
         self.markers.add(id(marker))
         owner = joint if kind == "force_torque" and joint is not None else link

@@ -11,6 +11,7 @@ from exoskel import spatial
 from exoskel.formats import collision_visuals
 from exoskel.formats.generated_meshes import MESH_KINDS, mesh_of
 from exoskel.formats.sdf.codes import CATALOGUE
+from exoskel.formats.sdf.names import valid_name
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import items_of_documents
@@ -35,7 +36,7 @@ from exoskel.scene.shape import (
 )
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
-from exoskel.source.markup import Markup, format_number, format_numbers
+from exoskel.source.markup import Markup, format_color, format_number, format_numbers
 from exoskel.source.output_context import TEXTURE_FIELD, OutputContext, Target
 from exoskel.source.surface import Surfaces
 
@@ -83,9 +84,7 @@ def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
         used = Names()
         made: list[tuple[Markup, Shape]] = []
         for count, shape in enumerate(shapes, 1):
-            wanted = shape.name.strip() or unique_name(f"{tag}_{count}", taken)
-            name = unique_name(wanted.replace("::", "__"), used)
-            used.add(name)
+            name = valid_name(shape.name.strip() or unique_name(f"{tag}_{count}", taken), tag, used)
             own = _shape(tag, shape, name, output)
             made += [(one, shape) for one in own]
             if tag == "visual" or (shows_collisions and own):
@@ -201,8 +200,8 @@ def soft_shape(soft: SoftBody) -> Markup:
 def _add_material(element: Markup, shape: Shape, output: OutputContext) -> None:
     if shape.color is not None:
         material = element.add("material")
-        material.add("ambient", format_numbers(shape.color))
-        material.add("diffuse", format_numbers(shape.color))
+        material.add("ambient", format_color(shape.color))
+        material.add("diffuse", format_color(shape.color))
     if shape.material is not None and shape.material != Material() and output.target != DART:
         found = next((one for one in element.children if one.tag == "material"), None) or element.add("material")
         metal = found.add("pbr").add("metal")
@@ -261,7 +260,7 @@ def record_shown_colors(scene: Scene, output: OutputContext) -> None:
         node = shape.appearance_node
         if node >= 0 and shape.document == 0 and shape.color is not None:
             inside = (one for one in range(node + 1, outline.ends[node]) if outline.tags[one] == "ambient")
-            text = format_numbers(shape.color)
+            text = format_color(shape.color)
             output.preserved_nodes |= {one for one in inside if source.value_text(one).strip() == text}
 
 

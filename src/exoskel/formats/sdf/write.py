@@ -22,6 +22,7 @@ from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.context import FRAMES_SINCE, OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.dart_losses import record_ignored_parts
 from exoskel.formats.sdf.frames import add_frames
+from exoskel.formats.sdf.names import valid_name
 from exoskel.formats.sdf.sensors import SdfSensorWriter, changed_sensors, rotated_sensors
 from exoskel.formats.sdf.shape_elements import (
     DART,
@@ -36,7 +37,7 @@ from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMET
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
-from exoskel.scene.item import Names, unique_name
+from exoskel.scene.item import Names
 from exoskel.scene.joint import DOF_STATES, DOF_VALUES, STOPS, UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
@@ -67,7 +68,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     names = Names()
     for world in scene.worlds:
         simple, original, owner = lower_with_origins(world)
-        name = _unique("" if world.name == "world" else world.name, "default", names)
+        name = valid_name("" if world.name == "world" else world.name, "default", names)
         before, kept = len(output.losses), len(output.kept)
         element = _world(simple, name, output, SdfViewWriter(simple, output, scene.source_info.views))
         if output.is_bare:
@@ -87,16 +88,6 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     return root
 
 
-def _unique(name: str, otherwise: str, taken: Names) -> str:
-    """A valid SDFormat name: not empty, without surrounding spaces and `::`, not reserved, unique."""
-    fit = name.strip().replace("::", "__") or otherwise
-    if fit == "world" or (fit.startswith("__") and fit.endswith("__")):
-        fit = f"{fit.strip('_')}_1"
-    fit = unique_name(fit, taken)
-    taken.add(fit)
-    return fit
-
-
 def _world(world: World, name: str, output: OutputContext, views: SdfViewWriter) -> Markup:
     element = Markup("world", {"name": name}, item=world)
     element.children.append(_physics(world))
@@ -111,7 +102,7 @@ def _world(world: World, name: str, output: OutputContext, views: SdfViewWriter)
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are derived from shapes
     for model in world.models:
         made = _model(model, [next(rows) for _ in model.bodies], world, output)
-        made.attributes["name"] = _unique(model.name, "model", names)
+        made.attributes["name"] = valid_name(model.name, "model", names)
         sensors.add_to(made)
         views.add_to(model, made)
         for body in model.bodies:
@@ -145,19 +136,19 @@ def _model(model: Model, rows: Sequence[Sequence[float]], world: World, output: 
     """
     element = Markup("model", {"name": model.name}, item=model)
     add_pose(element, model.pose)
-    if model.static:
+    if model.static or not model.bodies:  # libsdformat refuses other models without links
         element.add("static", "true")
     if world.self_collision:
         element.add(_SELF_COLLIDE, "true")
     taken = Names()
-    names = {id(body): _unique(body.name, "link", taken) for body in model.bodies}
+    names = {id(body): valid_name(body.name, "link", taken) for body in model.bodies}
     places = _places(model)
     for body, place, moment in zip(model.bodies, places, rows, strict=True):
         element.children.append(_link(body, names[id(body)], place, moment, output, static=model.static))
     # Of several joints with the same child, the first one is read as its parent joint.
     in_order = sorted(model.joints, key=lambda joint: joint.loop)
     written = [joint for joint in in_order if _is_written(joint, model, output)]
-    joint_names = [_unique(joint.name, "joint", taken) for joint in written]
+    joint_names = [valid_name(joint.name, "joint", taken) for joint in written]
     known = {joint.name: name for joint, name in zip(written, joint_names, strict=True)}
     writer = SdfJointWriter(names, known, output)
     element.children += [writer.write(joint, name) for joint, name in zip(written, joint_names, strict=True)]
@@ -453,7 +444,7 @@ CAPABILITIES = WriterCapabilities(
         (Model, "name"): _RENAMED,
         (Body, "name"): _RENAMED,
         (Joint, "name"): _RENAMED,
-        (Shape, "name"): "renamed to be unique in its link",
+        (Shape, "name"): "renamed to be valid and unique in its link",
         (Joint, "axes"): "as unit vectors",
         (Joint, "swapped"): "by the order of the axes",
         (Body, "pose"): "as the pose in the initial state",

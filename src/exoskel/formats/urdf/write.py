@@ -57,7 +57,7 @@ from exoskel.scene.shape import (
 )
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
-from exoskel.source.markup import Markup, format_number, format_numbers
+from exoskel.source.markup import Markup, format_color, format_number, format_numbers
 from exoskel.source.output_context import TEXTURE_FIELD, OutputContext
 from exoskel.spatial import Array
 
@@ -244,7 +244,7 @@ class UrdfShapeWriter:
         for (color, reference), name in self.materials.items():
             element = Markup("material", {"name": name})
             if color is not None:
-                element.add("color", rgba=format_numbers(color))
+                element.add("color", rgba=format_color(color))
             if reference:
                 element.add("texture", filename=reference)
             made.append(element)
