@@ -355,7 +355,7 @@ _APPROXIMATED = (
         "MJ511",
         "What DART refuses",
         "DART's MJCF reader refuses a file with a body that has more than three joints. It crashes on sites of the "
-        "world.",
+        "world, which angular motors on the world need: these are not written.",
         warning(
             "MJ511",
             "DART's MJCF reader refuses the file: the joint is written as more than three MuJoCo joints",
@@ -363,8 +363,8 @@ _APPROXIMATED = (
         ),
         warning(
             "MJ511.site",
-            "DART's MJCF reader crashes on the file: the motor is written with a site of the world",
-            "convert to SDF with --for dart",
+            "DART's MJCF reader crashes on sites of the world: the motor is not written",
+            "set its velocity and force in the program",
         ),
     ),
     Topic(

@@ -16,7 +16,7 @@ from exoskel.formats.mjcf.added_elements import insert_added
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.copy_comparison import count_differences
 from exoskel.formats.mjcf.force_comparison import compare_forces
-from exoskel.formats.mjcf.losses import losses, projection_losses, target_losses
+from exoskel.formats.mjcf.losses import losses, needs_site_of_world, projection_losses, target_losses
 from exoskel.formats.mjcf.materials import paint_geoms
 from exoskel.formats.mjcf.mesh_assets import MeshAssetWriter
 from exoskel.formats.mjcf.model.actuation import add_servo
@@ -138,6 +138,10 @@ class FileWriter(WorldWriter):
 
     def _add_tendon_parts(self, model: Model, body: Body, element: MjcfElement, fixed: bool) -> None:
         """Do nothing: a file has all visual shapes and sites."""
+
+    def _amotor(self, model: Model, joint: Joint, elements: dict[int, MjcfElement], worldbody: MjcfElement) -> None:
+        if not (self.output.target == "dart" and needs_site_of_world(joint)):
+            super()._amotor(model, joint, elements, worldbody)
 
     def _joint(self, model: Model, joint: Joint, element: MjcfElement) -> None:
         super()._joint(model, joint, element)

@@ -98,8 +98,13 @@ def target_losses(world: World, target: Target, integrator: str | None) -> Itera
         for joint in model.joints if not model.static else ():
             if not joint.loop and len(joint_chain(joint)) > _MAX_DART_JOINTS:
                 yield loss(joint, CATALOGUE["MJ511"], "kind", changes_effect=True)
-            if joint.kind == "amotor" and joint.parent is None and joint.drives:
-                yield loss(joint, CATALOGUE["MJ511.site"], "kind", changes_effect=True)
+            if needs_site_of_world(joint) and joint.drives:
+                yield loss(joint, CATALOGUE["MJ511.site"], "kind", "drives", is_dropped=True)
+
+
+def needs_site_of_world(joint: Joint) -> bool:
+    """Whether the motor of a joint acts between a site of its child and one of the world."""
+    return joint.kind == "amotor" and joint.parent is None
 
 
 def moving(model: Model) -> set[int]:

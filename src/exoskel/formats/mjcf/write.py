@@ -444,13 +444,14 @@ class WorldWriter:
         child = qualified_name(model.name, joint.child.name)
         if joint.kind in ("free", "amotor"):
             return
-        ends = {"body1": child}  # the world is the second body if none is stated; Drake refuses its name
-        if joint.parent is not None:
-            ends["body2"] = qualified_name(model.name, joint.parent.name)
+        parent = "world" if joint.parent is None else qualified_name(model.name, joint.parent.name)
         if joint.kind == "weld":
             name = qualified_name(model.name, joint.name)
-            self._constrain(joint, "weld", name=name, **ends, **self._weld_values(joint))
+            self._constrain(joint, "weld", name=name, body1=child, body2=parent, **self._weld_values(joint))
             return
+        ends = {"body1": child} | ({} if joint.parent is None else {"body2": parent})
+        """The world is the second body of a connection that states none.  Drake refuses its name there; DART crashes on
+        a weld that states none."""
         points = joints.anchors(joint)
         for number, point in enumerate(points or ()):
             called = qualified_name(model.name, joint.name, str(number))
