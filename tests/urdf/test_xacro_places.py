@@ -299,14 +299,6 @@ def test_sdf_and_mjcf_that_cannot_be_expanded_are_refused_with_the_reason(
     assert problem.key == f"{code}.missing" and "pip install 'exoskel[xacro]'" in str(problem.hint)
 
 
-def test_arguments_of_a_file_without_macros_are_reported(tmp_path: Path) -> None:
-    """They were ignored silently."""
-    file = tmp_path / "plain.urdf"
-    file.write_text("<robot name='r'><link name='l'/></robot>")
-    (problem,) = [d for d in exoskel.load(file, arguments={"a": 1}).diagnostics if d.code == "UR004"]
-    assert problem.message == "the file has no argument 'a'"
-
-
 def test_files_of_a_folder_are_named_without_the_extension_of_xacro(tmp_path: Path) -> None:
     """`robot.urdf.xacro` became `robot.urdf.sdf`."""
     folder = tmp_path / "in"

@@ -18,9 +18,10 @@ from exoskel.conversion.report import RefusedError, Report
 from exoskel.conversion.selection import file_names, find_model, select_model, select_world
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, pluralize
 from exoskel.formats import registry
-from exoskel.formats.interface import CATALOGUE, Format
+from exoskel.formats.interface import Format
 from exoskel.formats.load import Source, load, source_files
 from exoskel.formats.saving.patch import is_unedited
+from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.merge import with_bodies_in_order, without_unknown_references

@@ -21,9 +21,10 @@ from exoskel.conversion.selection import find_unselected, unselected_nodes, with
 from exoskel.conversion.view_checks import view_rows
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
-from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
+from exoskel.formats.interface import Format, ReadOptions
 from exoskel.formats.saving.changes import SourceChanges
 from exoskel.formats.saving.patch import changes_of_selection, changes_since_reading
+from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.write import Written, embeds_data, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes

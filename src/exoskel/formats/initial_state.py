@@ -21,7 +21,8 @@ from msgspec import structs
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector, Diagnostic, Position, printable
-from exoskel.formats.interface import CATALOGUE, Format, ReadOptions
+from exoskel.formats.interface import Format, ReadOptions
+from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint

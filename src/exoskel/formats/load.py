@@ -116,6 +116,10 @@ def load(
             from exoskel.formats.initial_state import apply_state_files
 
             apply_state_files(scene, document, options, chosen)
+        if arguments:
+            from exoskel.formats.macro_expansion import report_unused_arguments
+
+            report_unused_arguments(scene, document, options, expands_xacro=chosen.expands_xacro)
         if scene.diagnostics:
             _complete(scene, chosen, options)
         set_field(scene, "worlds", TrackedList(scene.worlds))

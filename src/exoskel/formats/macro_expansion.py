@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from exoskel.diagnostics import Catalogue, Collector, did_you_mean
 from exoskel.formats import xacro
 from exoskel.formats.interface import Reader, ReadOptions
+from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document, Tree, tag_as_written
@@ -42,33 +43,39 @@ class MacroFormat(NamedTuple):
 
 def read_expanded(read: Reader, document: Document, options: ReadOptions, format: MacroFormat) -> Scene:
     """Read a document of a format, after expanding its macros if it has any."""
-    collector, code = Collector(format.catalogue, document, options.strict), format.code
     macro = _find_macro(document, options, format.root)
     if macro is None:
-        scene = read(document, options)
-        _report_arguments(collector, code, [*options.arguments], [])
-    else:
-        expansion = _expand(document, macro, options, collector, code)
-        if expansion is not None and len(expansion.document.scan.starts) == 1:
-            collector.report(f"{code}.empty", 0)
-            expansion = None
-        if expansion is None:
-            source = SourceInfo(format=format.name)
-            return Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source)
-        collector.report(f"{code}.expanded", 0)
-        for text in expansion.warnings:
-            collector.report(f"{code}.warning", 0, text=[text])
-        _report_arguments(collector, code, expansion.unknown_arguments, expansion.arguments)
-        scene = read(expansion.document, options)
-        scene.diagnostics = [replace(one, fix=None) for one in scene.diagnostics]  # fixes are of the expanded text
-    if collector.diagnostics:
-        scene.diagnostics[:0] = collector.diagnostics
+        return read(document, options)
+    collector, code = Collector(format.catalogue, document, options.strict), format.code
+    expansion = _expand(document, macro, options, collector, code)
+    if expansion is not None and len(expansion.document.scan.starts) == 1:
+        collector.report(f"{code}.empty", 0)
+        expansion = None
+    if expansion is None:
+        source = SourceInfo(format=format.name)
+        return Scene(documents=[document], diagnostics=collector.diagnostics, source_info=source)
+    collector.report(f"{code}.expanded", 0)
+    for text in expansion.warnings:
+        collector.report(f"{code}.warning", 0, text=[text])
+    for name in expansion.unknown_arguments:
+        collector.report(f"{code}.argument", 0, name=name, suggestion=did_you_mean(name, expansion.arguments))
+    scene = read(expansion.document, options)
+    # Fixes are of the expanded text.
+    scene.diagnostics = collector.diagnostics + [replace(one, fix=None) for one in scene.diagnostics]
     return scene
 
 
-def _report_arguments(collector: Collector, code: str, unknown: list[str], known: list[str]) -> None:
-    for name in unknown:
-        collector.report(f"{code}.argument", 0, name=name, suggestion=did_you_mean(name, known))
+def report_unused_arguments(scene: Scene, document: Document, options: ReadOptions, *, expands_xacro: bool) -> None:
+    """Report arguments for macros if the document has no macros, in any format."""
+    try:
+        if expands_xacro and has_macros(document):
+            return
+    except (MalformedError, UnknownEncodingError, UnicodeDecodeError):  # the reader reports it
+        return
+    collector = Collector(CATALOGUE, document, options.strict)
+    for name in options.arguments:
+        collector.report("FM101", name=name)
+    scene.diagnostics[:0] = collector.diagnostics
 
 
 def _find_macro(document: Document, options: ReadOptions, root: str) -> _Macro | None:

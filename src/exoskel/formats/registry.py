@@ -10,7 +10,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from exoskel.diagnostics import Catalogue, ExoskelError
-from exoskel.formats.interface import CATALOGUE, Format, FormatEditor, Reader, SourceMapping, WriterCapabilities
+from exoskel.formats.interface import Format, FormatEditor, Reader, SourceMapping, WriterCapabilities
+from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.source import root_check
 from exoskel.source.embedded_format import EXTENSION, NAMESPACED
 from exoskel.source.vocabulary import Vocabulary
@@ -112,6 +113,7 @@ class MjcfFormat(Format):
     extensions = (".xml", ".mjcf")
     holds_one_world = True
     has_vocabulary = False
+    expands_xacro = True
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.mjcf.codes import CATALOGUE
@@ -150,6 +152,7 @@ class UrdfFormat(Format):
     extensions = (".urdf", ".xacro")
     holds_one_world = True
     holds_one_model = True
+    expands_xacro = True
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.urdf.codes import CATALOGUE
@@ -192,6 +195,7 @@ class SdfFormat(Format):
     has_state_file = True
     can_hold_one_model = True
     extensions = (".sdf", ".world")
+    expands_xacro = True
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.sdf.codes import CATALOGUE

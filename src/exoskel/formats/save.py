@@ -11,10 +11,11 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import Collector, ExoskelError, SaveError
 from exoskel.fates import Fate
 from exoskel.formats import registry
-from exoskel.formats.interface import CATALOGUE, Format, SourceCopy
+from exoskel.formats.interface import Format, SourceCopy
 from exoskel.formats.saving.changes import changed_fields
 from exoskel.formats.saving.patch import PatchedDocument, changes_since_reading, patch_document, unchanged_bytes
 from exoskel.formats.saving.verification import Match, match
+from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.write import Written, reread, write, write_copy
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits

@@ -14,8 +14,9 @@ from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import TOLERANCE, EmbeddedField, EmbeddedWriter, WrittenItems
 from exoskel.formats.initial_state import add_state_files
-from exoskel.formats.interface import CATALOGUE, Dialect, Format, ReadOptions, SourceCopy
+from exoskel.formats.interface import Dialect, Format, ReadOptions, SourceCopy
 from exoskel.formats.saving.changes import SourceChanges
+from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.source_copies import copy_of_source
 from exoskel.formats.unread_elements import ALL_READ, UnreadElements
 from exoskel.scene.body import Marker

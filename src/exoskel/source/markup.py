@@ -56,6 +56,16 @@ class Markup(Struct, eq=False):
         rest = [child for child in self.children if child.tag not in tags]
         return Markup(self.tag, self.attributes, self.text, rest, self.item, self.verbatim)
 
+    def is_same(self, other: Markup) -> bool:
+        """Whether another element has the same text, attributes and children."""
+        return (
+            self.tag == other.tag
+            and self.text == other.text
+            and self.attributes == other.attributes
+            and len(self.children) == len(other.children)
+            and all(one.is_same(another) for one, another in zip(self.children, other.children, strict=True))
+        )
+
     def iter(self) -> Iterator[Markup]:
         """Yield the element and its descendants, in document order."""
         waiting = [self]

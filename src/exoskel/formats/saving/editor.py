@@ -54,6 +54,8 @@ class DocumentEditor:
         self.replace_elements = replace_elements
         self.unsupported: set[int] = set()
         """Ids of new items that the format cannot express."""
+        self.edited: list[tuple[Item, Item]] = []
+        """Pairs of edited items, and of those whose text may change because of them."""
         self.before: dict[int, Markup] = {}
         self.after: dict[int, Markup] = {}
         """Canonical elements by the ids of their items, before and after the edit."""
@@ -62,6 +64,7 @@ class DocumentEditor:
         """Write the canonical elements of all items that may differ."""
         restore = self.editor.update_dependent_fields()
         try:
+            self.edited = [*self.changes.edited, *self.editor.affected_items()]
             self.after = self._canonical_elements(scene, folder)
         finally:
             restore()
@@ -75,12 +78,10 @@ class DocumentEditor:
         parts: list[World] = []
         for world in scene.worlds:
             models = [model for model in world.models if id(model) in self.changes.models]
-            if self.editor.writes_items_alone:
-                reduced = [model if id(model) in new else _part(model, wanted) for model in models]
-                originals.update({id(part): model for part, model in zip(reduced, models, strict=True)})
-                models = reduced
+            reduced = [_part(model, wanted) if self._can_reduce(model, new) else model for model in models]
+            originals.update({id(part): model for part, model in zip(reduced, models, strict=True)})
             fields = {name: getattr(world, name) for name in (*FIELDS[World], "document", "node")}
-            parts.append(World(**fields, models=models))
+            parts.append(World(**fields, models=reduced))
             originals[id(parts[-1])] = world
         output = OutputContext(folder)
         lowered = without_actuators(Scene(parts), self.editor.format, output)
@@ -92,9 +93,12 @@ class DocumentEditor:
                 found[id(originals.get(id(part), part))] = element
         return found
 
+    def _can_reduce(self, model: Model, new: set[int]) -> bool:
+        return id(model) not in new and self.editor.writes_alone(model)
+
     def _wanted_items(self) -> set[int]:
-        """The ids of items that differ, on both sides, and of the owners of new items."""
-        wanted = {id(item) for pair in self.changes.edited for item in pair}
+        """The ids of items whose text may differ, on both sides, and of the owners of new items."""
+        wanted = {id(item) for pair in self.edited for item in pair}
         for added in self.changes.added:
             wanted.update((id(added.item), id(added.owner)))
         return wanted
@@ -103,7 +107,7 @@ class DocumentEditor:
         """The bytes of the edited document."""
         removed = set(self._removed_elements())
         self._remove_embedded_lists()
-        for source, item in [*self.changes.edited, *self.editor.affected_items()]:
+        for source, item in self.edited:
             self._edit(source, item)
         for node in removed:
             self.patch.remove(node)
@@ -193,7 +197,7 @@ class DocumentEditor:
         before, after = _by_ordinal(old), _by_ordinal(new)
         replaced: set[int] = set()
         for ordinal, child in after.items():
-            if ordinal not in before or not _is_same(before[ordinal], child):
+            if ordinal not in before or not before[ordinal].is_same(child):
                 replaced.add(self._merge_child(node, ordinal, before.get(ordinal), child, new, rule, replaced))
         for ordinal in before.keys() - after.keys():
             found = self.editor.find_child(node, before[ordinal], ordinal[1], rule)
@@ -375,16 +379,6 @@ def _by_ordinal(element: Markup) -> dict[Ordinal, Markup]:
         if child.item is None:
             found[child.tag, number] = child
     return found
-
-
-def _is_same(one: Markup, other: Markup) -> bool:
-    return (
-        one.tag == other.tag
-        and one.text == other.text
-        and one.attributes == other.attributes
-        and len(one.children) == len(other.children)
-        and all(_is_same(a, b) for a, b in zip(one.children, other.children, strict=True))
-    )
 
 
 def _is_number(text: str) -> bool:

@@ -40,6 +40,7 @@ from exoskel.source.embedded_format import (
     GroupingRow,
     embedded_element,
     grouping_element,
+    might_contain_embedded_data,
 )
 from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.markup import Markup
@@ -345,6 +346,8 @@ class _Patcher:
         self.document = document
         self.options = ReadOptions.of(scene)
         self.format = registry.by_name(scene.source_info.format)
+        self._needs_embedding = False
+        """The format cannot express a new item."""
 
     @property
     def embedding(self) -> EmbeddedDataFormat:
@@ -372,6 +375,8 @@ class _Patcher:
         problem = "the edits overlap"
         for embed in (False, True):  # only what the format cannot express is embedded
             for replace_elements in (False, True):
+                if self._needs_embedding and not embed:
+                    continue
                 edited, reason = self._attempt(base, changes, replace_elements=replace_elements, embed=embed)
                 problem = reason or problem
                 if edited is not None:
@@ -401,6 +406,7 @@ class _Patcher:
         except EncodingRoundTripError as problem:
             raise SaveError(str(problem)) from None
         if editor.unsupported and not embed:
+            self._needs_embedding = True
             return None, ""
         edited = None if embed or editor.unsupported else self._verify_edited_models(data, base, changes, patch)
         edited = self._regroup(edited or self._verify(data, changes, editor.unsupported), base, editor)
@@ -458,7 +464,8 @@ class _Patcher:
     def _embed(self, edited: VerifiedDocument) -> bytes | None:
         """The document with embedded data for all values that were not read back; None if that is not possible."""
         try:
-            native = self.read(edited.data, native=True)
+            has_data = might_contain_embedded_data(edited.data)
+            native = self.read(edited.data, native=True) if has_data else edited.reread
             document = self._document(edited.data)
             return EmbeddedDataEditor(self.embedding, self._editor, document, native).embed(edited.match)
         except (OverlapError, ExoskelError):

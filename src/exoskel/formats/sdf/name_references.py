@@ -84,21 +84,22 @@ class SdfNames(NameReferences):
                 yield from self._refer_in_model(node, tag)
 
     def _refer_in_model(self, node: int, tag: str) -> Iterator[NameReference]:
-        model = self.around(node, _MODELS)
         kinds = _TEXTS.get((self.above(node), tag), ())
         if kinds:
             span = self.document.scan.value(node)
             link = self.around(node, ("link",)) if "collision" in kinds else -1
             own = list(self.refer(node, span, link, kinds)) if link >= 0 else []
-            yield from own or self._refer_to_parts(model, node, span, kinds)
+            yield from own or self._refer_to_parts(self.around(node, _MODELS), node, span, kinds)
+        spans = self.document.scan.attributes(node)
         if tag == "mimic":
-            yield from self._refer_to_parts(model, node, self.attribute(node, "joint"))
+            yield from self._refer_to_parts(self.around(node, _MODELS), node, spans.get("joint"))
         for name in _ATTRIBUTES:
-            is_inner = tag == "model" and name in _OF_ITS_MODEL
-            scope = node if is_inner else self._frame_scope(node)
-            yield from self._refer_to_parts(scope, node, self.attribute(node, name))
+            if name in spans:  # most elements have none of them
+                is_inner = tag == "model" and name in _OF_ITS_MODEL
+                scope = node if is_inner else self._frame_scope(node)
+                yield from self._refer_to_parts(scope, node, spans[name])
         if tag == "pose":
-            yield from self._refer_to_parts(self._frame_scope(node), node, self.attribute(node, "frame"))
+            yield from self._refer_to_parts(self._frame_scope(node), node, spans.get("frame"))
 
     def _frame_scope(self, node: int) -> int:
         """The model or world that an attribute names a frame of: the pose of a model is relative to one around it."""

@@ -208,8 +208,23 @@ class XodeEditor(FormatEditor):
 
         return restore
 
+    @cached_property
+    def _is_in_place(self) -> bool:
+        """Whether no item has another place in the world or in the file: others then refer to it by its name only.
+
+        The poses of bodies are then written as they are, without those of their parents.
+        """
+        if self.initial_poses or self.transforms.moves:
+            return False
+        return not any(isinstance(source, World | Model) for source, _ in self.changes.edited)
+
+    def writes_alone(self, model: Model) -> bool:
+        # The name of a new item must not be that of another one.
+        is_alone = self._is_in_place and not self.changes.added and not model.static
+        return is_alone and not any(any(joint.velocities) for joint in model.joints)
+
     def affected_items(self) -> list[tuple[Item, Item]]:
-        """The joints of edited models, and bodies inside moved bodies."""
+        """The joints that depend on edited items, and bodies inside moved bodies."""
         known = {id(item) for _, item in self.changes.edited}
         found: list[tuple[Item, Item]] = []
         for item in self._dependent_items():
@@ -225,8 +240,12 @@ class XodeEditor(FormatEditor):
                 yield item.child
         if self.initial_poses:
             yield from (body for _, body in self._moved_bodies())
+        bodies = {id(item) for _, item in self.changes.edited if isinstance(item, Body)}
         for model in list(self.changes.models.values()):
-            yield from (joint for joint in model.joints if not joint.implicit)
+            joints = (joint for joint in model.joints if not joint.implicit)
+            if self._is_in_place:
+                joints = (joint for joint in joints if id(joint.child) in bodies or id(joint.parent) in bodies)
+            yield from joints
         if any(self._contains_bodies(node) for node, _ in self.transforms.moves):
             for world in self.scene.worlds:
                 for model in world.models:
@@ -320,6 +339,8 @@ class XodeEditor(FormatEditor):
     # --- joints ---------------------------------------------------------------------------------------
 
     def _adapt_joint(self, source: Joint, item: Joint, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+        if old.is_same(new):
+            return old, new
         links = {tag: self._link(source.node, tag) for tag in ("link1", "link2")}
         stated = {tag: _linked(old, tag) for tag in ("link1", "link2")}
         if self._has_swapped_links(links, stated):
