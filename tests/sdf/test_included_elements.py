@@ -365,6 +365,7 @@ def test_a_namespace_without_a_prefix_is_a_loss(tmp_path: Path) -> None:
 
 
 def comments_before(root: etree._Element, path: str) -> list[str]:
+    """The comments before an element, the nearest one first."""
     found = root.find(path)
     assert found is not None
     return [str(one.text).strip() for one in found.itersiblings(etree.Comment, preceding=True)]
@@ -381,4 +382,77 @@ def test_comments_at_includes_stay_at_what_they_include(folder: Path) -> None:
 def test_comments_at_nested_includes_stay_at_their_links(folder: Path) -> None:
     include = INCLUDE.format("drone", "d", 1).replace("<uri>", "<!-- nested --><uri>")
     _, root = convert(folder, f'<model name="m">{link("own")}{include}</model>')
-    assert comments_before(root, "world/model/link[@name='d__base']") == ["nested"]
+    assert comments_before(root, "world/model/link[@name='d__base']") == ["a comment", "nested"]
+
+
+COMMENTED = f"""<!-- licence -->
+<sdf version="1.9"><!-- the model -->
+  <model name="lamp"><!-- before the foot -->
+    {link("foot")}
+    <!-- before the head -->
+    {link("head")}
+    <joint name="neck" type="revolute"><!-- inside the joint --><parent>foot</parent><child>head</child>
+      <axis><xyz>0 0 1</xyz></axis></joint>
+    <plugin filename="a" name="A"><!-- inside the plugin --></plugin>
+    <!-- last in the model -->
+  </model><!-- after the model -->
+</sdf>
+<!-- end of file -->"""
+AT_MODEL = ["the model", "licence"]
+
+
+@pytest.fixture
+def commented(tmp_path: Path) -> Path:
+    add_model(tmp_path, "lamp", COMMENTED)
+    return tmp_path
+
+
+def comments_in(root: etree._Element, path: str) -> list[str]:
+    found = root.find(path)
+    assert found is not None
+    return [str(one.text).strip() for one in found.iter(etree.Comment)]
+
+
+def comment_fates(report: exoskel.Report) -> list[Fate]:
+    return [one.fate for one in report.items if one.path.startswith("comment")]
+
+
+def test_comments_of_included_files_are_in_each_model_that_includes_them(commented: Path) -> None:
+    report, root = convert(commented, "".join(INCLUDE.format("lamp", name, 1) for name in ("a", "b")))
+    for name in ("a", "b"):
+        model = f"world/model[@name='{name}']"
+        assert comments_before(root, model)[:2] == AT_MODEL
+        assert comments_before(root, f"{model}/link[@name='foot']")[:1] == ["before the foot"]
+        assert comments_before(root, f"{model}/link[@name='head']")[:1] == ["before the head"]
+        assert comments_in(root, f"{model}/plugin") == ["inside the plugin"]
+        assert comments_in(root, model).count("last in the model") == 1
+        assert comments_in(root, model).count("inside the joint") == 1
+    assert comment_fates(report) == [Fate.KEPT] * 9
+
+
+def test_comments_of_a_file_that_a_model_includes_are_at_its_links(commented: Path) -> None:
+    report, root = convert(commented, f'<model name="m">{link("own")}{INCLUDE.format("lamp", "l", 1)}</model>')
+    assert comments_before(root, "world/model/link[@name='l__head']")[:1] == ["before the head"]
+    assert comments_before(root, "world/model/link[@name='l__foot']")[:3] == ["before the foot", *AT_MODEL]
+    assert comment_fates(report) == [Fate.KEPT] * 9
+
+
+@pytest.mark.parametrize("to", ["skel", "xode", "mjcf", "urdf"])
+def test_other_formats_get_comments_of_included_files(commented: Path, to: str) -> None:
+    source = commented / "in.sdf"
+    source.write_text(f'<sdf version="1.9"><world name="w">{INCLUDE.format("lamp", "a", 1)}</world></sdf>')
+    report = exoskel.convert(source, commented / f"out.{to}", to=to)
+    text = (commented / f"out.{to}").read_text()
+    for comment in (*AT_MODEL, "before the foot", "before the head", "last in the model", "end of file"):
+        assert text.count(f"<!-- {comment} -->") == 1
+    assert comment_fates(report) == [Fate.KEPT] * 9
+
+
+def test_a_part_has_only_comments_of_its_own_models(commented: Path) -> None:
+    add_model(commented, "other", '<sdf version="1.9"><!-- other --><model name="o"><link name="l"/></model></sdf>')
+    source = commented / "in.sdf"
+    inside = INCLUDE.format("lamp", "a", 1) + INCLUDE.format("other", "o", 1)
+    source.write_text(f'<sdf version="1.9"><world name="w">{inside}</world></sdf>')
+    exoskel.convert(source, commented / "out.sdf", model="a")
+    text = (commented / "out.sdf").read_text()
+    assert "before the head" in text and "other" not in text

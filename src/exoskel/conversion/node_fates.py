@@ -523,8 +523,6 @@ class FateRecorder:
     # --- comments and instructions --------------------------------------------------------------------
 
     def _comment_verdict(self, start: int) -> Verdict:
-        if self.file:
-            return Verdict(Fate.DROPPED, "comments of included files are not written")
         if start in self.preserved.comments:
             return Verdict(Fate.KEPT)
         if self.has_embedded_data:

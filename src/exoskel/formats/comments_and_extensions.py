@@ -30,7 +30,7 @@ from exoskel.source.document import Document, PlacedComment
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat, OtherData, might_contain_other_data
 from exoskel.source.markup import RAW_TAG, Markup
 from exoskel.source.output_context import InnerModel, NodeOfDocument
-from exoskel.source.positions import Elements
+from exoskel.source.positions import Elements, Span
 from exoskel.source.source_elements import SourceElements, within
 
 _DATA_COMMENT = b"odeenvironment parameters"
@@ -64,6 +64,11 @@ class PreservedData(Struct):
     has_other_data: bool = False
     """Whether the output contains data of other applications, in a layout of its own."""
 
+    @property
+    def has_comments(self) -> bool:
+        """Whether the output contains comments of the source, or of the files that it includes."""
+        return bool(self.comments) or any(one.comments for one in self.included.values())
+
 
 def combine_included(parts: Sequence[PreservedData]) -> dict[int, PreservedData]:
     """What all parts of a scene together have preserved of included files."""
@@ -72,6 +77,7 @@ def combine_included(parts: Sequence[PreservedData]) -> dict[int, PreservedData]
         for number, one in part.included.items():
             known = found.setdefault(number, PreservedData())
             known.unknown |= one.unknown
+            known.comments |= one.comments
             known.moved |= one.moved
             known.lost |= one.lost
     return found
@@ -108,11 +114,33 @@ def preserve_comments(
         copied = preserver.copy_unread(unread, is_rotated) if unread.keys or unread.settings else []
         if document.placed_comments:
             preserver.copy_comments(copied)
+        preserver.copy_included_comments()
     return preserved
 
 
 _MODELS = ("model", "robot")
 _following = attrgetter("following")
+
+
+class _Spans:
+    """The bytes of some elements of a document that are not inside each other."""
+
+    def __init__(self, document: Document, nodes: Sequence[int]) -> None:
+        elements = Elements(document.scan)
+        self.spans = [elements.span(node) for node in nodes]
+        self.starts = [span.start for span in self.spans]
+
+    def __contains__(self, start: int) -> bool:
+        index = bisect_right(self.starts, start) - 1
+        return index >= 0 and start < self.spans[index].end
+
+
+def _comment_text(document: Document, span: Span) -> str | None:
+    """The text of a comment; None if it is read as data."""
+    content = document.text[span.start + 4 : span.end - 3]
+    if content.lstrip().startswith(_DATA_COMMENT):
+        return None
+    return content.decode(document.scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 class _Preserver:
@@ -134,6 +162,8 @@ class _Preserver:
         self.preserved = preserved
         self.source = source
         self.scene = scene
+        self.copied_of_included: dict[int, list[int]] = {}
+        """The elements of included files that were copied whole, by the numbers of their documents."""
 
     # Most documents have neither comments nor data of other applications, and need none of these.
 
@@ -162,6 +192,7 @@ class _Preserver:
             copied = self._copy_other_data(embedding)
         if self.document.placed_comments:
             self.copy_comments(copied)
+        self.copy_included_comments()
 
     def copy_unread(self, unread: UnreadElements, is_rotated: bool) -> list[int]:
         """Copy the elements directly in written items, or in their materials, that are not read; returns their numbers.
@@ -211,7 +242,7 @@ class _Preserver:
             names = IncludedNames(written, document, number)
             copier = ElementCopier(document, number, unread, self.elements, names.find)
             copier.find_frame = names.find_frame
-            copier.copy(items.get(number, {}), None, is_nested=included[number])
+            self.copied_of_included[number] = copier.copy(items.get(number, {}), None, is_nested=included[number])
             if copier.nodes or copier.lost:
                 self.preserved.included[number] = PreservedData(
                     unknown=copier.nodes, moved=copier.moved, lost=copier.lost | copier.omitted
@@ -279,13 +310,16 @@ class _Preserver:
         return None
 
     def _element_of_inner(self, node: int) -> Markup | None:
-        """The element of the model that a nested or included model became, or of its first link there."""
-        for inner in self.inner_models.get((0, node), ()):
+        return next(iter(self._elements_of_inner(0, node)), None)
+
+    def _elements_of_inner(self, number: int, node: int) -> list[Markup]:
+        """The elements of the models that a nested or included model became, or of its first link in each of them."""
+        found: list[Markup] = []
+        for inner in self.inner_models.get((number, node), ()):
             links = (body for body in inner.model.bodies if inner.prefix and body.name.startswith(inner.prefix))
-            found = [self.elements[id(one)] for one in (*links, inner.model) if id(one) in self.elements]
-            if found:
-                return found[0]
-        return None
+            first = [self.elements[id(one)] for one in (*links, inner.model) if id(one) in self.elements]
+            found += first[:1]
+        return found
 
     def _owner(self, node: int) -> Markup:
         return self._element_around(node) or self.world
@@ -303,24 +337,63 @@ class _Preserver:
 
     def copy_comments(self, copied: list[int]) -> None:
         """Copy all comments except those in elements that have been copied whole."""
-        scan, text = self.document.scan, self.document.text
-        elements = Elements(scan)
-        spans = [elements.span(node) for node in copied]
-        starts = [span.start for span in spans]
+        inside = _Spans(self.document, copied)
         for span, following, container in self._comments_nearby(copied):
-            start, end = span.start, span.end
-            inside = bisect_right(starts, start) - 1
-            if inside >= 0 and start < spans[inside].end:
-                self.preserved.comments.add(start)
+            if span.start in inside:
+                self.preserved.comments.add(span.start)
                 continue
-            content = text[start + 4 : end - 3]
-            if content.lstrip().startswith(_DATA_COMMENT):
-                continue
-            comment = content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
-            comments = self._comments_at(following, container)
-            if comments is not None:
+            comment = _comment_text(self.document, span)
+            comments = self._comments_at(following, container) if comment is not None else None
+            if comment is not None and comments is not None:
                 comments.append(comment)
-                self.preserved.comments.add(start)
+                self.preserved.comments.add(span.start)
+
+    def copy_included_comments(self) -> None:
+        """Copy the comments of included files into each of the models that include them."""
+        items: dict[int, dict[int, list[Item]]] | None = None
+        for number in sorted(self.scene.source_info.included):
+            document = self.scene.documents[number]
+            if not isinstance(document, Document) or not document.placed_comments:
+                continue
+            items = items_of_documents(self.scene) if items is None else items
+            found = self._copy_comments_of(number, document, items.get(number, {}))
+            if found:
+                self.preserved.included.setdefault(number, PreservedData()).comments |= found
+
+    def _copy_comments_of(self, number: int, document: Document, items: Mapping[int, Sequence[Item]]) -> set[int]:
+        """Copy the comments of an included file; returns where they start."""
+        inside = _Spans(document, self.copied_of_included.get(number, []))
+        parents = document.outline.parents
+        outermost = next((node for node, tag in enumerate(document.outline.tags) if tag in _MODELS), 0)
+        found: set[int] = set()
+        for span, following, container in document.placed_comments:
+            comment = _comment_text(document, span)
+            if comment is None:
+                continue
+            precedes = following == 0 or (following < len(parents) and parents[following] == container)
+            node = following if precedes and following else max(container, outermost)
+            owners = self._elements_of_included(number, parents, items, node)
+            for owner in owners if span.start not in inside else ():
+                (owner.comments if precedes else owner.closing_comments).append(comment)
+            if owners or span.start in inside:
+                found.add(span.start)
+        return found
+
+    def _elements_of_included(
+        self, number: int, parents: Sequence[int], items: Mapping[int, Sequence[Item]], node: int
+    ) -> list[Markup]:
+        """The elements in the output of the nearest items around an element of an included file."""
+        while node >= 0:
+            around = [
+                one.bodies[0] if isinstance(one, Model) and id(one) not in self.elements and one.bodies else one
+                for one in items.get(node, ())
+            ]
+            found = [self.elements[id(one)] for one in around if id(one) in self.elements]
+            found = found or self._elements_of_inner(number, node)
+            if found:
+                return found
+            node = parents[node]
+        return []
 
     def _comments_nearby(self, copied: list[int]) -> list[PlacedComment]:
         """The comments outside of the root element, and those from the first to the last element that is written.

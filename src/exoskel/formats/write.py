@@ -200,7 +200,7 @@ def _is_same_scene(scene: Scene, written: Written, format: Format) -> bool:
 def _has_no_other_data(written: Written) -> bool:
     """Whether a document has no data besides that of the scene, and no problems were found when it was read back."""
     preserved = written.preserved
-    has_other_data = bool(preserved.comments) or preserved.has_other_data
+    has_other_data = preserved.has_comments or preserved.has_other_data
     return not has_other_data and len(written.reread.diagnostics) == len(written.native.diagnostics)
 
 
@@ -363,7 +363,7 @@ def _write_once(
     writer = EmbeddedWriter(items, embedding, output)
     writer.embed()
     preserved = preserve(root, scene, embedding)
-    if writer.has_changed or preserved.comments or preserved.has_other_data:
+    if writer.has_changed or preserved.has_comments or preserved.has_other_data:
         data = serialize(root).encode()
     if preserved.has_other_data:  # it has a layout of its own
         data = format_document(Document(data), chosen.vocabulary())
