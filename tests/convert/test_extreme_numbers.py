@@ -8,7 +8,7 @@ import pytest
 
 import exoskel
 from exoskel.cli.main import main
-from exoskel.conversion.driver import ExtremeNumberError, report_extreme_numbers
+from exoskel.conversion.extreme_numbers import ExtremeNumberError, report_extreme_numbers
 from tests.fuzz.extreme_numbers import places
 
 SKEL = """<skel version="1.0"><world name="w"><physics>
@@ -82,6 +82,26 @@ def test_an_infinite_limit_is_not_named(limits: str) -> None:
     assert [one.message for one in refusal.value.diagnostics] == [
         "1e-150 is too small for <mass> in a conversion to USD"
     ]
+
+
+@pytest.mark.parametrize("more", [{"position": "1e17"}, {"step": "1e-250"}])
+def test_only_numbers_that_prevent_the_conversion_are_named(more: dict[str, str]) -> None:
+    """All extreme numbers were named, and the most extreme one first."""
+    assert exoskel.convert(document(**more), to="usd").certificate.passed
+    with pytest.raises(ExtremeNumberError) as refusal:
+        exoskel.convert(document(mass="1e-150", **more), to="usd")
+    assert [one.message for one in refusal.value.diagnostics] == [
+        "1e-150 is too small for <mass> in a conversion to USD"
+    ]
+
+
+def test_numbers_that_prevent_the_conversion_together_are_all_named() -> None:
+    data = document(mass="1e-150").replace(
+        b'<body name="c"/>', b'<body name="c"><inertia><mass>1e-200</mass></inertia></body>'
+    )
+    with pytest.raises(ExtremeNumberError) as refusal:
+        exoskel.convert(data, to="usd")
+    assert sorted(one.message.split()[0] for one in refusal.value.diagnostics) == ["1e-150", "1e-200"]
 
 
 def test_the_command_line_prints_the_diagnostic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

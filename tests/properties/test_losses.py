@@ -12,7 +12,7 @@ from msgspec import structs
 
 import exoskel
 from exoskel import Scene, World
-from exoskel.formats import interface, registry
+from exoskel.formats import registry, shared_codes
 from exoskel.formats.write import Written, write
 from exoskel.scene.body import Body, BodyState, Marker, SoftBody
 from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
@@ -115,7 +115,7 @@ def check_losses(scene: Scene, format: str, target: Target) -> set[str]:
 
 def _checked(scene: Scene, written: Written, format: str) -> Iterator[str]:
     items = {id(item) for item, *_ in iter_items(scene)}
-    topics = {**registry.by_name(format).catalogue().topics, **interface.CATALOGUE.topics}
+    topics = {**registry.by_name(format).catalogue().topics, **shared_codes.CATALOGUE.topics}
     for loss in (*written.output.losses, *written.output.kept, *written.output.rejected):
         assert id(loss.item) in items, loss
         assert loss.code in topics and loss.text and "{" not in loss.text, loss

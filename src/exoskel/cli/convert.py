@@ -11,8 +11,8 @@ from exoskel.cli import terminal
 from exoskel.cli.flags import ReadFlags, read_scene
 from exoskel.cli.parameters import Argument
 from exoskel.cli.terminal import STDIN
-from exoskel.conversion.driver import ExtremeNumberError
 from exoskel.conversion.driver import convert as convert_scene
+from exoskel.conversion.extreme_numbers import ExtremeNumberError
 from exoskel.conversion.report import RefusedError, Report, group_losses
 from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
 from exoskel.fates import Fate, NodeFate

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from copy import copy
-from functools import cache
-from math import inf, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct
 
+from exoskel.conversion.extreme_numbers import ExtremeNumberError, find_harmful_numbers, report_extreme_numbers
 from exoskel.conversion.report import RefusedError, Report
 from exoskel.conversion.selection import file_names, find_model, select_model, select_world
-from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, pluralize
+from exoskel.diagnostics import ExoskelError, pluralize
 from exoskel.formats import registry
 from exoskel.formats.interface import Format
 from exoskel.formats.load import Source, load, source_files
 from exoskel.formats.saving.patch import is_unedited
-from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.merge import with_bodies_in_order, without_unknown_references
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, SceneLike, as_scene
 from exoskel.source.atomic_write import FileChangedError, make_folder, write_atomically
-from exoskel.source.document import Document, Tree, garbage_collection_paused, tag_as_written
-from exoskel.source.embedded_format import FINGERPRINT
+from exoskel.source.document import Document, garbage_collection_paused
 from exoskel.source.file_access import case_key, has_content, is_same_file
 from exoskel.source.markup import UnwritableError
 from exoskel.source.numbers import given_numbers
 from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
-from exoskel.source.well_formedness import MalformedError
 
 if TYPE_CHECKING:
     from exoskel.conversion.pipeline import Conversion, ConvertedDocument
@@ -100,9 +94,12 @@ def convert(
         if own_folder is not None:
             path = own_folder / f"{Path(document.name).name.split('.')[0] or 'scene'}{format.extensions[0]}"
         _check_target(target, format)
-        selected = select_world(scene, world, format)
-        if model is not None:
-            selected = select_model(selected, find_model(selected, model))
+
+        def select(whole: Scene) -> Scene:
+            chosen = select_world(whole, world, format)
+            return chosen if model is None else select_model(chosen, find_model(chosen, model))
+
+        selected = select(scene)
         is_split = model is None and (
             split or (format.holds_one_model and (len(selected.world.models) != 1 or _is_folder(path)))
         )
@@ -119,11 +116,11 @@ def convert(
                 else:
                     documents = [whole := conversion.write(selected, path)]
             except UnwritableError:
-                _raise_for_extreme_numbers(scene, format)
+                _raise_for_extreme_numbers(conversion, select)
                 raise
             report = conversion.report(selected, whole)
-        if not report.certificate.passed:
-            _raise_for_extreme_numbers(scene, format)
+            if not report.certificate.passed:
+                _raise_for_extreme_numbers(conversion, select)
         _raise_if_refused(report, format, strict=strict, approximate=approximate)
         sources = source_files(scene)
         if not overwrite:
@@ -137,9 +134,11 @@ def convert(
         return report
 
 
-def _raise_for_extreme_numbers(scene: Scene, format: Format) -> None:
+def _raise_for_extreme_numbers(conversion: Conversion, select: Callable[[Scene], Scene]) -> None:
     """Raise ExtremeNumberError if numbers of the input explain why it cannot be converted exactly."""
-    found = report_extreme_numbers(scene, format.label)
+    found = find_harmful_numbers(conversion, select) or report_extreme_numbers(
+        conversion.scene, conversion.format.label
+    )
     if found:
         raise ExtremeNumberError(found)
 
@@ -309,101 +308,3 @@ def _save(document: ConvertedDocument, sources: list[Path], scene: Scene) -> Non
 def _is_file_of(document: Document, path: Path) -> bool:
     location = document.location
     return bool(location.path) and not location.is_base and is_same_file(Path(location.path), path)
-
-
-_DECADES = 9.0
-"""Numbers from 1e-9 to 1e9 are ordinary: poses of such numbers are composed and decomposed with enough digits."""
-_MOST_REPORTED = 3
-
-
-class ExtremeNumberError(ExoskelError):
-    """Numbers of the input are too large or too small for an exact conversion.  `diagnostics` has the first of them."""
-
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        self.diagnostics: list[Diagnostic] = diagnostics
-        first = diagnostics[0]
-        super().__init__(f"line {first.line}: {first.message} ({first.code}); nothing was written")
-
-
-class _ExtremeNumber(Struct, frozen=True):
-    """A number in a document: `decades` is how far it is from 1."""
-
-    decades: float
-    node: int
-    attribute: str
-    element: str
-    token: str
-
-
-def report_extreme_numbers(scene: Scene, label: str) -> list[Diagnostic]:
-    """Errors about the most extreme numbers of the documents of a scene, for a conversion to the format `label`."""
-    out: list[Diagnostic] = []
-    for document in scene.documents:
-        if isinstance(document, Document):
-            collector = Collector(CATALOGUE, document)
-            for number in _most_extreme(document):
-                key = "FM304.infinite" if number.decades == inf else "FM304" if number.decades > 0 else "FM304.small"
-                field = number.attribute or f"<{number.element}>"
-                collector.report(
-                    key, number.node, attribute=number.attribute, token=number.token, field=field, format=label
-                )
-            out += collector.diagnostics
-    return out
-
-
-def _most_extreme(document: Document) -> list[_ExtremeNumber]:
-    try:
-        root = document.parse()
-    except MalformedError:
-        return []
-    found = [one for one in _numbers(root) if abs(one.decades) > _DECADES]
-    return sorted(found, key=lambda one: -abs(one.decades))[:_MOST_REPORTED]
-
-
-_NUMERIC = re.compile(r"[-+]?(?:\.?[0-9][0-9.eE+-]*|inf\w*|nan)", re.IGNORECASE)
-
-
-_TEXTS = frozenset(("name", FINGERPRINT))
-"""Attributes whose values are not numbers, even where they look like one: a fingerprint may be 02e11238."""
-
-
-def _numbers(root: Tree) -> Iterator[_ExtremeNumber]:
-    for node, element in enumerate(root.iter()):
-        if not isinstance(element.tag, str):
-            continue
-        for attribute, text in (("", element.text or ""), *element.attrib.items()):
-            if attribute in _TEXTS:
-                continue
-            for token in text.split():
-                if _NUMERIC.fullmatch(token) and (decades := _decades(token)):
-                    if decades == inf and (element.tag, attribute) in _unlimited_places():
-                        continue
-                    yield _ExtremeNumber(decades, node, attribute, tag_as_written(element), token)
-
-
-@cache
-def _unlimited_places() -> frozenset[tuple[str, str]]:
-    """The elements, and their attributes or "", whose value may be infinite, such as limits."""
-    vocabularies = [format.vocabulary() for format in registry.FORMATS if format.has_vocabulary]
-    rows = [element for vocabulary in vocabularies for _, element in vocabulary.rows()]
-    kinds = [(element.name, "", element.kind) for element in rows if element.kind is not None]
-    kinds += [(element.name, one.name, one.kind) for element in rows for one in element.attributes.values()]
-    infinite = {kind: kind.examine("inf", literal=False) for _, _, kind in kinds}
-    return frozenset(
-        (name, attribute)
-        for name, attribute, kind in kinds
-        if infinite[kind].value == inf and not infinite[kind].findings
-    )
-
-
-def _decades(token: str) -> float:
-    """The logarithm of the size of a number; infinite if it is not finite, 0 for 0 and for other texts."""
-    try:
-        size = abs(float(token))
-    except ValueError:
-        return 0.0
-    if not isfinite(size):
-        return inf
-    if size == 0.0:  # it may be too small for a number
-        return -inf if re.search("[1-9]", token.lower().partition("e")[0]) else 0.0
-    return log10(size)

@@ -100,8 +100,8 @@ CATALOGUE = Catalogue(
             "Number too large or too small to convert",
             "Formats state the same quantity in different ways, relative to another body or in other units. Numbers "
             "have about 16 digits, in USD and glTF about 7. Next to a number such as 1e150, others lose all their "
-            "digits. A conversion whose certificate fails names the most extreme numbers of the input. Nothing is "
-            "written.",
+            "digits. A conversion whose certificate fails names the numbers of the input that prevent it, or the most "
+            "extreme ones. Nothing is written.",
             error("FM304", "{token} is too large for {field} in a conversion to {format}", _EXTREME_HINT),
             error("FM304.small", "{token} is too small for {field} in a conversion to {format}", _EXTREME_HINT),
             error("FM304.infinite", "{token} is not finite: {field} cannot be converted to {format}", _EXTREME_HINT),
