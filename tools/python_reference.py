@@ -79,6 +79,10 @@ EXAMPLES: dict[str, str] = {
     "Actuator": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
     'servo = world.add_actuator("servo", "robot/arm_joint", kind="position", gain=20, damping=1)\n'
     "print(servo.force(control=0.5, position=0.1, velocity=0.0))  # 8.0",
+    "Activation": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
+    'lag = exoskel.Activation("filter", time_constant=0.05)\n'
+    'world.add_actuator("servo", "robot/arm_joint", kind="position", gain=20, activation=lag)\n'
+    "print(exoskel.Simulation(world).positions)",
     "Tendon": f'{_BUILD}\nmodel.add_body("arm", joint="revolute", axis=(0, 0, 1))\n'
     'world.add_tendon("spring", joints={"arm_joint": 2.0}, stiffness=20)\n'
     "print(exoskel.Simulation(world).positions)",

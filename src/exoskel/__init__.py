@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from exoskel.fates import Fate, NodeFate
     from exoskel.formats.load import load
     from exoskel.formats.save import save
-    from exoskel.scene.actuator import Actuator
+    from exoskel.scene.actuator import Activation, Actuator
     from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
     from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, look_at
     from exoskel.scene.equality import Equality
@@ -121,6 +121,7 @@ _LAZY = {
     "NodeFate": "exoskel.fates",
     "load": "exoskel.formats.load",
     "save": "exoskel.formats.save",
+    "Activation": "exoskel.scene.actuator",
     "Actuator": "exoskel.scene.actuator",
     "SceneSensor": "exoskel.scene.sensor",
     "Equality": "exoskel.scene.equality",
@@ -257,6 +258,7 @@ display_hooks.create_painter = _create_painter
 
 __all__ = [
     "XODE_COMPLIANCE",
+    "Activation",
     "Actuator",
     "AxisAngle",
     "Ball",

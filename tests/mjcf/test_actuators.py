@@ -27,15 +27,18 @@ CASES = {
     "constant": '<general joint="s" gainprm="0" biastype="affine" biasprm="2 0 0"/>',
     "damping": '<motor joint="r" gear="3" damping="2"/>',
     "armature": '<motor joint="s" gear="-2" armature="0.7"/>',
+    "filter": '<general joint="r" dyntype="filter" dynprm="0.1" gainprm="3"/>',
+    "integrator": '<general joint="r" dyntype="integrator" gainprm="3" actlimited="true" actrange="-1 1"/>',
+    "integrated velocity": '<intvelocity joint="r" kp="3" actrange="-1 1"/>',
+    "filtered servo": '<position joint="s" kp="30" kv="1" timeconst="0.05"/><motor joint="r"/>',
+    "cylinder": '<cylinder joint="s" area="2" bias="0.1 -3 -0.2" timeconst="0.2"/>',
+    "early": '<general joint="s" dyntype="filter" dynprm="0.1" gainprm="3" actearly="true"/>',
     "tendon": '<position tendon="t" kp="3" gear="2"/>',
     "names": '<motor name="r" joint="r"/><motor name="a/b" joint="s"/>',
 }
 PRESERVED = {
     "ball": '<motor joint="ball" gear="1 2 3"/>',
     "site": '<motor site="tip" gear="0 0 1 0 0 0"/>',
-    "filter": '<general joint="r" dyntype="filter" dynprm="0.1" gainprm="3"/>',
-    "integrator": '<general joint="r" dyntype="integrator" gainprm="3" actlimited="true" actrange="-1 1"/>',
-    "integrated velocity": '<intvelocity joint="r" kp="3" actrange="-1 1"/>',
     "damper": '<damper joint="r" kv="3" ctrlrange="0 2"/>',
     "muscle": '<muscle joint="r" lengthrange="0.1 1"/>',
     "adhesion": '<adhesion body="b" gain="3" ctrlrange="0 1"/>',
@@ -45,13 +48,15 @@ PRESERVED = {
 def document(actuators: str) -> str:
     """Two bodies with a hinge and a slide, and one with a ball joint, which move."""
     count = actuators.count("/>")
+    active = sum(word in actuators for word in ("dyntype", "timeconst", "intvelocity"))
+    states = 'act="0.7"' if active else ""
     return f"""<mujoco><option><flag contact="disable"/></option><default>{DEFAULTS}</default><worldbody>
     <body name="a"><joint name="r" axis="0 1 0" range="-70 70"/><geom size=".1" pos=".3 0 0"/><site name="tip"/>
       <body name="b" pos=".6 0 0"><joint name="s" type="slide" axis="1 0 0" ref="0.2" stiffness="40"/>
       <geom size=".1"/></body></body>
     <body name="d" pos="0 2 0"><joint name="ball" type="ball"/><geom size=".1"/></body></worldbody>
     <tendon><fixed name="t"><joint joint="r" coef="1"/></fixed></tendon><actuator>{actuators}</actuator>
-    <keyframe><key name="home" ctrl="{"2.5 " * count}" qpos=".1 .3 1 0 0 0" qvel="1 2 0 0 0"/></keyframe></mujoco>"""
+    <keyframe><key name="home" ctrl="{"2.5 " * count}" qpos=".1 .3 1 0 0 0" qvel="1 2 0 0 0" {states}/></keyframe></mujoco>"""
 
 
 def dynamics(text: str) -> list[np.ndarray]:

@@ -96,7 +96,7 @@ def test_initial_states_of_documents_without_keyframes(robot: Path, write: Write
     scene = exoskel.load(robot)
     _joint(scene, "a").dofs[0].position = 0.1
     _joint(scene, "root").dofs[3].position = 2.0
-    scene.world.actuators[1] = structs.replace(scene.world.actuators[1], control=0.7)
+    scene.world.actuators[2] = structs.replace(scene.world.actuators[2], control=0.7)
     model = write(scene, robot.with_name("out.xml"))
     expected = model.qpos0.copy()
     expected[0], expected[2] = 0.3, 2.0
@@ -122,11 +122,11 @@ def test_keyframes_are_edited_in_place(robot: Path, write: Write) -> None:
     scene = exoskel.load(robot)
     home, other = scene.world.keyframes
     states = [structs.replace(one, positions=(0.5,)) if one.joint.endswith("/z") else one for one in home.joints]
-    edited = structs.replace(home, joints=tuple(states), controls=(("ma", 5.0),), time=0.75)
+    edited = structs.replace(home, joints=tuple(states), controls=(("ma", 5.0), ("mw", 2.0)), time=0.75)
     scene.world.keyframes = [edited, other]
     _joint(scene, "z").dofs[0].position = 0.5
     scene.world.actuators = [
-        structs.replace(one, control={"ma": 5.0}.get(one.name, 0.0)) for one in scene.world.actuators
+        structs.replace(one, control={"ma": 5.0, "mw": 2.0}.get(one.name, 0.0)) for one in scene.world.actuators
     ]
     model = write(scene, robot.with_name("out.xml"))
     text = robot.with_name("out.xml").read_text()

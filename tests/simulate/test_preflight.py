@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import exoskel
-from exoskel import BodyState, Box, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
+from exoskel import Activation, BodyState, Box, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.edit_tracking import no_edits
@@ -297,6 +297,8 @@ CASES: dict[str, tuple[Any, str]] = {
     "EN021.spring": (driven(kind="position", gain=20.0, control=0.5), "ode"),
     "EN021.force": (driven(control=0.5), "dart"),
     "EN021.limits": (driven(kind="position", gain=20.0, force_range=(-1, 1)), "dart"),
+    "EN021.activation": (driven(kind="position", gain=20.0, activation=Activation("filter", 0.1)), "dart"),
+    "EN021.integrator": (driven(control=0.5, activation=Activation("integrator")), "dart"),
     "EN021.ignored": (driven(kind="general", bias=(1.0, 0.0, 0.0)), "dart"),
     "EN022": (pulled(), "ode"),
     "EN023": (locked(), "ode"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.scene.actuator import Actuator
+from exoskel.scene.actuator import Activation, Actuator
 from exoskel.scene.tendon import TendonJoint
 from tests.usd.test_mujoco_joints import body, joint, keys, load
 
@@ -82,10 +82,29 @@ def test_a_servo_follows_the_units_of_the_stage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "activation"),
+    [
+        ("filter", Activation("filter", 0.25, (-0.01, 0.02), early=True)),
+        ("filterexact", Activation("exact_filter", 0.25, (-0.01, 0.02), early=True)),
+        ("integrator", Activation("integrator", range=(-0.01, 0.02), early=True)),
+    ],
+)
+def test_activations_follow_the_units_of_the_stage(kind: str, activation: Activation, tmp_path: Path) -> None:
+    values = f"""{POSITION}
+    uniform token mjc:dynType = "{kind}"
+    uniform double[] mjc:dynPrm = [0.25]
+    uniform bool mjc:actEarly = 1
+    uniform double mjc:actRange:min = -1
+    uniform double mjc:actRange:max = 2"""
+    found = mujoco_actuator(values, tmp_path, metre=0.01)
+    assert (found.kind, found.activation) == ("position", activation)
+
+
+@pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ('uniform token mjc:dynType = "integrator"', "dynamics"),
-        ('uniform token mjc:gainType = "muscle"', "variable gain"),
+        ('uniform token mjc:dynType = "muscle"', "neither filtered nor integrated"),
+        ('uniform token mjc:gainType = "muscle"', "not constant"),
         ('uniform token mjc:biasType = "muscle"', "not linear"),
         ("uniform double[] mjc:gear = [1, 2, 0, 0, 0, 0]", "several axes"),
     ],

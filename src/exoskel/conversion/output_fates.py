@@ -36,6 +36,10 @@ LISTED = ("sensors", "cameras", "lights")
 """Fields of a world that list objects with a fate of their own."""
 _LIMITS = frozenset({"@ctrlrange", "@ctrllimited", "@forcerange", "@forcelimited"})
 """Attributes of actuators that springs and dampers do not have."""
+_ACTIVATION = frozenset(
+    {f"@{name}" for name in ("dyntype", "dynprm", "timeconst", "actrange", "actlimited", "actearly")}
+)
+"""Attributes of activations, whose loss changes the effect of the control."""
 
 
 class OutputFates(ABC):
@@ -129,9 +133,11 @@ class OutputFates(ABC):
             return None
         if "@name" in parts:
             return Verdict(Fate.DROPPED, self.not_supported, harmless=True)
-        limits = [loss for loss in losses if loss.code == "FM305" and loss.is_dropped]
-        if limits and _LIMITS.intersection(parts):
-            return Verdict(Fate.DROPPED, join_reasons(limits))
+        for attributes, changes_effect in ((_LIMITS, False), (_ACTIVATION, True)):
+            dropped = [one for one in losses if one.code == "FM305" and one.is_dropped]
+            own = [one for one in dropped if one.changes_effect is changes_effect]
+            if own and attributes.intersection(parts):
+                return Verdict(Fate.DROPPED, join_reasons(own))
         if all(loss.is_dropped for loss in losses):
             return Verdict(Fate.DROPPED, join_reasons(losses))
         is_same = not any(loss.changes_effect for loss in losses)

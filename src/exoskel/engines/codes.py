@@ -287,6 +287,8 @@ TOPICS = (
             "{control}",
         ),
         warning("EN021.ignored", "the actuator '{actuator}' is ignored in {engine}: its feedback is not a spring"),
+        warning("EN021.integrator", "the actuator '{actuator}' is ignored in {engine}: it integrates its control"),
+        warning("EN021.activation", "the control of the actuator '{actuator}' acts at once in {engine}, unfiltered"),
     ),
     Topic(
         "EN022",

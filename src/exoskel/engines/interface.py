@@ -318,6 +318,10 @@ class ActuatedWorld(Protocol):
     """The controls of actuators, within their ranges, until they are changed."""
 
     @property
+    def actuator_inputs(self) -> Array:
+        """What the forces of actuators depend on: their controls, or their activations."""
+
+    @property
     def actuator_names(self) -> list[str]:
         """The names of the actuators that drive a joint or tendon, in the order of their controls."""
 

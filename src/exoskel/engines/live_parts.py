@@ -113,15 +113,19 @@ def actuator_losses(lowered: LoweredActuators) -> Iterator[str]:
         match one.result:
             case "dropped" if one.actuator.tendon:
                 yield f"{name}: it is missing; it drives a tendon"
+            case "dropped" if one.grows:
+                yield f"{name}: it is missing; it integrates its control"
             case "dropped":
                 yield f"{name}: it is missing; its feedback is not that of a spring and damper"
             case "spring":
                 limits = ", without limits" if one.loses_limits else ""
-                yield f"{name}: as a spring and damper, with its control fixed at {one.actuator.control:g}{limits}"
+                yield f"{name}: as a spring and damper, with its control fixed at {one.control:g}{limits}"
             case "force limits":
                 yield f"{name}: as force limits of its joint"
             case _:
                 yield f"{name}: a motor without limits is missing"
+        if one.loses_activation:
+            yield f"{name}: its activation is missing; the control acts at once"
 
 
 _WORDS = {

@@ -180,11 +180,13 @@ class _Preflight:
     def _check_actuators(self) -> None:
         """Report what actuators become in an engine that has none."""
         for one in lower_actuators(self.world).actuators:
-            details: dict[str, str | float] = {"actuator": one.actuator.name, "control": one.actuator.control}
+            details: dict[str, str | float] = {"actuator": one.actuator.name, "control": one.control}
             if one.result == "dropped":
                 if not one.actuator.tendon:  # reported with its tendon
-                    self._report("EN021.ignored", self.world, **details)
+                    self._report("EN021.integrator" if one.grows else "EN021.ignored", self.world, **details)
                 continue
+            if one.loses_activation:
+                self._report("EN021.activation", self.world, **details)
             if one.result == "spring":
                 self._report("EN021.limits" if one.loses_limits else "EN021.spring", self.world, **details)
             else:

@@ -111,7 +111,7 @@ CATALOGUE = Catalogue(
             "Actuators as springs and force limits",
             "MJCF has actuators, and URDF has motors whose control is a force. In other formats, the limits of a "
             "motor become those of the commands of its joint. Linear feedback becomes a spring and a damper, with the "
-            "control fixed at its initial value.",
+            "control fixed at its initial value. Filters and integrators of controls are not written.",
             info("FM305", "as force limits of the joint"),
             info("FM305.motor", "as a motor whose control is the force on the joint"),
             warning("FM305.control", "the initial control {control} is not written"),
@@ -120,6 +120,8 @@ CATALOGUE = Catalogue(
             warning("FM305.force", "the control {control} acts as a force in the first step"),
             warning("FM305.limits", "springs and dampers have no force limits"),
             warning("FM305.dropped", "its feedback is not that of a spring and damper"),
+            warning("FM305.activation", "its activation is not written: the control acts at once"),
+            warning("FM305.integrator", "it integrates its control {control}"),
             warning("FM305.tendon", "it drives a tendon, and only MJCF has tendons"),
         ),
         Topic(

@@ -140,15 +140,16 @@ def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -
     """Record what an actuator of a world became."""
     part = actuator_part(one.actuator.name)
     if one.result == "dropped":
-        key = "FM305.tendon" if one.actuator.tendon else "FM305.dropped"
-        output.add_loss(world, CATALOGUE[key], part, is_dropped=True)
+        key = "FM305.tendon" if one.actuator.tendon else "FM305.integrator" if one.grows else "FM305.dropped"
+        output.add_loss(world, CATALOGUE[key], part, is_dropped=True, control=one.control)
         return
+    if one.loses_activation:
+        output.add_loss(world, CATALOGUE["FM305.activation"], part, is_dropped=True, changes_effect=True)
     if one.result == "motor":
         if one.changes_control:
             output.add_loss(world, CATALOGUE["FM305.motor"], part)
         if one.fixes_control:
-            control = one.actuator.control
-            output.add_loss(world, CATALOGUE["FM305.control"], part, changes_effect=True, control=control)
+            output.add_loss(world, CATALOGUE["FM305.control"], part, changes_effect=True, control=one.control)
         return
     if one.result == "nothing" and not one.fixes_control:
         output.add_loss(world, CATALOGUE["FM305.nothing"], part, is_dropped=True)
@@ -156,11 +157,10 @@ def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -
     if one.result == "force limits":
         output.add_loss(world, CATALOGUE["FM305"], part, "force_limits")
     if one.result == "spring":
-        fields, control = one.dof_fields, one.actuator.control
-        output.add_loss(world, CATALOGUE["FM305.spring"], part, *fields, changes_effect=True, control=control)
+        fields = one.dof_fields
+        output.add_loss(world, CATALOGUE["FM305.spring"], part, *fields, changes_effect=True, control=one.control)
     elif one.fixes_control:
-        control = one.actuator.control
-        output.add_loss(world, CATALOGUE["FM305.force"], part, "force", changes_effect=True, control=control)
+        output.add_loss(world, CATALOGUE["FM305.force"], part, "force", changes_effect=True, control=one.control)
     if one.loses_limits:
         output.add_loss(world, CATALOGUE["FM305.limits"], part, is_dropped=True)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Literal, get_args
+
+from msgspec import structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.edit_tracking import CheckedValue, checks_values
@@ -14,8 +16,39 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector
 
 ActuatorKind = Literal["motor", "position", "velocity", "general"]
+ActivationKind = Literal["filter", "exact_filter", "integrator"]
 ROTATION_VECTORS = frozenset({"ball", "free", "amotor"})
 """Kinds of joint whose coordinates no actuator drives: their axes are not fixed."""
+
+
+class Activation(CheckedValue, frozen=True):
+    """A state between the control of an actuator and its force: the activation, which takes the place of the control.
+
+    That of an `integrator` changes at the rate of the control.  A `filter` follows the control with a `time_constant`
+    in s: its rate is the difference divided by it.  An `exact_filter` does the same, without an error of the time step.
+    The activation stays within `range`.  With `early`, a force depends on the activation at the end of the step.
+    """
+
+    kind: ActivationKind = "filter"
+    time_constant: float = 1.0
+    range: ConvertedField[Interval, NumberSequence] = initially(UNLIMITED)
+    initial: float = 0.0
+    early: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if checks_values() and (problem := self.problem):
+            raise ExoskelError(f"an activation {problem}")
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, or an empty string."""
+        if self.kind not in get_args(ActivationKind):
+            expected = " or ".join(map(repr, get_args(ActivationKind)))
+            return f"has the kind {self.kind!r}, but it must be {expected}"
+        if self.kind == "integrator":
+            return "" if self.time_constant == 1.0 else "of kind 'integrator' has no time constant"
+        return "has a negative time constant" if self.time_constant < 0.0 else ""
 
 
 class Actuator(CheckedValue, frozen=True):
@@ -25,7 +58,7 @@ class Actuator(CheckedValue, frozen=True):
     within `control_range`, and that sum within `force_range`.  The bias depends on the kind, for `gear` times the
     position (or length) and velocity: 0 for a motor, `-gain * position - damping * velocity` for a position servo,
     `-gain * velocity` for a velocity servo, `bias[0] + bias[1] * position + bias[2] * velocity` for a general actuator.
-    `control` is the initial control.
+    `control` is the initial control.  With an `activation`, this state takes the place of the control in the force.
     """
 
     name: str
@@ -41,6 +74,7 @@ class Actuator(CheckedValue, frozen=True):
     control: float = 0.0
     tendon: str = ""
     """The name of the tendon that it drives, if it drives no joint."""
+    activation: Activation | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,22 +107,45 @@ class Actuator(CheckedValue, frozen=True):
         """Whether the force depends on the position or velocity, or is not zero without a control."""
         return any(self.feedback)
 
+    def settled(self) -> Actuator | None:
+        """The actuator without its activation, with the control that acts in the end; None if the activation grows."""
+        if self.activation is None:
+            return self
+        low, high = self.activation.range
+        if self.activation.kind == "integrator":
+            if self.clipped(self.control):
+                return None
+            control, limits = self.activation.initial, self.activation.range
+        else:
+            control, limits = self.clipped(self.control), self.control_range
+            limits = (max(low, limits[0]), min(high, limits[1]))
+        limits = limits if limits[0] <= limits[1] else self.activation.range
+        control = min(max(control, low), high)
+        return structs.replace(self, activation=None, control=control, control_range=limits)
+
     def clipped(self, control: float) -> float:
         """A control within the range."""
         low, high = self.control_range
         return min(max(control, low), high)
 
     def force(self, control: float, position: float, velocity: float) -> float:
-        """The force on the coordinate, N or N·m, for a control and a state of the coordinate."""
+        """The force on the coordinate, N or N·m, for a control, or an activation, and a state of the coordinate."""
+        source = self.clipped(control) if self.activation is None else control
         constant, stiffness, damping = self.feedback
         length, speed = self.gear * position, self.gear * velocity
-        force = self.gain * self.clipped(control) + constant + stiffness * length + damping * speed
+        force = self.gain * source + constant + stiffness * length + damping * speed
         low, high = self.force_range
         return self.gear * min(max(force, low), high)
 
     def __repr__(self) -> str:
         target = f"tendon={self.tendon!r}" if self.tendon else f"joint={self.joint!r}"
         return f"Actuator({self.name!r}, {self.kind}, {target})"
+
+
+def initial_activations(actuators: Iterable[Actuator]) -> dict[str, float]:
+    """The initial activations that are not zero, by the names of actuators."""
+    stated = {one.name: one.activation.initial for one in actuators if one.activation is not None}
+    return {name: value for name, value in stated.items() if value}
 
 
 def driven_joints(models: Iterable[Model]) -> Iterator[tuple[str, Joint]]:
@@ -127,6 +184,9 @@ def comparable_actuators(actuators: Iterable[Actuator], models: Iterable[Model])
     ]
     targets += [(one, one.tendon) for one in actuators if one.tendon]
     return [
-        (target, *(one.gear, one.gain, one.feedback), *(one.control_range, one.force_range, one.control))
+        (
+            *(target, one.gear, one.gain, one.feedback, one.control_range, one.force_range, one.control),
+            *(() if one.activation is None else structs.astuple(one.activation)),
+        )
         for one, target in targets
     ]

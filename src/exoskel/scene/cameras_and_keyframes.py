@@ -193,14 +193,15 @@ class KeyframeJoint(CheckedValue, frozen=True):
 class Keyframe(CheckedValue, frozen=True):
     """A named state of the joints of a world, at `time` in s.
 
-    Joints that it does not list are in the initial state, and so are those of static models.  `controls` are names of
-    actuators with their controls; others are zero.
+    Joints that it does not list are in the initial state, and so are those of static models.  `controls` and
+    `activations` are names of actuators with their controls and activations; others are zero.
     """
 
     name: str = ""
     time: float = 0.0
     joints: tuple[KeyframeJoint, ...] = ()
     controls: tuple[tuple[str, float], ...] = ()
+    activations: tuple[tuple[str, float], ...] = ()
 
     def states(self, models: Iterable[Model]) -> Iterator[tuple[Joint, KeyframeJoint]]:
         """Yield the joints of some models with their states, in state order; unknown joints are skipped."""
@@ -222,6 +223,7 @@ class Keyframe(CheckedValue, frozen=True):
     def comparable(self, models: Iterable[Model]) -> tuple[object, ...]:
         """Name, time and state for comparisons: rotations of ball and free joints as matrices."""
         rows: list[object] = [self.name, self.time, tuple(control for _, control in self.controls)]
+        rows += [tuple(value for _, value in self.activations)] if self.activations else []
         for joint, state in self.states([model for model in models if not model.static]):
             has_rotation_vector = joint.kind in ("ball", "free", "amotor")
             matrix = spatial.exp(np.array(state.positions[:3])).ravel().tolist() if has_rotation_vector else []

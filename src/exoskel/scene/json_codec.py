@@ -34,7 +34,7 @@ V = TypeVar("V")
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
 _NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent"), Texture: ("path",)}
 """Fields that the reader finds itself, because they depend on the machine."""
-_INFINITE = (*STOPS, "control_range", "force_range", "limits", "force_limits")
+_INFINITE = (*STOPS, "control_range", "force_range", "range", "limits", "force_limits")
 """Fields of values that may be infinite."""
 _shape_values = attrgetter(*FIELDS[Shape])
 _dof_row, _soft_row = attrgetter(*DOF_FIELDS), attrgetter(*SOFT_FIELDS)

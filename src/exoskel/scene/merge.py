@@ -187,7 +187,11 @@ def _with_renamed_actuators(world: World, names: list[str]) -> list[Keyframe]:
     """The keyframes of a world with new names of its actuators."""
     renamed = dict(zip([one.name for one in world.actuators], names, strict=True))
     return [
-        structs.replace(one, controls=tuple((renamed.get(name, name), control) for name, control in one.controls))
+        structs.replace(
+            one,
+            controls=tuple((renamed.get(name, name), control) for name, control in one.controls),
+            activations=tuple((renamed.get(name, name), value) for name, value in one.activations),
+        )
         for one in world.keyframes
     ]
 

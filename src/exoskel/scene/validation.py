@@ -16,7 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
-from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
+from exoskel.scene.actuator import Activation, Actuator, ActuatorKind, driven_joints
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, joint_paths
 from exoskel.scene.codes import CATALOGUE
@@ -208,7 +208,7 @@ class _Validator:
         stated = check.typed([(one, world) for one in world.keyframes], "keyframes", Keyframe)
         keyframes = [one for one in stated if self._has_valid_parts(one)]
         numbers = [n for one in keyframes for joint in one.joints for n in (*joint.positions, *joint.velocities)]
-        numbers += [control for one in keyframes for _, control in one.controls]
+        numbers += [value for one in keyframes for _, value in (*one.controls, *one.activations)]
         check.check_numbers([world] * len(numbers), "keyframes", numbers)
         for kind, views in (("cameras", cameras), ("lights", lights), ("keyframes", keyframes)):
             counts = Counter(one.name for one in views if one.name)
@@ -277,11 +277,11 @@ class _Validator:
         """Report parts of a keyframe that are not states of joints, or not names of actuators with their controls."""
         check, before = self.values, len(self.values.problems)
         check.typed([(one, self.world) for one in keyframe.joints], "keyframes", KeyframeJoint)
-        pairs: tuple[Any, ...] = keyframe.controls
-        for pair in pairs:
+        lists: dict[str, tuple[Any, ...]] = {"control": keyframe.controls, "activation": keyframe.activations}
+        for what, pair in ((what, pair) for what, pairs in lists.items() for pair in pairs):
             if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)):
-                expected = "the name of an actuator and its control"
-                check.report_value(self.world, "keyframes", "keyframes.controls", pair, expected)
+                expected = f"the name of an actuator and its {what}"
+                check.report_value(self.world, "keyframes", f"keyframes.{what}s", pair, expected)
         return len(check.problems) == before
 
     def _check_actuators(self) -> None:
@@ -296,6 +296,7 @@ class _Validator:
         for name in ("control_range", "force_range"):
             ranges = [getattr(one, name) for one in actuators]
             check.check_numbers(owners, "actuators", ranges, NOT_NAN, 2, path=f"actuators.{name}")
+        self._check_activations(actuators)
         has_valid_numbers = len(check.problems) == before
         counts = Counter(one.name for one in actuators)
         for name in (name for name, count in counts.items() if count > 1):
@@ -306,6 +307,17 @@ class _Validator:
         known = dict(driven_joints(self.models))
         for one in actuators:
             self._check_actuator(one, known.get(one.joint))
+
+    def _check_activations(self, actuators: Sequence[Actuator]) -> None:
+        world, check = self.world, self.values
+        stated = [(one.activation, world) for one in actuators if one.activation is not None]
+        found: list[Activation] = check.typed(stated, "actuators", Activation)
+        owners = [world] * len(found)
+        for name in ("time_constant", "initial"):
+            values = [getattr(one, name) for one in found]
+            check.check_numbers(owners, "actuators", values, path=f"actuators.activation.{name}")
+        ranges = [one.range for one in found]
+        check.check_numbers(owners, "actuators", ranges, NOT_NAN, 2, path="actuators.activation.range")
 
     def _check_actuator(self, one: Actuator, joint: Joint | None) -> None:
         world, check = self.world, self.values
@@ -324,8 +336,13 @@ class _Validator:
         elif one.unused_field:
             path, found = f"actuators.{one.unused_field}", getattr(one, one.unused_field)
             check.report_value(world, "actuators", path, found, f"0 for a {one.kind} actuator")
-        for name in ("control_range", "force_range"):
-            low, high = getattr(one, name)
+        ranges = {name: getattr(one, name) for name in ("control_range", "force_range")}
+        if one.activation is not None:
+            ranges["activation.range"] = one.activation.range
+            if one.activation.problem:
+                expected = "a kind of activation with its time constant"
+                check.report_value(world, "actuators", "actuators.activation", one.activation, expected)
+        for name, (low, high) in ranges.items():
             if low > high:
                 check.report_value(world, "actuators", f"actuators.{name}", (low, high), "a lower and an upper limit")
 
@@ -347,7 +364,8 @@ class _Validator:
         ]
         paths += [("keyframe", one.name, state.joint, joints) for one in keyframes for state in one.joints]
         actuators = {one.name for one in self.world.actuators if isinstance(one, Actuator)}
-        paths += [("keyframe", one.name, name, actuators) for one in keyframes for name, _ in one.controls]
+        pairs = [(one, name) for one in keyframes for name, _ in (*one.controls, *one.activations)]
+        paths += [("keyframe", one.name, name, actuators) for one, name in pairs]
         for what, name, path, known in paths:
             if path not in known:
                 self.report("SC116", self.world, f"{what}s", what=what, name=name, path=path)

@@ -12,7 +12,7 @@ from msgspec import field, structs
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.display_hooks import html_table
-from exoskel.scene.actuator import Actuator, ActuatorKind, driven_joints
+from exoskel.scene.actuator import Activation, Actuator, ActuatorKind, driven_joints, initial_activations
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths, state_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits, track_lists
@@ -129,7 +129,8 @@ class World(Item):
         if any(one.name == name for one in self.keyframes):
             raise TakenNameError(f"world {self.name!r} already has a keyframe called {name!r}")
         joints = tuple(state_of(path, joint) for path, joint in joint_paths(self.models))
-        made = Keyframe(name, time, joints, tuple((one.name, one.control) for one in self.actuators if one.control))
+        controls = tuple((one.name, one.control) for one in self.actuators if one.control)
+        made = Keyframe(name, time, joints, controls, tuple(initial_activations(self.actuators).items()))
         self.keyframes.append(made)
         return made
 
@@ -152,6 +153,7 @@ class World(Item):
         control_range: NumberSequence = UNLIMITED,
         force_range: NumberSequence = UNLIMITED,
         control: float = 0.0,
+        activation: Activation | None = None,
     ) -> Actuator:
         """Add an actuator of a joint or tendon, given as an object, path or name; returns it.
 
@@ -163,7 +165,7 @@ class World(Item):
         path = "" if joint is None else self._driven_path(f"actuator {name!r}", joint, coordinate)
         pulled = self.tendon(tendon if isinstance(tendon, str) else tendon.name).name if tendon else ""
         limits = (control_range, force_range)
-        made = Actuator(name, path, coordinate, kind, gear, gain, damping, bias, *limits, control, pulled)
+        made = Actuator(name, path, coordinate, kind, gear, gain, damping, bias, *limits, control, pulled, activation)
         self.actuators.append(made)
         return made
 
@@ -250,11 +252,13 @@ class World(Item):
         found = self.keyframe(keyframe) if isinstance(keyframe, str) else keyframe
         for joint, state in found.states(self.models):
             joint.positions, joint.velocities = state.positions, state.velocities
-        controls = dict(found.controls)
+        controls, activations = dict(found.controls), dict(found.activations)
         for number, actuator in enumerate(self.actuators):
-            control = controls.get(actuator.name, 0.0)
-            if control != actuator.control:
-                self.actuators[number] = structs.replace(actuator, control=control)
+            control, activation = controls.get(actuator.name, 0.0), actuator.activation
+            if activation is not None:
+                activation = structs.replace(activation, initial=activations.get(actuator.name, 0.0))
+            if (control, activation) != (actuator.control, actuator.activation):
+                self.actuators[number] = structs.replace(actuator, control=control, activation=activation)
 
     def _named(self, kind: str, items: list[NamedValue], name: str) -> NamedValue:
         for one in items:
@@ -396,7 +400,8 @@ class World(Item):
             self.actuators.remove(actuator)
             self._drop_controls(actuator.name)
         names = {one.name for one in self.actuators}
-        for name in {name for keyframe in self.keyframes for name, _ in keyframe.controls} - names:
+        stated = {name for keyframe in self.keyframes for name, _ in (*keyframe.controls, *keyframe.activations)}
+        for name in stated - names:
             self._drop_controls(name)
         if self.sensors:
             targets = SensorTargets(TendonParts(self.models), self.tendons, self.actuators)
@@ -404,11 +409,12 @@ class World(Item):
         self.equalities[:] = known_equalities(self.equalities, self.models, self.tendons)
 
     def _drop_controls(self, actuator: str) -> None:
-        """Remove the controls of an actuator from all keyframes."""
+        """Remove the controls and activations of an actuator from all keyframes."""
         for number, keyframe in enumerate(self.keyframes):
-            kept = tuple(one for one in keyframe.controls if one[0] != actuator)
-            if len(kept) < len(keyframe.controls):
-                self.keyframes[number] = structs.replace(keyframe, controls=kept)
+            stated = {"controls": keyframe.controls, "activations": keyframe.activations}
+            kept = {name: tuple(one for one in pairs if one[0] != actuator) for name, pairs in stated.items()}
+            if kept != stated:
+                self.keyframes[number] = structs.replace(keyframe, **kept)
 
     def replace(self, item: Model | str, new: Model) -> Model:
         """Replace the bodies and joints of a model by copies of those of another one; returns the model.

@@ -523,12 +523,14 @@ class MeasuredWorld:
         return out
 
     def _actuator_forces(self, positions: Array, velocities: Array) -> Array:
-        """The forces of actuators with the present controls at a state, `(dofs)`."""
-        out = np.zeros(len(self.dof_names))
+        """The forces of actuators with the present controls and activations at a state, `(dofs)`."""
+        assert isinstance(self.engine, ActuatedWorld)
+        out, inputs = np.zeros(len(self.dof_names)), self.engine.actuator_inputs.tolist()
+        known = dict(zip(self.engine.actuator_names, inputs, strict=True))
         places = {id(dof): place for place, dof in enumerate(_state_dofs(self.world))}
         for actuator, _, dof in driven_dofs(self.world.actuators, self.world.models):
             at = places[id(dof)]
-            out[at] += actuator.force(self.controls[actuator.name], float(positions[at]), float(velocities[at]))
+            out[at] += actuator.force(known[actuator.name], float(positions[at]), float(velocities[at]))
         limits = np.array([dof.force_limits for dof in _state_dofs(self.world)]).reshape(-1, 2)
         driven = [places[id(dof)] for _, _, dof in driven_dofs(self.world.actuators, self.world.models)]
         out[driven] = np.clip(out[driven], *limits[driven].T)

@@ -125,6 +125,7 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
     def restart(self, positions: Array, velocities: Array | None) -> None:
         """Begin again in a state, without computing what depends on it.  Without velocities, nothing moves."""
         self._mujoco.mj_resetData(self.model, self.data)
+        self.begin_activations(self.data.ctrl, self.data.act)
         self._begin()
         checked = self._checked(positions)
         if checked.any() or not self.compiled.layout.is_zero_at_reset:

@@ -83,7 +83,33 @@ class ControlledActuators(MeasuredSensors, SwitchedEqualities):
 
     @cached_property
     def _initial_controls(self) -> Array:
-        return np.array([one.clipped(one.control) for one in self._driving.values()], dtype=np.float64)
+        """The controls at which MuJoCo's own are zero."""
+        stated = [0.0 if one.activation is not None else one.clipped(one.control) for one in self._driving.values()]
+        return np.array(stated, dtype=np.float64)
+
+    @cached_property
+    def _active(self) -> list[tuple[int, int, Actuator]]:
+        """The places of the controls and activations of actuators with activations, in MuJoCo's data."""
+        if not any(one.activation is not None for one in self.compiled.world.actuators):
+            return []
+        first, model = first_controls(self.compiled.model), self.compiled.model
+        rows = ((number, one) for number, one in self._driving.items() if one.activation is not None)
+        return [(int(first[number]), int(model.actuator_actadr[number]), one) for number, one in rows]
+
+    def begin_activations(self, ctrl: Array, act: Array) -> None:
+        """Set the initial controls and activations of one world or of many: others are zero after a reset."""
+        for control, place, one in self._active:
+            ctrl[..., control] = one.clipped(one.control)
+            act[..., place] = 0.0 if one.activation is None else one.activation.initial
+
+    @property
+    def actuator_inputs(self) -> Array:
+        """What the forces of actuators depend on: their controls, or their activations."""
+        out = self.actuator_controls.copy()
+        names = {one.name: number for number, one in enumerate(self._driving.values())}
+        for _, place, one in self._active:
+            out[names[one.name]] = self.data.act[place]
+        return out
 
     @cached_property
     def _control_ranges(self) -> Array:

@@ -28,6 +28,8 @@ def needs_impulse_step(world: World, limits: bool | None = None) -> bool:
     """Whether MuJoCo's own step would differ from DART's, or from ODE's; `limits` as in `MujocoWorld`."""
     if world.tendons or world.equalities:  # MuJoCo's solver has to compute them together with friction and limits
         return False
+    if any(one.activation is not None for one in world.actuators):  # MuJoCo's step advances activations
+        return False
     is_found = False
     for model in world.models:
         for joint in model.joints if not model.static else ():

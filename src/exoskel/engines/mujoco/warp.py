@@ -23,8 +23,8 @@ from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
-STATE = ("qpos", "qvel", "qfrc_applied", "xfrc_applied", "ctrl")
-"""The inputs of a step: the state, external forces, and controls."""
+STATE = ("qpos", "qvel", "qfrc_applied", "xfrc_applied", "ctrl", "act")
+"""The inputs of a step: the state, external forces, controls and activations."""
 _MARGIN = 1.5
 """The factor of the capacities over those that a short run needed."""
 _MEASURED = {True: (256, 400), False: (8, 60)}
@@ -333,7 +333,8 @@ class WarpWorld(MujocoWorld):
         device, data = self._device, self.data
         device.write(_rows(data))
         device.step(count)
-        data.qpos[:], data.qvel[:] = device.data.qpos.numpy()[0], device.data.qvel.numpy()[0]
+        for name in ("qpos", "qvel", "act"):
+            getattr(data, name)[:] = getattr(device.data, name).numpy()[0]
         data.time += count * self.model.opt.timestep
         if (device.data.overflow.numpy() & device.bits).any():
             raise ExoskelError("MuJoCo Warp ran out of memory for contacts")

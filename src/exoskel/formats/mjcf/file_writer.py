@@ -44,6 +44,7 @@ from exoskel.formats.mjcf.up_axis_edits import rotate_document
 from exoskel.formats.mjcf.views import view_elements
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, site_attributes
 from exoskel.formats.saving.changes import Changes
+from exoskel.scene.actuator import initial_activations
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe
 from exoskel.scene.item import qualified_name
@@ -192,14 +193,16 @@ class FileWriter(WorldWriter):
             qvel[found.by_name[name][1]] = speed
         section = root.add("keyframe")
         is_taken = any(keyframe.name == KEY for keyframe in self.world.keyframes)
-        controls = key_controls(self.world, root, {one.name: one.control for one in self.world.actuators})
-        section.add("key", name=OTHER_KEY if is_taken else KEY, qpos=qpos.tolist(), qvel=qvel.tolist(), **controls)
+        actuators = self.world.actuators
+        controls = {one.name: one.control for one in actuators}
+        driving = key_controls(self.world, root, controls, initial_activations(actuators))
+        section.add("key", name=OTHER_KEY if is_taken else KEY, qpos=qpos.tolist(), qvel=qvel.tolist(), **driving)
         for keyframe in self.world.keyframes:
             qpos, qvel = zero.copy(), np.zeros(found.nv)
             coordinates.set_positions(np.array(keyframe.positions(self.world.models)), qpos)
             coordinates.set_velocities(np.array(keyframe.velocities(self.world.models)), qpos, qvel)
-            controls = key_controls(self.world, root, dict(keyframe.controls))
-            section.add("key", **_key_attributes(keyframe), qpos=qpos.tolist(), qvel=qvel.tolist(), **controls)
+            driving = key_controls(self.world, root, dict(keyframe.controls), dict(keyframe.activations))
+            section.add("key", **_key_attributes(keyframe), qpos=qpos.tolist(), qvel=qvel.tolist(), **driving)
 
 
 def _key_attributes(keyframe: Keyframe) -> dict[str, Value]:

@@ -198,6 +198,8 @@ class _ForceComparison:
         """The actuators of the scene on coordinates that are compared."""
         found: list[_SceneActuator] = []
         for actuator, joint, name in actuator_joints(self.layout):
+            if actuator.activation is not None and actuator.activation.early:  # the force depends on the next step
+                continue
             dof = self._address(name)
             if dof in self._compared_dofs() and element_name(actuator) in self.actuators:
                 number = self.actuators[element_name(actuator)]
@@ -291,7 +293,11 @@ class _ForceComparison:
         positions = dict(zip(self.coordinates.qvel.tolist(), self.coordinates.qpos.tolist(), strict=True))
         for one in self.scene_actuators:
             low, high = (float(np.clip(limit, -_RANGE, _RANGE)) for limit in one.actuator.control_range)
-            control = data.ctrl[data.controls[one.number]] = rng.uniform(low - _RANGE, high + _RANGE)
+            control = rng.uniform(low - _RANGE, high + _RANGE)
+            if one.actuator.activation is None:
+                data.ctrl[data.controls[one.number]] = control
+            else:  # those of new data are zero
+                control = 0.0
             out[one.dof] += one.actuator.force(control, float(data.qpos[positions[one.dof]]), float(data.qvel[one.dof]))
         for one in self.scene_actuators:
             out[one.dof] = min(max(out[one.dof], one.total[0]), one.total[1])

@@ -17,6 +17,7 @@ from exoskel.formats.mjcf.names import KEY, OTHER_KEY
 from exoskel.formats.mjcf.read import ImportedScene, import_document
 from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.formats.saving.changes import Changes, changed_fields
+from exoskel.scene.actuator import initial_activations
 from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import Keyframe
 from exoskel.scene.item import Item
@@ -51,8 +52,10 @@ def changes_states(document: Document, base: Scene, scene: Scene, changes: Chang
             return True
     mine, theirs = base.world, scene.world
     known = {one.name for one in theirs.actuators}
-    before = {name: control for name, control in _controls(mine).items() if name in known}
-    return before != _controls(theirs) or _changes_keyframes(mine, theirs, changes)
+    for values_of in (_controls, _activations):
+        if {name: value for name, value in values_of(mine).items() if name in known} != values_of(theirs):
+            return True
+    return _changes_keyframes(mine, theirs, changes)
 
 
 def _changes_keyframes(base: World, world: World, changes: Changes) -> bool:
@@ -65,8 +68,9 @@ def _changes_keyframes(base: World, world: World, changes: Changes) -> bool:
             source = changes.sources.get(id(joint))
             if source is not None and before.get(id(source)) != (state.positions, state.velocities):
                 return True
-        if {name: value for name, value in one.controls if name in known} != dict(other.controls):
-            return True
+        for pairs, others in ((one.controls, other.controls), (one.activations, other.activations)):
+            if {name: value for name, value in pairs if name in known} != dict(others):
+                return True
     return False
 
 
@@ -76,6 +80,15 @@ def _state(joint: Joint) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 def _controls(world: World) -> dict[str, float]:
     return {one.name: one.control for one in world.actuators if one.control}
+
+
+def _activations(world: World) -> dict[str, float]:
+    return initial_activations(world.actuators)
+
+
+def _initial(world: World) -> Keyframe:
+    """The initial controls and activations as a keyframe."""
+    return Keyframe(controls=tuple(_controls(world).items()), activations=tuple(_activations(world).items()))
 
 
 class KeyframeEditor:
@@ -119,8 +132,8 @@ class KeyframeEditor:
         before, after = self.base.keyframes, world.keyframes
         if [one.name for one in before] != [one.name for one in after] or len(keys) - first != len(after):
             raise StateEditError
-        initial = Keyframe(joints=(), controls=tuple(_controls(world).items()))
-        base_initial = Keyframe(controls=tuple(_controls(self.base).items()))
+        initial = _initial(world)
+        base_initial = _initial(self.base)
         if first:
             self._edit_key(0, initial, base_initial)
         for number, (one, other) in enumerate(zip(before, after, strict=True), first):
@@ -139,13 +152,15 @@ class KeyframeEditor:
         if not self.keys:
             qpos, qvel = self._coordinates_of(initial, self.model.qpos0, np.zeros(self.model.nv))
             is_same = _are_same(qpos, self.model.qpos0) and not np.any(np.abs(qvel) > _SAME_NUMBER)
+            is_same = is_same and dict(initial.activations) == dict(base.activations)
             return not (is_same and dict(initial.controls) == dict(base.controls))
         first, rows = self.scene.keyframes[0], (self.model.key_qpos[0], self.model.key_qvel[0])
         mine, theirs = self._coordinates_of(initial, *rows), self._coordinates_of(first, *rows)
         is_same = all(_are_same(a, b) for a, b in zip(mine, theirs, strict=True))
         known = {one.name for one in self.scene.actuators}
         controls = {name: control for name, control in first.controls if name in known}
-        return not (is_same and dict(initial.controls) == controls)
+        activations = {name: value for name, value in first.activations if name in known}
+        return not (is_same and dict(initial.controls) == controls and dict(initial.activations) == activations)
 
     # --- states ---------------------------------------------------------------------------------------
 
@@ -194,6 +209,9 @@ class KeyframeEditor:
         controls = self._controls_of(number, keyframe, base)
         if controls is not None:
             self._set_numbers(number, "ctrl", self.model.key_ctrl[number], controls)
+        activations = self._activations_of(number, keyframe, base)
+        if activations is not None:
+            self._set_numbers(number, "act", self.model.key_act[number], activations)
 
     def _controls_of(self, number: int, keyframe: Keyframe, base: Keyframe) -> Array | None:
         """The controls of a keyframe, if some differ; those of the first one are the initial ones."""
@@ -211,6 +229,22 @@ class KeyframeEditor:
                 raise StateEditError
             if name in {one.name for one in self.scene.actuators}:
                 out[place] = after.get(name, 0.0)
+        return out
+
+    def _activations_of(self, number: int, keyframe: Keyframe, base: Keyframe) -> Array | None:
+        """The activations of a keyframe, if some differ."""
+        before, after = dict(base.activations), dict(keyframe.activations)
+        changed = {name for name in {**before, **after} if before.get(name, 0.0) != after.get(name, 0.0)}
+        if not changed:
+            return None
+        out = np.array(self.model.key_act[number]) if number >= 0 else np.zeros(self.model.na)
+        compiled = self.found.compiled
+        assert compiled is not None
+        for name in changed & {one.name for one in self.base.actuators}:
+            actuator = compiled.actuators.numbers.get(name)
+            if actuator is None or self.model.actuator_actnum[actuator] != 1:
+                raise StateEditError
+            out[int(self.model.actuator_actadr[actuator])] = after.get(name, 0.0)
         return out
 
     def _set_numbers(self, number: int, name: str, before: Array, after: Array) -> None:
@@ -238,6 +272,9 @@ class KeyframeEditor:
         controls = self._controls_of(number, initial, base)
         if controls is not None:
             lists["ctrl"] = controls
+        activations = self._activations_of(number, initial, base)
+        if activations is not None:
+            lists["act"] = activations
         stated = {}
         if self.keys:
             stated = {name: document.attribute_text(self.keys[0], name) for name in document.attributes(self.keys[0])}

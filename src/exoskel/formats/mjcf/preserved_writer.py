@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from exoskel.formats.mjcf.extra_attributes import add_extra_attributes, add_options, add_sizes
-from exoskel.formats.mjcf.model.driven_joints import element_name
+from exoskel.formats.mjcf.model.driven_joints import element_name, has_activation
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.tendons import tendon_name
 from exoskel.formats.mjcf.names import GENERATED, plain_name
@@ -65,6 +65,10 @@ _POSITION_SENSORS = frozenset({"jointpos", "jointlimitpos"})
 
 def _control_count(actuator: SourceElement) -> int:
     return 1 if actuator.state is None else actuator.state.controls.shape[1]
+
+
+def _activation_count(actuator: SourceElement) -> int:
+    return 0 if actuator.state is None else actuator.state.activations.shape[1]
 
 
 def depends_on_inertial_axes(sensor: MjcfElement) -> bool:
@@ -251,10 +255,12 @@ class _PreservedWriter:
         """
         ranks = {key: rank for rank, key in enumerate(self.preserved.actuators)}
         own_ranks = {element_name(one): ranks[one.name] for one in self.world.actuators if one.name in ranks}
-        section, places, counts, last = self.root.child("actuator"), list[int](), list[int](), -1
+        section, places, last = self.root.child("actuator"), list[int](), -1
+        counts: dict[str, list[int]] = {"ctrl": [], "act": []}
         for one in section.children:
             source = preserved.get(id(one))
-            counts.append(1 if source is None else _control_count(source))
+            counts["ctrl"].append(1 if source is None else _control_count(source))
+            counts["act"].append(int(has_activation(one)) if source is None else _activation_count(source))
             if source is not None:
                 places.append(ranks.get(source.node, len(ranks)))
             else:
@@ -263,15 +269,17 @@ class _PreservedWriter:
         order = sorted(range(len(places)), key=places.__getitem__)
         section.children = [section.children[i] for i in order]
         for key in (key for part in self.root.children if part.tag == "keyframe" for key in part.children):
-            controls = key.attributes.get("ctrl")
-            if isinstance(controls, list | tuple) and len(controls) == sum(counts):
-                own = [controls[sum(counts[:i]) : sum(counts[: i + 1])] for i in order]
-                key.attributes["ctrl"] = [value for values in own for value in values]
+            for name, sizes in counts.items():
+                numbers = key.attributes.get(name)
+                if isinstance(numbers, list | tuple) and len(numbers) == sum(sizes):
+                    own = [numbers[sum(sizes[:i]) : sum(sizes[: i + 1])] for i in order]
+                    key.attributes[name] = [value for values in own for value in values]
 
     def _add_states(self, actuators: list[SourceElement]) -> None:
         """Let keyframes state the controls and activations of preserved actuators, which follow all others."""
         count = len(self.root.child("actuator").children) - len(actuators)
-        width = sum(one.state.activations.shape[1] for one in actuators if one.state is not None)
+        active = sum(map(has_activation, self.root.child("actuator").children[:count]))
+        width = sum(map(_activation_count, actuators))
         for key, row in self._keyframe_rows() if actuators else ():
             states = [one.state for one in actuators] if row >= 0 else []
             controls = [value for state in states if state is not None for value in state.controls[row].tolist()]
@@ -280,8 +288,10 @@ class _PreservedWriter:
             if isinstance(own, list | tuple) or any(controls):
                 own = own if isinstance(own, list | tuple) else [0.0] * count
                 key.attributes["ctrl"] = [*own, *(controls or [0.0] * sum(map(_control_count, actuators)))]
-            if any(activations) and len(activations) == width:
-                key.attributes["act"] = activations
+            stated = key.attributes.get("act")
+            if width and (isinstance(stated, list | tuple) or (any(activations) and len(activations) == width)):
+                stated = stated if isinstance(stated, list | tuple) else [0.0] * active
+                key.attributes["act"] = [*stated, *(activations if len(activations) == width else [0.0] * width)]
         if len(actuators) == sum(one.section == "actuator" for one in self.preserved.elements):
             self.output.preserved_attributes |= {(one.node, "act") for one in self.preserved.keyframes if one.node >= 0}
 

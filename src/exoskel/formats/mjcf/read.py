@@ -302,7 +302,11 @@ class ViewReader:
         controls = self.model.key_ctrl[number].tolist() if self.actuators else []
         places = ((name, self.compiled.control(own)) for name, own in self.actuators.items())
         stated = tuple((name, controls[own]) for name, own in places if own is not None and controls[own])
-        return Keyframe(self.compiled.keys.name(number), float(self.model.key_time[number]), tuple(states), stated)
+        has_state = [one.name for one in self.world.actuators if one.activation is not None]
+        active = ((name, self.compiled.activation(self.actuators[name], number)) for name in has_state)
+        activations = tuple((name, value) for name, value in active if value)
+        name, time = self.compiled.keys.name(number), float(self.model.key_time[number])
+        return Keyframe(name, time, tuple(states), stated, activations)
 
 
 def _first_keyframe(compiled: Compiled) -> int:

@@ -91,7 +91,7 @@ _FRAME: dict[str, SceneField | str] = {
     f"{tag}/**": FLATTENED for tag in ("frame", "replicate", "composite", "include", "attach")
 }
 
-_ACTUATORS = ("motor", "position", "velocity", "general", "damper", "intvelocity")
+_ACTUATORS = ("motor", "position", "velocity", "general", "damper", "intvelocity", "cylinder")
 
 
 _ACTUATOR_ATTRIBUTES = {
@@ -99,7 +99,6 @@ _ACTUATOR_ATTRIBUTES = {
     "armature": SceneField(elsewhere="in the armature of the joint"),
     "group": unused("groups of actuators: not part of a scene"),
     "lengthrange": unused("only muscles use it"),
-    **dict.fromkeys(("dynprm", "actearly"), unused("no effect without activation dynamics")),
     "user": _LABEL,
 }
 """The attributes of actuators that are not in the actuators of a scene."""
@@ -294,7 +293,26 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             name = document.attribute_text(node, "class")
             if name not in given:
                 found[node, ""] = no_effect("no element uses this class")
-    return found | _unread_textures(document)
+    return found | _unread_textures(document) | _unused_dynamics(document)
+
+
+_WITH_ACTIVATION = frozenset({"intvelocity", "cylinder", "muscle", "dcmotor"})
+
+
+def _unused_dynamics(document: Document) -> dict[NodeKey, Verdict]:
+    """The parameters of activations in documents whose actuators have no activations."""
+    outline, scan = document.outline, document.scan
+    nodes = [node for node, tag in enumerate(outline.tags) if tag in _ACTUATORS]
+    stated = {(node, name) for node in nodes for name in scan.attributes(node)}
+    own = {key for key in stated if key[1] in ("dynprm", "actearly", "actrange", "actlimited")}
+    if not own or not _WITH_ACTIVATION.isdisjoint(outline.tags):
+        return {}
+    if any(
+        name == "timeconst" or (name == "dyntype" and document.attribute_text(node, name) != "none")
+        for node, name in stated
+    ):
+        return {}
+    return dict.fromkeys(own, no_effect("no actuator has an activation"))
 
 
 def _unread_textures(document: Document) -> dict[NodeKey, Verdict]:

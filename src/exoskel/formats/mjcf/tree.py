@@ -450,7 +450,11 @@ class SpecEmitter:
             given["target"] = given.pop(kind)
             given["trntype"] = self.enums["transmission"][kind]
             given["biastype"] = self.enums["bias"][str(given["biastype"])]
-            given["forcelimited"] = int(bool(given.get("forcelimited", False)))
+            for name in ("forcelimited", "ctrllimited", "actlimited"):
+                given[name] = int(bool(given.get(name, False)))
+            if "dyntype" in given:
+                given["dyntype"] = self.enums["dynamics"][str(given["dyntype"])]
+                given["dynprm"] = _padded(given.get("dynprm", (1.0,)), self.mujoco.mjNDYN)
             if "gear" in given:
                 given["gear"] = _padded(given["gear"], _GEAR_SIZE)
             for name in ("gainprm", "biasprm"):
@@ -547,6 +551,7 @@ def _enums(mujoco: Any) -> dict[str, dict[str, Any]]:
         "equality": _enum(mujoco.mjtEq, "mjEQ_"),
         "object": _enum(mujoco.mjtObj, "mjOBJ_"),
         "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
+        "dynamics": _enum(mujoco.mjtDyn, "mjDYN_"),
         "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
     }
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, Protocol
 
+from msgspec import structs
+
 from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
@@ -49,7 +51,7 @@ def edit_world_list(editor: _ListEditor, field: str, source: World, world: World
     if [one.name for one in before] != [one.name for one in after]:
         return False
     for one, other in zip(before, after, strict=True):
-        changed = [name for name in one.__struct_fields__ if getattr(one, name) != getattr(other, name)]
+        changed = [name for name in one.__struct_fields__ if _differs(name, getattr(one, name), getattr(other, name))]
         node = _find(editor.document, field, one.name) if changed else -1
         for name in changed:
             edit = _EDITS.get((type(one), name))
@@ -57,6 +59,13 @@ def edit_world_list(editor: _ListEditor, field: str, source: World, world: World
                 return False
             edit(editor, node, other, getattr(other, name))
     return True
+
+
+def _differs(field: str, before: Any, after: Any) -> bool:
+    """Whether a value is another one in its element; initial activations are in keyframes."""
+    if field == "activation" and before is not None and after is not None:
+        before = structs.replace(before, initial=after.initial)
+    return bool(before != after)
 
 
 def _find(document: Document, field: str, name: str) -> int | None:

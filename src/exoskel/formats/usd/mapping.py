@@ -182,8 +182,9 @@ def _view_rows() -> dict[str, SceneField | str]:
 def _actuator_rows() -> dict[str, SceneField | str]:
     """The rows of actuators and tendons."""
     actuator, tendon = (SceneField(name, owner="world") for name in ("actuators", "tendons"))
-    ranges = [f"{name}Range:{side}" for name in ("ctrl", "force") for side in ("min", "max")]
-    own = ("target", "gainPrm", "gainType", "biasPrm", "biasType", "dynType", "gear", "ctrlLimited", "forceLimited")
+    ranges = [f"{name}Range:{side}" for name in ("ctrl", "force", "act") for side in ("min", "max")]
+    own = ["target", "gainPrm", "gainType", "biasPrm", "biasType", "dynType", "dynPrm", "actEarly", "gear"]
+    own += [f"{name}Limited" for name in ("ctrl", "force", "act")]
     rows = {f"MjcActuator/@mjc:{name}": actuator for name in (*own, *ranges)}
     newton = ("targets", "kp", "ki", "kd", "constEffort", "maxEffort")
     rows |= {f"NewtonActuator/@newton:{name}": actuator for name in newton}

@@ -35,9 +35,25 @@ class LoweredActuator(Struct, frozen=True):
     """Whether the forces of the joint have limits."""
 
     @property
+    def control(self) -> float:
+        """The control that acts in the end, through the activation if there is one."""
+        settled = self.actuator.settled()
+        return self.actuator.control if settled is None else settled.control
+
+    @property
+    def loses_activation(self) -> bool:
+        """Whether the control acts at once instead of through an activation."""
+        return self.actuator.activation is not None and self.result != "dropped"
+
+    @property
+    def grows(self) -> bool:
+        """Whether it was dropped because its activation grows."""
+        return self.result == "dropped" and self.actuator.settled() is None
+
+    @property
     def fixes_control(self) -> bool:
         """Whether the output depends on the initial control, which is no input any more."""
-        return self.result == "spring" or (self.result != "dropped" and self.actuator.control != 0.0)
+        return self.result == "spring" or (self.result != "dropped" and self.control != 0.0)
 
     @property
     def changes_control(self) -> bool:
@@ -130,16 +146,20 @@ class _ActuatorPass:
         """The first motor of each joint of some kinds, with a force as its control, by the ids of the actuators."""
         found: dict[int, Actuator] = {}
         driven: set[int] = set()
-        for one, joint, _ in driven_dofs(world.actuators, world.models) if kinds else ():
-            if joint.kind in kinds and not one.has_feedback and id(joint) not in driven:
+        for given, joint, _ in driven_dofs(world.actuators, world.models) if kinds else ():
+            one = given.settled()
+            if one is not None and joint.kind in kinds and not one.has_feedback and id(joint) not in driven:
                 driven.add(id(joint))
-                found[id(one)] = Actuator(one.name, one.joint, one.coordinate, control_range=_force_limits(one))
+                found[id(given)] = Actuator(one.name, one.joint, one.coordinate, control_range=_force_limits(one))
         return found
 
     def _lower(self, actuator: Actuator, dof: Dof) -> Result:
         if id(actuator) in self.motors:
             return "motor"
-        return self._lower_feedback(actuator, dof) if actuator.has_feedback else self._lower_motor(actuator, dof)
+        settled = actuator.settled()
+        if settled is None:
+            return "dropped"
+        return self._lower_feedback(settled, dof) if settled.has_feedback else self._lower_motor(settled, dof)
 
     def _lower_motor(self, actuator: Actuator, dof: Dof) -> Result:
         factor, limits = actuator.gear * actuator.gain, _force_limits(actuator)

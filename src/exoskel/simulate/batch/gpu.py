@@ -144,6 +144,8 @@ class WarpWorlds(Worlds):
             self.alive &= np.isfinite(qpos).all(axis=-1) & np.isfinite(qvel).all(axis=-1)
             # Worlds that diverged keep their last state, so that a policy never gets numbers that are not finite.
             self.qpos[self.alive], self.qvel[self.alive] = qpos[self.alive], qvel[self.alive]
+            if self.own_activations.shape[1]:
+                self.own_activations[self.alive] = data.act.numpy()[self.alive]
 
     def _push(self) -> None:
         if self._is_changed:

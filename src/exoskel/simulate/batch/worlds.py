@@ -86,6 +86,7 @@ class Worlds(CommandedWorlds):
         self._clock = self.batch.bind("time")
         self._applied, self._wrenches = self.batch.bind("qfrc_applied"), self.batch.bind("xfrc_applied")
         self.own_controls: Array = self.batch.bind("ctrl")
+        self.own_activations: Array = self.batch.bind("act")
         self._due = np.zeros(count)
         self._is_new = True
         self._first_step_differs = bool(len(engine.compiled.first_wrenches)) or engine.actuation.first_step_differs
@@ -102,6 +103,10 @@ class Worlds(CommandedWorlds):
             self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
         self._is_new = False
         self._pull()
+        if self.own_activations.shape[1]:
+            controls, activations = self.own_controls[chosen], self.own_activations[chosen]
+            engine.begin_activations(controls, activations)
+            self.own_controls[chosen], self.own_activations[chosen] = controls, activations
         self._mark_changed()
         self.alive[chosen], self._due[chosen] = True, 0.0
         self._is_first[chosen] = self._is_coasting[chosen] = self._first_step_differs

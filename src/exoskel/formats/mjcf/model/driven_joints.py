@@ -1,7 +1,7 @@
 """The actuators of a scene as elements of MJCF, for files and for the engine.
 
 In the model of the engine, controls are relative to the initial ones: all of them are zero after a reset, in one world
-as in many.
+as in many.  Those of actuators with activations are not: these are not linear.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from exoskel.formats.mjcf.model.joints import finite_range
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.tendons import tendon_name
 from exoskel.formats.mjcf.tree import MjcfElement, Value
-from exoskel.scene.actuator import Actuator, driven_dofs
+from exoskel.scene.actuator import Activation, ActivationKind, Actuator, driven_dofs
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.tendon import TendonParts
@@ -66,6 +66,9 @@ def force_range_attributes(dof: Dof) -> dict[str, Value]:
     return {"actuatorfrclimited": True, "actuatorfrcrange": finite_range(dof.force_limits)}
 
 
+_DYNAMICS: dict[ActivationKind, str] = {"filter": "filter", "exact_filter": "filterexact", "integrator": "integrator"}
+
+
 def add_actuators(layout: WorldLayout, root: MjcfElement) -> None:
     """Add the actuators of a world to a file."""
     for actuator, kind, target in actuator_targets(layout):
@@ -76,27 +79,43 @@ def add_actuators(layout: WorldLayout, root: MjcfElement) -> None:
         root.child("actuator").add(tag, **given, **more)
 
 
-def key_controls(world: World, root: MjcfElement, controls: Mapping[str, float]) -> dict[str, Value]:
-    """The controls of all actuators in a document, from those of some by name; none if all are zero."""
-    stated = {element_name(one): controls.get(one.name, 0.0) for one in world.actuators}
-    if not any(stated.values()):
-        return {}
-    return {"ctrl": [stated.get(str(one.attributes["name"]), 0.0) for one in root.child("actuator").children]}
+def key_controls(
+    world: World, root: MjcfElement, controls: Mapping[str, float], activations: Mapping[str, float]
+) -> dict[str, Value]:
+    """The controls and activations of all actuators in a document, from those of some by name; none if all are zero."""
+    elements = root.child("actuator").children
+    made: dict[str, Value] = {}
+    for attribute, values in (("ctrl", controls), ("act", activations)):
+        stated = {element_name(one): values.get(one.name, 0.0) for one in world.actuators}
+        if any(stated.values()):
+            chosen = elements if attribute == "ctrl" else filter(has_activation, elements)
+            made[attribute] = [stated.get(str(one.attributes["name"]), 0.0) for one in chosen]
+    return made
+
+
+def has_activation(element: MjcfElement) -> bool:
+    """Whether an element written by `add_actuators` has an activation."""
+    return "dyntype" in element.attributes
 
 
 def add_engine_actuators(layout: WorldLayout, root: MjcfElement) -> None:
     """Add the actuators of a world to the document of the engine."""
     for actuator, kind, target in actuator_targets(layout):
         constant, *factors = actuator.feedback
-        constant += actuator.gain * actuator.clipped(actuator.control)
+        if actuator.activation is None:
+            constant += actuator.gain * actuator.clipped(actuator.control)
         given = _range("force", actuator.force_range) | _gain(actuator.gain)
         given |= {"biastype": "affine", "biasprm": (constant, *factors)}
         given |= {"name": element_name(actuator), kind: target, "gear": (actuator.gear,)}
+        if actuator.activation is not None:
+            given |= _dynamics(actuator.activation) | _range("ctrl", actuator.control_range)
         root.child("actuator").add("general", **given)
 
 
 def _kind(actuator: Actuator) -> tuple[str, dict[str, Value]]:
     """The tag of an actuator in a file, and the attributes of its gains."""
+    if actuator.activation is not None:
+        return "general", _general(actuator.gain, actuator.feedback) | _dynamics(actuator.activation)
     if actuator.kind == "motor" and actuator.gain == 1.0:
         return "motor", {}
     if actuator.kind == "position" and min(actuator.gain, actuator.damping) >= 0.0:
@@ -109,6 +128,15 @@ def _kind(actuator: Actuator) -> tuple[str, dict[str, Value]]:
 
 def _general(gain: float, bias: tuple[float, ...]) -> dict[str, Value]:
     return _gain(gain) | ({"biastype": "affine", "biasprm": bias} if any(bias) else {})
+
+
+def _dynamics(activation: Activation) -> dict[str, Value]:
+    """The attributes of an activation, apart from its initial value."""
+    constant = () if activation.kind == "integrator" else (activation.time_constant, 0.0, 0.0)
+    given: dict[str, Value] = {"dyntype": _DYNAMICS[activation.kind]}
+    given |= {"dynprm": constant} if constant else {}
+    given |= {"actearly": True} if activation.early else {}
+    return given | _range("act", activation.range)
 
 
 def _gain(gain: float) -> dict[str, Value]:

@@ -17,7 +17,7 @@ from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_mo
 from exoskel.formats.mjcf.reader.joint_chains import Segment
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, Owner
 from exoskel.formats.mjcf.reader.tendons import TendonReader
-from exoskel.scene.actuator import Actuator
+from exoskel.scene.actuator import Activation, ActivationKind, Actuator
 from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 from exoskel.scene.pose import vector_from_array
@@ -25,6 +25,8 @@ from exoskel.scene.world import World
 
 _AFFINE, _FIXED, _STATELESS, _AT_JOINT, _AT_TENDON = 1, 0, 0, (0, 1), 3
 """Values of mjtBias, mjtGain, mjtDyn and mjtTrn."""
+_ACTIVATIONS: dict[int, ActivationKind] = {1: "integrator", 2: "filter", 3: "exact_filter"}
+"""Kinds of activation, by the values of mjtDyn."""
 _ONE_COORDINATE = ("hinge", "slide")
 
 
@@ -153,8 +155,10 @@ class ActuatorReader:
             reason = "it does not act on a joint or tendon of the scene"
         elif owner is not None and not self._drives_coordinate(number):
             reason = "it acts on a joint with several coordinates"
-        elif int(model.actuator_dyntype[number]) != _STATELESS or int(model.actuator_gaintype[number]) != _FIXED:
-            reason = "it has activation dynamics or a variable gain"
+        elif int(model.actuator_dyntype[number]) not in (_STATELESS, *_ACTIVATIONS):
+            reason = "its activation is neither filtered nor integrated"
+        elif int(model.actuator_gaintype[number]) != _FIXED:
+            reason = "its gain is not constant"
         elif int(model.actuator_biastype[number]) > _AFFINE:
             reason = "its bias is not linear"
         if self._is_disabled(number):
@@ -265,8 +269,20 @@ class ActuatorReader:
             control_range=_range(model.actuator_ctrlrange[control]) if has_range else UNLIMITED,
             force_range=_range(model.actuator_forcerange[number]) if model.actuator_forcelimited[number] else UNLIMITED,
             control=float(self.compiled.controls[control]),
+            activation=self._activation(number),
             **_gains(gain, *bias),
             **place,
+        )
+
+    def _activation(self, number: int) -> Activation | None:
+        model = self.model
+        kind = _ACTIVATIONS.get(int(model.actuator_dyntype[number]))
+        if kind is None:
+            return None
+        limits = _range(model.actuator_actrange[number]) if model.actuator_actlimited[number] else UNLIMITED
+        constant = 1.0 if kind == "integrator" else max(0.0, float(model.actuator_dynprm[number, 0]))
+        return Activation(
+            kind, constant, limits, self.compiled.activation(number), early=bool(model.actuator_actearly[number])
         )
 
     def _read_joint_force_range(self, number: int) -> None:

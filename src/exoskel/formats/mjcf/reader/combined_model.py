@@ -210,6 +210,8 @@ class CombinedModel:
         self.nu = self.nactuator  # documents with other actuators are not split
         if not all(are_numbered_alike(part.model) for part in self._parts):
             raise CompilerError("actuators without one control")
+        if any(getattr(part.model, "na", 0) for part in self._parts):
+            raise CompilerError("actuators with activations")
         self._set_addresses()
         self._set_relations()
         self._set_weld_ids()

@@ -84,6 +84,12 @@ class Compiled:
         """The initial controls, in MuJoCo's order."""
         return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
 
+    def activation(self, actuator: int, key: int = 0) -> float:
+        """The activation of an actuator with one in a keyframe; the initial one without keyframes is zero."""
+        if not self.model.nkey:
+            return 0.0
+        return float(self.model.key_act[key, int(self.model.actuator_actadr[actuator])])
+
     @cached_property
     def gears(self) -> Array:
         """The gears of the first output of each actuator, `(actuators, 6)`."""

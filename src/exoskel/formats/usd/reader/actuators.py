@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.formats.usd.reader.passive_forces import REFERENCE
 from exoskel.formats.usd.reader.prims import PrimIndex, Values
 from exoskel.formats.usd.reader.shape_prims import ReportProblem
 from exoskel.formats.usd.reader.stage import StagePrim
-from exoskel.scene.actuator import Actuator, ActuatorKind
+from exoskel.scene.actuator import Activation, ActivationKind, Actuator, ActuatorKind
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Interval, Joint
 from exoskel.scene.pose import Vector
@@ -25,7 +25,11 @@ MUJOCO_ACTUATOR, TENDON, NEWTON_ACTUATOR = "MjcActuator", "MjcTendon", "NewtonAc
 _PD, _PID, _MOST = "NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonMaxEffortClampingAPI"
 _DELAY = "NewtonActuatorDelayAPI"
 _READ_APIS = frozenset({_PD, _PID, _MOST, _DELAY, "NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI"})
-_PLAIN_TYPES = {"gainType": ("fixed", "fixed"), "dynType": ("none", "none")}
+_ACTIVATIONS: dict[str, ActivationKind] = {
+    "filter": "filter",
+    "filterexact": "exact_filter",
+    "integrator": "integrator",
+}
 
 
 class DrivenJoint(Struct, frozen=True):
@@ -103,9 +107,10 @@ class ActuatorPrimReader:
 
     def _mujoco_actuator(self, prim: StagePrim) -> Actuator:
         target = self._target(prim, "mjc:target")
-        for name, (default, known) in _PLAIN_TYPES.items():
-            if prim.values.get(f"mjc:{name}", default) != known:
-                raise _UnsupportedError("it has activation dynamics or a variable gain")
+        if prim.values.get("mjc:gainType", "fixed") != "fixed":
+            raise _UnsupportedError("its gain is not constant")
+        if prim.values.get("mjc:dynType", "none") not in ("none", *_ACTIVATIONS):
+            raise _UnsupportedError("its activation is neither filtered nor integrated")
         bias_type = prim.values.get("mjc:biasType", "none")
         if bias_type not in ("none", "affine"):
             raise _UnsupportedError("its bias is not linear")
@@ -116,7 +121,8 @@ class ActuatorPrimReader:
         bias = _numbers(prim, "mjc:biasPrm", (0.0, 0.0, 0.0)) if bias_type == "affine" else (0.0, 0.0, 0.0)
         control = _range(prim, "mjc:ctrlRange", "mjc:ctrlLimited")
         force = _range(prim, "mjc:forceRange", "mjc:forceLimited")
-        return self._actuator(prim, target, _Law(gear, gain, (bias[0], bias[1], bias[2]), control, force))
+        law = _Law(gear, gain, (bias[0], bias[1], bias[2]), control, force, _activation(prim))
+        return self._actuator(prim, target, law)
 
     def _actuator(self, prim: StagePrim, target: _DrivenPart, law: _Law) -> Actuator:
         """An actuator in m and kg, for positions relative to the stated pose."""
@@ -128,6 +134,10 @@ class ActuatorPrimReader:
         bias = (bias[0] + bias[1] * law.gear * target.reference, *bias[1:])
         gain = force * law.gain / (length if is_servo else 1.0)
         kind, feedback = _kind(gain, bias)
+        unit = length if is_servo else 1.0
+        activation = law.activation
+        if activation is not None:
+            activation = structs.replace(activation, range=_scaled(activation.range, unit))
         return Actuator(
             name=self._name(prim),
             joint=target.joint,
@@ -137,8 +147,9 @@ class ActuatorPrimReader:
             gain=gain,
             damping=-feedback[2] + 0.0 if kind == "position" else 0.0,
             bias=feedback if kind == "general" else (0.0, 0.0, 0.0),
-            control_range=_scaled(law.control, length if is_servo else 1.0),
+            control_range=_scaled(law.control, unit),
             force_range=_scaled(law.force, force),
+            activation=activation,
         )
 
     def _tendon(self, prim: StagePrim) -> Tendon:
@@ -201,6 +212,7 @@ class _Law(Struct, frozen=True):
     bias: Vector
     control: Interval
     force: Interval
+    activation: Activation | None = None
 
 
 def _kind(gain: float, bias: Vector) -> tuple[ActuatorKind, Vector]:
@@ -213,6 +225,15 @@ def _kind(gain: float, bias: Vector) -> tuple[ActuatorKind, Vector]:
     if gain > 0.0 and not constant and stiffness == -gain and damping <= 0.0:
         return "position", bias
     return "general", bias
+
+
+def _activation(prim: StagePrim) -> Activation | None:
+    kind = _ACTIVATIONS.get(str(prim.values.get("mjc:dynType", "none")))
+    if kind is None:
+        return None
+    constant = 1.0 if kind == "integrator" else max(0.0, _numbers(prim, "mjc:dynPrm", (1.0,))[0])
+    early = bool(prim.values.get("mjc:actEarly", False))
+    return Activation(kind, constant, _range(prim, "mjc:actRange", "mjc:actLimited"), early=early)
 
 
 def _numbers(prim: StagePrim, name: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:

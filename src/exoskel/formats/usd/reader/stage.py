@@ -31,6 +31,7 @@ _USED_ARRAYS = frozenset(
         "primvars:displayOpacity",
         "newton:inertia",
         "mjc:gainPrm",
+        "mjc:dynPrm",
         "mjc:biasPrm",
         "mjc:gear",
         "mjc:path:coef",

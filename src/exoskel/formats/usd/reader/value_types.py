@@ -42,7 +42,11 @@ _TYPES: dict[str, TypeCheck] = {
     **_rows(
         _is_number,
         "mjc:",
-        (f"{name}:{side}" for name in ("actuatorfrcrange", "ctrlRange", "forceRange", "range") for side in _SIDES),
+        (
+            f"{name}:{side}"
+            for name in ("actuatorfrcrange", "ctrlRange", "forceRange", "actRange", "range")
+            for side in _SIDES
+        ),
     ),
     **_rows(_is_number, "physxJoint:", ("jointFriction", "armature", "maxJointVelocity")),
     **_rows(_is_number, "physxMimicJoint:", ("gearing", "offset")),
