@@ -22,7 +22,7 @@ DOCUMENT = """
  <body name="b"><joint name="k"/><geom size="0.1" mass="1" castshadow="false"/></body></body>
 </worldbody>
 <contact><pair geom1="g0" geom2="g" adhesion="0.1"/></contact>
-<actuator><pid name="p" joint="j" kp="3"/><general name="q" joint="k" delay="0.004" nsample="2" dyntype="integrator"/>
+<actuator><pid name="p" joint="j" kp="3"/><general name="q" joint="k" delay="0.004" nsample="2" dyntype="muscle"/>
  <motor name="r" joint="k" damping="2"/></actuator>
 <sensor><rangefinder site="s" data="dist" name="rf"/><actuatorfrc name="af" actuator="p"/>
  <jointpos name="jp" joint="j" delay="0.004" nsample="2"/></sensor>

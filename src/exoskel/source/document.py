@@ -533,6 +533,8 @@ class ObjectDocument(Document):
         self.objects = objects
         self.separator = separator
         """Between the path of an object and the name of a property."""
+        self.unused: dict[tuple[int, str], str] = {}
+        """Why properties have no effect, by the numbers of their objects and their names."""
 
     @cached_property
     def text(self) -> bytes:

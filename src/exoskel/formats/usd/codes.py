@@ -139,8 +139,9 @@ _READ = (
     Topic(
         "US112",
         "Kinematic body",
-        "A kinematic body moves only by animation. It is read as fixed.",
+        "A kinematic body moves only by animation. It is read as fixed, or as moved by its joint if it has one.",
         warning("US112", "body '{name}' is kinematic; it is read as fixed to the world"),
+        warning("US112.joint", "body '{name}' is kinematic; it is read as moved by its joint"),
     ),
     Topic(
         "US113",

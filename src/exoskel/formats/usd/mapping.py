@@ -6,7 +6,8 @@ import re
 
 from msgspec import Struct
 
-from exoskel.formats.interface import DiagnosticEffects, SourceMapping
+from exoskel.fates import Verdict, no_effect
+from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.usd.reader.stage import CLASS, INACTIVE, OVER, VARIANT
 from exoskel.formats.usd.textures import COORDINATE_NAMES
 from exoskel.scene.body import Body, Marker
@@ -15,6 +16,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
+from exoskel.source.document import Document, ObjectDocument
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, FieldRows, SceneField, SceneFieldTable, dof_field, unused
 
 
@@ -189,7 +191,8 @@ def _actuator_rows() -> dict[str, SceneField | str]:
     newton = ("targets", "kp", "ki", "kd", "constEffort", "maxEffort")
     rows |= {f"NewtonActuator/@newton:{name}": actuator for name in newton}
     ranges = [f"{name}:{side}" for name in ("range", "actuatorfrcrange") for side in ("min", "max")]
-    tendons = ("path", "path:coef", "path:indices", "type", "stiffness", "damping", "frictionloss", "armature")
+    tendons = ["path", "path:coef", "path:indices", "path:segments", "path:divisors", "sideSites", "sideSites:indices"]
+    tendons += ("type", "actuatorfrclimited", "stiffness", "damping", "frictionloss", "armature")
     rows |= {f"MjcTendon/@mjc:{name}": tendon for name in (*tendons, "springlength", "limited", *ranges)}
     return {**rows, "MjcActuator": actuator, "NewtonActuator": actuator, "MjcTendon": tendon}
 
@@ -371,7 +374,7 @@ _JOINT: dict[str, SceneField | str] = {
     **{f"@physxMimicJoint:{word}": "mimic" for word in ("referenceJoint", "gearing", "offset")},
     "@visibility": _SHOWN,
 }
-_ROWS: FieldRows = {
+FIELD_ROWS: FieldRows = {
     None: {**_ANYWHERE, **_LAYER},
     World: {
         **_ANYWHERE,
@@ -439,8 +442,15 @@ _POSE_OPERATIONS = tuple(
 )
 """The properties that put a body somewhere."""
 
+
+def find_unused(document: Document) -> dict[NodeKey, Verdict]:
+    """Find properties that have no effect where they are."""
+    reasons = document.unused if isinstance(document, ObjectDocument) else {}
+    return {key: no_effect(reason) for key, reason in reasons.items()}
+
+
 SOURCE_MAPPING = SourceMapping(
-    PrimFieldTable(_ROWS),
+    PrimFieldTable(FIELD_ROWS),
     DiagnosticEffects(
         ignored=(
             "US004.type",
@@ -476,5 +486,6 @@ SOURCE_MAPPING = SourceMapping(
             "US106.welded": tuple(f"physics:local{word}{side}" for word in ("Pos", "Rot") for side in "01"),
         },
     ),
+    find_unused=find_unused,
     transparent=frozenset({GROUP}),
 )

@@ -42,6 +42,7 @@ from exoskel.formats.usd.reader.prims import (
 from exoskel.formats.usd.reader.shape_prims import ShapePrimReader
 from exoskel.formats.usd.reader.stacked_joints import add_links
 from exoskel.formats.usd.reader.stage import Stage, StagePrim, is_available, open_stage
+from exoskel.formats.usd.reader.unused_properties import unused_properties
 from exoskel.formats.usd.reader.value_types import has_type
 from exoskel.formats.usd.text_layer import comment_lines, prim_positions
 from exoskel.formats.usd.usd_process import StageError, StageLimitError
@@ -89,6 +90,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         collector.report("US102", 0, problem=problem)
     _remove_invalid_numbers(index, collector)
     _StageReader(index, collector, finder).read(scene)
+    source.unused = unused_properties(index)
     scene.source_info = structs.replace(scene.source_info, preserved=source_prims(scene, index))
     _check_values(scene, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
@@ -344,6 +346,10 @@ class _StageReader:
         with_joint = {id(joint.child) for joint in made if not joint.loop}
         for own, body in zip(source.bodies, model.bodies, strict=True):
             if id(body) in with_joint:
+                if own.prim.values.get("physics:kinematicEnabled") and not model.static:
+                    self.report(
+                        "US112.joint", self.index.node(own.prim), attribute="physics:kinematicEnabled", name=body.name
+                    )
                 continue
             is_fixed = model.static or bool(own.prim.values.get("physics:kinematicEnabled"))
             if is_fixed and not model.static:

@@ -83,11 +83,11 @@ def key_controls(
     world: World, root: MjcfElement, controls: Mapping[str, float], activations: Mapping[str, float]
 ) -> dict[str, Value]:
     """The controls and activations of all actuators in a document, from those of some by name; none if all are zero."""
-    elements = root.child("actuator").children
     made: dict[str, Value] = {}
     for attribute, values in (("ctrl", controls), ("act", activations)):
         stated = {element_name(one): values.get(one.name, 0.0) for one in world.actuators}
         if any(stated.values()):
+            elements = root.child("actuator").children
             chosen = elements if attribute == "ctrl" else filter(has_activation, elements)
             made[attribute] = [stated.get(str(one.attributes["name"]), 0.0) for one in chosen]
     return made

@@ -1,4 +1,4 @@
-"""Read actuators and fixed tendons of MuJoCo's schema, and actuators of Newton's.
+"""Read actuators and tendons of MuJoCo's schema, and actuators of Newton's.
 
 Their gains are in the units of the stage, with angles in radians.
 """
@@ -14,11 +14,12 @@ from exoskel.formats.usd.reader.passive_forces import REFERENCE
 from exoskel.formats.usd.reader.prims import PrimIndex, Values
 from exoskel.formats.usd.reader.shape_prims import ReportProblem
 from exoskel.formats.usd.reader.stage import StagePrim
+from exoskel.formats.usd.reader.tendon_paths import TendonPathReader, UnsupportedPrimError, numbers
 from exoskel.scene.actuator import Activation, ActivationKind, Actuator, ActuatorKind
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Interval, Joint
 from exoskel.scene.pose import Vector
-from exoskel.scene.tendon import Tendon, TendonJoint
+from exoskel.scene.tendon import Tendon, TendonJoint, TendonPoint
 from exoskel.scene.world import World
 
 MUJOCO_ACTUATOR, TENDON, NEWTON_ACTUATOR = "MjcActuator", "MjcTendon", "NewtonActuator"
@@ -54,10 +55,6 @@ class _DrivenPart(Struct, frozen=True):
     is_linear: bool = False
 
 
-class _UnsupportedError(Exception):
-    """An actuator or tendon has no counterpart in a scene; the message is the reason."""
-
-
 class ActuatorPrimReader:
     """The actuators and tendons of one world; `joints` are by the paths of their prims."""
 
@@ -69,6 +66,7 @@ class ActuatorPrimReader:
         self.joints = joints
         self.report = report
         self._tendons: dict[str, _DrivenPart] = {}
+        self._paths = TendonPathReader(index, world)
         self._names = Names()
 
     def read(self) -> None:
@@ -86,7 +84,7 @@ class ActuatorPrimReader:
             else:
                 is_newton = prim.type == NEWTON_ACTUATOR
                 self.world.actuators.append(self._newton_actuator(prim) if is_newton else self._mujoco_actuator(prim))
-        except _UnsupportedError as problem:
+        except UnsupportedPrimError as problem:
             self.report("US113.actuator", self.index.node(prim), kind=prim.type, name=prim.title, reason=str(problem))
 
     def _name(self, prim: StagePrim) -> str:
@@ -100,7 +98,7 @@ class ActuatorPrimReader:
             return self._tendons[path]
         driven = self.joints.get(path)
         if driven is None or driven.joint.dof_count != 1:
-            raise _UnsupportedError("it does not drive a joint with one axis, or a tendon that is read")
+            raise UnsupportedPrimError("it does not drive a joint with one axis, or a tendon that is read")
         return _DrivenPart(driven.path, "", driven.reference, driven.joint.motion == "t")
 
     # --- MuJoCo ---------------------------------------------------------------------------------------
@@ -108,17 +106,17 @@ class ActuatorPrimReader:
     def _mujoco_actuator(self, prim: StagePrim) -> Actuator:
         target = self._target(prim, "mjc:target")
         if prim.values.get("mjc:gainType", "fixed") != "fixed":
-            raise _UnsupportedError("its gain is not constant")
+            raise UnsupportedPrimError("its gain is not constant")
         if prim.values.get("mjc:dynType", "none") not in ("none", *_ACTIVATIONS):
-            raise _UnsupportedError("its activation is neither filtered nor integrated")
+            raise UnsupportedPrimError("its activation is neither filtered nor integrated")
         bias_type = prim.values.get("mjc:biasType", "none")
         if bias_type not in ("none", "affine"):
-            raise _UnsupportedError("its bias is not linear")
-        gain = _numbers(prim, "mjc:gainPrm", (1.0,))[0]
-        gear, *others = _numbers(prim, "mjc:gear", (1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+            raise UnsupportedPrimError("its bias is not linear")
+        gain = numbers(prim, "mjc:gainPrm", (1.0,))[0]
+        gear, *others = numbers(prim, "mjc:gear", (1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
         if any(others):
-            raise _UnsupportedError("its gear has several axes")
-        bias = _numbers(prim, "mjc:biasPrm", (0.0, 0.0, 0.0)) if bias_type == "affine" else (0.0, 0.0, 0.0)
+            raise UnsupportedPrimError("its gear has several axes")
+        bias = numbers(prim, "mjc:biasPrm", (0.0, 0.0, 0.0)) if bias_type == "affine" else (0.0, 0.0, 0.0)
         control = _range(prim, "mjc:ctrlRange", "mjc:ctrlLimited")
         force = _range(prim, "mjc:forceRange", "mjc:forceLimited")
         law = _Law(gear, gain, (bias[0], bias[1], bias[2]), control, force, _activation(prim))
@@ -153,27 +151,53 @@ class ActuatorPrimReader:
         )
 
     def _tendon(self, prim: StagePrim) -> Tendon:
+        kind = prim.values.get("mjc:type", "spatial")
+        if kind == "fixed":
+            return self._fixed_tendon(prim)
+        if kind != "spatial":
+            raise UnsupportedPrimError(f"its type is '{kind}'")
+        made = self._made_tendon(prim, self.index.metre, 0.0, path=self._paths.points(prim))
+        if made.problem:
+            raise UnsupportedPrimError(f"it {made.problem}")
+        return made
+
+    def _fixed_tendon(self, prim: StagePrim) -> Tendon:
         """A fixed tendon; lengths are measured from the stated pose."""
-        if prim.values.get("mjc:type", "spatial") != "fixed":
-            raise _UnsupportedError("it is a spatial tendon")
         paths = prim.targets.get("mjc:path", [])
-        order = [int(one) for one in _numbers(prim, "mjc:path:indices", tuple(range(len(paths))))]
-        weights = _numbers(prim, "mjc:path:coef", (1.0,) * len(order))
+        order = [int(one) for one in numbers(prim, "mjc:path:indices", tuple(range(len(paths))))]
+        weights = numbers(prim, "mjc:path:coef", (1.0,) * len(order))
         if len(weights) != len(order) or not all(0 <= number < len(paths) for number in order):
-            raise _UnsupportedError("its joints do not fit their coefficients")
+            raise UnsupportedPrimError("its joints do not fit their coefficients")
         found = [self.joints.get(paths[number]) for number in order]
         driven = [one for one in found if one is not None and one.joint.dof_count == 1]
         if len(driven) < len(found) or not driven:
-            raise _UnsupportedError("it does not act on joints with one axis")
+            raise UnsupportedPrimError("it does not act on joints with one axis")
         unit = self.index.metre if all(one.joint.motion == "t" for one in driven) else 1.0
         offset = sum(weight * one.reference for weight, one in zip(weights, driven, strict=True))
-        spring = _numbers(prim, "mjc:springlength", (-1.0, -1.0))
+        joints = tuple(TendonJoint(one.path, weight) for weight, one in zip(weights, driven, strict=True))
+        return self._made_tendon(prim, unit, offset, joints=joints)
+
+    def _made_tendon(
+        self,
+        prim: StagePrim,
+        unit: float,
+        offset: float,
+        *,
+        joints: tuple[TendonJoint, ...] = (),
+        path: tuple[TendonPoint, ...] = (),
+    ) -> Tendon:
+        """A tendon whose length has a unit in m or rad, and is `offset` where it is zero in the scene."""
+        stated = prim.arrays.get("mjc:springlength")
+        one_length = stated is not None and len(stated.array()) == 1
+        spring = numbers(prim, "mjc:springlength", (-1.0, -1.0))
+        spring = (spring[0], spring[0] if one_length else spring[-1])
         low, high = _scaled(_range(prim, "mjc:range", "mjc:limited"), unit)
         force = self.index.kilogram * self.index.metre
         values = {name: float(prim.values.get(f"mjc:{name}", 0.0)) for name in ("stiffness", "damping", "armature")}
         made = Tendon(
             self._name(prim),
-            tuple(TendonJoint(one.path, weight) for weight, one in zip(weights, driven, strict=True)),
+            joints,
+            path,
             stiffness=values["stiffness"] * force / self.index.metre,
             damping=values["damping"] * force / self.index.metre,
             friction=float(prim.values.get("mjc:frictionloss", 0.0)) * force,
@@ -191,12 +215,12 @@ class ActuatorPrimReader:
         target = self._target(prim, "newton:targets")
         unread = [name for name in prim.apis if name.startswith("Newton") and name not in _READ_APIS]
         if unread or not {_PD, _PID} & {*prim.apis}:
-            raise _UnsupportedError(f"it has {unread[0]}" if unread else "it has no linear control law")
+            raise UnsupportedPrimError(f"it has {unread[0]}" if unread else "it has no linear control law")
         kp, ki, kd, constant = (
             float(prim.values.get(f"newton:{name}", 0.0)) for name in ("kp", "ki", "kd", "constEffort")
         )
         if ki:
-            raise _UnsupportedError("it integrates the error of the position")
+            raise UnsupportedPrimError("it integrates the error of the position")
         if _DELAY in prim.apis:
             self.report("US113.delay", self.index.node(prim), attribute="newton:delaySteps", name=prim.title)
         most = float(prim.values.get("newton:maxEffort", inf)) if _MOST in prim.apis else inf
@@ -231,16 +255,9 @@ def _activation(prim: StagePrim) -> Activation | None:
     kind = _ACTIVATIONS.get(str(prim.values.get("mjc:dynType", "none")))
     if kind is None:
         return None
-    constant = 1.0 if kind == "integrator" else max(0.0, _numbers(prim, "mjc:dynPrm", (1.0,))[0])
+    constant = 1.0 if kind == "integrator" else max(0.0, numbers(prim, "mjc:dynPrm", (1.0,))[0])
     early = bool(prim.values.get("mjc:actEarly", False))
     return Activation(kind, constant, _range(prim, "mjc:actRange", "mjc:actLimited"), early=early)
-
-
-def _numbers(prim: StagePrim, name: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:
-    """The numbers of an array; those that are missing at its end are the defaults."""
-    found = prim.arrays.get(name)
-    stated = tuple(map(float, found.array().ravel().tolist())) if found is not None else ()
-    return (*stated, *otherwise[len(stated) :])
 
 
 def _range(prim: StagePrim, name: str, limited: str) -> Interval:

@@ -36,6 +36,9 @@ _USED_ARRAYS = frozenset(
         "mjc:gear",
         "mjc:path:coef",
         "mjc:path:indices",
+        "mjc:path:segments",
+        "mjc:path:divisors",
+        "mjc:sideSites:indices",
         "mjc:springlength",
     }
 )
