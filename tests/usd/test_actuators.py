@@ -196,3 +196,16 @@ def test_actuators_are_converted(tmp_path: Path) -> None:
     assert np.allclose(model.actuator_biasprm[0, :3], (0, -20, -2))
     fates = {one.path: one.fate for one in report.items}
     assert fates["/drive/@mjc:gainPrm"] in ("exact", "lowered")
+
+
+@pytest.mark.parametrize("values", [POSITION + "\n    " + RANGES, RANGES])
+def test_a_copy_has_the_actuators_of_its_source(values: str, tmp_path: Path) -> None:
+    """Actuators are force limits and springs only in new documents."""
+    scene = load(ARM + ACTUATOR.format(target="turn", values=values), tmp_path)
+    report = exoskel.convert(scene, None, to="usd")
+    assert report.certificate.passed and not report.losses
+    assert exoskel.load(report.data).world.actuators == scene.world.actuators
+    next(scene.world.bodies()).mass = 7.0
+    edited = exoskel.convert(scene, None, to="usd")
+    assert edited.certificate.passed
+    assert bool(exoskel.load(edited.data).world.actuators) != any("actuator" in loss.why for loss in edited.losses)

@@ -83,6 +83,24 @@ def keys(scene: exoskel.Scene) -> set[str]:
     return {found.key for found in scene.diagnostics}
 
 
+@pytest.mark.parametrize("format", ["skel", "xode", "mjcf", "urdf", "sdf", "usd"])
+def test_bodies_are_read_with_parents_before_children(format: str, tmp_path: Path) -> None:
+    parts = [body("c"), body("a"), joint("k", "c", parent="b"), body("b"), joint("i", "a"), joint("j", "b", parent="a")]
+    scene = load("".join(parts), tmp_path)
+    (model,) = scene.world.models
+    assert [one.name for one in model.bodies] == ["a", "b", "c"]
+    assert [one.name for one in model.joints] == ["i", "j", "k"]
+    assert exoskel.convert(scene, None, to=format).certificate.passed
+
+
+@pytest.mark.parametrize("format", ["skel", "xode", "mjcf", "urdf", "sdf", "usd"])
+def test_a_body_between_stacked_joints_comes_before_their_child(format: str, tmp_path: Path) -> None:
+    scene = load(body("base") + stack() + body("arm") + joint("elbow", "arm", parent="base"), tmp_path)
+    names = [one.name for one in scene.world.models[0].bodies]
+    assert names[-2:] == ["base", "arm"] and len(names) == 4
+    assert exoskel.convert(scene, None, to=format).certificate.passed
+
+
 # --- stacks -----------------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from exoskel.formats.interface import Format, ReadOptions
 from exoskel.formats.saving.changes import SourceChanges
 from exoskel.formats.saving.patch import changes_of_selection, changes_since_reading
 from exoskel.formats.shared_codes import CATALOGUE
-from exoskel.formats.write import Written, embeds_data, without_actuators, write
+from exoskel.formats.write import Written, embeds_data, lacks_actuators, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain
@@ -177,14 +177,14 @@ class Conversion(Struct, frozen=True):
         output.is_rotated = rotation is not None and any(one is not None for one in rotation.passes)
         if rotation is not None and len(rotation.passes) == 1 and rotation.passes[0] is not None:
             output.rotation = rotation.passes[0].rotation
-        if not embeds_data(self.format, self.target):
-            rotated = without_actuators(rotated, self.format, output).scene
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
         changes = None
         if may_copy and decomposition is None:
             if rotation is not None and output.is_rotated:
                 rotated = rotation.with_rotated_shapes() if self._can_rotate_source(output) else rotated
             changes = self._changes_of_source(rotated if output.is_rotated else selected, output)
+        if changes is None and not embeds_data(self.format, self.target):  # a copy has the actuators of its source
+            rotated = without_actuators(rotated, self.format, output).scene
         is_source = changes is not None and not changes and self.target in self.format.capabilities().copy_targets
         lowered = self._lower_joints(rotated, unsupported)
         lowering = None if is_source else lowered
@@ -199,7 +199,8 @@ class Conversion(Struct, frozen=True):
             output=output,
             changes=changes if lowering is None else None,
         )
-        if output.is_rotated and changes is not None and written.copy is None:
+        needs_other_scene = output.is_rotated or lacks_actuators(scene, self.format)
+        if changes is not None and written.copy is None and needs_other_scene:
             again = self._output_context(selected, path, planned)
             again.given_numbers = output.given_numbers
             return self._write(selected, again, path, planned, may_copy=False)

@@ -111,8 +111,7 @@ class LoweredScene(Struct, frozen=True):
 def without_actuators(scene: Scene, format: Format, output: OutputContext) -> LoweredScene:
     """Lower the actuators of a scene, if the format has none, and record what becomes of them."""
     capabilities = format.capabilities()
-    has_all = (World, "actuators") in capabilities.fields and not capabilities.motor_joints
-    if has_all or not any(world.actuators for world in scene.worlds):
+    if not lacks_actuators(scene, format):
         return LoweredScene(scene)
     passes = [lower_actuators(world, capabilities.motor_joints) for world in scene.worlds]
     if all(done.world is world for done, world in zip(passes, scene.worlds, strict=True)):
@@ -124,6 +123,13 @@ def without_actuators(scene: Scene, format: Format, output: OutputContext) -> Lo
     lowered = Scene([done.world for done in passes], scene.diagnostics, scene.documents, scene.source_info)
     lowered.extensions, lowered.options = scene.extensions, scene.options
     return LoweredScene(lowered, originals)
+
+
+def lacks_actuators(scene: Scene, format: Format) -> bool:
+    """Whether a scene has actuators and a format does not have all of their kinds."""
+    capabilities = format.capabilities()
+    has_all = (World, "actuators") in capabilities.fields and not capabilities.motor_joints
+    return not has_all and any(world.actuators for world in scene.worlds)
 
 
 def actuator_part(name: str) -> str:

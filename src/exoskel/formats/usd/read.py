@@ -261,6 +261,7 @@ class _StageReader:
                     read_inertia(self.index, own, body, self.report)
                 else:
                     body.inertia = Inertia(mass=0.0, moment=NO_MOMENT)
+            model.bodies = [joint.child for joint in model.joints if not joint.loop]  # parents before children
         root = source.prim.path if source.prim is not None else ""
         FilterReader(self.index, world, models, bodies.by_path(), shapes.by_path, self.report).read(root)
         world.equalities += self.equalities
