@@ -251,3 +251,78 @@ def test_a_free_body_in_a_static_model_is_written(target: str) -> None:
     report = exoskel.convert(scene, None, to=target)
     assert report.certificate.passed
     assert report.data
+
+
+def _hinged(world: exoskel.World, parent: str = "a") -> None:
+    model = world.model(parent)
+    model.add_body("new", parent=parent, joint="revolute", axis=(0, 1, 0), mass=1.0, shapes=[BOX], at=(0, 0, 1))
+
+
+def test_a_document_without_bodies_gets_the_first_one() -> None:
+    scene = exoskel.load('<mujoco><asset><material name="m" emission="0.5"/></asset></mujoco>')
+    scene.world.add_model("a").add_body("a", mass=1.0, shapes=[BOX])
+    scene.world.add_sensor("s", "framepos", "a/a", target_kind="body")
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert b'emission="0.5"' in report.data
+    assert b"exoskel_sky" not in report.data
+    assert mujoco.MjModel.from_xml_string(report.data.decode()).nbody == 2
+
+
+def test_columns_of_keyframes_are_in_front_of_those_of_later_free_joints() -> None:
+    text = """<mujoco><worldbody><body name="a"><joint axis="0 1 0"/><geom size="0.1"/></body>
+      <body name="c"><freejoint/><geom size="0.1"/></body></worldbody>
+      <keyframe><key name="k" qpos="1 2 3 4 1 0 0 0"/></keyframe></mujoco>"""
+    scene = exoskel.load(text)
+    _hinged(scene.world)
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    model = mujoco.MjModel.from_xml_string(report.data.decode())
+    assert model.key("k").qpos.tolist() == [1, 0, 2, 3, 4, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+def test_documents_are_kept_if_contacts_are_disabled(disabled: bool) -> None:
+    flag = '<option><flag contact="disable"/></option>' if disabled else ""
+    text = f"""<mujoco>{flag}<asset><material name="m" emission="0.5"/></asset><worldbody>
+      <geom type="plane" size="1 1 1" pos="0 0 -2"/><body name="a"><joint/><geom size="0.1"/></body></worldbody></mujoco>"""
+    scene = exoskel.load(text)
+    _hinged(scene.world)
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert b"exoskel_sky" not in report.data
+
+
+def test_shapes_that_collide_one_by_one_stay_without_names() -> None:
+    """A scene names them to state which of them collide, their document does not."""
+    text = """<mujoco><default><geom contype="0" conaffinity="0"/></default><worldbody>
+      <geom type="plane" size="1 1 1" conaffinity="1" contype="1" pos="0 0 -3"/>
+      <body name="a"><joint/><geom name="g" size="0.1"/>
+        <body name="tip" pos="0 0 1"><joint axis="1 0 0"/><geom size="0.1" contype="1" conaffinity="1"/>
+          <geom size="0.2" contype="1" conaffinity="1"/></body></body></worldbody></mujoco>"""
+    scene = exoskel.load(text)
+    scene.world.model("a").add_body("new", parent="tip", joint="revolute", axis=(0, 1, 0), mass=1.0, shapes=[BOX])
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert b"exoskel_sky" not in report.data
+
+
+def test_bodies_with_several_joints_and_no_name_stay_as_they_are() -> None:
+    text = """<mujoco><worldbody><body name="a"><joint axis="0 1 0"/><geom size="0.1"/></body>
+      <body pos="0 3 0"><joint type="slide" axis="0 0 1"/><joint axis="1 1 0"/><geom size="0.1" mass="2"/></body>
+      </worldbody></mujoco>"""
+    scene = exoskel.load(text)
+    _hinged(scene.world)
+    names = [(model.name, body.name) for model in scene.world.models for body in model.bodies]
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert b"exoskel_sky" not in report.data
+    again = exoskel.load(report.data, format="mjcf")
+    assert sorted((model.name, body.name) for model in again.world.models for body in model.bodies) == sorted(names)
+
+
+def test_meshes_with_the_same_triangles_are_equal() -> None:
+    one, other = (exoskel.TriMesh(np.eye(3), np.array([[0, 1, 2]])) for _ in range(2))
+    assert one == other
+    assert not one != other  # noqa: SIM202
+    assert one != exoskel.TriMesh(2 * np.eye(3), np.array([[0, 1, 2]]))

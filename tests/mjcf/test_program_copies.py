@@ -17,6 +17,7 @@ from exoskel.formats.mjcf.program_copies import adapt_copy
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.source.output_context import OutputContext, Target
 from tests.mjcf.model_fields import differing_fields
+from tests.support.edits import edited
 from tests.support.mujoco_version import needs_mujoco_4
 
 DOCUMENT = """<mujoco model="rob/ot">
@@ -138,8 +139,8 @@ def test_saving_keeps_names(robot: Path, tmp_path: Path) -> None:
     scene = exoskel.load(robot)
     scene.world.time_step = 0.004
     (tmp_path / "other").mkdir()
-    for edited in (exoskel.load(robot), scene):
-        exoskel.save(edited, tmp_path / "other" / "saved.xml")
+    for one in (exoskel.load(robot), scene):
+        exoskel.save(one, tmp_path / "other" / "saved.xml")
         assert b'name="r/torso"' in (tmp_path / "other" / "saved.xml").read_bytes()
         assert _differences(robot, tmp_path / "other" / "saved.xml") <= {"opt.timestep"}
 
@@ -227,6 +228,26 @@ def test_what_a_program_ignores_is_not_exact(target: Target) -> None:
     assert {item.fate for item in losses} <= {Fate.APPROXIMATED}
     is_stepped = any("MJ508" in item.why and item.attribute == "timestep" for item in report.losses)
     assert is_stepped == bool(expected)
+
+
+UNREAD_BY_ISAAC_SIM = """<mujoco><asset><texture name="t" type="2d" builtin="checker" width="4" height="4"/>
+<material name="m" texture="t"/></asset><worldbody><body name="b"><joint name="j"/><joint name="k" axis="1 0 0"/>
+<geom size=".1" material="m"/><site name="s"/></body></worldbody>
+<tendon><fixed name="f"><joint joint="j" coef="1"/></fixed><fixed name="h"><joint joint="k" coef="1"/></fixed></tendon>
+<equality><tendon name="e" tendon1="f" tendon2="h"/></equality>
+<sensor><user name="u" objtype="site" objname="s" datatype="real" needstage="pos" dim="1"/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_isaac_sim_ignores_is_not_exact(is_new: bool) -> None:
+    scene = edited(UNREAD_BY_ISAAC_SIM) if is_new else exoskel.load(UNREAD_BY_ISAAC_SIM)
+    report = exoskel.convert(scene, None, to="mjcf", target="isaac")
+    losses = [item for item in report.losses if "MJ513" in item.why]
+    words = {item.why.partition("ignores ")[2].removesuffix(" (MJ513)") for item in losses}
+    assert {"generated textures", "equality constraints of tendons", "sensors"} <= words
+    assert {item.fate for item in losses} == {Fate.APPROXIMATED}
+    other = exoskel.convert(scene, None, to="mjcf", target="mujoco4")
+    assert not any("MJ513" in item.why for item in other.losses)
 
 
 def test_the_gravity_that_newton_uses_is_exact() -> None:

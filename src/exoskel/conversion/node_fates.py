@@ -369,6 +369,9 @@ class FateRecorder:
         return self._row_verdict(owner, row)
 
     def _preserved_verdict(self, node: int) -> Verdict:
+        for one in self.outline.ancestry(node) if self.carried else ():
+            if one in self.carried:
+                return self.carried[one]
         if node in self.preserved.lost:
             return _NOT_IN_ALL if node in self.preserved.unknown else _NOT_COPIED
         if node in self.preserved.moved:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.formats.saving.verification import TOLERANCE
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import CHILD_LISTS, comparable_value, differences, relative_difference
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
 
 COLLISION_RULES = ("self_collision", "collision_exempt_groups")
@@ -39,6 +41,7 @@ def changes_after_insertion(
             reordered=changes.reordered,
             is_selection=changes.is_selection,
         )
+        _restore_names_of_shapes(changes, old)
         new: set[int] = set()
         sources = {key: old[id(item)] for key, item in changes.sources.items()}
         for item, other in _all_pairs(scene.worlds, inserted.worlds, sources, set(map(id, old.values())), "worlds"):
@@ -59,6 +62,18 @@ def changes_after_insertion(
     except (_UnknownItemsError, KeyError):
         return None
     return found
+
+
+def _restore_names_of_shapes(changes: Changes, old: Mapping[int, Item]) -> None:
+    """Let shapes of a document that was read again be without a name if they were before.
+
+    A reader may name them to state which of them collide.
+    """
+    with no_edits():
+        for source in changes.sources.values():
+            other = old.get(id(source))
+            if isinstance(source, Shape) and isinstance(other, Shape) and not source.name:
+                other.name = ""
 
 
 def _rounded_fields(scene: Scene, inserted: Scene) -> Iterator[str]:

@@ -265,6 +265,7 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
         if isinstance(one, World):
             return difference.field in COLLISION_RULES and bool(changes.removed)
         is_named_after_others = isinstance(one, Model) or (isinstance(one, Joint) and one.implicit)
+        is_named_after_others |= isinstance(one, Shape) and not one.name  # named to state which shapes collide
         return is_named_after_others and difference.field == "name"
 
     with no_edits():

@@ -205,6 +205,9 @@ class TriMesh(CheckedValue, frozen=True, eq=False, tag="trimesh"):
             and _is_same_array(self.uvs, other.uvs)
         )
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # that of the base class compares identities
+
     def __hash__(self) -> int:
         return hash((self.vertices.tobytes(), self.triangles.tobytes(), self.uvs is None or self.uvs.tobytes()))
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from math import degrees
 from typing import Any
 
-from msgspec import Struct
-
 from exoskel.formats.interface import SourceCopy
 from exoskel.formats.mjcf.added_assets import AddedAssets
 from exoskel.formats.mjcf.added_contacts import AddedContacts
@@ -20,6 +18,7 @@ from exoskel.formats.mjcf.added_lists import NewListItems, find_list_element, ne
 from exoskel.formats.mjcf.added_names import AddedNames, document_tree, element_kind
 from exoskel.formats.mjcf.added_static_bodies import nest_static_bodies
 from exoskel.formats.mjcf.default_values import DocumentDefaults, UnknownDefaultError
+from exoskel.formats.mjcf.insertions import WORLDBODY, Insertion, contents, in_sections, shorten
 from exoskel.formats.mjcf.keyframe_edits import StateEditError
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, equalities_text, plain_name, reference_kind, split_path
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
@@ -44,17 +43,8 @@ _ITEM_KINDS: dict[type[Item], str] = {Body: "body", Joint: "joint", Shape: "geom
 _WITH_CLASS = frozenset({"geom", "joint", "site", "camera", "light"})
 _SECTIONS = {"tendons": "tendon", "actuators": "actuator", "sensors": "sensor", "equalities": "equality"}
 _ANGLES = ("range", "springref", "ref")
-_IDENTITY = (1.0, 0.0, 0.0, 0.0)
-
-
-class Insertion(Struct):
-    """A new child of an element, after a sibling (-1: as the first child)."""
-
-    parent: int
-    after: int
-    element: MjcfElement
-    section: str = ""
-    """The section that the element is in, if it is not in a body."""
+_NEW_WORLDBODY = -2
+"""The number of the section of bodies if the document has none."""
 
 
 def insert_added(
@@ -120,7 +110,7 @@ class _Inserter:
         """New values of attributes of elements of the document."""
         self.names = AddedNames(document, self.tree, (base.world,))
         self.assets = AddedAssets(document, self.names, self.compiler, written, output, self.defaults)
-        self.new = {id(item) for one in changes.added for item in _contents(one.item)}
+        self.new = {id(item) for one in changes.added for item in contents(one.item)}
         self.paths = set(self._new_paths())
         self.in_file: dict[tuple[str, str], str] = {}
         """The names in the document by their kinds and the names in a new document."""
@@ -161,12 +151,12 @@ class _Inserter:
 
     def _collect_parts(self) -> None:
         """Collect new bodies and new parts of bodies."""
-        waiting = [(self.written.child("worldbody"), self._worldbody())]
+        waiting = [(self.written.child(WORLDBODY), self._worldbody())]
         while waiting:
             owner, node = waiting.pop()
             for child in owner.children:
                 if self.is_new(child):
-                    if node < 0 or any(self._is_old(one) for one in child.iter()):
+                    if any(self._is_old(one) for one in child.iter()):
                         raise CannotEditError
                     self._insert_part(node, child)
                 elif child.tag == "body":
@@ -176,8 +166,8 @@ class _Inserter:
         return element.item is not None and id(element.item) not in self.new
 
     def _worldbody(self) -> int:
-        found = [node for node, tag in enumerate(self.tags) if tag == "worldbody" and self.parents[node] == 0]
-        return found[-1] if found else -1
+        found = [node for node, tag in enumerate(self.tags) if tag == WORLDBODY and self.parents[node] == 0]
+        return found[-1] if found else _NEW_WORLDBODY
 
     def body_node(self, body: object) -> int:
         """The element of a body that is already in the document; -1 if it is not known."""
@@ -194,6 +184,12 @@ class _Inserter:
         return next((body for model in self.base.models for body in model.bodies if model.name == "world"), None)
 
     def _insert_part(self, node: int, element: MjcfElement) -> None:
+        if node == _NEW_WORLDBODY:
+            self.insertions.append(Insertion(*self.section_place(WORLDBODY), element))
+            self.tree[0].child(WORLDBODY).children.append(element)
+            return
+        if node < 0:
+            raise CannotEditError
         if any(self.tags[above] == "replicate" for above in self._ancestors(node)):
             raise CannotEditError
         if element.tag == "geom" and self.tags[node] == "body":
@@ -324,15 +320,18 @@ class _Inserter:
             ]
             first = min(places, default=len(self.tags))
             for model in self.scene.models:
-                for item in (part for body in model.bodies for part in (body, *body.markers)):
+                # of the massless links of a body, which have its element, it is the last
+                for item in reversed([part for body in model.bodies for part in (body, *body.markers)]):
                     source = self.sources.get(id(item))
                     if isinstance(source, type_) and source.node >= first and self.tags[source.node] == kind:
                         self._file_name(kind, item, source.node)
 
     def _keep_model_name(self, body: Body, name: str) -> None:
         """Note the name of the model of a body that gets a name: a model has that of its first body."""
+        source = self.sources.get(id(body))
         for model in self.scene.models:
-            is_first = any(one.child is body and one.parent is None for one in model.joints)
+            first = [self.sources.get(id(one.child)) for one in model.joints if one.parent is None]
+            is_first = source is not None and any(one is not None and one.node == source.node for one in first)
             if is_first and model.name != name:
                 self.names.qualify_root(name, qualified_name(model.name, body.name))
 
@@ -497,7 +496,7 @@ class _Inserter:
             if element.tag == "geom" and one.section != "tendon":
                 self.assets.complete(element)
             self._convert_angles(element, one.section)
-            self._shorten(element)
+            shorten(element)
             if element is one.element or not one.section:
                 self.defaults.override(element, one.section)
 
@@ -517,18 +516,6 @@ class _Inserter:
             if name in given:
                 value = given[name]
                 given[name] = tuple(map(degrees, value)) if name == "range" else degrees(value)
-
-    @staticmethod
-    def _shorten(element: MjcfElement) -> None:
-        """Omit the values that bodies have by default, and the zeros of diagonal moments."""
-        given: dict[str, Any] = element.attributes
-        if element.tag == "body":
-            if "pos" in given and not any(given["pos"]):
-                del given["pos"]
-            if "quat" in given and tuple(given["quat"]) == _IDENTITY:
-                del given["quat"]
-        elif element.tag == "inertial" and "fullinertia" in given and not any(given["fullinertia"][3:]):
-            given["diaginertia"] = tuple(given.pop("fullinertia"))[:3]
 
     # --- the result -----------------------------------------------------------------------------------
 
@@ -559,7 +546,7 @@ class _Inserter:
             groups.setdefault((one.parent, one.after), []).append(one)
         counts: dict[int, int] = {}
         for (parent, after), members in groups.items():
-            elements = self._in_sections(parent, members)
+            elements = in_sections(parent, members)
             patch.insert_all(parent, [markup(element) for element in elements], after)
             position = self.position(members[0])
             counts[position] = counts.get(position, 0) + sum(len(list(one.iter())) for one in elements)
@@ -573,22 +560,3 @@ class _Inserter:
     def position(self, one: Insertion) -> int:
         """The number of the element of the document before which a new one is inserted."""
         return self.ends[one.after] if one.after >= 0 else one.parent + 1
-
-    @staticmethod
-    def _in_sections(parent: int, members: Sequence[Insertion]) -> list[MjcfElement]:
-        """The new elements at one place; in the root, they are in new sections."""
-        if parent:
-            return [one.element for one in members]
-        sections: dict[str, MjcfElement] = {}
-        for one in members:
-            sections.setdefault(one.section, MjcfElement(one.section)).children.append(one.element)
-        return list(sections.values())
-
-
-def _contents(item: Item) -> Iterator[Item]:
-    """An item and what is in it."""
-    parts: tuple[Item, ...] = (*item.bodies, *item.joints) if isinstance(item, Model) else ()
-    for one in (item, *parts):
-        yield one
-        if isinstance(one, Body):
-            yield from (*one.shapes, *one.markers)

@@ -43,6 +43,8 @@ def expanded_keyframes(
     places: dict[str, list[tuple[int, int]]] = {"qpos": [], "qvel": [], "ctrl": []}
     for number, kind in enumerate(compiled.types):
         node = compiled.joints.node(number)
+        if node < 0:  # a free joint
+            node = compiled.bodies.node(int(model.jnt_bodyid[number]))
         for name, first, size in zip(
             ("qpos", "qvel"), (model.jnt_qposadr[number], model.jnt_dofadr[number]), SIZES[kind], strict=True
         ):

@@ -9,8 +9,10 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf.flags import MEANINGS
+from exoskel.formats.mjcf.item_keys import ItemKey, find_value
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.formats.mjcf.views import element_key
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.shape import Shape
 from exoskel.source.output_context import OutputContext, Target
@@ -28,7 +30,7 @@ class _Extra(Protocol):
 
 class _Extras(Protocol):
     @property
-    def geoms(self) -> Mapping[tuple[int, str], _Extra | None]: ...
+    def geoms(self) -> Mapping[ItemKey, _Extra]: ...
     @property
     def joints(self) -> Sequence[tuple[Any, _Extra]]: ...
     @property
@@ -38,7 +40,7 @@ class _Extras(Protocol):
     @property
     def defaults(self) -> frozenset[tuple[int, str]]: ...
     @property
-    def sites(self) -> Mapping[int, _Extra]: ...
+    def sites(self) -> Mapping[ItemKey, _Extra]: ...
     @property
     def named(self) -> Mapping[tuple[str, str], _Extra]: ...
 
@@ -167,9 +169,17 @@ def _first(root: MjcfElement, tag: str) -> MjcfElement:
 
 
 def add_extra_attributes(
-    root: MjcfElement, extras: _Extras, joint_name: Callable[[str, Any], str | None], output: OutputContext
+    root: MjcfElement,
+    extras: _Extras,
+    joint_name: Callable[[str, Any], str | None],
+    textures: Mapping[str, str],
+    keys: Mapping[int, ItemKey],
+    output: OutputContext,
 ) -> None:
-    """Add the attributes to the items that are still there, and record those that are written again."""
+    """Add the attributes to the items that are still there, and record those that are written again.
+
+    `textures` are the names of textures by those in the source, `keys` those of shapes and markers by their ids.
+    """
     common = next(one for one in root.child("default").children if one.tag == "geom")
     common.attributes["solref"] = extras.solref
     outer = {id(one) for one in root.child("worldbody").children}
@@ -177,8 +187,8 @@ def add_extra_attributes(
     joints = {str(one.attributes.get("name")): one for one in elements if one.tag == "joint"}
     for element in elements:
         item = element.item
-        if element.tag == "geom" and isinstance(item, Shape) and item.document == 0:
-            extra = extras.geoms.get((item.node, item.name))
+        if element.tag == "geom" and isinstance(item, Shape):
+            extra = find_value(extras.geoms, keys.get(id(item)))
             if extra is not None:
                 _add_to_geom(element, extra, extras.solref)
                 _record(extra, output)
@@ -200,12 +210,12 @@ def add_extra_attributes(
             written.attributes |= values
             _record(extra, output)
     for element in elements:
-        item = element.item
-        site = extras.sites.get(item.node) if isinstance(item, Marker) and item.document == 0 else None
-        if element.tag == "site" and site is not None:
-            _add(element, site, output)
+        if element.tag == "site" and isinstance(element.item, Marker):
+            _add(element, find_value(extras.sites, keys.get(id(element.item))), output)
         elif element.tag in ("camera", "light"):
-            _add(element, extras.named.get((element.tag, str(element.attributes.get("name", "")))), output)
+            view = extras.named.get((element.tag, element_key(element)))
+            if view is not None:
+                _add_to_view(element, view, textures, output)
     for element in root.child("actuator").children:
         _add(element, extras.named.get(("actuator", plain_name(str(element.attributes.get("name", ""))))), output)
     output.preserved_attributes |= extras.defaults
@@ -220,6 +230,28 @@ def _add(element: MjcfElement, extra: _Extra | None, output: OutputContext) -> N
 
 def _record(extra: _Extra, output: OutputContext) -> None:
     output.preserved_attributes |= {(extra.node, name) for name in extra.stated}
+
+
+_LENS = ("sensorsize", "focal", "principal")
+"""Attributes of cameras that state the angle of view, and pixels of the same in an image of the stated size."""
+_LENS_IN_PIXELS = ("focalpixel", "principalpixel")
+
+
+def _add_to_view(element: MjcfElement, extra: _Extra, textures: Mapping[str, str], output: OutputContext) -> None:
+    """Add attributes to a camera or light: those of a lens in place of its angle of view, unless that was edited."""
+    values, lost = dict(extra.values), set[str]()
+    if element.tag == "camera":
+        if values.pop("fovy", None) == element.attributes["fovy"]:
+            if "sensorsize" in values:
+                del element.attributes["fovy"]
+        else:
+            lost = {*_LENS, *_LENS_IN_PIXELS}
+    elif "texture" in values:
+        texture = textures.get(str(values["texture"]))
+        lost = {"texture", "type"} if texture is None else {"type"} if "directional" in element.attributes else set()
+        values["texture"] = texture or ""
+    element.attributes = {**{name: one for name, one in values.items() if name not in lost}, **element.attributes}
+    output.preserved_attributes |= {(extra.node, name) for name in extra.stated - lost}
 
 
 def _add_to_geom(element: MjcfElement, extra: _Extra, solref: tuple[float, ...]) -> None:

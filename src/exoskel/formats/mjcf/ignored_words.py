@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey
 from exoskel.formats.mjcf.codes import CATALOGUE
-from exoskel.formats.mjcf.reader_losses import ASSUMED_GRAVITY
+from exoskel.formats.mjcf.reader_losses import ASSUMED_GRAVITY, EQUALITIES_OF_ONE_JOINT, EQUALITIES_OF_TENDONS
+from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.source.document import Document
 from exoskel.source.output_context import Target
 
@@ -51,6 +52,9 @@ def ignored_words(document: Document, target: Target) -> Iterator[tuple[NodeKey,
         found = next(
             (elements[outline.tags[one]] for one in outline.ancestry(node) if outline.tags[one] in elements), ""
         )
+        if not found and target == "isaac" and tag in _PARTLY_READ:
+            given = {name: document.attribute_text(node, name) for name in stated}
+            found = _unread_by_isaac(outline.tags[outline.parents[node]], tag, given)
         if found:
             yield from (((node, name), _ignored(program, found)) for name in ("", *stated))
             continue
@@ -59,6 +63,37 @@ def ignored_words(document: Document, target: Target) -> Iterator[tuple[NodeKey,
                 yield (node, name), solver
             elif (tag, name) in attributes and not _is_assumed(document.attribute_text(node, name)):
                 yield (node, name), _ignored(program, attributes[tag, name])
+
+
+def ignored_element(element: MjcfElement, section: str, target: Target) -> Verdict | None:
+    """The fate of an element of a section that a program ignores; None if it reads it."""
+    program = _PROGRAMS.get(target)
+    if program is None:
+        return None
+    given = {name: str(value) for name, value in element.attributes.items()}
+    found = _ELEMENTS[target].get(section) or _ELEMENTS[target].get(element.tag)
+    if not found and target == "isaac":
+        found = _unread_by_isaac(section, element.tag, given)
+    return _ignored(program, found) if found else None
+
+
+_PARTLY_READ = frozenset({"tendon", "joint", "texture", "layer"})
+"""Elements of which Isaac Sim ignores some."""
+
+
+def _unread_by_isaac(section: str, tag: str, given: Mapping[str, str]) -> str:
+    """Words for an element of a section if Isaac Sim ignores it; empty if it reads it."""
+    if section == "equality":
+        if tag == "tendon":
+            return EQUALITIES_OF_TENDONS
+        return EQUALITIES_OF_ONE_JOINT if tag == "joint" and not given.get("joint2") else ""
+    if tag == "layer":
+        return "layers of materials" if given.get("role", "rgb") != "rgb" else ""
+    if tag != "texture":
+        return ""
+    if given.get("builtin", "none") != "none":
+        return "generated textures"
+    return "" if given.get("type", "cube") == "2d" else "textures that are not 2d"
 
 
 def _is_assumed(gravity: str) -> bool:

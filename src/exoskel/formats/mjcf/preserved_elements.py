@@ -15,6 +15,7 @@ from exoskel.formats.mjcf.extra_attributes import (
     collect_options,
     collect_sizes,
 )
+from exoskel.formats.mjcf.item_keys import ItemKey
 from exoskel.formats.mjcf.names import GENERATED, reference_kind
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.shape import Material
@@ -90,19 +91,18 @@ class ExtraAttributes(Struct, frozen=True):
 class ExtraAttributesOfItems(Struct, frozen=True):
     """Attributes of geoms, joints and bodies that a scene does not contain.
 
-    `geoms` and `bodies` have the nodes and names of their items as keys; None if several geoms are meant.  `solref` are
-    the time constant and the damping ratio of most contacts, `defaults` the attributes in default classes.
+    `bodies` have the nodes and names of their items as keys.  `solref` are the time constant and the damping ratio of
+    most contacts, `defaults` the attributes in default classes.
     """
 
-    geoms: Mapping[tuple[int, str], ExtraAttributes | None]
+    geoms: Mapping[ItemKey, ExtraAttributes]
     joints: Sequence[tuple[ItemReference, ExtraAttributes]]
     bodies: Mapping[tuple[int, str], ExtraAttributes]
     solref: tuple[float, ...]
     defaults: frozenset[tuple[int, str]]
-    sites: Mapping[int, ExtraAttributes] = {}
-    """Those of sites, by their nodes."""
+    sites: Mapping[ItemKey, ExtraAttributes] = {}
     named: Mapping[tuple[str, str], ExtraAttributes] = {}
-    """Those of cameras, lights and actuators, by their kinds and names."""
+    """Those of cameras, lights and actuators, by their kinds and names (see `views.view_key`)."""
 
 
 class SourceElement(Struct, frozen=True):
@@ -123,14 +123,13 @@ class SourceElement(Struct, frozen=True):
 class PreservedElements(Struct, frozen=True):
     """The elements of a document that are in no item of the scene, and what they depend on.
 
-    `items` are the items that they refer to, by kind and name.  `materials` are the materials of geoms and sites, by
-    their nodes and names; None where several of them have different ones.  `defaults` are the default classes.
-    `options` and `sizes` are those that a scene does not contain.
+    `items` are the items that they refer to, by kind and name.  `materials` are the materials of geoms and sites.
+    `defaults` are the default classes.  `options` and `sizes` are those that a scene does not contain.
     """
 
     elements: list[SourceElement] = field(default_factory=list)
     items: Mapping[tuple[str, str], ItemReference] = {}
-    materials: Mapping[tuple[int, str], str | None] = {}
+    materials: Mapping[ItemKey, str] = {}
     defaults: list[SourceElement] = field(default_factory=list)
     options: Sequence[OptionElement] = ()
     sizes: Sequence[OptionElement] = ()
@@ -220,6 +219,8 @@ class CollectedElements:
         self.options: list[OptionElement] = []
         self.sizes: list[OptionElement] = []
         self.has_automatic_limits = True
+        self.light_images: dict[int, dict[str, str]] = {}
+        """The textures of lights, and kinds of these, by the ids of their fragments."""
         for section in root.children:
             self._collect(section)
 

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from exoskel.formats.mjcf.extra_attributes import add_extra_attributes, add_options, add_sizes
+from exoskel.formats.mjcf.ignored_words import ignored_element
+from exoskel.formats.mjcf.item_keys import find_value, item_keys
 from exoskel.formats.mjcf.model.driven_joints import element_name, has_activation
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.tendons import tendon_name
@@ -26,10 +28,10 @@ from exoskel.formats.mjcf.preserved_elements import (
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.formats.mjcf.unknown_words import (
     REFUSED,
-    UNKNOWN_ATTRIBUTES,
     is_unknown,
     refuses_words,
     remove_unknown_words,
+    unknown_attributes,
 )
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item, Names, unique_name
@@ -186,7 +188,7 @@ class _PreservedWriter:
         self.main_tags = _inheriting_tags({child.tag for one in mains for child in one.children})
         """Elements for which the main default class states something."""
         self.classes = _class_names(mains)
-        self.materials = preserved.materials
+        self.keys = item_keys(world.bodies())
         document = scene.documents[0]
         self.document = document if isinstance(document, Document) else None
         self.unselected_classes = _class_names_of(scene, output.unselected_nodes)
@@ -201,6 +203,8 @@ class _PreservedWriter:
         for one, made in written:
             self._section(one).children.append(made)
             self.output.preserved_nodes |= {one.node} | ({one.section_node} if one.section == "sensor" else set())
+            if (ignored := ignored_element(made, one.section, self.output.target)) is not None:
+                self.output.carried_nodes[0, one.node] = ignored
         self._add_states([one for one, _ in written if one.section == "actuator"])
         self._sort_actuators({id(made): one for one, made in written if one.section == "actuator"})
         if any(made.tag not in ("visual", "statistic", "texture") for _, made in written):
@@ -212,25 +216,29 @@ class _PreservedWriter:
         self._sort_sensors({id(made): one.node for one, made in written if one.section == "sensor"})
         self._add_materials()
         if self.preserved.extras is not None:
-            add_extra_attributes(self.root, self.preserved.extras, self.items.name, self.output)
+            textures = {name: written for (kind, name), written in self.names.items() if kind == "texture"}
+            add_extra_attributes(self.root, self.preserved.extras, self.items.name, textures, self.keys, self.output)
         self._add_mocap_states()
         self._add_tendon_attributes()
         add_options(self.root, self.preserved.options, self.output)
         add_sizes(self.root, self.preserved.sizes, self.output)
-        if refuses_words(self.output.target):
-            self._remove_unknown_words([(one.node, made) for one, made in written])
+        self._remove_unknown_words([(one.node, made) for one, made in written])
         self.root.children = [one for one in self.root.children if one.children or one.attributes]
 
     def _remove_unknown_words(self, preserved: Sequence[tuple[int, MjcfElement]]) -> None:
-        """Remove what MuJoCo 3.3 refuses, from preserved elements and from all others."""
+        """Remove what the program refuses, from preserved elements and from all others."""
         output, document = self.output, self.document
+        unknown = unknown_attributes(output.target)
+        if unknown is None:
+            return
+        words, verdict = unknown
         stated = {(node, name) for node, made in preserved for name in made.attributes} | output.preserved_attributes
         if document is not None:
             tags = document.outline.tags
-            refused = {(node, name) for node, name in stated if name in UNKNOWN_ATTRIBUTES.get(tags[node], ())}
-            output.refused_attributes |= dict.fromkeys(refused, REFUSED)
+            refused = {(node, name) for node, name in stated if name in words.get(tags[node], ())}
+            output.refused_attributes |= dict.fromkeys(refused, verdict)
             output.preserved_attributes -= refused
-        remove_unknown_words(self.root)
+        remove_unknown_words(self.root, output.target)
 
     def _sort_sensors(self, nodes: Mapping[int, int]) -> None:
         """Sort sensors as in the source; `nodes` are those of preserved elements, by their ids.
@@ -460,9 +468,9 @@ class _PreservedWriter:
     def _add_materials(self) -> None:
         """Give geoms and sites the materials of the source."""
         for one in self.root.child("worldbody").iter():
-            if not isinstance(one.item, Shape | Marker) or one.item.document != 0:
+            if not isinstance(one.item, Shape | Marker):
                 continue
-            material = self.materials.get((one.item.node, one.item.name))
+            material = find_value(self.preserved.materials, self.keys.get(id(one.item)))
             if isinstance(one.item, Shape) and self.preserved.appearances.get(material or "") != one.item.material:
                 continue  # it was edited
             written = self.names.get(("material", material)) if material else None

@@ -14,7 +14,7 @@ from exoskel.formats.mjcf.ignored_words import ignored_words
 from exoskel.formats.mjcf.losses import projection_losses
 from exoskel.formats.mjcf.names import Kind, reference_kind, tables_of_names
 from exoskel.formats.mjcf.tree import MjcfElement
-from exoskel.formats.mjcf.unknown_words import REFUSED, UNKNOWN_ATTRIBUTES
+from exoskel.formats.mjcf.unknown_words import ONLY_MUJOCO_4, REFUSED, REFUSED_BY_MUJOCO_3, UNKNOWN_ATTRIBUTES
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
@@ -44,13 +44,7 @@ class _Word(Struct, frozen=True):
     """Another attribute that is removed with it."""
 
 
-def _removed(program: str, tags: str, attribute: str, value: str = "") -> _Word:
-    verdict = Verdict(Fate.DROPPED, f"{program} refuses it")
-    return _Word(attribute, frozenset(tags.split()), verdict, value)
-
-
 _OPTION, _CAMERA = frozenset({"option"}), frozenset({"camera"})
-_JOINTS, _TENDONS = "joint", "fixed spatial tendon"
 _INTEGRATOR = "other versions refuse the integrator discrete: {}; contacts, limits and springs differ slightly"
 _IMPLICIT = _Word(
     "integrator",
@@ -65,13 +59,10 @@ _NO_INTEGRATOR = _Word(
     Verdict(Fate.DROPPED, _INTEGRATOR.format("the program uses its own")),
     "discrete",
 )
-_ONLY_MUJOCO_4 = (
-    _removed("MuJoCo 3", "flag", "speculative"),
-    _removed("MuJoCo 3", f"{_JOINTS} {_TENDONS}", "springyield"),
-    _removed("MuJoCo 3", "geom", "castshadow"),
-    _removed("MuJoCo 3", "elasticity", "shear"),
-    _removed("MuJoCo 3", "elasticity", "yield"),
-    _removed("MuJoCo 3", "key", "plastic"),
+_ONLY_MUJOCO_4 = tuple(
+    _Word(attribute, frozenset({tag}), REFUSED_BY_MUJOCO_3)
+    for tag, attributes in ONLY_MUJOCO_4.items()
+    for attribute in sorted(attributes)
 )
 _PERSPECTIVE = Verdict(
     Fate.DROPPED,

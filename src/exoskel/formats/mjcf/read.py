@@ -16,6 +16,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.macro_expansion import MacroFormat, read_expanded
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_filter
+from exoskel.formats.mjcf.item_keys import ItemKey, item_keys, values_by_key
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.names import GENERATED, KEY, OTHER_KEY, split_path
 from exoskel.formats.mjcf.preserved_elements import (
@@ -58,6 +59,7 @@ from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.sensors import SensorReader
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.formats.mjcf.reader.tendons import EXTRA_ATTRIBUTES, TendonReader
+from exoskel.scene.body import Marker
 from exoskel.scene.cameras_and_keyframes import (
     Keyframe,
     KeyframeJoint,
@@ -69,6 +71,7 @@ from exoskel.scene.cameras_and_keyframes import (
 )
 from exoskel.scene.item import qualified_name
 from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
+from exoskel.scene.shape import Shape
 from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.validation import mark_invalid, world_problems
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
@@ -162,7 +165,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
     unread = {"tendon": tendons.unread, "actuator": actuators.unread, "equality": equality.unread}
     preserved = None
     if not options.is_own:  # such a scene is compared, and not written again
-        preserved = _find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, len(world.keyframes))
+        preserved = _find_preserved(compiled, reader.found, unread, tendons, actuators, sensors, views)
     out.scene.source_info = SourceInfo(
         "mjcf",
         generated=generated_nodes(compiled, generated, owners),
@@ -219,6 +222,8 @@ class ViewReader:
         self.actuators: Mapping[str, int] = {}
         self.sources: dict[int, View] = {}
         """Cameras and lights by their elements."""
+        self.numbers: dict[str, Mapping[int, View]] = {}
+        """Cameras and lights by their tags and numbers."""
 
     def read(self, coordinates: Coordinates, actuators: Mapping[str, int]) -> None:
         """Read all; `actuators` are MuJoCo's numbers of the actuators in the scene, by name."""
@@ -229,6 +234,7 @@ class ViewReader:
         lights = {i: self._light(i) for i in range(model.nlight) if self._is_stated(compiled.lights.name(i))}
         world.cameras += cameras.values()
         world.lights += lights.values()
+        self.numbers = {"camera": cameras, "light": lights}
         self.sources |= {compiled.cameras.node(i): one for i, one in cameras.items()}
         self.sources |= {compiled.lights.node(i): one for i, one in lights.items()}
         world.keyframes += self._keyframes(coordinates)
@@ -337,12 +343,12 @@ def _find_preserved(
     tendons: TendonReader,
     actuators: ActuatorReader,
     sensors: SensorReader,
-    keyframe_count: int,
+    views: ViewReader,
 ) -> PreservedElements | None:
     """The elements that the scene has no items for, to be written back unchanged, or None.
 
     `unread` are the numbers of the tendons, actuators and equality constraints that were not read, `tendons`,
-    `actuators` and `sensors` are those that were.  `keyframe_count` is the number of keyframes that were read.
+    `actuators`, `sensors` and `views` are those that were.
     """
     collected = compiled.prepared.collected
     if collected is None:
@@ -357,7 +363,8 @@ def _find_preserved(
     }
     lines = ((name, compiled.actuators.lines.get(number, 0)) for name, number in actuators.numbers.items())
     actuator_names = {id(fragments[line - 1]): name for name, line in lines if 0 < line <= len(fragments)}
-    rows_of_states = _keyframe_rows(compiled, keyframe_count)
+    rows_of_states = _keyframe_rows(compiled, len(views.world.keyframes))
+    keys = item_keys(views.world.bodies())
     kept = [
         replace(one, state=_actuator_state(compiled, wanted[key], rows_of_states)) if one.section == "actuator" else one
         for key, one in collected.elements
@@ -373,7 +380,7 @@ def _find_preserved(
     return PreservedElements(
         kept,
         {key: item for key in names if (item := finder.find(*key)) is not None},
-        finder.materials() if any(one.element.tag == "material" for one in kept) else {},
+        _materials(compiled, found, keys) if any(one.element.tag == "material" for one in kept) else {},
         collected.defaults,
         collected.options,
         collected.sizes,
@@ -385,15 +392,30 @@ def _find_preserved(
         order["actuator"],
         compiled.materials,
         ExtraAttributesOfItems(
-            geom_extras(compiled),
+            geom_extras(compiled, found, keys),
             list(joint_extras(compiled, found)),
             body_extras(compiled, found),
             most_frequent_solref(compiled),
             attributes_of_defaults(compiled),
-            site_extras(compiled),
-            named_extras(compiled),
+            site_extras(compiled, found, keys),
+            named_extras(compiled, views.numbers),
         ),
     )
+
+
+def _materials(compiled: Compiled, found: FoundParts, keys: Mapping[int, ItemKey]) -> dict[ItemKey, str]:
+    """The materials of shapes and markers."""
+    model: Any = compiled.model
+    made: dict[ItemKey, str] = {}
+    if not getattr(model, "nmat", 0) or not hasattr(model, "mat"):
+        return made
+    parts: tuple[tuple[Mapping[int, Shape | Marker], Any], ...]
+    parts = ((found.shapes, model.geom_matid), (found.markers, model.site_matid))
+    for items, materials in parts:
+        numbers = enumerate(materials.tolist())
+        names = {number: model.mat(material).name for number, material in numbers if material >= 0}
+        made |= values_by_key(items, names, keys)
+    return made
 
 
 def _tendon_attributes(compiled: Compiled, tendons: TendonReader) -> dict[str, ExtraAttributes]:
@@ -503,15 +525,3 @@ class _ItemFinder:
         model = self.found.models.get(int(self.model.geom_bodyid[number]))
         node = self.compiled.geoms.node(number)
         return ItemReference(node, model.name, name) if model is not None else None
-
-    def materials(self) -> dict[tuple[int, str], str | None]:
-        """The materials of geoms and sites by their nodes and names; None where several of them have different ones."""
-        model, found = self.model, dict[tuple[int, str], str | None]()
-        if not getattr(model, "nmat", 0) or not hasattr(model, "mat"):
-            return found
-        for parts, materials in ((self.compiled.geoms, model.geom_matid), (self.compiled.sites, model.site_matid)):
-            for number, material in enumerate(materials.tolist()):
-                key = parts.node(number), split_path(parts.name(number))[-1]
-                name = model.mat(material).name if material >= 0 else None
-                found[key] = name if found.setdefault(key, name) == name else None
-        return found

@@ -17,6 +17,8 @@ from exoskel.source.output_context import Loss, Target, loss
 
 ASSUMED_GRAVITY = (0.0, 0.0, -9.81)
 """The gravity that DART and Newton assume, in m/s²."""
+EQUALITIES_OF_TENDONS = "equality constraints of tendons"
+EQUALITIES_OF_ONE_JOINT = "equality constraints of one joint"
 _STATE = {"position": "initial positions", "velocity": "initial velocities"}
 _DYNAMICS = {"armature": "armature", "friction": "friction", "stiffness": "springs", "rest": "springs"}
 _OF_JOINTS: dict[Target, dict[str, str]] = {
@@ -92,6 +94,10 @@ def _of_isaac(world: World) -> Iterator[Loss]:
     """What Isaac Sim reads of no world or shape."""
     if world.collision_exempt_groups:
         yield _ignored(world, _PROGRAMS["isaac"], "collision filters", ["collision_exempt_groups"])
+    if any(one.kind == "tendon" for one in world.equalities):
+        yield _ignored(world, _PROGRAMS["isaac"], EQUALITIES_OF_TENDONS, ["equalities"])
+    if any(one.kind == "joint" and not one.other for one in world.equalities):
+        yield _ignored(world, _PROGRAMS["isaac"], EQUALITIES_OF_ONE_JOINT, ["equalities"])
     for body in world.bodies():
         for shape in body.shapes:
             if isinstance(shape.geometry, Ellipsoid):

@@ -1,4 +1,4 @@
-"""What MuJoCo 3.3 does not know of the MJCF of MuJoCo 4, and refuses."""
+"""What MuJoCo 3.3, and programs with MuJoCo 3, do not know of the MJCF of MuJoCo 4, and refuse."""
 
 from __future__ import annotations
 
@@ -59,6 +59,25 @@ UNKNOWN_ATTRIBUTES: dict[str, frozenset[str]] = {
     "tactile": _SENSORS | {"cutoff"},
 }
 """The unknown attributes of elements that are known, by tag."""
+ONLY_MUJOCO_4: dict[str, frozenset[str]] = {
+    "flag": frozenset({"speculative"}),
+    **dict.fromkeys(("joint", "tendon", "fixed", "spatial"), frozenset({"springyield"})),
+    "geom": frozenset({"castshadow"}),
+    "elasticity": frozenset({"shear", "yield"}),
+    "key": frozenset({"plastic"}),
+}
+"""The attributes that all versions of MuJoCo 3 refuse, by tag."""
+REFUSED_BY_MUJOCO_3 = Verdict(Fate.DROPPED, "MuJoCo 3 refuses it")
+_OF_TARGETS: dict[Target, tuple[dict[str, frozenset[str]], Verdict]] = {
+    "mujoco3": (UNKNOWN_ATTRIBUTES, REFUSED),
+    "dm_control": (ONLY_MUJOCO_4, REFUSED_BY_MUJOCO_3),
+    "isaac": (ONLY_MUJOCO_4, REFUSED_BY_MUJOCO_3),
+}
+
+
+def unknown_attributes(target: Target) -> tuple[dict[str, frozenset[str]], Verdict] | None:
+    """The attributes that a program refuses, by tag, and their fate; None if it knows all of them."""
+    return _OF_TARGETS.get(target)
 
 
 def refuses_words(target: Target) -> bool:
@@ -87,9 +106,11 @@ def is_unknown(element: MjcfElement) -> bool:
     return any(one.tag in _ELEMENTS for one in element.iter())
 
 
-def remove_unknown_words(root: MjcfElement) -> None:
-    """Remove all that MuJoCo 3.3 refuses."""
+def remove_unknown_words(root: MjcfElement, target: Target) -> None:
+    """Remove all that a program refuses."""
+    attributes, _ = _OF_TARGETS[target]
     for one in root.iter():
-        one.children = [child for child in one.children if child.tag not in _ELEMENTS]
-        for name in UNKNOWN_ATTRIBUTES.get(one.tag, frozenset()) & one.attributes.keys():
+        if refuses_words(target):
+            one.children = [child for child in one.children if child.tag not in _ELEMENTS]
+        for name in attributes.get(one.tag, frozenset()) & one.attributes.keys():
             del one.attributes[name]

@@ -48,6 +48,21 @@ def _tracking(view: SceneCamera | SceneLight) -> dict[str, Value]:
     return given | ({"target": target} if target else {})
 
 
+def view_key(view: SceneCamera | SceneLight) -> str:
+    """The name of a camera or light, or what its element states if it has none."""
+    if view.name:
+        return view.name
+    return element_key(
+        camera_element(view, has_projection=True) if isinstance(view, SceneCamera) else light_element(view)
+    )
+
+
+def element_key(element: MjcfElement) -> str:
+    """The key of a camera or light by its element."""
+    given = element.attributes
+    return str(given["name"]) if "name" in given else " ".join(f"{name}={value}" for name, value in given.items())
+
+
 def view_elements(world: World, *, has_projections: bool) -> dict[str, list[MjcfElement]]:
     """The cameras and lights by the path of their body."""
     bodies = {"", *(qualified_name(model.name, body.name) for model in world.models for body in model.bodies)}

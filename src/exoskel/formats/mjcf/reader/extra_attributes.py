@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from exoskel.formats.mjcf.controls import actuator_count, first_outputs
+from exoskel.formats.mjcf.item_keys import ItemKey, values_by_key
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.preserved_elements import ExtraAttributes, ItemReference
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.models import FoundParts
 from exoskel.formats.mjcf.tree import Value
+from exoskel.formats.mjcf.views import view_key
+from exoskel.scene.cameras_and_keyframes import SceneCamera, View
 from exoskel.scene.joint import Joint
 from exoskel.spatial import Array
 
@@ -29,6 +32,7 @@ _GEOM: tuple[_ExtraRow, ...] = (
     ("margin", "geom_margin", 0.0),
     ("gap", "geom_gap", 0.0),
     ("adhesion", "geom_adhesion", 0.0),
+    ("castshadow", "geom_castshadow", True),
     ("surfacevel", "geom_surfacevel", 0.0),
     ("user", "geom_user", 0.0),
 )
@@ -37,15 +41,16 @@ _JOINT: tuple[_ExtraRow, ...] = (
     ("margin", "jnt_margin", 0.0),
     ("solreflimit", "jnt_solref", _SOLREF),
     ("solimplimit", "jnt_solimp", _SOLIMP),
+    ("springyield", "jnt_springyield", 0.0),
     ("user", "jnt_user", 0.0),
 )
 _SITE: tuple[_ExtraRow, ...] = (("group", "site_group", 0), ("user", "site_user", 0.0))
-_CAMERA: tuple[_ExtraRow, ...] = (("ipd", "cam_ipd", np.float32(0.068)), ("user", "cam_user", 0.0))
+_CAMERA: tuple[_ExtraRow, ...] = (("ipd", "cam_ipd", 0.068), ("user", "cam_user", 0.0))
 _LIGHT: tuple[_ExtraRow, ...] = (
-    ("bulbradius", "light_bulbradius", np.float32(0.02)),
+    ("bulbradius", "light_bulbradius", 0.02),
     ("intensity", "light_intensity", 0.0),
     ("range", "light_range", 10.0),
-    ("softness", "light_softness", 0.0),
+    ("softness", "light_softness", 0.2),
 )
 _ACTUATOR: tuple[_ExtraRow, ...] = (
     ("group", "actuator_group", 0),
@@ -57,17 +62,20 @@ GEOM_ATTRIBUTES = frozenset({*(row[0] for row in _GEOM), "fluidshape", "fluidcoe
 _POLYNOMIALS = (("stiffness", "jnt_stiffnesspoly", "joint"), ("damping", "dof_dampingpoly", "dof"))
 """Attributes of joints with the coefficients of polynomials, and the arrays of all coefficients but the first."""
 JOINT_ATTRIBUTES = frozenset({*(row[0] for row in (*_JOINT, *_DOF)), "actuatorgravcomp", "stiffness", "damping"})
-BODY_ATTRIBUTES = frozenset({"gravcomp", "user", "mocap"})
+_STATED_OF_BODIES = frozenset({"simple", "sleep"})
+"""Attributes of bodies that are kept as they are stated."""
+BODY_ATTRIBUTES = frozenset({"gravcomp", "user", "mocap"}) | _STATED_OF_BODIES
+_LENS = ("sensorsize", "focal", "focalpixel", "principal", "principalpixel")
+_CAMERA_ATTRIBUTES, _LIGHT_ATTRIBUTES = frozenset({"output", *_LENS}), frozenset({"texture"})
 _FRICTION = (0.005, 0.0001)
 """The default of torsional and rolling friction."""
 _FLUID_COEFFICIENTS = slice(1, 6)
 _BALL = 1
+_OUTPUTS = ((1, "rgb"), (2, "depth"), (4, "distance"), (8, "normal"), (16, "segmentation"))
+"""What cameras may render, by their bits."""
 
-GeomExtras = Mapping[tuple[int, str], ExtraAttributes | None]
-"""The attributes of geoms by the nodes and names of their shapes; None if several are meant."""
 
-
-def geom_extras(compiled: Compiled) -> GeomExtras:
+def geom_extras(compiled: Compiled, found: FoundParts, keys: Mapping[int, ItemKey]) -> dict[ItemKey, ExtraAttributes]:
     """The attributes of all geoms that differ from MuJoCo's defaults."""
     model: Any = compiled.model
     values = _differing(model, _GEOM, model.ngeom)
@@ -78,14 +86,11 @@ def geom_extras(compiled: Compiled) -> GeomExtras:
         coefficients = model.geom_fluid[number][_FLUID_COEFFICIENTS].tolist()
         values.setdefault(number, {}).update(fluidshape="ellipsoid", fluidcoef=coefficients)
     stated = _stated(compiled, compiled.geoms.lines, GEOM_ATTRIBUTES)
-    found: dict[tuple[int, str], ExtraAttributes | None] = {}
-    for number in range(model.ngeom):
-        key = compiled.geoms.node(number), plain_name(compiled.geoms.name(number))
-        extra = ExtraAttributes(values.get(number, {}), key[0], stated.get(number, frozenset()))
-        known = found.setdefault(key, extra)
-        if known is not extra and (known is None or known.values != extra.values):
-            found[key] = None
-    return found
+    extras = {
+        number: ExtraAttributes(values.get(number, {}), compiled.geoms.node(number), stated.get(number, frozenset()))
+        for number in found.shapes
+    }
+    return values_by_key(found.shapes, extras, keys)
 
 
 def joint_extras(compiled: Compiled, found: FoundParts) -> Iterator[tuple[ItemReference, ExtraAttributes]]:
@@ -118,6 +123,10 @@ def body_extras(compiled: Compiled, found: FoundParts) -> dict[tuple[int, str], 
     for number in np.flatnonzero(np.asarray(model.body_mocapid) >= 0).tolist():
         values.setdefault(number, {})["mocap"] = True
     stated = _stated(compiled, compiled.bodies.lines, BODY_ATTRIBUTES)
+    fragments = list(compiled.prepared.root.iter())
+    for number in (one for one, names in stated.items() if not _STATED_OF_BODIES.isdisjoint(names)):
+        own = fragments[compiled.bodies.lines[number] - 1].attributes
+        values.setdefault(number, {}).update({name: own[name] for name in _STATED_OF_BODIES & own.keys()})
     return {
         (body.node, body.name): ExtraAttributes(values[number], body.node, stated.get(number, frozenset()))
         for number, body in found.bodies.items()
@@ -125,35 +134,73 @@ def body_extras(compiled: Compiled, found: FoundParts) -> dict[tuple[int, str], 
     }
 
 
-def site_extras(compiled: Compiled) -> dict[int, ExtraAttributes]:
-    """The groups and data of sites, by their nodes."""
+def site_extras(compiled: Compiled, found: FoundParts, keys: Mapping[int, ItemKey]) -> dict[ItemKey, ExtraAttributes]:
+    """The groups and data of sites."""
     values = _differing(compiled.model, _SITE, compiled.model.nsite)
     stated = _stated(compiled, compiled.sites.lines, _names(_SITE))
-    found: dict[int, ExtraAttributes] = {}
-    for number, own in values.items():
-        node = compiled.sites.node(number)
-        found.setdefault(node, ExtraAttributes(own, node, stated.get(number, frozenset())))
-    return found
+    extras = {
+        number: ExtraAttributes(values.get(number, {}), compiled.sites.node(number), stated.get(number, frozenset()))
+        for number in found.markers
+    }
+    return values_by_key(found.markers, extras, keys)
 
 
-def named_extras(compiled: Compiled) -> dict[tuple[str, str], ExtraAttributes]:
-    """Data of cameras, lights and actuators, how lights look, and groups, by kinds and names."""
+def named_extras(compiled: Compiled, views: Mapping[str, Mapping[int, View]]) -> dict[tuple[str, str], ExtraAttributes]:
+    """Data of cameras, lights and actuators, how lights look, and groups, by kinds and names.
+
+    `views` are the cameras and lights that were read, by their tags and numbers.
+    """
     model: Any = compiled.model
     parts = {
-        "camera": (compiled.cameras, _CAMERA, model.ncam),
-        "light": (compiled.lights, _LIGHT, model.nlight),
-        "actuator": (compiled.actuators, _ACTUATOR, actuator_count(model)),
+        "camera": (compiled.cameras, _CAMERA, model.ncam, _CAMERA_ATTRIBUTES),
+        "light": (compiled.lights, _LIGHT, model.nlight, _LIGHT_ATTRIBUTES),
+        "actuator": (compiled.actuators, _ACTUATOR, actuator_count(model), frozenset[str]()),
     }
     found: dict[tuple[str, str], ExtraAttributes] = {}
-    for kind, (names, rows, count) in parts.items():
-        stated = _stated(compiled, names.lines, _names(rows))
-        for number, own in _differing(model, rows, count).items():
+    for kind, (names, rows, count, more) in parts.items():
+        stated = _stated(compiled, names.lines, _names(rows) | more)
+        values = _differing(model, rows, count)
+        for number, own in _lenses(model, stated) if kind == "camera" else _images(compiled) if kind == "light" else ():
+            values.setdefault(number, {}).update(own)
+            stated[number] = stated.get(number, frozenset()) | (_LIGHT_ATTRIBUTES & own.keys())
+        for number, own in values.items():
             if "lengthrange" not in stated.get(number, ()):  # MuJoCo computes it
                 own.pop("lengthrange", None)
-            if own and (name := plain_name(names.name(number))):
+            view = views.get(kind, {}).get(number)
+            name = plain_name(names.name(number)) if kind == "actuator" else "" if view is None else view_key(view)
+            if isinstance(view, SceneCamera):
+                own["fovy"] = view.field_of_view
+            if own and name:
                 extra = ExtraAttributes(own, names.node(number), stated.get(number, frozenset()))
                 found[kind, name] = extra
     return found
+
+
+def _lenses(model: Any, stated: Mapping[int, frozenset[str]]) -> Iterator[tuple[int, dict[str, Value]]]:
+    """The lenses of cameras with a sensor, and what cameras render."""
+    for number in range(model.ncam):
+        own: dict[str, Value] = {}
+        if "output" in stated.get(number, ()):
+            own["output"] = " ".join(word for bit, word in _OUTPUTS if model.cam_output[number] & bit)
+        if model.cam_sensorsize[number].any():
+            lens = [float(str(one)) for one in model.cam_intrinsic[number]]
+            own["sensorsize"] = [float(str(one)) for one in model.cam_sensorsize[number]]
+            own |= {"focal": lens[:2]} if any(lens[:2]) else {}
+            own |= {"principal": lens[2:]} if any(lens[2:]) else {}
+        if own:
+            yield number, own
+
+
+def _images(compiled: Compiled) -> Iterator[tuple[int, dict[str, Value]]]:
+    """The textures of lights."""
+    collected = compiled.prepared.collected
+    images = collected.light_images if collected is not None else {}
+    if not images:
+        return
+    fragments = list(compiled.prepared.root.iter())
+    for number, line in compiled.lights.lines.items():
+        if 0 < line <= len(fragments) and (own := images.get(id(fragments[line - 1]))):
+            yield number, dict(own)
 
 
 def _names(rows: Iterable[_ExtraRow]) -> frozenset[str]:
@@ -175,7 +222,7 @@ def attributes_of_defaults(compiled: Compiled) -> frozenset[tuple[int, str]]:
         "geom": GEOM_ATTRIBUTES,
         "joint": JOINT_ATTRIBUTES - {name for name, *_ in _POLYNOMIALS},
         "site": _names(_SITE),
-        "camera": _names(_CAMERA),
+        "camera": _names(_CAMERA) | _CAMERA_ATTRIBUTES,
         "light": _names(_LIGHT),
     }
     found: set[tuple[int, str]] = set()
@@ -196,7 +243,8 @@ def _differing(model: Any, rows: Iterable[_ExtraRow], count: int) -> dict[int, d
         if len(values) != count:  # of the outputs of actuators, which have the same value
             values = values[first_outputs(model)]
         values = values.reshape(count, -1)
-        for number in np.flatnonzero((values != default).any(axis=1)).tolist() if values.size else ():
+        different = values != np.asarray(default, values.dtype)
+        for number in np.flatnonzero(different.any(axis=1)).tolist() if values.size else ():
             single = values.dtype == np.float32  # as the shortest number that reads back
             row = [float(str(one)) for one in values[number]] if single else values[number].tolist()
             found.setdefault(number, {})[attribute] = row if len(row) > 1 else row[0]

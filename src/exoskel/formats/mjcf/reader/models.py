@@ -44,7 +44,7 @@ _CONNECT, _WELD = 0, 1
 """Values of mjtEq."""
 
 
-_SITE_KINDS: dict[int, MarkerKind] = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
+_SITE_KINDS: dict[int, MarkerKind] = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "box"}
 """Of mjtGeom."""
 _DEFAULT_SITE_COLOR = (0.5, 0.5, 0.5, 1.0)
 
@@ -179,6 +179,8 @@ class FoundParts(Struct):
     """The model of each body."""
     owners: dict[int, Owner] = field(default_factory=dict)
     segments: list[tuple[Model, Joint, Segment]] = field(default_factory=list)
+    shapes: dict[int, Shape] = field(default_factory=dict)
+    markers: dict[int, Marker] = field(default_factory=dict)
 
 
 def _stated_moments(moments: Array, stated: Mapping[int, Sequence[float]]) -> list[Moment]:
@@ -316,6 +318,7 @@ class MjcfModelReader:
                 shape.name = ""
             shape.collidable = collides or name in slabs or not own.startswith("collision")
             (collisions if collides or own.startswith("collision") else visuals).append(shape)
+            self.found.shapes[geom] = shape
         return visuals, collisions
 
     def _markers(self, number: int) -> Iterator[Marker]:
@@ -324,7 +327,9 @@ class MjcfModelReader:
             split = split_path(name)
             if len(split) == 4 and split[2] == "amotor":
                 continue
-            yield self._marker(site, (split[2] if len(split) == 3 else name) or f"site_{site}")
+            made = self._marker(site, (split[2] if len(split) == 3 else name) or f"site_{site}")
+            self.found.markers[site] = made
+            yield made
 
     def _marker(self, site: int, name: str) -> Marker:
         model = self.mujoco

@@ -228,6 +228,8 @@ class _Preparer:
         self._ignored: dict[tuple[str, str], list[int]] = {}
         self._images: set[int] = set()
         """The ids of the textures and layers whose images are part of the scene."""
+        self._light_images: dict[int, dict[str, str]] = {}
+        """The textures of lights, and kinds of these, by the ids of their elements."""
         self._lacks_files = False
 
     def prepare(self, tree: Tree) -> PreparedDocument:
@@ -243,6 +245,7 @@ class _Preparer:
         self._images = painted.elements
         read = collected, painted.images, _ignored_states(root), _own_controls(root)
         self._prune(root)
+        collected.light_images = self._light_images
         for fragment in root.iter():
             self._files(fragment, compiler)
         text = " ".join(map(str, NO_COLOUR))
@@ -365,7 +368,12 @@ class _Preparer:
                 if attribute in REMOVED_ATTRIBUTES:
                     del fragment.attributes[attribute]
         if fragment.tag in ("material", "light"):
-            fragment.attributes.pop("texture", None)
+            texture = fragment.attributes.pop("texture", "")
+            if texture and fragment.tag == "light":
+                self._light_images[id(fragment)] = {
+                    "texture": texture,
+                    **{name: value for name, value in fragment.attributes.items() if name == "type"},
+                }
         if fragment.tag == "light" and fragment.attributes.get("type") == "image":  # it would need a texture
             del fragment.attributes["type"]
 
