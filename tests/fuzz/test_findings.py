@@ -144,7 +144,8 @@ from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.reader.compiled import compile
 from exoskel.formats.mjcf.reader.compiler import Workload
-from exoskel.formats.mjcf.reader.preprocessor import Fragment, PreparedDocument
+from exoskel.formats.mjcf.reader.fragment import Fragment
+from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 from exoskel.source.document import Document
 text = '<mujoco><asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset></mujoco>'
 collector = Collector(CATALOGUE, Document(text.encode(), "a.xml"))

@@ -71,6 +71,7 @@ _DOCUMENT = (
             "{suggestion}",
         ),
         error("MJ106.value", "MuJoCo cannot compile the document: the {name} of {item} {problem}"),
+        error("MJ106.composite", "MuJoCo cannot compile the composite: {reason}", "{suggestion}"),
         error("MJ106.word", "MuJoCo cannot compile the document: {reason}", "{suggestion}"),
         error(
             "MJ106.limit",

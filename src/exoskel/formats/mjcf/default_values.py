@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.source.document import Document
@@ -83,6 +83,16 @@ _KINDS = {
 }
 _SECTIONS = ("equality", "tendon", "actuator")
 """Sections whose elements have the defaults of their section."""
+
+
+def mujoco_defaults(tag: str, names: Collection[str], given: Mapping[str, str]) -> dict[str, str]:
+    """MuJoCo's defaults of those of some attributes that an element does not state itself in any form."""
+    defaults, found = _DEFAULTS.get(tag, {}), dict[str, str]()
+    for name in sorted(names):
+        words = _ALTERNATIVES.get(name, (name,))
+        if (tag, name) not in _ONLY_STATED and not any(word in given for word in (name, *words)):
+            found |= {word: str(defaults[word]) for word in words[:1] if word in defaults}
+    return found
 
 
 class UnknownDefaultError(Exception):

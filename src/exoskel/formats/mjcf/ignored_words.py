@@ -111,6 +111,8 @@ def _ignored(program: str, what: str) -> Verdict:
 def needs_new_document(document: Document, target: Target) -> bool:
     """Whether a program refuses or ignores what a new document states in another form: meshes, shapes or bodies."""
     tags = document.outline.tags
+    if target in ("portable", "mujoco4") and "composite" in tags:  # MuJoCo 4 refuses it
+        return True
     if target == "newton":
         return not _MACROS.isdisjoint(tags)
     return target == "isaac" and any(_is_unreadable(document, node) for node, tag in enumerate(tags) if tag in _SHAPES)

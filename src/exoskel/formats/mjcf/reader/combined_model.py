@@ -16,7 +16,7 @@ from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.controls import actuator_count, are_numbered_alike
 from exoskel.formats.mjcf.reader.compiler import CompilerError, CompilerOutput, PartRow, PartText, compile_parts
 from exoskel.formats.mjcf.reader.document_parts import DocumentParts
-from exoskel.formats.mjcf.reader.preprocessor import Fragment
+from exoskel.formats.mjcf.reader.fragment import Fragment
 from exoskel.source.numbers import parse_decimal
 from exoskel.spatial import Array, Indices
 

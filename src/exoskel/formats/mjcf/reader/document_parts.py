@@ -13,7 +13,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from exoskel.formats.mjcf.reader.compiler import PartText, Workload, is_large
-from exoskel.formats.mjcf.reader.preprocessor import Fragment, Line, format_lines, measure
+from exoskel.formats.mjcf.reader.fragment import Fragment
+from exoskel.formats.mjcf.reader.preprocessor import Line, format_lines, measure
 
 _JOINTS = ("joint", "freejoint")
 _SETTINGS: dict[str, frozenset[str]] = dict.fromkeys(("compiler", "option", "default"), frozenset())

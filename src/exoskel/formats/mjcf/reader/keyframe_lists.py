@@ -8,7 +8,8 @@ from math import isfinite
 from typing import Any
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.mjcf.reader.preprocessor import Fragment, PreparedDocument
+from exoskel.formats.mjcf.reader.fragment import Fragment
+from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 
 _STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
 _NUMBERS = ("time", *_STATES)

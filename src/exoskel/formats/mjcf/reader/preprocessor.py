@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from math import prod
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
@@ -21,6 +21,8 @@ from exoskel.formats.mjcf.names import GENERATED, restore_names, stated_equaliti
 from exoskel.formats.mjcf.preserved_elements import CollectedElements, NumberedElement
 from exoskel.formats.mjcf.reader.asset_paths import COMPILER_FOLDERS, asset_path, compiler_settings
 from exoskel.formats.mjcf.reader.compiler import Workload
+from exoskel.formats.mjcf.reader.composites import expand_composites
+from exoskel.formats.mjcf.reader.fragment import Fragment
 from exoskel.formats.mjcf.reader.textures import ImageFile, MaterialImages
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
@@ -105,23 +107,6 @@ _MAX_SAMPLES = 5 * _MAX_ELEMENTS
 _MEMORY_SIZES = frozenset({"memory", "njmax", "nconmax", "nstack"})
 """Sizes that a large world needs in order to compile: memory that is reserved, not used."""
 _EXTENSIONS = {"mesh": (".obj", ".stl", ".msh"), "hfield": (".png", ".bin", ".hf", "")}
-
-
-class Fragment(Struct):
-    """An element to be compiled, and its node in the document (for included content, the node of the include)."""
-
-    tag: str
-    attributes: dict[str, str]
-    node: int
-    children: list[Fragment] = field(default_factory=list)
-
-    def iter(self) -> Iterator[Fragment]:
-        waiting = [self]
-        while waiting:
-            found = waiting.pop()
-            yield found
-            if found.children:
-                waiting += found.children[::-1]
 
 
 class MeshFile(Struct, frozen=True):
@@ -236,6 +221,8 @@ class _Preparer:
         nodes = {element: number for number, element in enumerate(tree.iter())}
         root = self._convert(tree, nodes)
         work = self._check_expansion(root)
+        for one in expand_composites(root):
+            self.report("MJ106.composite", one.fragment.node, reason=one.reason, suggestion=one.hint)
         _rename_projections(root)
         restore_names(root)
         stated = stated_skins(root), stated_equalities(root)

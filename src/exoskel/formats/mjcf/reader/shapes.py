@@ -13,7 +13,8 @@ from exoskel.diagnostics import repeats
 from exoskel.formats.mjcf.materials import PLAIN_MATERIAL
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.reader.compiled import Compiled, transforms
-from exoskel.formats.mjcf.reader.preprocessor import NO_COLOUR, Fragment
+from exoskel.formats.mjcf.reader.fragment import Fragment
+from exoskel.formats.mjcf.reader.preprocessor import NO_COLOUR
 from exoskel.formats.mjcf.texture_coordinates import read_coordinates
 from exoskel.scene.pose import Pose, poses_from_matrices
 from exoskel.scene.shape import (

@@ -12,9 +12,9 @@ import numpy as np
 from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE
 from exoskel.formats.mjcf.names import plain_name, split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
+from exoskel.formats.mjcf.reader.fragment import Fragment
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts
 from exoskel.formats.mjcf.reader.models import FoundParts
-from exoskel.formats.mjcf.reader.preprocessor import Fragment
 from exoskel.formats.mjcf.tree import Value
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, qualified_name, unique_name
