@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.formats.mjcf.flags import MEANINGS
-from exoskel.formats.mjcf.item_keys import ItemKey, find_value
+from exoskel.formats.mjcf.item_keys import PartKey, find_value
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.formats.mjcf.views import element_key
@@ -30,7 +30,7 @@ class _Extra(Protocol):
 
 class _Extras(Protocol):
     @property
-    def geoms(self) -> Mapping[ItemKey, _Extra]: ...
+    def geoms(self) -> Mapping[PartKey, _Extra]: ...
     @property
     def joints(self) -> Sequence[tuple[Any, _Extra]]: ...
     @property
@@ -40,7 +40,7 @@ class _Extras(Protocol):
     @property
     def defaults(self) -> frozenset[tuple[int, str]]: ...
     @property
-    def sites(self) -> Mapping[ItemKey, _Extra]: ...
+    def sites(self) -> Mapping[PartKey, _Extra]: ...
     @property
     def named(self) -> Mapping[tuple[str, str], _Extra]: ...
 
@@ -173,7 +173,7 @@ def add_extra_attributes(
     extras: _Extras,
     joint_name: Callable[[str, Any], str | None],
     textures: Mapping[str, str],
-    keys: Mapping[int, ItemKey],
+    keys: Mapping[int, PartKey],
     output: OutputContext,
 ) -> None:
     """Add the attributes to the items that are still there, and record those that are written again.

@@ -13,10 +13,10 @@ from msgspec import Struct
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.shape import Shape
 
-Value = TypeVar("Value")
+_Kept = TypeVar("_Kept")
 
 
-class ItemKey(Struct, frozen=True):
+class PartKey(Struct, frozen=True):
     """The element and name of a shape or marker, and its place among those with the same ones.
 
     Without a `count`, it is the key of all of them together.
@@ -29,35 +29,35 @@ class ItemKey(Struct, frozen=True):
     count: int = 0
 
     @property
-    def shared(self) -> ItemKey:
-        return ItemKey(self.kind, self.node, self.name)
+    def shared(self) -> PartKey:
+        return PartKey(self.kind, self.node, self.name)
 
 
-def item_keys(bodies: Iterable[Body]) -> dict[int, ItemKey]:
+def item_keys(bodies: Iterable[Body]) -> dict[int, PartKey]:
     """The keys of the shapes and markers of bodies that were read from the first document, by their ids."""
-    groups: dict[ItemKey, list[int]] = {}
+    groups: dict[PartKey, list[int]] = {}
     for body in bodies:
         parts: tuple[Shape | Marker, ...] = (*body.shapes, *body.markers)
         for one in parts:
             if one.document == 0:
                 kind = "geom" if isinstance(one, Shape) else "site"
-                groups.setdefault(ItemKey(kind, one.node, one.name), []).append(id(one))
+                groups.setdefault(PartKey(kind, one.node, one.name), []).append(id(one))
     return {
-        item: ItemKey(key.kind, key.node, key.name, place, len(items))
+        item: PartKey(key.kind, key.node, key.name, place, len(items))
         for key, items in groups.items()
         for place, item in enumerate(items)
     }
 
 
 def values_by_key(
-    items: Mapping[int, Shape | Marker], values: Mapping[int, Value], keys: Mapping[int, ItemKey]
-) -> dict[ItemKey, Value]:
+    items: Mapping[int, Shape | Marker], values: Mapping[int, _Kept], keys: Mapping[int, PartKey]
+) -> dict[PartKey, _Kept]:
     """Values of shapes or markers by their keys; `items` and `values` have the same numbers.
 
     Where all items with the same element and name have one value, it is also that of their shared key.
     """
-    found: dict[ItemKey, Value] = {}
-    groups: dict[ItemKey, list[Value | None]] = {}
+    found: dict[PartKey, _Kept] = {}
+    groups: dict[PartKey, list[_Kept | None]] = {}
     for number, item in items.items():
         key = keys.get(id(item))
         if key is None:
@@ -72,7 +72,7 @@ def values_by_key(
     return found
 
 
-def find_value(values: Mapping[ItemKey, Value], key: ItemKey | None) -> Value | None:
+def find_value(values: Mapping[PartKey, _Kept], key: PartKey | None) -> _Kept | None:
     """The value of a shape or marker, or that of all with the same element and name; None if there is none."""
     if key is None:
         return None

@@ -15,7 +15,7 @@ from exoskel.formats.mjcf.extra_attributes import (
     collect_options,
     collect_sizes,
 )
-from exoskel.formats.mjcf.item_keys import ItemKey
+from exoskel.formats.mjcf.item_keys import PartKey
 from exoskel.formats.mjcf.names import GENERATED, reference_kind
 from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.scene.shape import Material
@@ -95,12 +95,12 @@ class ExtraAttributesOfItems(Struct, frozen=True):
     most contacts, `defaults` the attributes in default classes.
     """
 
-    geoms: Mapping[ItemKey, ExtraAttributes]
+    geoms: Mapping[PartKey, ExtraAttributes]
     joints: Sequence[tuple[ItemReference, ExtraAttributes]]
     bodies: Mapping[tuple[int, str], ExtraAttributes]
     solref: tuple[float, ...]
     defaults: frozenset[tuple[int, str]]
-    sites: Mapping[ItemKey, ExtraAttributes] = {}
+    sites: Mapping[PartKey, ExtraAttributes] = {}
     named: Mapping[tuple[str, str], ExtraAttributes] = {}
     """Those of cameras, lights and actuators, by their kinds and names (see `views.view_key`)."""
 
@@ -129,7 +129,7 @@ class PreservedElements(Struct, frozen=True):
 
     elements: list[SourceElement] = field(default_factory=list)
     items: Mapping[tuple[str, str], ItemReference] = {}
-    materials: Mapping[ItemKey, str] = {}
+    materials: Mapping[PartKey, str] = {}
     defaults: list[SourceElement] = field(default_factory=list)
     options: Sequence[OptionElement] = ()
     sizes: Sequence[OptionElement] = ()

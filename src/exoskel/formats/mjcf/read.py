@@ -16,7 +16,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.macro_expansion import MacroFormat, read_expanded
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_filter
-from exoskel.formats.mjcf.item_keys import ItemKey, item_keys, values_by_key
+from exoskel.formats.mjcf.item_keys import PartKey, item_keys, values_by_key
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.names import GENERATED, KEY, OTHER_KEY, split_path
 from exoskel.formats.mjcf.preserved_elements import (
@@ -403,10 +403,10 @@ def _find_preserved(
     )
 
 
-def _materials(compiled: Compiled, found: FoundParts, keys: Mapping[int, ItemKey]) -> dict[ItemKey, str]:
+def _materials(compiled: Compiled, found: FoundParts, keys: Mapping[int, PartKey]) -> dict[PartKey, str]:
     """The materials of shapes and markers."""
     model: Any = compiled.model
-    made: dict[ItemKey, str] = {}
+    made: dict[PartKey, str] = {}
     if not getattr(model, "nmat", 0) or not hasattr(model, "mat"):
         return made
     parts: tuple[tuple[Mapping[int, Shape | Marker], Any], ...]

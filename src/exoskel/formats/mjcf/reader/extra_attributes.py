@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.formats.mjcf.controls import actuator_count, first_outputs
-from exoskel.formats.mjcf.item_keys import ItemKey, values_by_key
+from exoskel.formats.mjcf.item_keys import PartKey, values_by_key
 from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.preserved_elements import ExtraAttributes, ItemReference
 from exoskel.formats.mjcf.reader.compiled import Compiled
@@ -75,7 +75,7 @@ _OUTPUTS = ((1, "rgb"), (2, "depth"), (4, "distance"), (8, "normal"), (16, "segm
 """What cameras may render, by their bits."""
 
 
-def geom_extras(compiled: Compiled, found: FoundParts, keys: Mapping[int, ItemKey]) -> dict[ItemKey, ExtraAttributes]:
+def geom_extras(compiled: Compiled, found: FoundParts, keys: Mapping[int, PartKey]) -> dict[PartKey, ExtraAttributes]:
     """The attributes of all geoms that differ from MuJoCo's defaults."""
     model: Any = compiled.model
     values = _differing(model, _GEOM, model.ngeom)
@@ -134,7 +134,7 @@ def body_extras(compiled: Compiled, found: FoundParts) -> dict[tuple[int, str], 
     }
 
 
-def site_extras(compiled: Compiled, found: FoundParts, keys: Mapping[int, ItemKey]) -> dict[ItemKey, ExtraAttributes]:
+def site_extras(compiled: Compiled, found: FoundParts, keys: Mapping[int, PartKey]) -> dict[PartKey, ExtraAttributes]:
     """The groups and data of sites."""
     values = _differing(compiled.model, _SITE, compiled.model.nsite)
     stated = _stated(compiled, compiled.sites.lines, _names(_SITE))
