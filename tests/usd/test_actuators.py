@@ -205,7 +205,16 @@ def test_a_copy_has_the_actuators_of_its_source(values: str, tmp_path: Path) -> 
     report = exoskel.convert(scene, None, to="usd")
     assert report.certificate.passed and not report.losses
     assert exoskel.load(report.data).world.actuators == scene.world.actuators
+
+
+@pytest.mark.parametrize(("values", "is_spring"), [(POSITION, True), (RANGES, False)])
+def test_an_actuator_that_becomes_a_spring_does_not_act_twice(values: str, is_spring: bool, tmp_path: Path) -> None:
+    scene = load(ARM + ACTUATOR.format(target="turn", values=values), tmp_path)
     next(scene.world.bodies()).mass = 7.0
-    edited = exoskel.convert(scene, None, to="usd")
-    assert edited.certificate.passed
-    assert bool(exoskel.load(edited.data).world.actuators) != any("actuator" in loss.why for loss in edited.losses)
+    report = exoskel.convert(scene, None, to="usd")
+    assert report.certificate.passed
+    text = report.data.decode()
+    assert ("drive:angular:physics:stiffness" in text) == is_spring
+    assert ("MjcActuator" in text) != is_spring
+    fates = {str(one.fate) for one in report.items if one.path == "/drive"}
+    assert fates == {"approximated" if is_spring else "kept"}

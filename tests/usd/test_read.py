@@ -518,7 +518,8 @@ def test_a_joint_that_starts_from_the_child_moves_the_same_way(tmp_path: Path) -
     assert (joint.parent.name, joint.child.name) == ("b", "a")  # type: ignore[union-attr]
     assert joint.dofs[0].position_limits == pytest.approx((-radians(10), radians(80)))
     joint.positions = (radians(80),)
-    pose = Kinematics(scene.world.models).poses()[0]
+    model = scene.world.models[0]
+    pose = Kinematics([model]).poses()[model.bodies.index(model.body("a"))]
     relative = np.linalg.inv(pose[:3, :3])  # b in a, which is turned by +80 degrees about z
     assert np.arctan2(relative[1, 0], relative[0, 0]) == pytest.approx(radians(80))
 

@@ -16,11 +16,12 @@ from msgspec import structs
 from exoskel.conversion.comparison import TOLERANCE
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
-from exoskel.formats.write import Written, actuator_part, is_actuator_part
+from exoskel.formats.write import Written
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, differences, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Dof, Drive, Joint
+from exoskel.scene.lowering.actuators import actuator_part, is_actuator_part
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO

@@ -24,7 +24,7 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.exact_comparison import have_same_values
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
-from exoskel.scene.lowering.actuators import LoweredActuator, lower_actuators
+from exoskel.scene.lowering.actuators import LoweredActuator, actuator_part, lower_actuators
 from exoskel.scene.merge import copy_scene
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import require_valid
@@ -130,16 +130,6 @@ def lacks_actuators(scene: Scene, format: Format) -> bool:
     capabilities = format.capabilities()
     has_all = (World, "actuators") in capabilities.fields and not capabilities.motor_joints
     return not has_all and any(world.actuators for world in scene.worlds)
-
-
-def actuator_part(name: str) -> str:
-    """How losses name an actuator of a world."""
-    return f"actuators/{name}"
-
-
-def is_actuator_part(part: str) -> bool:
-    """Whether a part of a world is an actuator."""
-    return part.startswith(actuator_part(""))
 
 
 def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -> None:

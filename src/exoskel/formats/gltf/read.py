@@ -42,12 +42,13 @@ from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source import file_lookup
-from exoskel.source.document import Document, ObjectDocument, SourceObject
+from exoskel.source.document import Document
 from exoskel.source.glb_accessors import MalformedGltfError
 from exoskel.source.glb_instances import EXTENSION as INSTANCES
 from exoskel.source.glb_instances import has_instances, instance_count, instance_values
 from exoskel.source.mesh_parsing import MeshError
 from exoskel.source.meshes import MeshFinder
+from exoskel.source.object_document import ObjectDocument, SourceObject
 from exoskel.source.textures import TextureFinder
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, unused
 from exoskel.spatial import Array

@@ -20,11 +20,11 @@ from exoskel.formats.gltf.accessors import is_text_output
 from exoskel.formats.interface import NodeKey, ReadOptions, SourceCopy
 from exoskel.scene.shape import Texture
 from exoskel.scene.world import Scene
-from exoskel.source.document import ObjectDocument
 from exoskel.source.file_lookup import confinement, find_file
 from exoskel.source.glb import BINARY, JSON, glb_chunks, glb_of_chunks
 from exoskel.source.mesh_packages import buffer_content
 from exoskel.source.mesh_parsing import MeshError
+from exoskel.source.object_document import ObjectDocument
 from exoskel.source.output_context import OutputContext
 from exoskel.source.textures import ImageError, image_problem
 

@@ -16,7 +16,8 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
-from exoskel.source.document import Document, ObjectDocument
+from exoskel.source.document import Document
+from exoskel.source.object_document import ObjectDocument
 from exoskel.source.vocabulary import FLATTENED, STRUCTURE, FieldRows, SceneField, SceneFieldTable, dof_field, unused
 
 

@@ -23,9 +23,10 @@ from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.body import Body
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
+from exoskel.scene.lowering.actuators import actuator_part, is_actuator_part
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
-from exoskel.source.document import ObjectDocument
+from exoskel.source.object_document import ObjectDocument
 from exoskel.source.output_context import OutputContext
 from exoskel.source.usdz_archive import PackageError
 
@@ -52,19 +53,22 @@ class SourcePrims(Struct, frozen=True):
     """Prims with custom data or applied schemas."""
     generated: frozenset[int]
     """Prims that the writer makes again."""
+    actuators: dict[int, str]
+    """The names of actuators, by the numbers of their prims."""
     root: str
     """The path of the prim that names the world."""
     metre: float
     kilogram: float
 
 
-def source_prims(scene: Scene, index: PrimIndex) -> SourcePrims:
+def source_prims(scene: Scene, index: PrimIndex, actuators: dict[int, str]) -> SourcePrims:
     """What the writer has to know of the prims that a scene was read from."""
     items = frozenset(item.node for item, _, _ in iter_items(scene) if item.document == 0 and item.node > 0)
     return SourcePrims(
         items,
         frozenset(index.node(prim) for prim in index.prims if _is_marked(prim)),
         frozenset(_generated(index)),
+        actuators,
         f"/{index.stage.default_prim or (index.prims[0].name if index.prims else '')}",
         index.metre,
         index.kilogram,
@@ -152,6 +156,9 @@ class _PreservedPrims:
         self.known = known
         self.objects = document.objects
         self.output = output
+        fields = (name for loss in output.losses if loss.changes_effect for name in loss.fields)
+        self.replaced = {name for name in fields if is_actuator_part(name)}
+        """Actuators that are written as springs or forces of joints: their prims would act a second time."""
         self.items: dict[int, tuple[str, Item]] = {}
         """The paths of the written items, by their nodes in the source."""
         self.views: dict[str, list[str]] = {}
@@ -220,6 +227,8 @@ class _PreservedPrims:
     def _is_unknown(self, node: int) -> bool:
         one = self.objects[node]
         if node in self.placed or node in self.known.items or node in self.known.generated or one.tag in NOT_COMPOSED:
+            return False
+        if node in self.known.actuators and actuator_part(self.known.actuators[node]) in self.replaced:
             return False
         if one.tag == GROUP:
             return node in self.known.marked or bool(_unknown_properties(self.document, None, node))

@@ -57,7 +57,8 @@ from exoskel.scene.pose import Vector
 from exoskel.scene.source_info import SourceInfo
 from exoskel.scene.validation import find_invalid
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
-from exoskel.source.document import Document, ObjectDocument, SourceObject
+from exoskel.source.document import Document
+from exoskel.source.object_document import ObjectDocument, SourceObject
 from exoskel.source.usdz_archive import SIGNATURE, PackageError
 
 _GRAVITY = 9.81
@@ -89,9 +90,10 @@ def read(document: Document, options: ReadOptions) -> Scene:
     for problem in stage.problems:
         collector.report("US102", 0, problem=problem)
     _remove_invalid_numbers(index, collector)
-    _StageReader(index, collector, finder).read(scene)
+    reader = _StageReader(index, collector, finder)
+    reader.read(scene)
     source.unused = unused_properties(index)
-    scene.source_info = structs.replace(scene.source_info, preserved=source_prims(scene, index))
+    scene.source_info = structs.replace(scene.source_info, preserved=source_prims(scene, index, reader.actuators))
     _check_values(scene, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
@@ -170,6 +172,8 @@ class _StageReader:
         self.equalities: list[Equality] = []
         """Those between joints of the current world."""
         self.driven: dict[str, DrivenJoint] = {}
+        self.actuators: dict[int, str] = {}
+        """The names of actuators, by the numbers of their prims."""
         """Joints by the paths of their prims."""
         self.view_bodies: dict[str, ViewBody] = {}
         """The bodies that may have cameras and lights, by the paths of their prims."""
@@ -267,7 +271,9 @@ class _StageReader:
         world.equalities += self.equalities
         self.equalities = []
         if not self.is_own:
-            ActuatorPrimReader(self.index, world, self.driven, self.report).read()
+            actuators = ActuatorPrimReader(self.index, world, self.driven, self.report)
+            actuators.read()
+            self.actuators |= actuators.nodes
         self._check_poses(world, bodies)
         if not self.is_own:
             self._check_velocities(world, bodies)

@@ -25,8 +25,8 @@ from exoskel.formats.usd.tree import BINARY, TEXT
 from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.world import Scene
 from exoskel.source.contained_files import path_inside
-from exoskel.source.document import ObjectDocument
 from exoskel.source.file_lookup import uri_scheme
+from exoskel.source.object_document import ObjectDocument
 from exoskel.source.output_context import TEXTURE_FOLDER, OutputContext
 from exoskel.source.textures import MOST_BYTES, ImageError, kind_of_content
 from exoskel.source.usdz_archive import EXTENSION, FIRST_LAYER, SIGNATURE, PackageError, pack

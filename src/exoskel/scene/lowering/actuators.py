@@ -26,6 +26,16 @@ Result = Literal["force limits", "spring", "nothing", "dropped", "motor"]
 whose control is a force, if the format has motors."""
 
 
+def actuator_part(name: str) -> str:
+    """How losses name an actuator of a world."""
+    return f"actuators/{name}"
+
+
+def is_actuator_part(part: str) -> bool:
+    """Whether a part of a world is an actuator."""
+    return part.startswith(actuator_part(""))
+
+
 class LoweredActuator(Struct, frozen=True):
     """An actuator before the pass, and what it became."""
 

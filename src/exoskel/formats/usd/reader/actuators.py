@@ -68,6 +68,8 @@ class ActuatorPrimReader:
         self._tendons: dict[str, _DrivenPart] = {}
         self._paths = TendonPathReader(index, world)
         self._names = Names()
+        self.nodes: dict[int, str] = {}
+        """The names of the actuators, by the numbers of their prims."""
 
     def read(self) -> None:
         for prim in self.index.prims:
@@ -83,7 +85,9 @@ class ActuatorPrimReader:
                 self.world.tendons.append(self._tendon(prim))
             else:
                 is_newton = prim.type == NEWTON_ACTUATOR
-                self.world.actuators.append(self._newton_actuator(prim) if is_newton else self._mujoco_actuator(prim))
+                found = self._newton_actuator(prim) if is_newton else self._mujoco_actuator(prim)
+                self.world.actuators.append(found)
+                self.nodes[self.index.node(prim)] = found.name
         except UnsupportedPrimError as problem:
             self.report("US113.actuator", self.index.node(prim), kind=prim.type, name=prim.title, reason=str(problem))
 
