@@ -185,6 +185,19 @@ def test_text_paths_and_bytes_all_load() -> None:
     assert PHYSICS in text
 
 
+def test_text_of_usd_loads() -> None:
+    pytest.importorskip("pxr")
+    data = exoskel.convert(one_body(), to="usd").data
+    assert data.startswith(b"#usda")
+    assert exoskel.load(data.decode()).world.models
+
+
+def test_a_text_that_is_no_document_is_not_repeated_whole_in_the_message() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="cannot read 'xx") as caught:
+        exoskel.load("x" * 100_000)
+    assert len(str(caught.value)) < 400
+
+
 def test_an_unknown_format_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="unknown format 'abc'"):
         exoskel.load(one_body(), format="abc")

@@ -66,7 +66,7 @@ def load(
     expand: bool = True,
     arguments: Mapping[str, object] | None = None,
 ) -> Scene:
-    """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that starts with `<`.
+    """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that starts with `<` or `#usda`.
 
     The scene contains everything valid in the file; `scene.diagnostics` lists the problems.  Invalid files do not
     raise, except:
@@ -162,7 +162,7 @@ def open_document(
     if isinstance(source, bytes):
         return Document(source, name or "<bytes>", _base_location(base))
     text = os.fspath(source)
-    if text.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] == "<":
+    if text.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_DOCUMENT_STARTS):
         return Document(
             _encode_as_declared(text.removeprefix(_BYTE_ORDER_MARK)), name or "<text>", _base_location(base)
         )
@@ -173,6 +173,11 @@ def open_document(
 
 
 _BYTE_ORDER_MARK = "\ufeff"
+
+_DOCUMENT_STARTS = ("<", "#usda")
+"""What texts begin with that are XML or USD, and no paths."""
+_LONGEST_NAME = 200
+"""Characters of a path in a message: a longer one is a text of another kind."""
 
 
 def _encode_as_declared(text: str) -> bytes:
@@ -204,7 +209,8 @@ def _read_file(path: str, shown: str, limits: Limits) -> bytes:
         return read_source(path, limits.bytes)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceError(f"cannot read {shown!r}: {lower_first(reason)}") from None
+        name = repr(shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}…")
+        raise SourceError(f"cannot read {name}: {lower_first(reason)}") from None
 
 
 _MOST_CORRECTIONS = 1000

@@ -170,7 +170,7 @@ class GlbAccessors(Struct):
 
 
 def _compression(view: dict[str, Any]) -> str:
-    """The extension that compresses a view; empty if there is none."""
+    """The name of the extension that compresses a view; empty for uncompressed views."""
     extensions = view.get("extensions")
     return next((name for name in _COMPRESSIONS if isinstance(extensions, dict) and name in extensions), "")
 

@@ -378,4 +378,4 @@ _FILTERS: dict[str, tuple[tuple[int, ...], Callable[[bytes, int], bytes] | None]
     "EXPONENTIAL": ((), _floats),
     "COLOR": ((4, 8), _colors),
 }
-"""The sizes of elements that a filter has, all if there are none, and what it does."""
+"""The sizes of elements that each filter allows (empty: any size), and what it does to them."""

@@ -28,7 +28,7 @@ class NewListItems(Struct, frozen=True):
         return {one.name for one in self.new[field]}
 
     def preceding(self, field: str, name: str) -> str:
-        """The name of the last item before a new one that is not new; empty if there is none."""
+        """The name of the source's item that a new one follows; empty if the new one comes first."""
         before = self.order[field][: self.order[field].index(name)]
         own = self.names(field)
         return next((one for one in reversed(before) if one not in own), "")

@@ -73,7 +73,7 @@ def values_by_key(
 
 
 def find_value(values: Mapping[PartKey, _Kept], key: PartKey | None) -> _Kept | None:
-    """The value of a shape or marker, or that of all with the same element and name; None if there is none."""
+    """The own value of a shape or marker, else the one for all with its element and name; None without either."""
     if key is None:
         return None
     return values.get(key, values.get(key.shared))

@@ -191,10 +191,10 @@ class _SourceControls(Struct, frozen=True):
 
 
 def motor_elements(scene: Scene, model: Model, names: Mapping[int, str], *, copies_source: bool) -> list[MotorElement]:
-    """The `ros2_control` elements with the motors of a model; none if the model has no motor.
+    """The `ros2_control` elements to write for the motors of a model.
 
-    `names` are the names of joints in the document, by their ids.  With `copies_source`, elements of the source are
-    written again: then there are none, too, if they state the same motors, and otherwise one for each of them.
+    `names` are the names of joints in the document, by their ids.  With `copies_source`, the elements of the source are
+    copied: the list is empty if they still state the same motors; otherwise it has a changed one for each of them.
     """
     joints = {qualified_name(model.name, joint.name): joint for joint in model.joints if id(joint) in names}
     motors = [(joints[one.joint], one) for one in scene.world.actuators if one.joint in joints]
