@@ -122,7 +122,7 @@ CATALOGUE = Catalogue(
             warning("FM305.dropped", "its feedback is not that of a spring and damper"),
             warning("FM305.activation", "its activation is not written: the control acts at once"),
             warning("FM305.integrator", "it integrates its control {control}"),
-            warning("FM305.tendon", "it drives a tendon, and only MJCF has tendons"),
+            warning("FM305.tendon", "it drives a tendon, and only MJCF files are written with tendons"),
         ),
         Topic(
             "FM401",

@@ -47,7 +47,7 @@ class Activation(CheckedValue, frozen=True):
             expected = " or ".join(map(repr, get_args(ActivationKind)))
             return f"has the kind {self.kind!r}, but it must be {expected}"
         if self.kind == "integrator":
-            return "" if self.time_constant == 1.0 else "of kind 'integrator' has no time constant"
+            return "" if self.time_constant == 1.0 else "of kind 'integrator' must not have a time constant"
         return "has a negative time constant" if self.time_constant < 0.0 else ""
 
 

@@ -16,9 +16,8 @@ from exoskel.formats.mjcf.added_contacts import AddedContacts
 from exoskel.formats.mjcf.added_keyframe_columns import expanded_keyframes
 from exoskel.formats.mjcf.added_lists import NewListItems, find_list_element, new_list_items
 from exoskel.formats.mjcf.added_names import AddedNames, document_tree, element_kind
-from exoskel.formats.mjcf.added_static_bodies import nest_static_bodies
 from exoskel.formats.mjcf.default_values import DocumentDefaults, UnknownDefaultError
-from exoskel.formats.mjcf.insertions import WORLDBODY, Insertion, contents, in_sections, shorten
+from exoskel.formats.mjcf.insertions import WORLDBODY, Insertion, contents, in_sections, nest_static_bodies, shorten
 from exoskel.formats.mjcf.keyframe_edits import StateEditError
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, equalities_text, plain_name, reference_kind, split_path
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from exoskel import spatial
+from exoskel.formats.mjcf.reader.compiled import transforms
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import Body
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, item_name
 from exoskel.scene.model import Model
+from exoskel.scene.world import World
+from exoskel.spatial import Array
 
 WORLDBODY = "worldbody"
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -56,3 +60,30 @@ def contents(item: Item) -> Iterator[Item]:
         yield one
         if isinstance(one, Body):
             yield from (*one.shapes, *one.markers)
+
+
+def nest_static_bodies(written: MjcfElement, world: World, new: Collection[int]) -> None:
+    """Move the new bodies of static models, which a new document places in the world, into the bodies that carry them.
+
+    `written` is the new document, and `new` are the ids of new items.
+    """
+    section = written.child("worldbody")
+    joints = [j for m in world.models if m.static for j in m.joints if id(j.child) in new and j.parent is not None]
+    if not joints:
+        return
+    bodies = {id(one.item): one for one in section.children if one.tag == "body" and one.item is not None}
+    places = {key: _matrix(one) for key, one in bodies.items()}
+    for joint in joints:
+        body, parent = bodies.get(id(joint.child)), bodies.get(id(joint.parent))
+        if joint.loop or body is None or parent is None or item_name(joint.parent or joint) == "world":
+            continue
+        relative = spatial.inverse(places[id(joint.parent)]) @ places[id(joint.child)]
+        body.attributes["pos"] = spatial.without_noise(relative[:3, 3]).tolist()
+        body.attributes["quat"] = spatial.quaternion(relative[:3, :3]).tolist()
+        section.children = [one for one in section.children if one is not body]
+        parent.children.append(body)
+
+
+def _matrix(element: MjcfElement) -> Array:
+    given: dict[str, Any] = element.attributes
+    return transforms(spatial.array(given["pos"]), spatial.array(given["quat"]))
