@@ -123,6 +123,34 @@ def test_the_package_has_the_licences_of_what_it_contains(package: Path) -> None
     assert "node_modules/**" in ignored and "LICENSE" not in ignored and not any("dist" in one for one in ignored)
 
 
+REMOTES = {
+    "https://github.com/someone/exoskel.git": "https://github.com/someone/exoskel.git",
+    "https://name:secret@gitlab.com/group/exoskel": "https://gitlab.com/group/exoskel",
+    "git@github.com:someone/exoskel.git": "https://github.com/someone/exoskel.git",
+    "ssh://git@codeberg.org/someone/exoskel.git": "https://codeberg.org/someone/exoskel.git",
+    "/home/someone/exoskel": None,
+    "file:///home/someone/exoskel": None,
+    "git@server:exoskel.git": None,
+    "https://localhost/exoskel.git": None,
+    "": None,
+}
+
+
+@needs_node
+@pytest.mark.parametrize("remote", REMOTES)
+def test_the_package_names_the_public_repository_of_its_clone(remote: str) -> None:
+    script = EXTENSION.with_name("package.js")
+    code = f"process.stdout.write(require({json.dumps(str(script))}).withRepository(process.argv[1], process.argv[2]))"
+    text = EXTENSION.with_name("package.json").read_text()
+    made = subprocess.run(["node", "-e", code, text, remote], capture_output=True, text=True, check=True, timeout=60)
+    address = REMOTES[remote]
+    if address is None:
+        assert made.stdout == text
+    else:
+        repository = {"type": "git", "url": address, "directory": "editors/vscode"}
+        assert json.loads(made.stdout) == {**json.loads(text), "repository": repository}
+
+
 def run_package(package: Path, command: list[str]) -> dict[str, list[str]]:
     """Start the packaged extension with its own client, which starts the server; returns what happened."""
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
