@@ -78,13 +78,6 @@ LIMITS = (
         trait="unphysical moments",
         skips=("inertia",),
     ),
-    Limit(
-        "usd",
-        "usd",
-        "USD states no principal moment of zero: usd-core computes the moments from the shapes",
-        trait="a moment of zero",
-        skips=("inertia",),
-    ),
     Limit("mujoco", "urdf", "MuJoCo rejects moving bodies without mass", message="must be larger than mjMINVAL"),
     Limit(
         "mujoco",

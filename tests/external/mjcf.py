@@ -9,11 +9,11 @@ import numpy as np
 from exoskel import Body, Joint, Model, World, spatial
 from exoskel.formats.mjcf.model import joints
 from exoskel.formats.mjcf.model.coordinates import SIZES, Coordinates, document_addresses
-from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.soft_bodies import POINT_MOMENT, body_skins
 from exoskel.formats.mjcf.names import NameTable
 from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.scene.inertia import MIN_MASS, MIN_MOMENT
 from exoskel.scene.item import qualified_name
 from exoskel.scene.kinematics import Kinematics
 from tests.external.expectation import Array, Inertial, Mechanism, Values

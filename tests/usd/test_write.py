@@ -22,7 +22,7 @@ from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, quote, to_text
 from exoskel.formats.usd.write import up_axis
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody
 from exoskel.scene.edit_tracking import no_edits
-from exoskel.scene.inertia import UNIT_MOMENT, Inertia
+from exoskel.scene.inertia import MIN_MASS, MIN_MOMENT, UNIT_MOMENT, Inertia
 from exoskel.scene.joint import TRAITS, Drive, Mimic, spring_from_erp_cfm
 from exoskel.scene.pose import IDENTITY, AxisAngle, Pose
 from exoskel.scene.shape import (
@@ -490,6 +490,22 @@ def test_losses_are_reported(code: str, world: World) -> None:
 def test_a_number_out_of_range_is_a_loss_of_its_field(field: str) -> None:
     _, output = written_world(changed(**{field: 1e60}))
     assert {loss.fields for loss in output.losses if loss.code == "US213"} == {(field,)}
+
+
+def test_a_massless_body_stays_almost_massless() -> None:
+    """OpenUSD takes a mass or moment of zero as not stated, and would compute 1000 kg from this box."""
+    box = Shape(geometry=Box((1.0, 1.0, 1.0)))
+    massless = bodied(collisions=[box], inertia=Inertia(mass=0.0, moment=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
+    pointlike = bodied(collisions=[box], inertia=Inertia(mass=2.0, moment=(0.0, 1.0, 1.0, 0.0, 0.0, 0.0)))
+    for world, moments in ((massless, (MIN_MOMENT,) * 3), (pointlike, (MIN_MOMENT, 1.0, 1.0))):
+        layer, _ = written_world(world)
+        stated = next(one for root in layer.prims for one in root.iter() if "PhysicsMassAPI" in one.apis).properties
+        assert stated["float physics:mass"] == (next(world.bodies()).mass or MIN_MASS)
+        assert stated["float3 physics:diagonalInertia"] == pytest.approx(moments, rel=1e-9)
+        result = exoskel.convert(exoskel.Scene(worlds=[world]), None, to="usd")
+        assert result.certificate.passed
+        back = exoskel.load(result.data)
+        assert next(back.world.bodies()).mass == pytest.approx(next(world.bodies()).mass, abs=1e-9)
 
 
 def test_every_loss_has_a_test_case() -> None:

@@ -17,9 +17,10 @@ from exoskel.engines.interface import Engine, InvalidInertia
 from exoskel.engines.mujoco.step_model import has_colliding_skins, has_stops, needs_impulse_step
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.interface import ReadOptions
-from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
+from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.reader.compiler import allowed_seconds
 from exoskel.scene.body import Body, SoftBody
+from exoskel.scene.inertia import MIN_MASS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import PRESCRIBED_ACTUATORS, UNLIMITED, Dof, Drive, Interval, Joint, can_mimic
 from exoskel.scene.kinematics import Kinematics

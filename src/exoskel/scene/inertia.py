@@ -188,6 +188,10 @@ def solid_tensors(masses: Array, bodies: Sequence[Sequence[Shape]], about: Array
 Moment = tuple[float, float, float, float, float, float]
 UNIT_MOMENT: Moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 NO_MOMENT: Moment = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+MIN_MASS = 1e-12
+"""What is written for a mass of zero where readers need a positive mass, or assume one instead of zero, kg."""
+MIN_MOMENT = 1e-12
+"""What is written for principal moments that are not positive, for such readers, kg·m²."""
 
 InertiaRule = Literal["all_shapes", "first_shape"]
 """How a missing moment is derived: DART 6.20 uses all shapes, DART up to 6.19 only the first."""

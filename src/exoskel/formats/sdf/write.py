@@ -36,7 +36,7 @@ from exoskel.formats.sdf.values import JOINT_KINDS, UNBOUNDED
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS, MOMENT, SDF, SYMMETRIC_LIMITS
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.collision_filter import CollisionRules, collision_rules
-from exoskel.scene.inertia import UNIT_MOMENT, Moment
+from exoskel.scene.inertia import MIN_MASS, UNIT_MOMENT, Moment
 from exoskel.scene.item import Names
 from exoskel.scene.joint import DOF_STATES, DOF_VALUES, STOPS, UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.kinematics import Kinematics
@@ -52,8 +52,6 @@ from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext, loss, with_owners
 from exoskel.spatial import inverse
 
-MIN_MASS = 1e-12
-"""The mass of a moving link without mass, kg: otherwise readers assume 1 kg or reject the file."""
 _FREE = frozenset({"free", "amotor"})
 _SELF_COLLIDE = "self_collide"
 _WORLD_FIELDS = ("name", "gravity", "time_step", "erp", "cfm", "collision_detector")
@@ -209,7 +207,7 @@ def _link(
         # No reader accepts a link without mass, and the mass of a static link has no effect.
         mass, entries = 1.0, UNIT_MOMENT
     elif mass == 0.0:
-        mass = MIN_MASS
+        mass = MIN_MASS  # readers assume 1 kg otherwise, or reject the file
         if not all(entry > 0.0 for entry in entries[:3]):
             entries = tuple(MIN_MASS * entry for entry in UNIT_MOMENT)
         output.add_loss(body, CATALOGUE["SD102"], "inertia", mass=MIN_MASS)

@@ -245,9 +245,13 @@ _APPROXIMATED = (
     Topic(
         "US211",
         "Mass properties",
-        'In UsdPhysics a mass or moment of zero means "not stated", and readers compute it from the shapes.',
-        warning("US211", 'a mass of zero means "not stated" in USD; readers compute it from the shapes'),
-        warning("US211.moment", "only Newton reads principal moments that are not positive; others compute them"),
+        'In UsdPhysics a mass or moment of zero means "not stated", and readers compute it from the shapes. '
+        "A tiny value is written instead.",
+        warning("US211", 'a mass of zero means "not stated" in USD; {mass} kg is written'),
+        warning(
+            "US211.moment",
+            "only Newton reads principal moments that are not positive; {moment} kg·m² is written for others",
+        ),
     ),
     Topic(
         "US212",

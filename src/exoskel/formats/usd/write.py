@@ -26,6 +26,7 @@ from exoskel.formats.usd.shape_writer import SCOPE as LOOKS
 from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, Properties, clip_to_single, display_name
 from exoskel.formats.usd.view_writer import UsdViewWriter
 from exoskel.scene.body import Body
+from exoskel.scene.inertia import MIN_MASS, MIN_MOMENT
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, Twist, initial_twists, stated_twists
@@ -94,14 +95,14 @@ class BodyWriter:
         if static and not (isfinite(body.mass) and body.mass > 0.0):
             return  # a fixed body needs no mass
         if body.mass == 0.0:
-            self.output.add_loss(body, CATALOGUE["US211"], "inertia")
+            self.output.add_loss(body, CATALOGUE["US211"], "inertia", mass=MIN_MASS)
         made.apis += ["PhysicsMassAPI", "NewtonMassAPI"]
-        made.properties |= {"float physics:mass": body.mass, "point3f physics:centerOfMass": body.com}
-        if min(self.principal[i]) > 0.0:
-            made.properties["float3 physics:diagonalInertia"] = tuple(self.principal[i])
-            made.properties["quatf physics:principalAxes"] = tuple(self.axes[i])
-        elif body.mass and not static:
-            self.output.add_loss(body, CATALOGUE["US211.moment"], "inertia")
+        made.properties |= {"float physics:mass": body.mass or MIN_MASS, "point3f physics:centerOfMass": body.com}
+        principal = self.principal[i]
+        if not min(principal) > 0.0 and body.mass and not static:
+            self.output.add_loss(body, CATALOGUE["US211.moment"], "inertia", moment=MIN_MOMENT)
+        made.properties["float3 physics:diagonalInertia"] = tuple(max(MIN_MOMENT, one) for one in principal)
+        made.properties["quatf physics:principalAxes"] = tuple(self.axes[i])
         made.properties["double[] newton:inertia"] = self.rows[i].tolist()
 
     def _record_losses(self, body: Body) -> None:

@@ -16,16 +16,12 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import Moment
+from exoskel.scene.inertia import MIN_MASS, MIN_MOMENT, Moment
 from exoskel.scene.summary import mass_properties
 from exoskel.spatial import Array
 
-MIN_MASS = 1e-12
-"""The mass of a massless body, kg; its moment is unchanged."""
 _MIN_ACCEPTED_MASS = 1e-15
 """MuJoCo rejects moving bodies with a smaller mass, kg (`mjMINVAL`)."""
-MIN_MOMENT = 1e-12
-"""The value that replaces a principal moment that is not positive, kg·m²."""
 _SLACK = 4e-10
 """Relative margin of repaired moments, so that rounding does not undo the repair."""
 

@@ -20,8 +20,8 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.tree import MjcfElement, Value
+from exoskel.scene.inertia import MIN_MASS, MIN_MOMENT
 from exoskel.scene.joint import PLANES, UNLIMITED, Dof, Interval, Joint
 from exoskel.scene.pose import Rotation, Vector, vector_from_array
 from exoskel.scene.world import World
