@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import exoskel
 from exoskel import (
@@ -26,7 +28,10 @@ from exoskel import (
     UnknownNameError,
     World,
 )
+from exoskel.scene.body import Marker
+from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.tendon import TendonPoint
 
 WALKER = "dart://sample/skel/walker.skel"
 RAGDOLL = "dart://sample/xode/ragdoll.xode"
@@ -229,6 +234,85 @@ def test_edits_that_are_not_possible_change_nothing(action: Any, message: str) -
     with pytest.raises(ExoskelError, match=message):
         action(world)
     assert exoskel.summarize(world) == before
+
+
+def referring_world() -> World:
+    """A world in which something of each kind refers to a part of the model `arm`."""
+    world = arm()
+    base, hand = world.model("arm").bodies
+    base.markers.append(Marker(name="anchor"))
+    base.collisions.append(Shape(geometry=Sphere(0.1), name="ball"))
+    hand.markers.append(Marker(name="tip"))
+    world.add_actuator("motor", "hand_joint")
+    world.add_tendon("cable", joints={"arm/hand_joint": 1.0})
+    world.add_tendon("rope", path=["arm/base/anchor", TendonPoint(shape="arm/base/ball"), "arm/hand/tip"])
+    world.add_sensor("angle", "jointpos", "arm/hand_joint")
+    world.add_equality("stop", "joint", "arm/hand_joint")
+    world.cameras.append(SceneCamera("eye", "arm/hand"))
+    world.lights.append(SceneLight(name="lamp", target="arm/hand"))
+    world.add_keyframe("start")
+    return world
+
+
+def references(world: World) -> dict[str, str]:
+    """What refers to something, as text."""
+    lists = (world.actuators, world.tendons, world.sensors, world.equalities, world.cameras, world.lights)
+    found = {one.name: repr(structs.asdict(one)) for values in lists for one in values}
+    return found | {one.name: repr(structs.asdict(one)) for one in world.keyframes if one.joints}
+
+
+def edited(action: Callable[[World], object]) -> World:
+    world = referring_world()
+    action(world)
+    assert exoskel.check(world) == []
+    return world
+
+
+@pytest.mark.parametrize("name", ["hand", "hand_joint", "base"])
+def test_references_follow_what_a_model_renames_as_what_a_world_renames(name: str) -> None:
+    by_world = edited(lambda world: world.rename(f"arm/{name}", "other"))
+    by_model = edited(lambda world: world.models[0].rename(name, "other"))
+    assert references(by_model) == references(by_world) != references(referring_world())
+    assert references(by_model).keys() == references(referring_world()).keys()
+
+
+def test_tendons_keep_a_shape_that_a_model_renames() -> None:
+    world = edited(lambda world: world.models[0].rename(world.models[0].body("base").collisions[1], "globe"))
+    assert [point.shape for point in world.tendon("rope").path] == ["", "arm/base/collision1", ""]
+
+
+@pytest.mark.parametrize("name", ["hand", "hand_joint"])
+def test_a_model_removes_references_as_a_world_does(name: str) -> None:
+    by_world = edited(lambda world: world.remove(f"arm/{name}"))
+    by_model = edited(lambda world: world.models[0].remove(name))
+    assert references(by_model) == references(by_world)
+    assert "motor" not in references(by_model)
+
+
+def test_replacing_a_joint_or_model_removes_what_cannot_refer_to_it_any_more() -> None:
+    welded = edited(lambda world: world.models[0].replace("hand_joint", "weld"))
+    assert references(welded).keys() == {"rope", "eye", "lamp"}
+    turned = edited(lambda world: world.models[0].replace("hand_joint", "prismatic", axis=(1, 0, 0)))
+    assert references(turned) == references(referring_world())
+    swapped = edited(lambda world: world.replace("arm", gripper()))
+    assert references(swapped) == {}
+
+
+def test_copies_of_worlds_keep_their_own_references() -> None:
+    world = referring_world()
+    copied = exoskel.merge(world).world
+    copied.models[0].rename("hand_joint", "wrist")
+    assert "wrist" in references(copied)["motor"] and "wrist" not in references(world)["motor"]
+    assert exoskel.check(copied) == [] == exoskel.check(world)
+
+
+def test_the_actuator_of_a_file_follows_a_joint_that_its_model_renames(tmp_path: Path) -> None:
+    joint = '<worldbody><body name="b"><joint name="j"/><geom size=".1"/></body></worldbody>'
+    text = f'<mujoco>{joint}<actuator><motor name="a" joint="j"/></actuator></mujoco>'
+    scene = exoskel.load(text)
+    scene.world.models[0].rename("j", "hip")
+    exoskel.save(scene, tmp_path / "b.xml")
+    assert (tmp_path / "b.xml").read_text() == text.replace('"j"', '"hip"')
 
 
 def test_collision_filters_follow_renamed_bodies() -> None:

@@ -32,6 +32,7 @@ from exoskel.formats.comments_and_extensions import UNKNOWN_NAMESPACE, Preserved
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, Marker
+from exoskel.scene.field_checks import kind_name
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, iter_items, stated_items
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
@@ -301,7 +302,7 @@ class FateRecorder:
             stated = ["", *(name for name in FIELDS[type(item)] if getattr(item, name) is not None)]
             lost = next((v for field in stated if (v := self._field_verdict(item, field)).loss), None)
             if lost is not None and not found.loss:
-                return partly_lost(f"{type(item).__name__.lower()} '{item_name(item)}': {lost.why}")
+                return partly_lost(f"{kind_name(item)} '{item_name(item)}': {lost.why}")
         return found
 
     def _attribute_verdict(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:

@@ -258,9 +258,13 @@ def _convert(item: Struct, name: str, convert: _Convert, value: object) -> objec
 
 def _describe(item: Struct) -> str:
     """What a message calls an object: `body 'arm'`, or `a box` without a name."""
-    kind = _KINDS.get(type(item).__name__, type(item).__name__.lower())
-    name = getattr(item, "name", "")
+    kind, name = kind_name(item), getattr(item, "name", "")
     return f"{kind} {name!r}" if name else f"{'an' if kind[0] in 'aei' else 'a'} {kind}"
+
+
+def kind_name(item: Struct | None) -> str:
+    """What a message calls objects of this kind, such as `soft body`."""
+    return _KINDS.get(type(item).__name__, type(item).__name__.lower())
 
 
 _KINDS = {
@@ -270,6 +274,7 @@ _KINDS = {
     "FiniteRotation": "finite rotation",
     "SceneCamera": "camera",
     "SceneLight": "light",
+    "SceneSensor": "sensor",
     "SoftBody": "soft body",
 }
 

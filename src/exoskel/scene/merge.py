@@ -14,7 +14,7 @@ from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLigh
 from exoskel.scene.editing import copy_body, copy_joint, items_of
 from exoskel.scene.equality import Equality
 from exoskel.scene.item import Item, NameIndex, Names, unique_name
-from exoskel.scene.model import Model
+from exoskel.scene.model import Model, register_owner
 from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.tendon import Tendon
 from exoskel.scene.validation import find_invalid
@@ -74,6 +74,7 @@ def _changed_order(model: Model) -> list[int] | None:
 
 def copy_world(world: World) -> World:
     new = copy(world)
+    register_owner(new)
     new._index = NameIndex()
     new.collision_exempt_groups = list(world.collision_exempt_groups)
     new.cameras, new.lights, new.keyframes = list(world.cameras), list(world.lights), list(world.keyframes)

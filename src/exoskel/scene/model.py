@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Protocol, Unpack, overload
+from weakref import WeakValueDictionary
 
 from msgspec import Struct, field, structs
 
@@ -22,7 +23,7 @@ from exoskel.scene.editing import (
     relative_rotation,
     replace_fields,
 )
-from exoskel.scene.field_checks import NumberSequence, check_fields
+from exoskel.scene.field_checks import NumberSequence, check_fields, kind_name
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, check_name, require_index, unique_name
 from exoskel.scene.joint import Joint, JointKind
 from exoskel.scene.pose import IDENTITY, Pose
@@ -32,6 +33,30 @@ _set: Any = Struct.__setattr__
 """Sets a field without advancing the clock of edits."""
 FrameName = Literal["parent", "child", "model", "world"]
 """What a pose can be relative to, besides a body."""
+
+
+class ModelOwner(Protocol):
+    """A world: its tendons, actuators and others refer to parts of its models by name."""
+
+    models: list[Model]
+
+    def prepare_rename(self, item: Body | Joint | Shape) -> None:
+        """Called before a part of one of the models gets another name."""
+
+    def rename_references(self, model: Model, item: Body | Joint | Shape, old: str) -> None:
+        """Replace the old name of a renamed part where something refers to it."""
+
+    def drop_dangling_references(self) -> None:
+        """Remove what refers to parts that are not in any model."""
+
+
+_OWNERS: WeakValueDictionary[int, ModelOwner] = WeakValueDictionary()
+"""All worlds by id.  A model does not know its world, because it may be built before it and may be moved."""
+
+
+def register_owner(owner: ModelOwner) -> None:
+    """Let the models of a world update what refers to their parts, whenever they are edited."""
+    _OWNERS[id(owner)] = owner
 
 
 class ModelIndex:
@@ -302,10 +327,12 @@ class Model(Item):
     def rename(self, item: Body | Joint | Shape | str, name: str) -> None:
         """Rename a body, joint or shape; a name selects a body or else a joint.
 
-        The new name of a body or joint must not be in use.  `World.rename` updates `collision_exempt_groups` too.
+        References to it are updated.  The new name of a body or joint must not be in use.  `World.rename` updates
+        `collision_exempt_groups` too.
         """
         found = self._find_member(item)
-        check_name(type(found).__name__.lower(), name)
+        old, owners = found.name, self._owners()
+        check_name(kind_name(found), name)
         if isinstance(found, Body) and name != found.name:
             self._require_free("body", self.index.bodies, self.bodies, name)
         elif isinstance(found, Joint) and name != found.name:
@@ -313,16 +340,32 @@ class Model(Item):
             for joint in self.joints:
                 if joint.mimic is not None and joint.mimic.joint == found.name:
                     joint.mimic = structs.replace(joint.mimic, joint=name)
+        for owner in owners:
+            owner.prepare_rename(found)
         found.name = name
+        for owner in owners:
+            owner.rename_references(self, found, old)
+
+    def _owners(self) -> list[ModelOwner]:
+        """The worlds that contain the model: usually one."""
+        owners = [owner for reference in _OWNERS.valuerefs() if (owner := reference()) is not None]
+        return [owner for owner in owners if any(model is self for model in owner.models)]
+
+    def _drop_dangling_references(self) -> None:
+        for owner in self._owners():
+            owner.drop_dangling_references()
 
     def remove(self, item: Body | Joint | Shape | str, *, subtree: bool = False) -> None:
         """Remove a body with its joint, a joint or a shape; a name selects a body or else a joint.
 
         With `subtree`, all bodies below a removed body are removed too; without it they are an error.  Loops that end
         at a removed body are removed as well.  The body of a removed joint gets a free joint.  Joints that mimic a
-        removed joint become independent.
+        removed joint become independent.  Tendons, actuators and others that refer to what is removed are removed, too.
         """
-        found = self._find_member(item)
+        self._remove(self._find_member(item), subtree=subtree)
+        self._drop_dangling_references()
+
+    def _remove(self, found: Body | Joint | Shape, *, subtree: bool) -> None:
         if isinstance(found, Shape):
             for body in self.bodies:
                 body.visuals[:] = [shape for shape in body.visuals if shape is not found]
@@ -383,7 +426,7 @@ class Model(Item):
         relative_to: Body | FrameName = "child",
         **options: Unpack[JointOptions],
     ) -> Body | Joint | Shape:
-        """Replace the content of a body, joint or shape; returns it.  Everything that refers to it stays valid.
+        """Replace the content of a body, joint or shape; returns it.  What refers to it still does, where it can.
 
         A body keeps its name and place, and takes mass properties, shapes and everything else from a copy of `new`.  A
         joint keeps its name, its bodies and, without `at`, its frame; `new` is its kind, with options as in
@@ -417,6 +460,7 @@ class Model(Item):
                 pose = self._joint_frame(joint.name, at, relative_to, joint.child, joint.parent)
             new = create_joint(joint.name, kind, joint.child, joint.parent, pose, options)
         replace_fields(joint, new, ("name", "child", "parent", "loop"))
+        self._drop_dangling_references()
 
     def _find_member(self, item: Body | Joint | Shape | str) -> Body | Joint | Shape:
         if not isinstance(item, str):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import format_detail, is_plural
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.codes import CATALOGUE
+from exoskel.scene.field_checks import kind_name
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import (
@@ -188,7 +189,7 @@ class ValueChecker:
 
     def describe(self, item: Item) -> str:
         """The kind and name of an item, or of what it belongs to."""
-        kind, name = type(item).__name__.lower(), item_name(item)
+        kind, name = kind_name(item), item_name(item)
         if name or id(item) not in self._owners:
             return f"{kind} '{name}'"
         return f"a {kind} of {self.describe(self._owners[id(item)])}"

@@ -30,7 +30,7 @@ from exoskel.scene.item import (
     require_index,
 )
 from exoskel.scene.joint import UNLIMITED, Joint
-from exoskel.scene.model import Model
+from exoskel.scene.model import Model, register_owner
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.sensor import SceneSensor, SensorKind, SensorTargets, target_kinds
 from exoskel.scene.shape import Shape
@@ -44,7 +44,7 @@ COLLISION_DETECTORS = ("fcl", "fcl_mesh", "dart", "bullet", "ode")
 NamedValue = TypeVar("NamedValue", SceneCamera, Keyframe, Actuator, Tendon, SceneSensor, Equality)
 
 
-class World(Item):
+class World(Item, weakref=True):
     """Models under one gravity (m/s²), stepped together by `time_step` (s)."""
 
     name: str = "world"
@@ -323,9 +323,6 @@ class World(Item):
             renamed = renamed_models({old: name})
             self.map_references(renamed, renamed)
             return
-        if isinstance(found, Shape) and self.tendons:
-            parts = TendonParts(self.models)
-            self.tendons[:] = [one.with_numbered_shapes(parts) for one in self.tendons]
         model.rename(found, name)
         for number, (was, now) in enumerate(zip(before, self._exempt_labels(), strict=True)):
             if was - now:
@@ -337,9 +334,18 @@ class World(Item):
                 f"cannot rename {old!r} to {name!r}: other bodies would collide, because collision_exempt_groups of "
                 f"world {self.name!r} match parts of names; change these groups first"
             )
-        if not isinstance(found, Shape):
-            paths = {qualified_name(model.name, old): qualified_name(model.name, name)}
-            bodies, joints = (paths, {}) if isinstance(found, Body) else ({}, paths)
+
+    def prepare_rename(self, item: Body | Joint | Shape) -> None:
+        """Let tendons refer to a shape of a model by its number, before it gets another name."""
+        if isinstance(item, Shape) and self.tendons:
+            parts = TendonParts(self.models)
+            self.tendons[:] = [one.with_numbered_shapes(parts) for one in self.tendons]
+
+    def rename_references(self, model: Model, item: Body | Joint | Shape, old: str) -> None:
+        """Replace the old name of a body or joint of a model in everything that refers to it."""
+        if not isinstance(item, Shape):
+            paths = {qualified_name(model.name, old): qualified_name(model.name, item.name)}
+            bodies, joints = (paths, {}) if isinstance(item, Body) else ({}, paths)
             self.map_references(lambda path: bodies.get(path, path), lambda path: joints.get(path, path))
 
     def map_references(self, body_path: Callable[[str], str], joint_path: Callable[[str], str]) -> None:
@@ -374,15 +380,18 @@ class World(Item):
     def remove(self, item: Model | Body | Joint | Shape | str, *, subtree: bool = False) -> None:
         """Remove a model, body, joint or shape, given as an object or path; see `Model.remove`."""
         found, model = self._locate(item)
-        if isinstance(found, Model):
-            self.models[:] = [one for one in self.models if one is not found]
-        else:
+        if not isinstance(found, Model):
             model.remove(found, subtree=subtree)
-        if not isinstance(found, Shape) or self.tendons:
-            self.drop_dangling_references()
+            return
+        self.models[:] = [one for one in self.models if one is not found]
+        self.drop_dangling_references()
 
     def drop_dangling_references(self) -> None:
         """Remove what refers to bodies, joints, sites, shapes and tendons that are not in the world."""
+        if not any(
+            (self.cameras, self.lights, self.keyframes, self.actuators, self.tendons, self.sensors, self.equalities)
+        ):
+            return
         bodies = {"", *(qualified_name(model.name, body.name) for model in self.models for body in model.bodies)}
         joints = {path for path, _ in joint_paths(self.models)}
         for view in [one for one in self.cameras if not {one.body, one.target} <= bodies]:
@@ -427,6 +436,7 @@ class World(Item):
         rotate_states(copied.bodies, relative_rotation(new.pose, found.pose))
         found.static = copied.static
         found.bodies, found.joints = copied.bodies, copied.joints
+        self.drop_dangling_references()
         return found
 
     def _locate(self, item: Model | Body | Joint | Shape | str) -> tuple[Model | Body | Joint | Shape, Model]:
@@ -476,6 +486,7 @@ class World(Item):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        register_owner(self)
         track_lists(self, ("models", "cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities"))
         if not (isfinite(self.time_step) and self.time_step > 0.0):
             raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")

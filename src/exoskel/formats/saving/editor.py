@@ -14,6 +14,7 @@ from exoskel.formats.interface import FormatEditor
 from exoskel.formats.saving.changes import AddedItem, Changes, changed_fields
 from exoskel.formats.write import without_actuators
 from exoskel.scene.body import Body
+from exoskel.scene.field_checks import kind_name
 from exoskel.scene.fields import CHILD_LISTS, FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -298,7 +299,7 @@ class DocumentEditor:
             adapted = self.editor.adapt_added(item, element)
             container = self.editor.container(item, added.owner)
             if container < 0:
-                raise SaveError(f"the file has no place for the new {type(item).__name__.lower()}")
+                raise SaveError(f"the file has no place for the new {kind_name(item)}")
             after = self._neighbour(added, container, removed) if item is added.item else -1
             if after < 0:
                 rule = self._rule(self.elements.tag(container))

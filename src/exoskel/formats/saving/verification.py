@@ -16,6 +16,7 @@ from exoskel.formats.saving.changes import (
     unequal,
 )
 from exoskel.scene.body import Body
+from exoskel.scene.field_checks import kind_name
 from exoskel.scene.fields import CHILD_LISTS, Difference, differences
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint
@@ -184,6 +185,6 @@ def _set_fields(item: Item) -> list[str]:
 
 
 def _label(item: Item | None) -> str:
-    kind = type(item).__name__.lower()
+    kind = kind_name(item)
     name = "" if item is None else item_name(item)
     return f"{kind} {name!r}" if name else f"a {kind}"
