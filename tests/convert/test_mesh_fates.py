@@ -152,3 +152,16 @@ def test_textures_of_shapes_that_are_not_seen_do_not_matter(textured: Path) -> N
     box = '<visual name="v"><geometry><box><size>1 1 1</size></box></geometry></visual></link>'
     (textured / "t.sdf").write_text(text.replace("</link>", box), encoding="utf-8")
     assert not any("FM303" in item.why for item in exoskel.convert(textured / "t.sdf", to="mjcf").items)
+
+
+@pytest.mark.parametrize("mesh", [prism(L_SHAPE), prism(SQUARE)], ids=["concave", "convex"])
+@pytest.mark.parametrize("static", [False, True], ids=["moving", "static"])
+def test_meshes_keep_their_friction_in_mjcf(mesh: str, static: bool, tmp_path: Path) -> None:
+    """MuJoCo collides a static concave mesh as many parts, and the whole mesh is written beside them."""
+    (tmp_path / "mesh.obj").write_text(mesh, encoding="utf-8")
+    scene = exoskel.load(sdf(tmp_path / "mesh.sdf", "mesh.obj", static=static))
+    scene.world.models[0].bodies[0].collisions[0].friction = 0.8
+    report = exoskel.convert(scene, tmp_path / "mesh.xml")
+    assert report.certificate.passed
+    again = exoskel.load(tmp_path / "mesh.xml").world.models[0].bodies[0].collisions
+    assert [shape.friction for shape in again] == [0.8]

@@ -302,8 +302,9 @@ class MjcfModelReader:
         collisions: list[Shape] = []
         first, count = int(self.mujoco.body_geomadr[number]), int(self.mujoco.body_geomnum[number])
         numbers = range(first, first + count) if count else range(0)
-        names = {self.compiled.geoms.name(geom) for geom in numbers}
-        slabs = {name.rpartition("/")[0] for name in names if len(name.split("/")) == 4} & names
+        names = {self.compiled.geoms.name(geom): geom for geom in numbers}
+        parts = {name.rpartition("/")[0]: geom for name, geom in names.items() if len(name.split("/")) == 4}
+        slabs = {name: part for name, part in parts.items() if name in names}
         for geom in numbers:
             name = self.compiled.geoms.name(geom)
             if name.rpartition("/")[0] in slabs:
@@ -317,6 +318,8 @@ class MjcfModelReader:
             if own.startswith(("visual", "collision")):
                 shape.name = ""
             shape.collidable = collides or name in slabs or not own.startswith("collision")
+            if name in slabs:
+                shape.friction = self.shapes.friction(slabs[name])
             (collisions if collides or own.startswith("collision") else visuals).append(shape)
             self.found.shapes[geom] = shape
         return visuals, collisions

@@ -89,7 +89,7 @@ class MjcfShapeReader:
             color=self._color(number),
             material=self._material(number),
             name=plain_name(self.compiled.geoms.name(number)),
-            friction=self._friction(number),
+            friction=self.friction(number),
             document=0,
             node=node,
         )
@@ -108,7 +108,7 @@ class MjcfShapeReader:
             self._geometries[key] = self._height_field(key[1]) if kind == "hfield" else self._mesh(key[1])
         return self._geometries[key]
 
-    def _friction(self, number: int) -> float | None:
+    def friction(self, number: int) -> float | None:
         """The sliding friction; None for MuJoCo's default of 1 and for geoms that do not collide."""
         if not (self.model.geom_contype[number] or self.model.geom_conaffinity[number]):
             return None
