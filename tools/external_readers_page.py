@@ -71,11 +71,13 @@ def external_readers() -> str:
         "counts as that. They are the files for any reader.",
         *_other_readers(scenes),
         "## Files written for one program",
-        "The same scenes, converted with `--for`, and read by that program. Copies of all meshes are beside the files. "
-        "Masses, centres of mass, moments and poses are compared as above, and so are the limits and damping of single "
-        "hinges and slides. A value that the program reads differently must have a fate other than exact or lowered: "
-        "such files are counted as *different, reported*. *Refused, reported* are files whose conversion states that "
-        "the program refuses them. Isaac Sim imports MJCF with mujoco-usd-converter; the USD stage that it makes is "
+        "The same scenes are converted with `--for`, with copies of their meshes, and read by that program. Masses, "
+        "centres of mass, moments, poses and mass matrices are compared as above. Of single hinges and slides, so are "
+        "limits, damping, stiffness, friction and armature.",
+        "A value that the program reads differently must not have the fate exact or lowered. Such files are counted as "
+        "*different, reported*; any other difference is a fault. *Refused, reported* are files whose conversion states "
+        "that the program refuses them.",
+        "Isaac Sim imports MJCF with mujoco-usd-converter: the bodies and joints of the USD stage that it makes are "
         "compared.",
         *_target_files(),
         "## Scene by scene",
