@@ -103,22 +103,28 @@ test-part: $(READY)
 slow-tests: $(READY)
 	$(BIN)/python -m tests.support.quick_tests build/quick-tests.xml build/other-tests.xml
 
+# The first Python of the system or of pyenv that meets a condition, else the usual one.
+PYTHONS = $(PYTHON) python3.12 python3.13 python3.14 python3.11 \
+	$(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[1-4].*/bin/python3)
+python_with = $(or $(firstword $(foreach one,$(PYTHONS),\
+	$(shell $(one) -c "import sys; sys.exit(not ($(1)))" >/dev/null 2>&1 && echo $(one)))),$(PYTHON))
+
 # The external readers, in a separate environment: they are large and pin many packages.
 $(EXTERNAL_READY): tests/external/requirements.txt tests/external/models.txt
 	@echo "Setting up $(EXTERNAL) (once, a few minutes, 1.9 GB) ..."
-	@test -x $(EXTERNAL)/bin/python || $(PYTHON) -m venv $(EXTERNAL)
+	@test -x $(EXTERNAL)/bin/python || $(call python_with,sys.version_info[1] > 11) -m venv $(EXTERNAL)
 	@$(EXTERNAL)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
 	@$(EXTERNAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/external/models.txt
 	@touch $@
 
-# Further readers that cannot share that environment, one environment for each group.  DART 6.20.3 needs Python 3.12
-# or newer: one is used if it is installed, else DART 6.20.0.
-GROUPS := mujoco3 mjcf urdf pinocchio dart
+# Further readers that cannot share that environment, one environment for each group.
+GROUPS := mujoco4 mujoco3 mjcf urdf pinocchio dart isaac
 GROUPS_READY := $(GROUPS:%=$(EXTERNAL)-%/.ready)
 
 GROUP_PYTHON = $(PYTHON)
-$(EXTERNAL)-dart/.ready: GROUP_PYTHON = $(firstword $(foreach one,$(PYTHON) python3.14 python3.13 python3.12,\
-	$(shell $(one) -c "import sys; sys.version_info < (3, 12) or print('$(one)')" 2>/dev/null)) $(PYTHON))
+# DART 6.20.3 needs Python 3.12 or newer; without one, DART 6.20.0 is used.
+$(EXTERNAL)-dart/.ready: GROUP_PYTHON = $(call python_with,sys.version_info[1] > 11)
+$(EXTERNAL)-isaac/.ready: GROUP_PYTHON = $(call python_with,sys.version_info[1] < 13)
 
 $(EXTERNAL)-%/.ready: tests/external/requirements/%.txt
 	@test -x $(@D)/bin/python || $(GROUP_PYTHON) -m venv $(@D)

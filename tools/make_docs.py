@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,12 +29,11 @@ from exoskel.source.vocabulary import Element, Vocabulary
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))  # the table of hostile files is in the tests, other pages are in tools
 
+from tools.external_readers_page import external_readers  # noqa: E402
 from tools.python_reference import python_reference  # noqa: E402
 
 DOCS = PROJECT / "docs"
 REFERENCE = DOCS / "reference"
-EXTERNAL_READERS = PROJECT / "tests" / "golden" / "external_readers.json"
-OTHER_READERS = PROJECT / "tests" / "golden" / "other_readers.json"
 HOSTILE_IN_DART = PROJECT / "tests" / "golden" / "hostile_dart.json"
 PUBLIC = PROJECT / "tests" / "golden" / "public.json"
 GENERATED = "This page is generated from tables in the code (`make docs`); do not edit it."
@@ -172,90 +170,6 @@ def sample_list() -> str:
     return "\n\n".join(["# Samples", GENERATED, "\n".join(rows)]) + "\n"
 
 
-def external_readers() -> str:
-    """What other readers have found in what we write, from their record."""
-    record = json.loads(EXTERNAL_READERS.read_text(encoding="utf-8"))
-    scenes = {name: formats for name, formats in record["scenes"].items() if not name.startswith("documents/")}
-    pairs = _pairs(scenes)
-    parts = [
-        "# External readers",
-        "This page is generated from the record of `make test-external` (`make docs`); do not edit it.",
-        "Every sample, every example of the tests, one mechanism for each joint kind and every file of a corpus is "
-        "written in each format and read by other programs. The values they find are compared with the scene: "
-        "masses, centres of mass, moments, world poses at random configurations, mass matrices, and the limits and "
-        "damping of joints. The tolerance is 1e-9. The mass matrices of the scene are computed by differentiating its "
-        "kinematics.",
-        "USD stores physics in single precision, so its tolerance is 1e-6. Poses at random configurations are computed "
-        "in double precision from the joints that Newton has read. Newton's own kinematics, whose single-precision "
-        "errors add up along a chain, must agree with them to 1e-5. The column *start* compares the initial poses and "
-        "velocities of bodies. usd-core has no kinematics; all its validators must pass.",
-        f"Compared on {record['date']} with "
-        + ", ".join(f"{_TITLES[name]} {version}" for name, version in record["readers"].items())
-        + "."
-        + (f" {record['pending']}" if "pending" in record else ""),
-        _largest(scenes, pairs, record["errors"]),
-        "Two readers get changed copies. DART reads SDFormat up to 1.6: instead of a newer file it gets a copy without "
-        "shapes, labelled 1.6. Pinocchio reads one tree of bodies from MJCF: it gets a copy with all trees in one "
-        "body, without actuators, sensors and keyframes. The others read the files as they are written. The section "
-        "[Other readers](#other-readers) shows what both read from the unchanged files.",
-        "## Limits of the readers",
-        "Some readers reject a file or read it differently because of their own limits. The other values of such a "
-        "file are compared where possible.",
-        _limits(scenes),
-        "## Other readers",
-        "These programs read the same files, without any change. A file that one of them refuses or reads differently "
-        "counts as that. DART reads the files for any reader here; files for DART (`--for dart`) are tested apart.",
-        *_other_readers(scenes),
-        "## Scene by scene",
-        "The largest error of all values; *limit* if the reader does not read the file.",
-        _scenes(scenes, pairs),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _other_readers(compared: Scenes) -> list[str]:
-    """How many of the compared files further readers read, and why not the others."""
-    record = json.loads(OTHER_READERS.read_text(encoding="utf-8"))
-    counts = ["| format | reader | files | read alike | different | refused |", "|---|---|---|---|---|---|"]
-    reasons = ["| format | reader | what it says | scenes |", "|---|---|---|---|"]
-    for format in ("mjcf", "sdf", "urdf"):
-        same = [name for name in compared if _digest(record["scenes"], name, format) == _digest(compared, name, format)]
-        rows = {name: record["scenes"][name][format]["readers"] for name in same}
-        for reader in sorted({reader for row in rows.values() for reader in row}):
-            title = f"{registry.by_name(format).label} | {_OTHER_TITLES[reader]} {record['readers'][reader]}"
-            verdicts = {name: row[reader] for name, row in rows.items() if reader in row}
-            said = {name: verdict for name, verdict in verdicts.items() if isinstance(verdict, str)}
-            different = sum(verdict.startswith("different") for verdict in said.values())
-            alike, refused = len(verdicts) - len(said), len(said) - different
-            counts.append(f"| {title} | {len(verdicts)} | {alike} | {different} | {refused} |")
-            grouped: dict[str, list[str]] = {}
-            for name, verdict in said.items():
-                grouped.setdefault(_general(verdict), []).append(_short(name))
-            for reason, names in sorted(grouped.items(), key=lambda item: -len(item[1])):
-                shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-                reasons.append(f"| {title} | {reason} | {shown} |")
-    return ["\n".join(counts), "\n".join(reasons)]
-
-
-def _digest(scenes: Scenes, name: str, format: str) -> str | None:
-    found: str | None = scenes.get(name, {}).get(format, {}).get("sha256")
-    return found
-
-
-def _short(name: str) -> str:
-    return f"{name.partition('/')[0]}/{name.rpartition('/')[2]}"
-
-
-_NUMBERS = re.compile(r" off by [\d.e+-]+|inf")
-_NAMES = re.compile(r"'[^']*'")
-
-
-def _general(verdict: str) -> str:
-    """What a reader says without names and numbers, for Markdown."""
-    text = _NAMES.sub("'…'", _NUMBERS.sub("", verdict))
-    return re.sub(r"[|<>\[\]*`_]", lambda found: "\\" + found[0], text)
-
-
 def public_models() -> str:
     """How models that come with packages fare, from the record."""
     record = json.loads(PUBLIC.read_text(encoding="utf-8"))
@@ -306,68 +220,6 @@ def _problems(models: dict[str, Any], key: str) -> str:
     """A table of the models with a problem of one kind."""
     rows = [f"| {name} | {row[key].replace('<', '&lt;')} |" for name, row in models.items() if key in row]
     return "\n".join(["| model | why |", "|---|---|", *rows])
-
-
-_TITLES = {
-    "mujoco": "MuJoCo",
-    "pinocchio": "Pinocchio",
-    "drake": "Drake",
-    "dart": "DART",
-    "usd": "usd-core",
-    "newton": "Newton",
-}
-_OTHER_TITLES = {
-    "mujoco3": "MuJoCo",
-    "dm_control": "dm_control",
-    "newton_mjcf": "Newton",
-    "yourdfpy": "yourdfpy",
-    "urchin": "urchin",
-    "pinocchio_files": "Pinocchio",
-    "dart_files": "DART",
-}
-Scenes = dict[str, Any]
-
-
-def _pairs(scenes: Scenes) -> list[tuple[str, str]]:
-    """Formats and their readers."""
-    found = [(f, reader) for formats in scenes.values() for f, row in formats.items() for reader in row["errors"]]
-    return list(dict.fromkeys(sorted(found, key=lambda pair: (pair[0], list(_TITLES).index(pair[1])))))
-
-
-def _largest(scenes: Scenes, pairs: list[tuple[str, str]], quantities: list[str]) -> str:
-    rows = [f"| format | reader | scenes | {' | '.join(q.replace('_', ' ') for q in quantities)} |"]
-    rows.append("|---" * (3 + len(quantities)) + "|")
-    for format, reader in pairs:
-        errors = [f[format]["errors"][reader] for f in scenes.values() if reader in f.get(format, {}).get("errors", {})]
-        worst = [max((e for e in column if e is not None), default=None) for column in zip(*errors, strict=True)]
-        cells = ["" if error is None else f"{error:.0e}" for error in worst]
-        rows.append(f"| {format.upper()} | {_TITLES[reader]} | {len(errors)} | {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def _limits(scenes: Scenes) -> str:
-    scenes_by_limit: dict[tuple[str, str, str], list[str]] = {}
-    for name, formats in scenes.items():
-        for format, row in formats.items():
-            for reader, whys in row.get("limits", {}).items():
-                for why in whys:
-                    scenes_by_limit.setdefault((format, reader, why), []).append(_short(name))
-    rows = ["| format | reader | limit | scenes |", "|---|---|---|---|"]
-    for (format, reader, why), names in sorted(scenes_by_limit.items()):
-        rows.append(f"| {format.upper()} | {_TITLES[reader]} | {why} | {', '.join(names)} |")
-    return "\n".join(rows)
-
-
-def _scenes(scenes: Scenes, pairs: list[tuple[str, str]]) -> str:
-    rows = ["| scene | " + " | ".join(f"{format.upper()}: {_TITLES[reader]}" for format, reader in pairs) + " |"]
-    rows.append("|---" * (1 + len(pairs)) + "|")
-    for name, formats in scenes.items():
-        cells = []
-        for format, reader in pairs:
-            errors = [e for e in formats.get(format, {}).get("errors", {}).get(reader, []) if e is not None]
-            cells.append(f"{max(errors):.0e}" if errors else "limit")
-        rows.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(rows)
 
 
 # --- vocabularies ------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from msgspec import Struct
 
 import exoskel
 from exoskel import Scene
+from exoskel.source.output_context import Target
 from exoskel.version import __version__
-from tests.external import documents
+from tests.external import documents, target_files
 from tests.external.documents import FORMATS, WrittenDocument
+from tests.external.target_files import TargetDocument
 from tests.sdf.documents import CHILD, DOCUMENTS
 from tests.support.places import SAMPLES, SHARED, TESTS
 from tests.support.scenes import all_files
@@ -36,6 +38,8 @@ class Case(Struct, frozen=True):
     formats: tuple[str, ...] = FORMATS
     readers: tuple[str, ...] = ()
     """The readers to run; if empty, all that support the format."""
+    write_for: Callable[[str, Target], list[TargetDocument]] | None = None
+    """Writes the documents for a certain program."""
 
     @property
     def is_ours(self) -> bool:
@@ -78,13 +82,22 @@ def _rounded(number: re.Match[str]) -> str:
 def cases() -> Iterator[Case]:
     for file in all_files():
         label, root = next((label, root) for label, root in ROOTS.items() if file.is_relative_to(root))
-        name = f"{label}/{file.relative_to(root).as_posix()}"
-        yield Case(name, partial(_written, partial(exoskel.load, file), file.stem, file.parent))
+        yield _case(f"{label}/{file.relative_to(root).as_posix()}", partial(exoskel.load, file), file.stem, file.parent)
     for kind in JOINTS:
-        yield Case(f"rigs/{kind}", partial(_written, partial(rig, kind), kind, TESTS))
+        yield _case(f"rigs/{kind}", partial(rig, kind), kind, TESTS)
     for title, text in DOCUMENTS.items():
         stem = title.replace(" ", "_")
         yield Case(f"documents/{stem}", partial(_read, text, stem), ("sdf",), ("drake",))
+
+
+def _case(name: str, load: Callable[[], Scene], stem: str, folder: Path) -> Case:
+    return Case(name, partial(_written, load, stem, folder), write_for=partial(_written_for, load, stem, folder))
+
+
+def _written_for(
+    load: Callable[[], Scene], stem: str, folder: Path, format: str, target: Target
+) -> list[TargetDocument]:
+    return list(target_files.write(load(), format, target, stem, folder))
 
 
 def _written(load: Callable[[], Scene], stem: str, folder: Path, format: str) -> list[WrittenDocument]:
@@ -114,8 +127,9 @@ class Workspace(Struct, frozen=True):
         (self.folder / "documents").mkdir()
         (self.folder / "documents" / "child.sdf").write_text(CHILD, encoding="utf-8")
 
-    def write(self, case: Case, written: WrittenDocument) -> Path:
-        file = (self.folder / case.name).parent / written.name
+    def write(self, case: Case, written: WrittenDocument, kind: str = "") -> Path:
+        """Write a document; of a certain kind, in a folder of its own, which has copies of its meshes."""
+        file = (self.folder / kind / case.name if kind else (self.folder / case.name).parent) / written.name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(written.text, encoding="utf-8")
         for name, data in written.companions.items():

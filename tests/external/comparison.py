@@ -31,6 +31,8 @@ class Comparison(Struct, frozen=True):
     errors: Errors
     failed: str = ""
     said: str = ""
+    items: dict[str, Errors] = {}
+    """The errors of each quantity by the names of bodies; those of `dofs` by joints and fields, such as `hip/damping`."""
 
     def faults(self, bounds: Errors) -> list[str]:
         """The quantities that exceed their bounds."""
@@ -42,9 +44,10 @@ def compare(expected: Expectation, answer: Mapping[str, Any]) -> Comparison:
     if "failed" in answer:
         return Comparison({}, answer["failed"], said)
     try:
-        return Comparison(_errors(expected, answer), said=said)
+        items = _errors(expected, answer)
     except LookupError as error:
         return Comparison({}, str(error.args[0]), said)
+    return Comparison({name: max(found.values(), default=0.0) for name, found in items.items()}, "", said, items)
 
 
 def worst(comparisons: list[Comparison]) -> Errors:
@@ -57,12 +60,12 @@ _ANSWERS = {"mass": "bodies", "com": "bodies", "inertia": "bodies", "pose": "pos
 """The keys of quantities in an answer, if they differ from their names."""
 
 
-def _errors(expected: Expectation, answer: Mapping[str, Any]) -> Errors:
+def _errors(expected: Expectation, answer: Mapping[str, Any]) -> dict[str, Errors]:
     present = [name for name in QUANTITIES if _ANSWERS.get(name, name) in answer]
-    found = {name: 0.0 for name in present if name != "dofs" or expected.dofs}
+    found: dict[str, Errors] = {name: {} for name in present if name != "dofs" or expected.dofs}
 
-    def note(name: str, error: float) -> None:
-        found[name] = max(found[name], error if np.isfinite(error) else np.inf)
+    def note(name: str, item: str, error: float) -> None:
+        found[name][item] = max(found[name].get(item, 0.0), error if np.isfinite(error) else np.inf)
 
     seen: set[str] = set()
     for entry in answer["bodies"]:
@@ -73,27 +76,29 @@ def _errors(expected: Expectation, answer: Mapping[str, Any]) -> Errors:
         seen |= set(members)
         mine = _together(expected, members, entry["frame"])
         if mine is not None:
-            note("mass", abs(entry["mass"] - mine.mass) / (mine.mass or 1.0))
+            note("mass", entry["frame"], abs(entry["mass"] - mine.mass) / (mine.mass or 1.0))
             if mine.mass:
                 length = max(1.0, float(np.abs(mine.com).max()))
-                note("com", float(np.abs(np.array(entry["com"]) - mine.com).max()) / length)
+                note("com", entry["frame"], float(np.abs(np.array(entry["com"]) - mine.com).max()) / length)
                 size = float(np.abs(mine.moment).max()) or 1.0
-                note("inertia", float(np.abs(np.array(entry["moment"]) - mine.moment).max()) / size)
+                note("inertia", entry["frame"], float(np.abs(np.array(entry["moment"]) - mine.moment).max()) / size)
     missing = expected.bodies.keys() - seen - expected.scenery
     if missing:
         raise LookupError(f"it does not find {', '.join(sorted(missing))}")
     for configuration, poses in zip(expected.configurations, answer["poses"], strict=True) if "pose" in found else ():
         for name in configuration.poses.keys() - (expected.scenery - poses.keys()):
-            note("pose", _pose_error(configuration.poses[name], poses[name]))
+            note("pose", name, _pose_error(configuration.poses[name], poses[name]))
     if "mass_matrix" in found:
-        note("mass_matrix", _mass_matrix_error(expected, answer["mass_matrix"]))
+        note("mass_matrix", "", _mass_matrix_error(expected, answer["mass_matrix"]))
     for joint, dof in expected.dofs.items() if "dofs" in found else ():
         low, high, damping = answer["dofs"][joint]
-        note("dofs", _gap(dof.damping, damping))
+        note("dofs", f"{joint}/damping", _gap(dof.damping, damping))
         if dof.limits is not None:
-            note("dofs", max(_gap(dof.limits[0], low), _gap(dof.limits[1], high)))
+            note("dofs", f"{joint}/position_limits", max(_gap(dof.limits[0], low), _gap(dof.limits[1], high)))
+        for field, value in dof.dynamics.items() if "dynamics" in answer else ():
+            note("dofs", f"{joint}/{field}", _gap(value, answer["dynamics"].get(joint, {}).get(field, 0.0)))
     if "start" in found and expected.start is not None:
-        note("start", _start_error(expected.start, expected.scenery, answer["start"]))
+        note("start", "", _start_error(expected.start, expected.scenery, answer["start"]))
     return found
 
 

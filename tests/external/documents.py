@@ -97,7 +97,7 @@ def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     output = OutputContext(folder)
     root = write_sdf(scene, output)
     text, plain = _texts(root, scene)
-    mechanism = partial(_sdf_mechanism, scene, root, text, folder)
+    mechanism = partial(sdf_mechanism, scene, root, text, folder)
     yield WrittenDocument(f"{stem}.sdf", text, plain, _sdf_traits(root), mechanism, output.companions)
 
 
@@ -111,14 +111,19 @@ def _sdf_traits(root: Markup) -> frozenset[str]:
     return frozenset(trait for trait, has in found.items() if has)
 
 
-def _sdf_mechanism(scene: Scene, root: Markup, text: str, folder: Path) -> Mechanism:
+def sdf_mechanism(scene: Scene, root: Markup, text: str, folder: Path) -> Mechanism:
     back = read_sdf(_document(text, folder / "scene.sdf"), ReadOptions())
     models = [model for world in scene.worlds for model in world.models]
     there = [model for world in back.worlds for model in world.models]
+    return Tree(models, there, sdf_names(root), sdf_chain, sdf_prefix, lambda model, joint: np.eye(4)).mechanism()
+
+
+def sdf_names(root: Markup) -> dict[int, str]:
+    """The names of links, with those of their models, by the ids of bodies."""
     named: dict[int, str] = {}
     for element in (e for e in root.iter() if e.tag == "model"):
         named |= {key: f"{element.attributes['name']}::{name}" for key, name in _names(element, "link").items()}
-    return Tree(models, there, named, sdf_chain, sdf_prefix, lambda model, joint: np.eye(4)).mechanism()
+    return named
 
 
 def sdf_prefix(model: Model) -> str:
@@ -161,15 +166,20 @@ def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
             "more than 500 joints": len(holders(document)[0]) > 500,
         }
         traits = frozenset(trait for trait, has in known.items() if has)
-        short = write_document(world, OutputContext(folder))
-        name_geoms(short)
-        names = shorten_names(short)
+        short, names = shortened_document(world, OutputContext(folder))
         yield WrittenDocument(
             f"{stem}.{number}.xml",
             *_texts(markup(short), scene, is_part=len(scene.worlds) > 1),
             traits,
             partial(_mjcf_mechanism, world, document, names),
         )
+
+
+def shortened_document(world: World, output: OutputContext) -> tuple[MjcfElement, NameTable]:
+    """The document with the names of the file, and these names by those in `write_document`."""
+    short = write_document(world, output)
+    name_geoms(short)
+    return short, shorten_names(short)
 
 
 def _moving(world: World) -> list[Body]:

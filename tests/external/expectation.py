@@ -33,10 +33,14 @@ class Inertial(Struct, frozen=True):
 
 
 class Dof(Struct, frozen=True):
-    """Limits of a hinge or slider (rad or m; None: not compared) and its damping (N·m·s/rad or N·s/m)."""
+    """Limits of a hinge or slider (rad or m; None: not compared) and its damping (N·m·s/rad or N·s/m).
+
+    `dynamics` are its stiffness, dry friction and armature, if these are compared, by the names of the fields.
+    """
 
     limits: tuple[float, float] | None
     damping: float
+    dynamics: dict[str, float] = {}
 
 
 class Values(Struct, frozen=True):

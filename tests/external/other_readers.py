@@ -2,7 +2,8 @@
 
 `python -m tests.external.other_readers --python GROUP=PYTHON ...` (`make test-external`) runs the groups of readers
 whose environments are given.  A file that a reader refuses, or reads differently, is recorded as that: there are no
-limits.  Each reader has its version in the record.  Readers that are not run, or are older than those recorded, keep
+limits.  Files that conversions write for one program (`--for`) are read by that program as well: a difference that the
+conversion has not reported is a fault, and nothing is recorded.  Each reader has its version in the record.  Readers that are not run, or are older than those recorded, keep
 what was recorded.
 """
 
@@ -15,13 +16,16 @@ import re
 import sys
 import tempfile
 import threading
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from exoskel.source.output_context import Target
 from tests.external import record
-from tests.external.comparison import BOUNDS, QUANTITIES, compare, worst
-from tests.external.reader_process import OTHER_GROUPS, ReaderProcess
-from tests.external.runner import ComparisonJob, create_jobs, start_processes
+from tests.external.comparison import BOUNDS, QUANTITIES, Comparison, Errors, compare, worst
+from tests.external.reader_process import OTHER_GROUPS, ReaderProcess, file_kind
+from tests.external.runner import ComparisonJob, create_jobs, create_target_jobs, start_processes
+from tests.external.target_files import ReportedLosses
 from tests.support.places import GOLDEN
 
 FILE = GOLDEN / "other_readers.json"
@@ -39,19 +43,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.external.other_readers", description=__doc__)
     parser.add_argument("--python", action="append", default=[], metavar="GROUP=PYTHON", help="an environment")
     parser.add_argument("--only", default="", help="read only scenes whose names contain this text")
+    parser.add_argument("--kind", action="append", default=[], help="read only files of this kind: 'mjcf for dart'")
     options = parser.parse_args()
     processes: dict[str, ReaderProcess] = {}
     for given in options.python:
         name, _, python = given.partition("=")
         group = next(group for group in OTHER_GROUPS if group.name == name)
         processes |= start_processes(group.readers, python, print)
-    verdicts = _judge(processes, options.only)
-    save(updated(load(), verdicts, {name: process.version for name, process in processes.items()}))
+    verdicts = _judge(processes, options.only, set(options.kind))
     for name, process in processes.items():
-        for format in process.reader.formats:
-            own = [row[name] for (_, kind, _), row in verdicts.items() if kind == format]
+        for kind in process.reader.kinds:
+            own = [row[name] for (_, one, _), row in verdicts.items() if one == kind]
+            if not own:
+                continue
             read = sum(isinstance(one, list) for one in own)
-            print(f"{process.reader.title} {process.version}, {format}: {read} of {len(own)} scenes read alike")
+            print(f"{process.reader.title} {process.version}, {kind}: {read} of {len(own)} scenes read alike")
+    faults = [
+        f"{case} {kind} {name}: {found}"
+        for (case, kind, _), row in verdicts.items()
+        for name, found in row.items()
+        if " for " in kind and isinstance(found, str) and found.startswith(DIFFERENT)
+    ]
+    if faults:
+        print(f"\n{len(faults)} differences that conversions do not report; nothing is recorded:", *faults, sep="\n")
+        return 1
+    save(updated(load(), verdicts, {name: process.version for name, process in processes.items()}))
     return 0
 
 
@@ -61,27 +77,36 @@ Verdicts = dict[tuple[str, str, str], dict[str, Any]]
 """The verdicts of readers, by scene, format and digest."""
 
 
-def _judge(processes: dict[str, ReaderProcess], only: str) -> Verdicts:
+def _judge(processes: dict[str, ReaderProcess], only: str, kinds: set[str]) -> Verdicts:
+    """The verdicts on all files of some kinds; without any, of all kinds."""
     verdicts: Verdicts = {}
-    formats = {format for process in processes.values() for format in process.reader.formats}
+    known = {kind for process in processes.values() for kind in process.reader.kinds}
+    kinds = kinds & known if kinds else known
+    formats = {format for process in processes.values() for format in process.reader.formats} & kinds
+    targets: dict[str, list[Target]] = {}
+    for reader in (process.reader for process in processes.values()):
+        for format in reader.target_formats:
+            if reader.target and file_kind(format, reader.target) in kinds:
+                targets.setdefault(format, []).append(reader.target)
     queues: dict[str, queue.Queue[ComparisonJob | None]] = {name: queue.Queue() for name in processes}
     with tempfile.TemporaryDirectory() as folder:
 
         def work(process: ReaderProcess) -> None:
             name = process.reader.name
             while (job := queues[name].get()) is not None:
-                verdicts[job.case, job.format, job.sha256][name] = verdict(process, job)
+                verdicts[job.case, job.kind, job.sha256][name] = verdict(process, job)
             process.close()
 
         workers = [threading.Thread(target=work, args=(process,)) for process in processes.values()]
         for worker in workers:
             worker.start()
-        for job in create_jobs(Path(folder), only, formats):
+        jobs = chain(create_jobs(Path(folder), only, formats), create_target_jobs(Path(folder), only, targets))
+        for job in jobs:
             if job.case.startswith("documents/"):  # not written by us
                 continue
-            verdicts[job.case, job.format, job.sha256] = {}
+            verdicts[job.case, job.kind, job.sha256] = {}
             for name, process in processes.items():
-                if job.format in process.reader.formats:
+                if job.kind in process.reader.kinds:
                     queues[name].put(job)
         for waiting in queues.values():
             waiting.put(None)
@@ -91,19 +116,50 @@ def _judge(processes: dict[str, ReaderProcess], only: str) -> Verdicts:
 
 
 def verdict(process: ReaderProcess, job: ComparisonJob) -> Verdict:
-    """The largest errors of all documents of a case, or why one of them is not read alike."""
-    found = []
-    for expected, _ in job.expectations:
+    """The largest errors of all documents of a case, or why one of them is not read alike.
+
+    What a conversion has reported before comes last.
+    """
+    found, said = [], []
+    for number, (expected, _) in enumerate(job.expectations):
         given = compare(expected, process.ask(expected.request()))
+        losses = job.losses[number] if job.losses else None
         bound = process.reader.bound
         bounds = dict.fromkeys(QUANTITIES, bound) if bound else BOUNDS[job.format]
-        faults = [given.failed] if given.failed else given.faults(bounds)
-        if faults:
-            reason = " ".join(" ".join(faults).replace(str(expected.file.parent), "").split())
-            return f"{'refused' if given.failed else 'different'}: {reason}"[:_LONGEST]
+        reason = _reason(given, bounds, losses)
+        if reason:
+            said.append(" ".join(reason.replace(str(expected.file.parent), "").split())[:_LONGEST])
         found.append(given)
+    if said:
+        return max(said, key=lambda one: [one.startswith(start) for start in (DIFFERENT, REFUSED)])
     errors = worst(found)
     return [record.round_up(errors[name]) if name in errors else None for name in QUANTITIES]
+
+
+DIFFERENT, REFUSED = "different: ", "refused: "
+DIFFERENT_REPORTED, REFUSED_REPORTED = "different, reported: ", "refused, reported: "
+"""How verdicts begin: those on files that the conversion has said to be read like that are different."""
+
+
+def _reason(given: Comparison, bounds: Errors, losses: ReportedLosses | None) -> str:
+    """Why a file is not read alike; empty if it is."""
+    if given.failed:
+        return f"{REFUSED_REPORTED if losses and losses.refusal else REFUSED}{given.failed}"
+    if losses is None:
+        faults = given.faults(bounds)
+        return DIFFERENT + " ".join(faults) if faults else ""
+    reported, other = set(), {}
+    for quantity, items in given.items.items():
+        for name, error in items.items():
+            if error <= bounds[quantity]:
+                continue
+            if losses.explain(quantity, name):
+                reported.add(quantity)
+            elif not error <= other.get(quantity, ("", 0.0))[1]:
+                other[quantity] = (name, error)
+    if other:
+        return DIFFERENT + " ".join(f"{one} of {name!r} off by {error:.1e}" for one, (name, error) in other.items())
+    return DIFFERENT_REPORTED + " ".join(one for one in QUANTITIES if one in reported) if reported else ""
 
 
 def updated(before: dict[str, Any], verdicts: Verdicts, versions: dict[str, str]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
+
+from exoskel.source.output_context import Target
 
 FOLDER = Path(__file__).with_name("readers")
 TIMEOUT = 300.0
@@ -36,6 +38,20 @@ class ExternalReader(Struct, frozen=True):
     """The name of its script, if it differs from its own."""
     bound: float = 0.0
     """The largest difference that its own precision allows, if it is not that of the format."""
+    target: Target | Literal[""] = ""
+    """The program that conversions write for (`--for`), if files for it are read as well."""
+    target_formats: tuple[str, ...] = ()
+    """The formats of these files."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of files that it reads: formats, and formats for one program."""
+        return (*self.formats, *(file_kind(format, self.target) for format in self.target_formats))
+
+
+def file_kind(format: str, target: str) -> str:
+    """How the record names files in a format: for any reader, or for one program."""
+    return f"{format} for {target}" if target else format
 
 
 READERS = (
@@ -56,15 +72,34 @@ class ReaderGroup(Struct, frozen=True):
 
 
 _KINEMATICS = ("mass", "com", "inertia", "pose")
+_MJCF = ("mjcf",)
 OTHER_GROUPS = (
     ReaderGroup(
-        "mujoco3", (ExternalReader("mujoco3", "MuJoCo 3.3", "mujoco", ("mjcf", "urdf"), script="mujoco", bound=1e-6),)
+        "mujoco4",
+        (ExternalReader("mujoco4", "MuJoCo", "mujoco", (), script="mujoco", target="mujoco4", target_formats=_MJCF),),
+    ),
+    ReaderGroup(
+        "mujoco3",
+        (
+            ExternalReader(
+                *("mujoco3", "MuJoCo 3.3", "mujoco", ("mjcf", "urdf")),
+                script="mujoco",
+                bound=1e-6,
+                target="mujoco3",
+                target_formats=_MJCF,
+            ),
+        ),
     ),
     ReaderGroup(
         "mjcf",
         (
-            ExternalReader("dm_control", "dm_control", "dm_control", ("mjcf",)),
-            ExternalReader("newton_mjcf", "Newton", "newton", ("mjcf",), (*_KINEMATICS, "dofs"), bound=1e-5),
+            ExternalReader("dm_control", "dm_control", "dm_control", _MJCF, target="dm_control", target_formats=_MJCF),
+            ExternalReader(
+                *("newton_mjcf", "Newton", "newton", _MJCF, (*_KINEMATICS, "dofs")),
+                bound=1e-5,
+                target="newton",
+                target_formats=_MJCF,
+            ),
         ),
     ),
     ReaderGroup(
@@ -82,7 +117,27 @@ OTHER_GROUPS = (
             ),
         ),
     ),
-    ReaderGroup("dart", (ExternalReader("dart_files", "DART, unchanged files", "dartpy", ("sdf", "mjcf")),)),
+    ReaderGroup(
+        "dart",
+        (
+            ExternalReader(
+                *("dart_files", "DART, unchanged files", "dartpy", ("sdf", "mjcf")),
+                target="dart",
+                target_formats=("mjcf", "sdf"),
+            ),
+        ),
+    ),
+    ReaderGroup(
+        "isaac",
+        (
+            ExternalReader(
+                *("usd_converter", "mujoco-usd-converter", "mujoco-usd-converter", (), (*_KINEMATICS, "dofs")),
+                bound=1e-5,
+                target="isaac",
+                target_formats=_MJCF,
+            ),
+        ),
+    ),
 )
 """Readers that cannot share an environment with `READERS`, or that read the files without changes: see `other_readers`."""
 

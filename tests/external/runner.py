@@ -6,19 +6,22 @@ import os
 import queue
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from exoskel.source.output_context import Target
 from tests.external import limits
 from tests.external.cases import Workspace, cases, digest
 from tests.external.comparison import BOUNDS, Comparison, Errors, compare, worst
 from tests.external.documents import FORMATS
 from tests.external.expectation import Expectation, expect
 from tests.external.limits import Limit
-from tests.external.reader_process import READERS, ExternalReader, ReaderProcess
+from tests.external.reader_process import READERS, ExternalReader, ReaderProcess, file_kind
+from tests.external.target_files import ReportedLosses
 
 
 class ComparisonJob(Struct, frozen=True):
@@ -29,6 +32,15 @@ class ComparisonJob(Struct, frozen=True):
     sha256: str
     readers: tuple[str, ...]
     expectations: list[tuple[Expectation, frozenset[str]]]
+    target: Target | Literal[""] = ""
+    """The program that the files are written for; empty: any."""
+    losses: list[ReportedLosses] = []
+    """What the conversions report, for each file for a certain program."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its files."""
+        return file_kind(self.format, self.target)
 
 
 class Outcome(Struct, frozen=True):
@@ -46,6 +58,20 @@ Outcomes = dict[tuple[str, str, str], Outcome]
 def create_jobs(folder: Path, only: str, formats: Collection[str]) -> Iterator[ComparisonJob]:
     """The jobs of some formats, for any reader; their files are in `folder`."""
     yield from _jobs(folder, only, formats)
+
+
+def create_target_jobs(folder: Path, only: str, targets: Mapping[str, Sequence[Target]]) -> Iterator[ComparisonJob]:
+    """The jobs of files for certain programs, by format; their files are in `folder`."""
+    workspace = Workspace(folder)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        waiting = [
+            pool.submit(_create_target_jobs, workspace, number, format, own)
+            for number, case in enumerate(cases())
+            if only in case.name and case.write_for is not None
+            for format, own in targets.items()
+        ]
+        for future in waiting:
+            yield from future.result()
 
 
 def compare_all(
@@ -109,6 +135,31 @@ def _create_job(workspace: Workspace, number: int, format: str) -> ComparisonJob
     expectations = [(expect(workspace.write(case, one), format, one.mechanism()), one.traits) for one in written]
     readers = case.readers or tuple(reader.name for reader in READERS if format in reader.formats)
     return ComparisonJob(case.name, format, digest(written), readers, expectations)
+
+
+def _create_target_jobs(
+    workspace: Workspace, number: int, format: str, targets: Sequence[Target]
+) -> list[ComparisonJob]:
+    """The jobs of a case for several programs; files that move the same are expected to have the same values."""
+    case = list(cases())[number]
+    assert case.write_for is not None
+    jobs: list[ComparisonJob] = []
+    known: list[tuple[object, Expectation]] = []
+    for target in targets:
+        found = case.write_for(format, target)
+        expectations = []
+        for one in found:
+            file = workspace.write(case, one.written, file_kind(format, target))
+            same = next((expected for key, expected in known if key == one.key), None)
+            expected = (
+                expect(file, format, one.written.mechanism()) if same is None else structs.replace(same, file=file)
+            )
+            known.append((one.key, expected))
+            expectations.append((expected, one.written.traits))
+        sha256 = digest([one.written for one in found])
+        losses = [one.losses for one in found]
+        jobs.append(ComparisonJob(case.name, format, sha256, (), expectations, target, losses))
+    return jobs
 
 
 # --- one reader ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 import exoskel
-from exoskel import Cone, Ellipsoid, Pyramid, Scene, TriMesh, World
+from exoskel import Cone, Ellipsoid, Euler, Pose, Pyramid, Scene, TriMesh, World
 from exoskel.fates import Fate
 from exoskel.samples import samples
 from exoskel.source.output_context import Target
@@ -87,3 +87,37 @@ def test_capsules_are_not_exact_for_dart() -> None:
         report = exoskel.convert("dart://sample/skel/walker.skel", to="mjcf", target=target)
         capsules = {i.fate for i in report.items if i.path.endswith("capsule") and "collision_shape" in i.path}
         assert capsules == {fate}
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_no_moment_of_inertia_is_exact_for_dart(static: bool) -> None:
+    """DART also reads the moments of bodies that never move."""
+    out = World()
+    out.add_model("m", static=static).add_body("b", joint="weld", mass=2.0, moment=(1.0, 1.1, 1.2, 0.0, 0.0, 0.0))
+    for target, fate in (("mujoco4", Fate.EXACT), ("dart", Fate.APPROXIMATED)):
+        report = exoskel.convert(Scene(worlds=[out]), to="mjcf", target=target)
+        moments = {item.fate for item in report.items if "moment_of_inertia/" in item.path and item.path.endswith("xx")}
+        assert moments == {fate}, target
+
+
+@pytest.mark.parametrize("with_shape", [False, True])
+def test_the_mass_of_a_body_without_shapes_is_not_exact_for_dart(with_shape: bool) -> None:
+    out = World()
+    model = out.add_model("m")
+    shapes = [Ellipsoid((1, 2, 3))] if with_shape else []
+    model.add_body(
+        "b", joint="free", mass=2.0, com=(0.1, 0.0, 0.0), moment=(1.0, 1.1, 1.2, 0.0, 0.0, 0.0), shapes=shapes
+    )
+    for target, fate in (("mujoco4", Fate.EXACT), ("dart", Fate.EXACT if with_shape else Fate.APPROXIMATED)):
+        report = exoskel.convert(Scene(worlds=[out]), to="mjcf", target=target)
+        found = {item.fate for item in report.items if item.path.endswith(("inertia/mass", "inertia/offset"))}
+        assert found == {fate}, target
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_axes_of_three_slides_are_not_exact_for_dart(turned: bool) -> None:
+    out = world("translational", inner=True)
+    out.models[0].joint("b_joint").pose = Pose((0.0, 0.0, 0.0), Euler((0.0, 0.0, 0.5 if turned else 0.0)))
+    for target, is_lost in (("newton", False), ("dart", turned)):
+        report = exoskel.convert(Scene(worlds=[out]), to="mjcf", target=target)
+        assert any("three slide joints" in item.why for item in report.losses) == is_lost, target

@@ -253,7 +253,8 @@ def test_many_models_have_no_exclude_pairs(self_collision: bool) -> None:
 def test_moments_of_inertia_that_dart_ignores_are_approximated() -> None:
     text = (
         '<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>2</mass>'
-        "<moment_of_inertia><ixx>3</ixx><iyy>3</iyy><izz>3</izz></moment_of_inertia></inertia></body>"
+        "<moment_of_inertia><ixx>3</ixx><iyy>3</iyy><izz>3</izz></moment_of_inertia></inertia>"
+        "<visualization_shape><geometry><box><size>1 1 1</size></box></geometry></visualization_shape></body>"
         "</skeleton></world></skel>"
     )
     lost = [one for one in exoskel.convert(text, to="mjcf", target="dart").items if "MJ507" in one.why]

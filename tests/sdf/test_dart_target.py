@@ -264,3 +264,15 @@ def test_meshes_that_cannot_be_read_are_not_written_for_dart(content: str | None
     assert {item.fate for item in report.items if "collision" in item.path} == {Fate.DROPPED}
     assert any("SD209" in loss.why for loss in report.losses)
     assert read_by_dart(output)[output] == {"bodies": 1, "soft": 0, "mass": 1.0, "shapes": 0, "pitches": []}
+
+
+def test_files_for_dart_contain_one_world() -> None:
+    """DART reads only the first world of a document."""
+    scene = exoskel.Scene(worlds=[exoskel.World("one"), exoskel.World("two")])
+    for world in scene.worlds:
+        world.add_model("m").add_body("b", joint="free", mass=1.0)
+    assert exoskel.convert(scene, to="sdf").data.count(b"<world ") == 2
+    with pytest.raises(exoskel.ExoskelError, match="SDF files for 'dart' contain one world, but the scene has 2"):
+        exoskel.convert(scene, to="sdf", target="dart")
+    report = exoskel.convert(scene, to="sdf", target="dart", world="two")
+    assert report.data.count(b"<world ") == 1

@@ -96,7 +96,7 @@ def convert(
         _check_target(target, format)
 
         def select(whole: Scene) -> Scene:
-            chosen = select_world(whole, world, format)
+            chosen = select_world(whole, world, format, target)
             return chosen if model is None else select_model(chosen, find_model(chosen, model))
 
         selected = select(scene)

@@ -426,6 +426,8 @@ class Format(ABC):
     """PyODE reads the format in a dialect of its own."""
     targets: tuple[Target, ...] = ()
     """The programs that it can be written for, besides any reader."""
+    one_world_targets: frozenset[Target] = frozenset()
+    """The programs of these that read only the first world of a document."""
     up_axis: str = ""
     """The axis that points up by convention; empty if the format has none or states it in the file."""
     dart_ignores_limits: bool = False

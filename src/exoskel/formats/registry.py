@@ -192,6 +192,7 @@ class SdfFormat(Format):
     roots = ("sdf", "gazebo")
     up_axis = "z"
     targets = ("dart",)
+    one_world_targets = frozenset({"dart"})
     has_state_file = True
     can_hold_one_model = True
     extensions = (".sdf", ".world")

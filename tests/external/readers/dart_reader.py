@@ -78,7 +78,11 @@ def describe_skeletons(loaded, request):
         for name, j in joints.items()
         if j.getNumDofs() == 1
     }
-    return answer | {"bodies": rows, "poses": poses, "dofs": dofs}
+    dynamics = {
+        name: {"stiffness": joints[name].getSpringStiffness(0), "friction": joints[name].getCoulombFriction(0)}
+        for name in dofs
+    }
+    return answer | {"bodies": rows, "poses": poses, "dofs": dofs, "dynamics": dynamics}
 
 
 def place(joint, value):

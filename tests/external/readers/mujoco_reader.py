@@ -26,6 +26,7 @@ def describe(request):
 
 
 def describe_model(model, request):
+    stated = dynamics(model)
     model.dof_armature[:] = 0.0  # no mass of a body
     data = mujoco.MjData(model)
     joints = {model.joint(i).name: i for i in range(model.njnt)}
@@ -47,7 +48,11 @@ def describe_model(model, request):
             mujoco.mj_comPos(model, data)
             full_inertia(model, data, full)
     bodies = [body(model, name, i) for name, i in names.items()]
-    answer = {"mass_matrix": matrix(full, velocities(model), np.eye(model.nv)), "dofs": dofs(model, joints)}
+    answer = {
+        "mass_matrix": matrix(full, velocities(model), np.eye(model.nv)),
+        "dofs": dofs(model, joints),
+        "dynamics": stated,
+    }
     return answer | {"bodies": bodies, "poses": poses}
 
 
@@ -71,6 +76,16 @@ def dofs(model, joints):
         name: [*model.jnt_range[i].tolist(), float(model.dof_damping[model.jnt_dofadr[i]])]
         for name, i in joints.items()
     }
+
+
+def dynamics(model):
+    found = {}
+    for i in range(model.njnt):
+        at = model.jnt_dofadr[i]
+        stiffness = float(np.ravel(model.jnt_stiffness[i])[0])
+        rest = {"friction": float(model.dof_frictionloss[at]), "armature": float(model.dof_armature[at])}
+        found[model.joint(i).name] = {"stiffness": stiffness, **rest}
+    return found
 
 
 def velocities(model):

@@ -22,8 +22,24 @@ def describe(request):
     joints = [body.findall("joint") for body in elements]
     for configuration in request["configurations"]:
         configuration["joints"] = merged(configuration["joints"], joints)
-    answer = {"bodies": bodies(builder), "dofs": dofs(builder)}
+    names = [joint.get("name") for body in elements for joint in body.findall("joint")]
+    found, dynamics = stated_dofs(builder)
+    answer = {"bodies": bodies(builder)}
+    answer["dofs"] = {name: found[changed(name)] for name in names if changed(name) in found}
+    answer["dynamics"] = {name: dynamics[changed(name)] for name in names if changed(name) in found}
     return answer | {"poses": placed(builder, request["configurations"])}
+
+
+def stated_dofs(builder):
+    """Limits and damping, and the other dynamics: Newton keeps dampers and springs apart from the drives of joints."""
+    found, dynamics = dofs(builder), {}
+    for i, name in enumerate(builder.joint_label):
+        if name in found:
+            at = builder.joint_qd_start[i]
+            found[name][2] = float(builder.joint_damping[at])
+            lists = {"stiffness": "joint_stiffness", "friction": "joint_friction", "armature": "joint_armature"}
+            dynamics[name] = {field: float(getattr(builder, own)[at]) for field, own in lists.items()}
+    return found, dynamics
 
 
 def changed(name):

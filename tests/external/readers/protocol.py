@@ -12,6 +12,7 @@ An answer: `{"bodies": [...], "poses": [...], "mass_matrix": {...}, "said": text
   velocity in the child frame.  A floating body has the velocity of its origin in the world frame, then the angular
   velocity in the body frame.
 - `dofs`: lower limit, upper limit and damping of revolute and prismatic joints, by name.
+- `dynamics`: `stiffness`, `friction` and `armature` of these joints, by name; what is missing is zero.
 - `said`: everything that the reader printed.
 """
 

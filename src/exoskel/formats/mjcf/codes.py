@@ -329,6 +329,11 @@ _APPROXIMATED = (
             "DART's MJCF reader ignores moments of inertia: every body gets 1 kg·m²",
             "convert to SDF with --for dart",
         ),
+        warning(
+            "MJ507.shapeless",
+            "DART's MJCF reader ignores the mass of a body without shapes: it gets 1 kg at its origin",
+            "add a visual shape, or convert to SDF with --for dart",
+        ),
     ),
     Topic(
         "MJ508",
@@ -381,6 +386,11 @@ _APPROXIMATED = (
             "choose DART's own detector in the program",
         ),
         warning("MJ513.ellipsoid", "Isaac Sim's MJCF reader has no ellipsoids: the shape is written as a mesh"),
+        warning(
+            "MJ513.slides",
+            "DART's MJCF reader ignores the axes of three slide joints of a body: it moves along x, y and z",
+            "convert to SDF with --for dart",
+        ),
         warning("MJ513.plane", "DART's MJCF reader replaces the plane by a box of limited size"),
     ),
     Topic(

@@ -93,7 +93,7 @@ def target_losses(world: World, target: Target, integrator: str | None) -> Itera
         program = _OTHER_SOLVERS[target]
         yield loss(world, CATALOGUE["MJ508.solver"], "time_step", changes_effect=True, program=program)
     for model in world.models if target == "dart" else ():
-        for body in model.bodies if not model.static else ():
+        for body in model.bodies:
             yield loss(body, CATALOGUE["MJ507.dart"], "moment", "products", changes_effect=True)
         for joint in model.joints if not model.static else ():
             if not joint.loop and len(joint_chain(joint)) > _MAX_DART_JOINTS:

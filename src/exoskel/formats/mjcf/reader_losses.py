@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
+
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.joints import anchors, joint_chain, stop_spring
+from exoskel.formats.mjcf.model.layout import duplicate_name
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.cameras_and_keyframes import view_part
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.sensor import sensor_part
 from exoskel.scene.shape import Capsule, Ellipsoid, Plane
@@ -37,6 +40,7 @@ _WITHOUT_SELF_COLLISION: frozenset[Target] = frozenset({"dart", "isaac"})
 _WITHOUT_LOCKS: frozenset[Target] = frozenset({"dart", "isaac"})
 """The programs that do not read equality constraints of one joint."""
 _DEFAULT_DOF = Dof()
+_SAME_AXES = 1e-9
 _DART_PLANE = (50.0, 50.0, 1.0)
 """The size of planes, which DART would replace by cubes of 1 m."""
 
@@ -73,9 +77,35 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
                 yield from _constraints_unread_by_dart(joint)
             if not joint.loop:
                 yield from _of_joint(joint, target, program)
-                links = [link.type for link in joint_chain(joint)] if target == "newton" else []
-                if "ball" in links[1:]:
-                    yield loss(joint, CATALOGUE["MJ513.ball"], "kind", changes_effect=True)
+                yield from _of_chain(joint, target)
+
+
+def _of_chain(joint: Joint, target: Target) -> Iterator[Loss]:
+    """What becomes of a joint that is written as several MuJoCo joints."""
+    chain = joint_chain(joint) if target in ("newton", "dart") else []
+    types = [link.type for link in chain]
+    if target == "newton" and "ball" in types[1:]:
+        yield loss(joint, CATALOGUE["MJ513.ball"], "kind", changes_effect=True)
+    if target == "dart" and types == ["slide"] * 3:
+        axes = np.array([link.axis for link in chain])
+        if np.abs(axes - np.eye(3)).max() > _SAME_AXES:
+            yield loss(joint, CATALOGUE["MJ513.slides"], "kind", "pose", changes_effect=True)
+
+
+def shapeless_losses(root: MjcfElement, world: World) -> Iterator[Loss]:
+    """The masses that DART ignores, by the bodies of a document that have no geoms.
+
+    A duplicate behind a loop joint has a part of the mass of its body.
+    """
+    bodies = {qualified_name(model.name, body.name): (model, body) for model in world.models for body in model.bodies}
+    for model in world.models:
+        bodies |= {duplicate_name(model, joint): (model, joint.child) for joint in model.joints if joint.loop}
+    for element in root.iter():
+        found = bodies.get(str(element.attributes.get("name"))) if element.tag == "body" else None
+        if found is not None and not any(child.tag == "geom" for child in element.children):
+            model, body = found
+            if body.mass > 0.0 or not model.static:
+                yield loss(body, CATALOGUE["MJ507.shapeless"], "mass", "com", changes_effect=True)
 
 
 def _lets_bodies_collide(joint: Joint) -> bool:
