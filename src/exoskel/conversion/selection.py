@@ -26,15 +26,21 @@ WORLD_NOT_SELECTED = Verdict(Fate.DROPPED, "this world was not selected", unsele
 _INVALID_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
 
-def select_world(scene: Scene, name: str | None, format: Format, target: Target = "portable") -> Scene:
-    """The scene with only the named world; None: all worlds, if the format holds several and the target reads them."""
+def select_world(
+    scene: Scene, name: str | None, format: Format, target: Target = "portable", *, split: bool = False
+) -> Scene:
+    """The scene with only the named world; None: all worlds, if the format holds several and the target reads them.
+
+    With `split`, files contain one model each, so that there must be one world.
+    """
     names = ", ".join(repr(world.name) for world in scene.worlds)
     if name is None:
-        if len(scene.worlds) > 1 and (format.holds_one_world or target in format.one_world_targets):
+        needs_one = format.holds_one_world or target in format.one_world_targets
+        if (needs_one or split) and len(scene.worlds) > 1:
             reader = "" if format.holds_one_world else f" for {target!r}"
+            limit = "--split (split=) writes the models of" if split else f"{format.label} files{reader} contain"
             raise ExoskelError(
-                f"{format.label} files{reader} contain one world, but the scene has {len(scene.worlds)}; "
-                f"choose one of {names} with --world (world=)"
+                f"{limit} one world, but the scene has {len(scene.worlds)}; choose one of {names} with --world (world=)"
             )
         return scene
     found = [world for world in scene.worlds if world.name == name]
