@@ -8,6 +8,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from msgspec import structs
 
 import exoskel
 from exoskel.fates import Fate
@@ -249,7 +250,7 @@ def test_mass_settings_of_the_compiler_do_not_undo_edits() -> None:
         assert found[:3] == pytest.approx(wanted, rel=1e-12) or np.ravel(found[0])[0] == pytest.approx(wanted[0])
 
 
-@pytest.mark.parametrize("edit", ["replicate", "kind"])
+@pytest.mark.parametrize("edit", ["replicate", "hinge2"])
 def test_other_edits_need_a_new_document(edit: str) -> None:
     scene = exoskel.load(
         """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="0.1"/></body>
@@ -259,7 +260,8 @@ def test_other_edits_need_a_new_document(edit: str) -> None:
     if edit == "replicate":
         scene.world.model("r0").add_body("b", parent="r0", joint="revolute", axis=(1, 0, 0))
     else:
-        scene.world.model("a").joint("j").kind = "prismatic"
+        joint = scene.world.model("a").joint("j")
+        joint.kind, joint.axes = "hinge2", ((0, 0, 1), (0, 1, 0))
     report = exoskel.convert(scene, None, to="mjcf")
     assert report.certificate.passed
     assert b"exoskel_camera" in report.data
@@ -307,3 +309,67 @@ def test_saving_twice_in_place(tmp_path: Path) -> None:
         assert (model.body("a").mass[0], np.ravel(model.dof_damping)[0]) == (mass, mass)
         assert "mine" in path.read_text()
         assert exoskel.load(path).world.model("a").body("a").mass == mass
+
+
+@pytest.mark.parametrize(
+    "rotation",
+    ['euler="10 20 30"', 'quat="1 2 3 4"', 'axisangle="1 2 3 40"', 'xyaxes="1 2 3 0 1 0"', 'zaxis="1 2 3"', ""],
+)
+@pytest.mark.parametrize("compiler", ['eulerseq="zyx"', 'angle="radian" eulerseq="XyZ"'])
+def test_what_is_in_frames_is_edited_in_the_document(rotation: str, compiler: str) -> None:
+    text = f"""<mujoco><compiler {compiler}/><worldbody><frame pos="1 2 3" {rotation}><frame zaxis="0 0 -1" pos="0 1 0">
+      <body name="a" {rotation}><joint name="j"/>
+        <frame pos="3 2 1" {rotation}><geom name="g" type="box" size="1 2 3"/><site name="s" {rotation}/></frame></body>
+      <camera name="c" {rotation}/><light name="l" pos="1 1 1" dir="1 2 3"/></frame></frame></worldbody></mujoco>"""
+    scene = exoskel.load(text)
+    world, body = scene.world, scene.world.model("a").body("a")
+    for item in (body, body.shapes[0]):
+        item.pose = exoskel.Pose((0.1, 0.2, 0.3), exoskel.Euler((0.3, 0.2, 0.1)))
+    body.markers[0].offset, body.markers[0].quaternion = (0.1, 0.2, 0.3), (0.6, 0.0, 0.8, 0.0)
+    world.cameras[0] = structs.replace(world.cameras[0], pose=exoskel.Pose((4, 5, 6), exoskel.Euler((0.1, 0.2, 0.3))))
+    world.lights[0] = structs.replace(world.lights[0], position=(7, 8, 9), direction=(0, 0.6, 0.8))
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert report.data.count(b"<frame") == 3
+    again = exoskel.load(report.data, format="mjcf").world
+    found = again.model("a").body("a")
+    pairs = [(body.pose, found.pose), (body.shapes[0].pose, found.shapes[0].pose)]
+    pairs += [(world.cameras[0].pose, again.cameras[0].pose)]
+    assert all(np.abs(one.matrix() - other.matrix()).max() < 1e-12 for one, other in pairs)
+    assert found.markers[0].offset == pytest.approx(body.markers[0].offset, abs=1e-12)
+    assert found.markers[0].quaternion == pytest.approx(body.markers[0].quaternion, abs=1e-12)
+    assert again.lights[0].position == pytest.approx((7, 8, 9), abs=1e-12)
+    assert again.lights[0].direction == pytest.approx((0, 0.6, 0.8), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "slide"])
+@pytest.mark.parametrize("unit", ["degree", "radian"])
+def test_limits_and_springs_of_joints_with_a_reference_position_are_edited(kind: str, unit: str) -> None:
+    text = f"""<mujoco><compiler angle="{unit}"/><default><joint ref="0.5"/></default><worldbody><body name="a">
+      <joint name="j" type="{kind}" stiffness="1" solreflimit="0.03 1"/><geom size="1"/></body></worldbody></mujoco>"""
+    scene = exoskel.load(text)
+    dof = scene.world.model("a").joint("j").dofs[0]
+    dof.position_limits, dof.rest = (-0.3, 0.2), 0.1
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert b"solreflimit" in report.data
+    model = mujoco.MjModel.from_xml_string(report.data.decode())
+    np.testing.assert_allclose(model.jnt_range[0] - model.qpos0[0], (-0.3, 0.2), atol=1e-12)
+    np.testing.assert_allclose(model.qpos_spring[0] - model.qpos0[0], 0.1, atol=1e-12)
+
+
+def test_models_are_moved_in_the_document(tmp_path: Path) -> None:
+    scene = exoskel.load(
+        """<mujoco><compiler angle="radian"/><worldbody><body name="a" pos="1 0 0"><freejoint/><geom size="1" user="3"/>
+        <body name="b" pos="0 1 0"><joint/><geom size="1"/></body></body></worldbody></mujoco>"""
+    )
+    model = scene.world.model("a")
+    model.pose = exoskel.Pose((0.1, 0.2, 0.3), exoskel.Euler((0.3, 0.2, 0.1)))
+    places = [model.pose.matrix() @ body.pose.matrix() for body in model.bodies]
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert b'user="3"' in report.data
+    again = exoskel.load(report.data, format="mjcf").world.model("a")
+    assert all(np.abs(one - other.pose.matrix()).max() < 1e-12 for one, other in zip(places, again.bodies, strict=True))
+    exoskel.save(scene, tmp_path / "saved.xml")
+    assert b'user="3"' in (tmp_path / "saved.xml").read_bytes()

@@ -174,6 +174,8 @@ class SourceCopy(Struct, frozen=True):
     """The same in the source with the content of included files, whose elements have no numbers in the source."""
     removed: Set[int] = frozenset()
     """The elements of the source with the content of included files that are not in the copy."""
+    replaced_items: Set[int] = frozenset()
+    """The ids of joints of the source in place of which others were inserted, which have other elements."""
 
 
 class WriterCapabilities(Struct, frozen=True):

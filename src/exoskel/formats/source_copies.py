@@ -5,8 +5,10 @@ Such a document also says what a scene does not contain.  An edited one is read 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
 
+import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.fates import Fate, Verdict
@@ -16,11 +18,18 @@ from exoskel.formats.saving.changes import Changes, SourceChanges, changed_field
 from exoskel.formats.saving.verification import TOLERANCE, Match, match
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
-from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference
+from exoskel.scene.fields import (
+    Difference,
+    comparable_value,
+    iter_items,
+    relative_difference,
+    transform_differences,
+)
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import PLANES, Joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
@@ -104,6 +113,8 @@ class _EditedDocument(Struct, frozen=True):
     numbers: Sequence[int] | None = None
     fates: Mapping[NodeKey, Verdict] = {}
     """The fates of what has new values, by the elements of the source."""
+    removed: Set[int] = frozenset()
+    """The elements of the source that are not in the document."""
 
 
 def _edited(
@@ -128,8 +139,8 @@ def _edited(
     edited, matched, native = result
     counterparts = {id(item): other for item, other in matched.pairs}
     numbers = _original_numbers(document, copied, len(whole.outline.tags))
-    edited = _numbered_as_source(edited, start.numbers)
-    own = {_original(key, numbers): fate for key, fate in {**start.fates, **edited.fates}.items()}
+    edited = _numbered_as_source(edited, start)
+    own = {_original(key, numbers): fate for key, fate in edited.fates.items()}
     fates = {**copied.fates, **own}
     fates |= {key: fate for key, fate in copied.fates.items() if (key[0], "") in copied.fates}  # included content
     fates |= _fates_of_includes(copied, edited, numbers)
@@ -159,12 +170,18 @@ def _with_new_items(
         return start if made is not None else None
     again = read(made.data)
     changes = changes_after_insertion(
-        start.changes, start.base, again, scene, made.source_numbers, is_rotated=output.rotation is not None
+        start.changes,
+        start.base,
+        again,
+        scene,
+        made.source_numbers,
+        is_rotated=output.rotation is not None,
+        replaced_items=made.replaced_items,
     )
     if changes is None:
         return None
     document = Document(made.data, start.document.name, start.document.location)
-    return _EditedDocument(document, again, changes, made.source_numbers, made.fates)
+    return _EditedDocument(document, again, changes, made.source_numbers, made.fates, made.removed)
 
 
 def _edit_until_same(
@@ -189,16 +206,19 @@ def _edit_until_same(
     return None
 
 
-def _numbered_as_source(edited: SourceCopy, numbers: Sequence[int] | None) -> SourceCopy:
-    """An edited document with the numbers of the elements before new ones were inserted."""
+def _numbered_as_source(edited: SourceCopy, start: _EditedDocument) -> SourceCopy:
+    """An edited document with the numbers of the elements before new ones were inserted, and the fates of that."""
+    numbers = start.numbers
     if numbers is None:
         return edited
     own = edited.source_numbers if edited.source_numbers is not None else range(len(numbers))
+    fates = {(numbers[node], name): fate for (node, name), fate in edited.fates.items() if numbers[node] >= 0}
+    removed = frozenset(numbers[node] for node in edited.removed if numbers[node] >= 0)
     return structs.replace(
         edited,
-        fates={(numbers[node], name): fate for (node, name), fate in edited.fates.items() if numbers[node] >= 0},
+        fates={**start.fates, **fates},
         source_numbers=[numbers[node] if node >= 0 else -1 for node in own],
-        removed=frozenset(numbers[node] for node in edited.removed if numbers[node] >= 0),
+        removed=start.removed | removed,
     )
 
 
@@ -252,11 +272,15 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
     These are names of models and of implied joints, and the form of the collision filter between other bodies.
     """
 
+    regrouped = _same_places(matched)
+
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
         if isinstance(one, World) and (difference.field in changes.derived or _is_without_unknown(one, difference)):
             return True
         if id(one) in changes.moved and difference.field in _PLACES:
+            return True
+        if id(one) in regrouped and difference.field == "pose":
             return True
         if id(one) in changes.inserted and _is_same_when_new(difference):
             return True
@@ -270,6 +294,24 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
 
     with no_edits():
         matched.differences = [one for one in matched.differences if not is_derived(one)]
+
+
+def _same_places(matched: Match) -> set[int]:
+    """The ids of models with other frames, and of their bodies, if all bodies are at the same places in the world."""
+    others = {id(one): other for one, other in matched.pairs if isinstance(one, Model | Body)}
+    found: set[int] = set()
+    for one, other in matched.pairs:
+        if not isinstance(one, Model) or not isinstance(other, Model) or one.pose == other.pose:
+            continue
+        pairs = [(body, others.get(id(body))) for body in one.bodies]
+        there = [body for _, body in pairs if isinstance(body, Body)]
+        if len(there) < len(pairs):
+            continue
+        mine = one.pose.matrix() @ pose_matrices([body.pose for body in one.bodies])
+        theirs = other.pose.matrix() @ pose_matrices([body.pose for body in there])
+        if transform_differences(mine, theirs).max(initial=0.0) <= TOLERANCE:
+            found |= {id(one), *map(id, one.bodies)}
+    return found
 
 
 def _is_without_unknown(world: World, difference: Difference) -> bool:
@@ -287,12 +329,40 @@ def _is_without_unknown(world: World, difference: Difference) -> bool:
 def _is_same_when_new(difference: Difference) -> bool:
     """Whether a difference of a new item means nothing.
 
-    A shape without a colour has the default one of the document, and none collides if contacts are disabled.  The
-    joints of static models are written as welds at their positions.  Certificates compare collisions and places.
+    A shape without a colour has the default one of the document, and none collides if contacts are disabled.  Its name
+    has a number if another shape has it.  The joints of static models are written as welds at their positions.
+    Certificates compare collisions and places.
     """
     one, other = difference.one, difference.other
     if isinstance(one, Shape):
+        if difference.field == "name":
+            return isinstance(other, Shape) and _NUMBERED.fullmatch(other.name.removeprefix(one.name)) is not None
         return difference.field == "collidable" or (difference.field == "color" and one.color is None)
     if isinstance(one, Model | Body):  # the reader places bodies in the world, not in their model
         return difference.field == "pose"
-    return isinstance(one, Joint) and isinstance(other, Joint) and other.kind == "weld" and other.implicit
+    if not isinstance(one, Joint) or not isinstance(other, Joint):
+        return False
+    if one.kind == other.kind and difference.field in _FORMS:
+        return _move_alike(one, other)
+    return other.kind == "weld" and other.implicit
+
+
+def _move_alike(one: Joint, other: Joint) -> bool:
+    """Whether two joints of the same kind move along the same axes, which may be stated in another form."""
+    if one.kind == "euler" or not (one.axes or one.kind in _IN_PLANES):
+        return one.pose == other.pose and (one.kind != "euler" or one.order == other.order)
+    frames = [joint.pose.matrix() for joint in (one, other)]
+    axes = [np.array(PLANES.get(j.plane, j.axes) if j.kind in _IN_PLANES else j.axes) for j in (one, other)]
+    turned = [own @ frame[:3, :3].T for own, frame in zip(axes, frames, strict=True)]
+    if turned[0].shape != turned[1].shape or one.pitch != other.pitch:
+        return False
+    places = [frame[:3, 3] for frame in frames]
+    return max(float(np.abs(np.subtract(*pair)).max()) for pair in (turned, places)) <= TOLERANCE
+
+
+_FORMS = ("pose", "axes", "plane", "order")
+"""Fields of a joint that state its axes, if its kind has any."""
+_NUMBERED = re.compile("_[0-9]+")
+"""What follows the name of a shape if another one has the name."""
+_IN_PLANES = frozenset({"planar", "translational2d"})
+"""Kinds of joints whose axes may be stated as the name of a plane."""

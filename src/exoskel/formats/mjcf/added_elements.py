@@ -7,23 +7,40 @@ where the author's default class has other values, and use the author's units.  
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import degrees
-from typing import Any
+from functools import partial
 
-from exoskel.formats.interface import SourceCopy
+from exoskel.fates import Verdict
+from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf.added_assets import AddedAssets
 from exoskel.formats.mjcf.added_contacts import AddedContacts
 from exoskel.formats.mjcf.added_keyframe_columns import expanded_keyframes
 from exoskel.formats.mjcf.added_lists import NewListItems, find_list_element, new_list_items
 from exoskel.formats.mjcf.added_names import AddedNames, document_tree, element_kind
 from exoskel.formats.mjcf.default_values import DocumentDefaults, UnknownDefaultError
-from exoskel.formats.mjcf.insertions import WORLDBODY, Insertion, contents, in_sections, nest_static_bodies, shorten
+from exoskel.formats.mjcf.insertions import (
+    WORLDBODY,
+    Insertion,
+    contents,
+    insert_elements,
+    nest_static_bodies,
+    position,
+    shorten,
+    state_degrees,
+)
+from exoskel.formats.mjcf.joint_edits import JOINTS
 from exoskel.formats.mjcf.keyframe_edits import StateEditError
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, equalities_text, plain_name, reference_kind, split_path
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
+from exoskel.formats.mjcf.replaced_joints import (
+    ReplacedJoint,
+    dependent_fates,
+    find_replaced,
+    find_unfit,
+    keep_extra_attributes,
+)
 from exoskel.formats.mjcf.shape_edits import CannotEditError
 from exoskel.formats.mjcf.source_edits import EDITED
-from exoskel.formats.mjcf.tree import MjcfElement, Value, markup
+from exoskel.formats.mjcf.tree import MjcfElement, Value
 from exoskel.formats.mjcf.views import camera_element, light_element
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.scene.body import Body, Marker
@@ -34,14 +51,13 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.output_context import OutputContext
-from exoskel.source.splice import Patch
+from exoskel.source.splice import OverlapError
 
 _PARTS = ("inertial", "joint", "freejoint", "geom", "site")
 """The parts of bodies that come before other ones."""
 _ITEM_KINDS: dict[type[Item], str] = {Body: "body", Joint: "joint", Shape: "geom", Marker: "site"}
 _WITH_CLASS = frozenset({"geom", "joint", "site", "camera", "light"})
 _SECTIONS = {"tendons": "tendon", "actuators": "actuator", "sensors": "sensor", "equalities": "equality"}
-_ANGLES = ("range", "springref", "ref")
 _NEW_WORLDBODY = -2
 """The number of the section of bodies if the document has none."""
 
@@ -65,14 +81,15 @@ def insert_added(
         for source, item in changes.edited
         if isinstance(item, Shape) and "material" in changed_fields(source, item)
     ]
-    if not changes.added and not lists and not painted:
-        return SourceCopy(document.data)
     losses = list(output.losses)
     try:
-        inserter = _Inserter(document, base, scene, changes, output, write(), lists)
+        replaced, changes = find_replaced(document, base.world, changes)
+        if not changes.added and not lists and not painted and not replaced:
+            return SourceCopy(document.data)
+        inserter = _Inserter(document, base, scene, changes, output, write(), lists, replaced)
         inserter.collect(painted)
         return inserter.apply()
-    except (CannotEditError, UnknownDefaultError, StateEditError):
+    except (CannotEditError, UnknownDefaultError, StateEditError, OverlapError):
         return None
     finally:
         output.losses[:] = losses
@@ -88,6 +105,7 @@ class _Inserter:
         output: OutputContext,
         written: MjcfElement,
         lists: NewListItems,
+        replaced: Sequence[ReplacedJoint],
     ) -> None:
         self.document = document
         self.tags, self.parents = document.outline.tags, document.outline.parents
@@ -107,7 +125,13 @@ class _Inserter:
         self.insertions: list[Insertion] = []
         self.values: dict[tuple[int, str], str] = {}
         """New values of attributes of elements of the document."""
+        self.replaced = {id(one.item): one for one in replaced}
+        self.removed = {node for one in replaced for node in one.nodes}
+        """The elements that are not in the result."""
+        self.fates: dict[NodeKey, Verdict] = {}
         self.names = AddedNames(document, self.tree, (base.world,))
+        for one in replaced:
+            self.names.release("joint", (one.source.name, *(document.attribute_text(n, "name") for n in one.nodes)))
         self.assets = AddedAssets(document, self.names, self.compiler, written, output, self.defaults)
         self.new = {id(item) for one in changes.added for item in contents(one.item)}
         self.paths = set(self._new_paths())
@@ -127,6 +151,7 @@ class _Inserter:
         self._collect_views()
         AddedContacts(self).set_bits()
         self._name_elements()
+        self._replace_joints()
         self._collect_sections()
         self._keep_numbered_names()
         for source, item in painted:
@@ -208,8 +233,11 @@ class _Inserter:
             child = self.ends[child]
 
     def _sibling(self, node: int, element: MjcfElement) -> int:
-        """The child after which a new one is inserted."""
-        every = list(self.children(node))
+        """The child after which a new one is inserted: for a replaced joint its first element."""
+        replaced = self.replaced.get(id(element.item)) if element.tag in JOINTS else None
+        if replaced is not None and replaced.nodes:
+            return replaced.nodes[0]
+        every = [one for one in self.children(node) if one not in self.removed]
         if element.tag not in _PARTS:
             same = [one for one in every if self.tags[one] == element.tag] if element.tag != "body" else []
             return max(same or every, default=-1)
@@ -220,6 +248,19 @@ class _Inserter:
         rank = _PARTS.index(element.tag)
         earlier = [one for one in every if self.tags[one] in _PARTS[: rank + 1]]
         return max(same or earlier, default=-1)
+
+    def _replace_joints(self) -> None:
+        """Give new joints what the scene does not contain of those that they replace; remove what refers to these."""
+        new: dict[str, MjcfElement] = {}
+        for one in self.replaced.values():
+            elements = [made.element for made in self.insertions if made.element.item is one.item]
+            elements = [element for element in elements if element.tag in JOINTS]
+            new |= {str(element.attributes.get("name", "")): element for element in elements}
+            self.fates |= keep_extra_attributes(self.document, self.base_scene, one, elements)
+        if self.removed:
+            unfit = find_unfit(self.document, self.removed, new)
+            self.fates |= dependent_fates(self.document, unfit)
+            self.removed |= unfit
 
     def _preceding(self, item: object) -> Iterator[Item]:
         added = next((one for one in self.changes.added if one.item is item), None)
@@ -271,19 +312,36 @@ class _Inserter:
             return
         kind = element_kind(element.tag, "")
         item = element.item
-        if isinstance(item, Shape) and element.tag == "geom" and self._is_named_alone(element, item):
-            is_free = bool(item.name) and self.names.is_free("geom", item.name) and "/" not in item.name
-            if is_free or not item.name:
-                self.in_file[kind, old] = item.name
-                self.names.taken.setdefault("geom", set()).add(item.name)
-                element.attributes.pop("name")
-                if item.name:
-                    element.attributes = {"name": item.name, **element.attributes}
-                return
+        is_shape = isinstance(item, Shape) and element.tag == "geom" and self._is_named_alone(element, item)
+        if isinstance(item, Shape) and is_shape and "/" not in item.name:
+            # with a number if another geom has the name, as in a new document
+            name = self.names.choose_plain("geom", item.name) if item.name else ""
+            self.in_file[kind, old] = name
+            element.attributes.pop("name")
+            if name:
+                element.attributes = {"name": name, **element.attributes}
+            return
         wanted = (item.name,) if isinstance(item, Body | Joint | Marker) and "/" not in item.name else ()
         is_multiple = isinstance(item, Joint) and split_path(old)[-1] != item.name
-        self.in_file[kind, old] = self.names.choose(kind, old, *(() if is_multiple else wanted))
+        stated, is_same = self._stated_name(element)
+        if stated:
+            wanted = (stated,)
+        elif is_multiple:
+            wanted = ()
+        self.in_file[kind, old] = stated if is_same else self.names.choose(kind, old, *wanted)
         element.attributes["name"] = self.in_file[kind, old]
+
+    def _stated_name(self, element: MjcfElement) -> tuple[str, bool]:
+        """The name of the joint element that one replaces, and whether it means the same: it is the only one."""
+        replaced = self.replaced.get(id(element.item)) if element.tag in JOINTS else None
+        if replaced is None or replaced.source.name != replaced.item.name:
+            return "", False
+        made = [one.element for one in self.insertions if one.element.item is element.item]
+        number = next(number for number, one in enumerate(made) if one is element)
+        if number >= len(replaced.nodes):
+            return "", False
+        stated = self.document.attribute_text(replaced.nodes[number], "name")
+        return stated, bool(stated) and len(made) == len(replaced.nodes) == 1
 
     def _is_named_alone(self, element: MjcfElement, shape: Shape) -> bool:
         """Whether a geom has the name of its shape, or none: others tell by their names what they are."""
@@ -313,7 +371,7 @@ class _Inserter:
         """Give the names that the scene has to bodies and sites without one: these would follow from other numbers."""
         for kind, type_ in (("body", Body), ("site", Marker)):
             places = [
-                self.position(one)
+                position(self.document, one)
                 for one in self.insertions
                 if not one.section and any(element.tag == kind for element in one.element.iter())
             ]
@@ -494,7 +552,8 @@ class _Inserter:
             self._refer(element)
             if element.tag == "geom" and one.section != "tendon":
                 self.assets.complete(element)
-            self._convert_angles(element, one.section)
+            if not one.section and self.compiler.get("angle", "degree") != "radian":
+                state_degrees(element)
             shorten(element)
             if element is one.element or not one.section:
                 self.defaults.override(element, one.section)
@@ -504,17 +563,6 @@ class _Inserter:
             kind = reference_kind(element, name) if name != "name" else ""
             if kind and kind not in ("camera", "flex", "hfield"):
                 element.attributes[name] = self.reference(kind, str(value))
-
-    def _convert_angles(self, element: MjcfElement, section: str) -> None:
-        given: dict[str, Any] = element.attributes
-        if section or element.tag != "joint" or given.get("type") == "slide":
-            return
-        if self.compiler.get("angle", "degree") == "radian":
-            return
-        for name in _ANGLES:
-            if name in given:
-                value = given[name]
-                given[name] = tuple(map(degrees, value)) if name == "range" else degrees(value)
 
     # --- the result -----------------------------------------------------------------------------------
 
@@ -536,26 +584,16 @@ class _Inserter:
     def apply(self) -> SourceCopy:
         for name, data in self.names.texts().items():
             self._set_text(name, data)
-        self.values |= expanded_keyframes(self.document, self.base_scene, self.insertions, self.position)
-        patch = Patch(self.document)
-        for (node, name), value in self.values.items():
-            patch.set_attribute(node, name, value)
-        groups: dict[tuple[int, int], list[Insertion]] = {}
-        for one in self.insertions:
-            groups.setdefault((one.parent, one.after), []).append(one)
-        counts: dict[int, int] = {}
-        for (parent, after), members in groups.items():
-            elements = in_sections(parent, members)
-            patch.insert_all(parent, [markup(element) for element in elements], after)
-            position = self.position(members[0])
-            counts[position] = counts.get(position, 0) + sum(len(list(one.iter())) for one in elements)
-        numbers: list[int] = []
-        for node in range(len(self.tags) + 1):
-            numbers += [-1] * counts.get(node, 0)
-            numbers += [node] if node < len(self.tags) else []
-        fates = {key: EDITED for key in self.values if key[1] in self.document.attributes(key[0])}
-        return SourceCopy(patch.apply(), fates, source_numbers=numbers)
-
-    def position(self, one: Insertion) -> int:
-        """The number of the element of the document before which a new one is inserted."""
-        return self.ends[one.after] if one.after >= 0 else one.parent + 1
+        self.values |= expanded_keyframes(
+            self.document, self.base_scene, self.insertions, partial(position, self.document), self.removed
+        )
+        content, numbers = insert_elements(self.document, self.insertions, self.values, self.removed)
+        lost = {inner for node in self.removed for inner in range(node, self.ends[node])}
+        fates = {key: EDITED for key in self.values if key[1] in self.document.attributes(key[0])} | self.fates
+        return SourceCopy(
+            content,
+            fates,
+            source_numbers=numbers,
+            removed=frozenset(lost),
+            replaced_items=frozenset(id(one.source) for one in self.replaced.values()),
+        )

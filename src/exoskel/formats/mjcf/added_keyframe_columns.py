@@ -5,16 +5,17 @@ They are those of the default state; the states of the scene are set when they a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, TypeVar
 
 from exoskel.formats.mjcf.added_contacts import PlacedElement
-from exoskel.formats.mjcf.keyframe_edits import StateEditError, import_base
+from exoskel.formats.mjcf.keyframe_edits import StateEditError, import_base, lost_columns
 from exoskel.formats.mjcf.model.coordinates import SIZES
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 
+_LISTS = ("qpos", "qvel", "act", "ctrl")
 _QUATERNION = ("1", "0", "0", "0")
 _QPOS = {"free": ("0", "0", "0", *_QUATERNION), "ball": _QUATERNION}
 """The positions of joints with a quaternion."""
@@ -24,20 +25,26 @@ _Placed = TypeVar("_Placed", bound=PlacedElement)
 
 
 def expanded_keyframes(
-    document: Document, base: Scene, insertions: Sequence[_Placed], position: Callable[[_Placed], int]
+    document: Document,
+    base: Scene,
+    insertions: Sequence[_Placed],
+    position: Callable[[_Placed], int],
+    removed: Set[int] = frozenset(),
 ) -> dict[tuple[int, str], str]:
     """The lists of numbers in keyframes with those of new joints and actuators, by element and attribute.
 
-    `base` was read from the document; `position` is the element before which a new one is inserted.
+    `base` was read from the document; `position` is the element before which a new one is inserted.  The numbers of
+    `removed` elements are left out.
     """
     keys = [node for node, tag in enumerate(document.outline.tags) if tag == "key"]
-    stated = {name for node in keys for name in document.attributes(node)} & {"qpos", "qvel", "ctrl"}
+    stated = {name for node in keys for name in document.attributes(node)} & {*_LISTS}
     joints = [(position(one), joint) for one in insertions if not one.section for joint in _joints(one.element)]
     actuators = [position(one) for one in insertions if one.section == "actuator"]
-    if not stated or not (joints or actuators):
+    if not stated or not (joints or actuators or removed):
         return {}
     compiled = import_base(base).compiled
-    if compiled is None or (stated - {"ctrl"} and joints and compiled.prepared.ignored_states):
+    is_moved = bool(joints or removed)
+    if compiled is None or (stated - {"ctrl"} and is_moved and compiled.prepared.ignored_states):
         raise StateEditError
     model: Any = compiled.model
     places: dict[str, list[tuple[int, int]]] = {"qpos": [], "qvel": [], "ctrl": []}
@@ -50,21 +57,23 @@ def expanded_keyframes(
         ):
             places[name].append((node, int(first) + size))
     places["ctrl"] = [(compiled.actuators.node(i), one.stop) for i, one in enumerate(compiled.control_slices)]
-    new: dict[str, list[tuple[int, Sequence[str]]]] = {"qpos": [], "qvel": [], "ctrl": []}
+    new: dict[str, list[tuple[int, Sequence[str]]]] = {name: [] for name in _LISTS}
     for at, kind in joints:
         new["qpos"].append((_columns(places["qpos"], at), _QPOS.get(kind, ("0",))))
         new["qvel"].append((_columns(places["qvel"], at), ("0",) * SIZES[kind][1]))
     new["ctrl"] = [(_columns(places["ctrl"], at), ("0",)) for at in actuators]
-    sizes = {"qpos": model.nq, "qvel": model.nv, "ctrl": model.nu if not places["ctrl"] else places["ctrl"][-1][1]}
+    ends = {"ctrl": model.nu if not places["ctrl"] else places["ctrl"][-1][1]}
+    sizes = {"qpos": model.nq, "qvel": model.nv, "act": model.na, **ends}
+    lost = lost_columns(compiled, document, removed)
     found: dict[tuple[int, str], str] = {}
     for node in keys:
         for name, columns in new.items():
             numbers = document.attribute_text(node, name).split()
-            if not numbers or not columns:
+            if not numbers or not (columns or lost[name]):
                 continue
             if len(numbers) != sizes[name]:
                 raise StateEditError
-            found[node, name] = " ".join(_merged(numbers, columns))
+            found[node, name] = " ".join(_merged(numbers, columns, lost[name]))
     return found
 
 
@@ -83,12 +92,11 @@ def _columns(places: Sequence[tuple[int, int]], position: int) -> int:
     return max((end for node, end in places if node < position), default=0)
 
 
-def _merged(numbers: Sequence[str], new: Sequence[tuple[int, Sequence[str]]]) -> Iterator[str]:
-    """The numbers of a list with new ones, each before the number at its place."""
-    ordered = sorted(new, key=lambda one: one[0])
-    done = 0
-    for at, values in ordered:
-        yield from numbers[done:at]
-        yield from values
-        done = max(done, at)
-    yield from numbers[done:]
+def _merged(numbers: Sequence[str], new: Sequence[tuple[int, Sequence[str]]], lost: Set[int]) -> Iterator[str]:
+    """The numbers of a list without lost ones and with new ones, each before the number at its place."""
+    for place in range(len(numbers) + 1):
+        for at, values in new:
+            if at == place:
+                yield from values
+        if place < len(numbers) and place not in lost:
+            yield numbers[place]

@@ -90,6 +90,10 @@ class AddedNames:
     def is_free(self, kind: str, name: str) -> bool:
         return name not in self.taken.get(kind, ())
 
+    def release(self, kind: str, names: Iterable[str]) -> None:
+        """Let new elements have the names of elements that they replace."""
+        self.taken.get(kind, set()).difference_update(names)
+
     def choose(self, kind: str, qualified: str, *wanted: str) -> str:
         """The name in the document of a new element, one of the wanted ones if it is free, and note what it means."""
         taken = self.taken.setdefault(kind, set())

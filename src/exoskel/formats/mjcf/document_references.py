@@ -42,11 +42,17 @@ def renamed_references(document: Document, tag: str, before: str, after: str) ->
 
 
 def find_dependents(
-    document: Document, removed: Collection[int], copies: Collection[tuple[str, str]] = ()
+    document: Document,
+    removed: Collection[int],
+    copies: Collection[tuple[str, str]] = (),
+    *,
+    kept: Collection[tuple[str, str]] = (),
+    unfit: Collection[int] = (),
 ) -> set[int] | None:
     """The elements that refer to removed ones, directly or not; None if that cannot be known.
 
-    `copies` are the names of removed copies of elements, which are not in the document, and their kinds.
+    `copies` are the names of removed copies of elements, which are not in the document, and their kinds.  `kept` are
+    names that other elements get; only the `unfit` references to these are lost.
     """
     outline = document.outline
     tags, ends, parents = outline.tags, outline.ends, outline.parents
@@ -54,13 +60,14 @@ def find_dependents(
     if any(tags[node] in _GENERATORS for node in lost):
         return None
     names = {*copies} | {(_named_kind(document, node), name) for node in lost if (name := _name(document, node))}
+    names -= {*kept}
     references = list(find_references(document))
     found: set[int] = set()
     while True:
         more: set[int] = set()
         for node, attribute, kind, name in references:
             listed = name.split() if attribute in BODY_LISTS.get(tags[node], ()) else [name]
-            if node in lost or not any((kind, one) in names for one in listed):
+            if node in lost or not (node in unfit or any((kind, one) in names for one in listed)):
                 continue
             whole = _dependent_element(document, node)
             if whole is None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from math import degrees
 from typing import Any
 
 from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.formats.mjcf.joint_edits import JOINTS
 from exoskel.formats.mjcf.reader.compiled import transforms
-from exoskel.formats.mjcf.tree import MjcfElement
+from exoskel.formats.mjcf.tree import MjcfElement, markup
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
+from exoskel.source.document import Document
+from exoskel.source.splice import Patch
 from exoskel.spatial import Array
 
 WORLDBODY = "worldbody"
+_ANGLES = frozenset({"range", "springref", "ref"})
+"""The attributes of joints that are angles."""
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -30,7 +36,49 @@ class Insertion(Struct):
     """The section that the element is in, if it is not in a body."""
 
 
-def in_sections(parent: int, members: Sequence[Insertion]) -> list[MjcfElement]:
+def position(document: Document, one: Insertion) -> int:
+    """The number of the element of the document before which a new one is inserted."""
+    return document.outline.ends[one.after] if one.after >= 0 else one.parent + 1
+
+
+def insert_elements(
+    document: Document, insertions: Iterable[Insertion], values: Mapping[tuple[int, str], str], removed: Set[int]
+) -> tuple[bytes, list[int]]:
+    """A document with new elements and values, and the numbers in the document of all its elements: -1 for new ones.
+
+    The elements `removed` are not in it.  A new joint after a removed one takes its place.
+    """
+    tags, ends = document.outline.tags, document.outline.ends
+    patch = Patch(document)
+    for (node, name), value in values.items():
+        patch.set_attribute(node, name, value)
+    groups: dict[tuple[int, int], list[Insertion]] = {}
+    for one in insertions:
+        groups.setdefault((one.parent, one.after), []).append(one)
+    counts: dict[int, int] = {}
+    gone = set(removed)
+    for (parent, after), members in groups.items():
+        elements = _in_sections(parent, members)
+        made = [markup(element) for element in elements]
+        if after in gone and tags[after] in JOINTS:
+            patch.replace(after, made.pop(0))
+            gone.remove(after)
+        if made:
+            patch.insert_all(parent, made, after)
+        at = position(document, members[0])
+        counts[at] = counts.get(at, 0) + sum(len(list(one.iter())) for one in elements)
+    for node in gone:
+        if not any(other < node < ends[other] for other in gone):
+            patch.remove(node)
+    lost = {inner for node in removed for inner in range(node, ends[node])}
+    numbers: list[int] = []
+    for node in range(len(tags) + 1):
+        numbers += [-1] * counts.get(node, 0)
+        numbers += [node] if node < len(tags) and node not in lost else []
+    return patch.apply(), numbers
+
+
+def _in_sections(parent: int, members: Sequence[Insertion]) -> list[MjcfElement]:
     """The new elements at one place; in the root, they are in new sections."""
     if parent:
         return [one.element for one in members]
@@ -51,6 +99,16 @@ def shorten(element: MjcfElement) -> None:
             del given["quat"]
     elif element.tag == "inertial" and "fullinertia" in given and not any(given["fullinertia"][3:]):
         given["diaginertia"] = tuple(given.pop("fullinertia"))[:3]
+
+
+def state_degrees(element: MjcfElement) -> None:
+    """State the angles of a joint in degrees."""
+    given: dict[str, Any] = element.attributes
+    if element.tag != "joint" or given.get("type") == "slide":
+        return
+    for name in _ANGLES & given.keys():
+        value = given[name]
+        given[name] = tuple(map(degrees, value)) if name == "range" else degrees(value)
 
 
 def contents(item: Item) -> Iterator[Item]:

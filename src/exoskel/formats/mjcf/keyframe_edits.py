@@ -5,16 +5,18 @@ The compiled document tells which number belongs to which coordinate, actuator o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from exoskel.formats.interface import ReadOptions
+from exoskel.formats.mjcf.joint_edits import joints_of_body
 from exoskel.formats.mjcf.model.coordinates import SIZES
 from exoskel.formats.mjcf.names import KEY, OTHER_KEY
 from exoskel.formats.mjcf.read import ImportedScene, import_document
+from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.scene.actuator import initial_activations
@@ -98,9 +100,7 @@ class KeyframeEditor:
     elements that are removed.
     """
 
-    def __init__(
-        self, editor: _KeyframeDocument, base: Scene, scene: Scene, changes: Changes, lost: Collection[int]
-    ) -> None:
+    def __init__(self, editor: _KeyframeDocument, base: Scene, scene: Scene, changes: Changes, lost: Set[int]) -> None:
         self.editor = editor
         self.base, self.scene = base.world, scene.world
         self.sources = changes.sources
@@ -189,7 +189,7 @@ class KeyframeEditor:
         """The coordinates in MuJoCo of a state; `qpos` and `qvel` have those of what is no part of a scene."""
         own = {id(joint): state for joint, state in keyframe.states(self.scene.models)}
         positions, velocities = list[float](), list[float]()
-        for joint in self.base.joints():
+        for joint in (one for one in self.base.joints() if not one.loop):
             other = self._counterparts.get(id(joint))
             state = own.get(id(other))
             positions += joint.positions if state is None else state.positions
@@ -291,30 +291,9 @@ class KeyframeEditor:
     @cached_property
     def _lost_columns(self) -> Mapping[str, frozenset[int]]:
         """The places of numbers of removed elements, by the names of the lists."""
-        found: dict[str, list[int]] = {name: [] for name in _STATES}
-        for name, numbers in self._lost_numbers():
-            found[name] += numbers
-        return {name: frozenset(numbers) for name, numbers in found.items()}
-
-    def _lost_numbers(self) -> Iterator[tuple[str, range]]:
-        model, compiled, lost = self.model, self.found.compiled, self.lost
+        compiled = self.found.compiled
         assert compiled is not None
-        for number, kind in enumerate(compiled.types if lost else ()):
-            owner = compiled.bodies.node(int(model.jnt_bodyid[number]))
-            if compiled.joints.node(number) in lost or owner in lost:
-                first, speed = int(model.jnt_qposadr[number]), int(model.jnt_dofadr[number])
-                yield "qpos", range(first, first + SIZES[kind][0])
-                yield "qvel", range(speed, speed + SIZES[kind][1])
-        for number, controls in enumerate(compiled.control_slices if lost else ()):
-            if compiled.actuators.node(number) in lost:
-                yield "ctrl", range(controls.start, controls.stop)
-                first = int(model.actuator_actadr[number])
-                yield "act", range(first, first + int(model.actuator_actnum[number]) if first >= 0 else first)
-        mocap: Indices = model.body_mocapid
-        for body, number in enumerate(mocap.tolist() if lost else ()):
-            if number >= 0 and compiled.bodies.node(body) in lost:
-                yield "mpos", range(3 * number, 3 * number + 3)
-                yield "mquat", range(4 * number, 4 * number + 4)
+        return lost_columns(compiled, self.editor.document, self.lost)
 
     def _write(self) -> None:
         document = self.editor.document
@@ -342,3 +321,41 @@ def import_base(base: Scene) -> ImportedScene:
     if not isinstance(document, Document):
         raise StateEditError
     return import_document(Document(document.data, document.name, document.location), ReadOptions.of(base))
+
+
+def reference_positions(compiled: Compiled) -> dict[int, float]:
+    """The positions of hinges and slides in the pose in which their bodies are stated, by their elements."""
+    qpos0, places = compiled.model.qpos0, compiled.model.jnt_qposadr
+    return {
+        compiled.joints.node(number): float(qpos0[places[number]])
+        for number, kind in enumerate(compiled.types)
+        if SIZES[kind] == (1, 1)
+    }
+
+
+def lost_columns(compiled: Compiled, document: Document, lost: Set[int]) -> dict[str, frozenset[int]]:
+    """The places of numbers of removed elements in the lists of keyframes, by the names of the lists."""
+    found: dict[str, list[int]] = {name: [] for name in _STATES}
+    for name, numbers in _lost_numbers(compiled, document, lost) if lost else ():
+        found[name] += numbers
+    return {name: frozenset(numbers) for name, numbers in found.items()}
+
+
+def _lost_numbers(compiled: Compiled, document: Document, lost: Set[int]) -> Iterator[tuple[str, range]]:
+    model: Any = compiled.model
+    for number, kind in enumerate(compiled.types):
+        owner, node = compiled.bodies.node(int(model.jnt_bodyid[number])), compiled.joints.node(number)
+        if owner in lost or node in lost or (node < 0 and not lost.isdisjoint(joints_of_body(document, owner))):
+            first, speed = int(model.jnt_qposadr[number]), int(model.jnt_dofadr[number])
+            yield "qpos", range(first, first + SIZES[kind][0])
+            yield "qvel", range(speed, speed + SIZES[kind][1])
+    for number, controls in enumerate(compiled.control_slices):
+        if compiled.actuators.node(number) in lost:
+            yield "ctrl", range(controls.start, controls.stop)
+            first = int(model.actuator_actadr[number])
+            yield "act", range(first, first + int(model.actuator_actnum[number]) if first >= 0 else first)
+    mocap: Indices = model.body_mocapid
+    for body, number in enumerate(mocap.tolist()):
+        if number >= 0 and compiled.bodies.node(body) in lost:
+            yield "mpos", range(3 * number, 3 * number + 3)
+            yield "mquat", range(4 * number, 4 * number + 4)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
+from exoskel import spatial
 from exoskel.scene.body import Marker
 from exoskel.scene.item import Item
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
@@ -28,6 +31,8 @@ class AttributeEditor(Protocol):
     def set_first(self, node: int, name: str, value: float) -> None: ...
     def drop(self, node: int, *names: str) -> None: ...
     def set_pose(self, node: int, matrix: Array) -> None: ...
+    def frame(self, node: int) -> Array:
+        """The pose in its body of the frames around an element."""
 
 
 def edit_color(editor: AttributeEditor, source: Item, item: Item) -> None:
@@ -67,6 +72,10 @@ def edit_marker_pose(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Marker)
     if "fromto" in editor.document.attributes(source.node):
         raise CannotEditError
+    frame = spatial.inverse(editor.frame(source.node))
+    if (frame != np.eye(4)).any():
+        editor.set_pose(source.node, spatial.transform(spatial.quaternion_matrix(item.quaternion), item.offset))
+        return
     editor.set(source.node, "pos", format_numbers(item.offset))
     if isinstance(source, Marker) and source.quaternion != item.quaternion:
         editor.drop(source.node, *ROTATIONS)

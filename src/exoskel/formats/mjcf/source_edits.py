@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from math import degrees, isfinite
-from typing import Any
+from functools import cached_property
+from math import degrees
 
 import numpy as np
 from msgspec import Struct
@@ -17,18 +17,25 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
-from exoskel.formats.mjcf import shape_edits
+from exoskel.formats.mjcf import joint_edits, shape_edits
 from exoskel.formats.mjcf.document_references import have_states, renamed_references
-from exoskel.formats.mjcf.keyframe_edits import KeyframeEditor, StateEditError, changes_states
-from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
+from exoskel.formats.mjcf.joint_edits import joint_nodes
+from exoskel.formats.mjcf.keyframe_edits import (
+    KeyframeEditor,
+    StateEditError,
+    changes_states,
+    import_base,
+    reference_positions,
+)
 from exoskel.formats.mjcf.removed_elements import RemovedElements
 from exoskel.formats.mjcf.shape_edits import ROTATIONS, CannotEditError
+from exoskel.formats.mjcf.stated_poses import StatedPoses
 from exoskel.formats.mjcf.world_list_edits import LISTS, edit_world_list
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.fields import DOF_FIELDS, dof_rows, transform_differences
+from exoskel.scene.fields import transform_differences
 from exoskel.scene.item import Item
-from exoskel.scene.joint import UNLIMITED, Joint
+from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import Shape
@@ -42,10 +49,10 @@ EDITED = Verdict(Fate.LOWERED, "replaced by the value of the edited scene")
 """Of attributes."""
 _REMOVED = Verdict(Fate.DROPPED, "it was removed from the scene", harmless=True)
 _DEPENDENT = Verdict(Fate.DROPPED, "what it refers to is not in the output")
-_JOINTS = ("joint", "freejoint")
+_OF_NEW_ITEMS = frozenset({"dofs"})
+"""The fields of new items that are edited: their states."""
 _SAME_POSE = 1e-13
 """The difference of poses that is rounding."""
-_STATE = ("position", "velocity")
 _MASS_FIELDS = frozenset({"geometry", "pose"})
 """Fields of shapes that mass properties follow from."""
 _MASS_SETTINGS = ("settotalmass", "inertiafromgeom")
@@ -106,14 +113,7 @@ class _SourceEditor:
         self.insertions: list[_FirstChild] = []
         self.removed: set[int] = set()
         self.dependent: set[int] = set()
-        self.uses_degrees = self._compiler().get("angle", "degree") != "radian"
-
-    def _compiler(self) -> Mapping[str, str]:
-        return compiler_settings(
-            {name: self.document.attribute_text(node, name) for name in self.document.attributes(node)}
-            for node, tag in enumerate(self.tags)
-            if tag == "compiler"
-        )
+        self.poses = StatedPoses(document)
 
     def collect(self) -> None:
         self.removed, self.dependent = RemovedElements(self.document, self.base, self.changes).find()
@@ -126,7 +126,10 @@ class _SourceEditor:
                 weighed[id(item)] = source, item
         following = self.changes.derived | (_FOLLOWING if has_other_names else frozenset())
         for source, item in self.changes.edited:
+            is_new = id(item) in self.changes.inserted
             for name in changed_fields(source, item):
+                if is_new and name not in _OF_NEW_ITEMS:  # written by what has inserted it
+                    continue
                 if isinstance(source, World) and name in following:
                     continue
                 if isinstance(source, World) and isinstance(item, World) and name in LISTS:
@@ -187,7 +190,12 @@ class _SourceEditor:
         rest = self.text(node, name).split()[1:]
         self.set(node, name, " ".join([format_number(value), *rest]))
 
+    def frame(self, node: int) -> Array:
+        return self.poses.frame(node)
+
     def set_pose(self, node: int, matrix: Array) -> None:
+        """State the pose in its body of an element, which may be in a `<frame>`."""
+        matrix = spatial.inverse(self.frame(node)) @ matrix
         self.set(node, "pos", format_numbers(spatial.without_noise(matrix[:3, 3]).tolist()))
         self.drop(node, *ROTATIONS)
         if np.abs(matrix[:3, :3] - np.eye(3)).max() > _SAME_POSE or self._has_default_pose(node):
@@ -341,7 +349,7 @@ class _SourceEditor:
             source = self.changes.sources.get(id(joint))
             if id(joint) not in self.restated or not isinstance(source, Joint):
                 continue
-            for node, dof in zip(self._joint_nodes(source), joint.dofs, strict=False):
+            for node, dof in zip(joint_nodes(self.document, source), joint.dofs, strict=False):
                 self.set(node, "springdamper", "0 0")
                 self.set_first(node, "stiffness", dof.stiffness)
                 self.set_first(node, "damping", dof.damping)
@@ -376,15 +384,13 @@ class _SourceEditor:
         parents = self.document.outline.parents
         for node in after:
             above = parents[node]
-            has_frame = False
             while above > 0 and self.tags[above] != "body":
-                has_frame |= self.tags[above] != "worldbody"
                 above = parents[above]
             mine, theirs = (
                 side[node] if above <= 0 else spatial.inverse(side[above]) @ side[node] for side in (after, before)
             )
             if transform_differences(mine[None], theirs[None])[0] > _SAME_POSE:
-                if self.tags[node] != "body" or has_frame:
+                if self.tags[node] != "body":
                     raise CannotEditError
                 self.set_pose(node, mine)
 
@@ -414,50 +420,25 @@ class _SourceEditor:
 
     # --- joints ---------------------------------------------------------------------------------------
 
-    def _joint_nodes(self, joint: Joint) -> list[int]:
-        """The elements of a joint: one, or one for each of its coordinates."""
-        node = joint.node
-        if node < 0 or joint.document != 0 or self.tags[node] not in _JOINTS:
-            raise CannotEditError
-        if joint.kind in ("ball", "free", "revolute", "prismatic"):
-            return [node]
-        siblings = list(self.children(self.document.outline.parents[node]))
-        found = [one for one in siblings[siblings.index(node) :] if self.tags[one] in _JOINTS]
-        if len(found) < joint.dof_count:
-            raise CannotEditError
-        return found[: joint.dof_count]
+    @cached_property
+    def _references(self) -> Mapping[int, float]:
+        """The positions of joints in the pose in which their bodies are stated, by their elements."""
+        if not any("ref" in self.document.attributes(node) for node in range(len(self.tags))):
+            return {}
+        try:
+            compiled = import_base(self.base).compiled
+        except StateEditError as problem:
+            raise CannotEditError from problem
+        return {} if compiled is None else reference_positions(compiled)
 
-    def edit_dofs(self, source: Item, item: Item) -> None:
-        assert isinstance(source, Joint) and isinstance(item, Joint)
-        before, after = dof_rows(source), dof_rows(item)
-        if len(before) != len(after):
-            raise CannotEditError
-        for number, (mine, theirs) in enumerate(zip(before, after, strict=True)):
-            changed = [name for name, a, b in zip(DOF_FIELDS, mine, theirs, strict=True) if a != b]
-            for name in (one for one in changed if one not in _STATE):  # the states of all joints are edited together
-                nodes = self._joint_nodes(source)
-                edit = _DOF_EDITS.get(name)
-                if edit is None or self.tags[nodes[0]] == "freejoint":
-                    raise CannotEditError
-                node = nodes[number] if len(nodes) > 1 else nodes[0]
-                edit(self, node, item, theirs[DOF_FIELDS.index(name)])
-
-    def angle(self, node: int, joint: Joint, value: float) -> float:
-        """A position in the unit of the document."""
+    def stated_position(self, node: int, joint: Joint, value: float) -> float:
+        """A position of a joint in the unit of the document, from its reference position."""
         kind = self.document.attribute_text(node, "type")
         is_slide = kind == "slide" or (not kind and joint.kind in ("prismatic", "translational", "translational2d"))
         if not kind and joint.kind not in ("revolute", "prismatic", "universal", "euler", "ball"):
             raise CannotEditError
-        return value if is_slide or not self.uses_degrees else degrees(value)
-
-    def edit_limits(self, node: int, joint: Joint, value: Any) -> None:
-        if value == UNLIMITED:
-            self.remove_limits(node)
-            return
-        if not all(map(isfinite, value)):
-            raise CannotEditError
-        self.set(node, "limited", "true")
-        self.set(node, "range", format_numbers([self.angle(node, joint, one) for one in value]))
+        value += self._references.get(node, 0.0)
+        return value if is_slide or not self.poses.uses_degrees else degrees(value)
 
     def remove_limits(self, node: int) -> None:
         """State that a joint or tendon has no limits, unless other elements may need them."""
@@ -466,45 +447,7 @@ class _SourceEditor:
             raise CannotEditError
         self.set(node, "limited", "false")
 
-    def edit_force_limits(self, node: int, joint: Joint, value: Any) -> None:
-        if value == UNLIMITED or not all(map(isfinite, value)):
-            raise CannotEditError
-        self.set(node, "actuatorfrclimited", "true")
-        self.set(node, "actuatorfrcrange", format_numbers(value))
 
-    def edit_rest(self, node: int, joint: Joint, value: Any) -> None:
-        self.set(node, "springref", format_number(self.angle(node, joint, value)))
-
-    def edit_joint_pose(self, source: Item, item: Item) -> None:
-        assert isinstance(source, Joint) and isinstance(item, Joint)
-        if not item.pose.has_no_rotation or self.tags[source.node] != "joint":
-            raise CannotEditError
-        for node in self._joint_nodes(source):
-            self.set(node, "pos", format_numbers(item.pose.position))
-
-    def edit_axes(self, source: Item, item: Item) -> None:
-        assert isinstance(source, Joint) and isinstance(item, Joint)
-        nodes = self._joint_nodes(source)
-        if len(nodes) != len(item.axes):
-            raise CannotEditError
-        for node, axis in zip(nodes, item.axes, strict=True):
-            self.set(node, "axis", format_numbers(axis))
-
-
-def _dof_number(attribute: str) -> Callable[[_SourceEditor, int, Joint, Any], None]:
-    """An edit of the first number of an attribute: others are coefficients of a polynomial."""
-    return lambda editor, node, joint, value: editor.set_first(node, attribute, value)
-
-
-_DOF_EDITS: dict[str, Callable[[_SourceEditor, int, Joint, Any], None]] = {
-    "damping": _dof_number("damping"),
-    "friction": _dof_number("frictionloss"),
-    "stiffness": _dof_number("stiffness"),
-    "armature": _dof_number("armature"),
-    "rest": _SourceEditor.edit_rest,
-    "position_limits": _SourceEditor.edit_limits,
-    "force_limits": _SourceEditor.edit_force_limits,
-}
 _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]] = {
     (World, "name"): _SourceEditor.edit_world_name,
     (World, "gravity"): _SourceEditor.edit_gravity,
@@ -519,9 +462,9 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (Joint, "child"): _SourceEditor.edit_connection,
     (Joint, "parent"): _SourceEditor.edit_connection,
     (Joint, "mimic"): _SourceEditor.edit_mimic,
-    (Joint, "dofs"): _SourceEditor.edit_dofs,
-    (Joint, "pose"): _SourceEditor.edit_joint_pose,
-    (Joint, "axes"): _SourceEditor.edit_axes,
+    (Joint, "dofs"): joint_edits.edit_dofs,
+    (Joint, "pose"): joint_edits.edit_pose,
+    (Joint, "axes"): joint_edits.edit_axes,
     (Shape, "name"): _SourceEditor.edit_name,
     (Shape, "color"): shape_edits.edit_color,
     (Shape, "friction"): shape_edits.edit_friction,

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import structs
 
+from exoskel import spatial
 from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
@@ -142,6 +143,15 @@ def _edit_pose(editor: _ListEditor, node: int, _: SceneCamera, value: Any) -> No
     editor.set_pose(node, value.matrix())
 
 
+def _edit_light_position(editor: _ListEditor, node: int, _: SceneLight, value: Any) -> None:
+    frame = spatial.inverse(editor.frame(node))
+    editor.set(node, "pos", format_numbers((frame[:3, :3] @ value + frame[:3, 3]).tolist()))
+
+
+def _edit_light_direction(editor: _ListEditor, node: int, _: SceneLight, value: Any) -> None:
+    editor.set(node, "dir", format_numbers((editor.frame(node)[:3, :3].T @ value).tolist()))
+
+
 _EDITS: dict[tuple[type[object], str], _Edit] = {
     (Actuator, "control"): lambda editor, node, item, value: None,  # in keyframes
     (Actuator, "gear"): _first_number("gear"),
@@ -161,8 +171,8 @@ _EDITS: dict[tuple[type[object], str], _Edit] = {
     (SceneCamera, "pose"): _edit_pose,
     (SceneCamera, "field_of_view"): _number("fovy"),
     (SceneCamera, "mode"): lambda editor, node, _, value: editor.set(node, "mode", value),
-    (SceneLight, "position"): _numbers("pos"),
-    (SceneLight, "direction"): _numbers("dir"),
+    (SceneLight, "position"): _edit_light_position,
+    (SceneLight, "direction"): _edit_light_direction,
     (SceneLight, "active"): _flag("active"),
     (SceneLight, "casts_shadows"): _flag("castshadow"),
     (SceneLight, "diffuse"): _numbers("diffuse"),
