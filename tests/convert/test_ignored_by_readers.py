@@ -11,6 +11,7 @@ from lxml import etree
 import exoskel
 from exoskel import Box, Joint, Plane, World
 from exoskel.conversion.report import Report
+from exoskel.formats.mjcf.reader_losses import reader_losses
 from exoskel.source.output_context import Target
 
 LIMITS = (-3.0, 3.0)
@@ -56,8 +57,18 @@ MJCF: dict[str, tuple[set[Target], Callable[[World, Joint], object]]] = {
     "springs of joints": ({"dart"}, of_dof("stiffness", 0.25)),
     "collisions within a model": ({"dart", "isaac"}, of_world("self_collision", True)),
     "collision filters": ({"isaac"}, of_world("collision_exempt_groups", [("a", "b")])),
-    "cameras": ({"newton", "isaac"}, lambda world, _: world.cameras.append(exoskel.SceneCamera("c"))),
-    "lights": ({"newton", "isaac"}, lambda world, _: world.lights.append(exoskel.SceneLight("l"))),
+    "limits of one point": ({"dart", "isaac"}, of_dof("position_limits", (0.25, 0.25))),
+    "that limits are enforced": ({"dart"}, of_dof("position_limits", LIMITS)),
+    "tendons": ({"dart"}, lambda world, _: world.add_tendon("t", joints={"m/b_joint": 1.0})),
+    "actuators": ({"dart"}, lambda world, _: world.add_actuator("a", "m/b_joint")),
+    "sensors": ({"dart", "newton", "isaac"}, lambda world, _: world.add_sensor("s", "jointpos", "m/b_joint")),
+    "keyframes": ({"dart", "newton", "isaac"}, lambda world, _: world.add_keyframe("k")),
+    "equality constraints, except welds of two bodies": (
+        {"dart"},
+        lambda world, _: world.add_equality("e", "connect", "m/b"),
+    ),
+    "cameras": ({"dart", "newton", "isaac"}, lambda world, _: world.cameras.append(exoskel.SceneCamera("c"))),
+    "lights": ({"dart", "newton", "isaac"}, lambda world, _: world.lights.append(exoskel.SceneLight("l"))),
     "that gravity does not act on the body": ({"dart"}, lambda _, joint: setattr(joint.child, "gravity", False)),
 }
 TARGETS: tuple[Target, ...] = ("portable", "mujoco4", "newton", "dart", "isaac")
@@ -107,6 +118,38 @@ def test_what_newton_refuses_is_reported() -> None:
     ):
         report = exoskel.convert(arm(edit, kind), None, to="mjcf", target="newton")
         assert any("Newton 1.8 refuses the file" in one for one in reasons(report, "MJ513")) == is_refused
+
+
+def test_couplings_and_loops_are_losses_for_dart() -> None:
+    for name in ("mimic", "screw", "loop", "weld to the world", "weld of two bodies"):
+        world = World("w", gravity=(0.0, 0.0, -9.81))
+        model = world.add_model("m")
+        model.add_body("a", joint="revolute", axis=(0, 1, 0), mass=1.0)
+        if name == "screw":
+            model.add_body("b", parent="a", joint="screw", axis=(0, 1, 0), pitch=0.1, mass=1.0)
+        else:
+            model.add_body("b", parent="a", joint="revolute", axis=(0, 1, 0), mass=1.0)
+        if name == "mimic":
+            model.joint("b_joint").mimic = exoskel.Mimic(joint="a_joint")
+        elif name in ("loop", "weld to the world"):
+            model.add_joint("l", "ball" if name == "loop" else "weld", child="b")
+        elif name == "weld of two bodies":
+            model.add_body("c", joint="revolute", axis=(0, 1, 0), mass=1.0)
+            model.add_joint("l", "weld", child="c", parent="b")
+        losses = list(reader_losses(world, "dart"))
+        words = {"mimic": "couplings", "screw": "couplings", "weld of two bodies": "nothing"}.get(name, "loops")
+        assert [words in one.reason for one in losses] == ([] if words == "nothing" else [True]), name
+
+
+def test_welds_for_dart_name_the_world() -> None:
+    """DART crashes on a weld that names one body."""
+
+    def weld(world: World, _: Joint) -> None:
+        world.add_equality("e", "weld", "m/b")
+
+    data = exoskel.convert(arm(weld), None, to="mjcf", target="dart").data
+    (found,) = etree.fromstring(data).iter("weld")
+    assert found.get("body2") == "world"
 
 
 def test_armature_is_a_loss_for_dart() -> None:

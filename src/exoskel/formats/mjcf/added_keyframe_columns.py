@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, TypeVar
 
 from exoskel.formats.mjcf.added_contacts import PlacedElement
-from exoskel.formats.mjcf.keyframe_edits import StateEditError, import_base, lost_columns
+from exoskel.formats.mjcf.keyframe_edits import StateEditError, import_base, lost_columns, whole_document
 from exoskel.formats.mjcf.model.coordinates import SIZES
+from exoskel.formats.mjcf.reader.complete_document import state_elements
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -39,29 +40,31 @@ def expanded_keyframes(
     keys = [node for node, tag in enumerate(document.outline.tags) if tag == "key"]
     stated = {name for node in keys for name in document.attributes(node)} & {*_LISTS}
     joints = [(position(one), joint) for one in insertions if not one.section for joint in _joints(one.element)]
-    actuators = [position(one) for one in insertions if one.section == "actuator"]
+    actuators = [(position(one), one.element) for one in insertions if one.section == "actuator"]
     if not stated or not (joints or actuators or removed):
         return {}
-    compiled = import_base(base).compiled
-    is_moved = bool(joints or removed)
-    if compiled is None or (stated - {"ctrl"} and is_moved and compiled.prepared.ignored_states):
+    found_base = import_base(base).compiled
+    if found_base is None:
         raise StateEditError
+    compiled = whole_document(base, found_base)
     model: Any = compiled.model
-    places: dict[str, list[tuple[int, int]]] = {"qpos": [], "qvel": [], "ctrl": []}
-    for number, kind in enumerate(compiled.types):
-        node = compiled.joints.node(number)
-        if node < 0:  # a free joint
-            node = compiled.bodies.node(int(model.jnt_bodyid[number]))
+    elements = state_elements(compiled, document)
+    places: dict[str, list[tuple[int, int]]] = {name: [] for name in _LISTS}
+    for number, (kind, node) in enumerate(zip(compiled.types, elements.joints, strict=True)):
         for name, first, size in zip(
             ("qpos", "qvel"), (model.jnt_qposadr[number], model.jnt_dofadr[number]), SIZES[kind], strict=True
         ):
             places[name].append((node, int(first) + size))
-    places["ctrl"] = [(compiled.actuators.node(i), one.stop) for i, one in enumerate(compiled.control_slices)]
+    for number, (node, controls) in enumerate(zip(elements.actuators, compiled.control_slices, strict=True)):
+        places["ctrl"].append((node, controls.stop))
+        if (first := int(model.actuator_actadr[number])) >= 0:
+            places["act"].append((node, first + int(model.actuator_actnum[number])))
     new: dict[str, list[tuple[int, Sequence[str]]]] = {name: [] for name in _LISTS}
     for at, kind in joints:
         new["qpos"].append((_columns(places["qpos"], at), _QPOS.get(kind, ("0",))))
         new["qvel"].append((_columns(places["qvel"], at), ("0",) * SIZES[kind][1]))
-    new["ctrl"] = [(_columns(places["ctrl"], at), ("0",)) for at in actuators]
+    new["ctrl"] = [(_columns(places["ctrl"], at), ("0",)) for at, _ in actuators]
+    new["act"] = [(_columns(places["act"], at), ("0",)) for at, one in actuators if _has_activation(one)]
     ends = {"ctrl": model.nu if not places["ctrl"] else places["ctrl"][-1][1]}
     sizes = {"qpos": model.nq, "qvel": model.nv, "act": model.na, **ends}
     lost = lost_columns(compiled, document, removed)
@@ -75,6 +78,10 @@ def expanded_keyframes(
                 raise StateEditError
             found[node, name] = " ".join(_merged(numbers, columns, lost[name]))
     return found
+
+
+def _has_activation(element: MjcfElement) -> bool:
+    return str(element.attributes.get("dyntype", "none")) != "none"
 
 
 def _joints(element: MjcfElement) -> Iterator[str]:

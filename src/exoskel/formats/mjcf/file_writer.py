@@ -35,7 +35,7 @@ from exoskel.formats.mjcf.names import (
 )
 from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
 from exoskel.formats.mjcf.program_copies import TARGETS, adapt_copy
-from exoskel.formats.mjcf.reader_losses import enlarge_planes
+from exoskel.formats.mjcf.reader_losses import enlarge_planes, name_world_in_welds
 from exoskel.formats.mjcf.scenery import add_scenery
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.source_edits import edit_source
@@ -93,6 +93,7 @@ def write_document(world: World, output: OutputContext | None = None, *, limits:
     document = FileWriter(world, output, limits).document()
     if output.target == "dart":
         enlarge_planes(document)
+        name_world_in_welds(document)
     return document
 
 

@@ -17,6 +17,7 @@ from exoskel.formats.mjcf.model.coordinates import SIZES
 from exoskel.formats.mjcf.names import KEY, OTHER_KEY
 from exoskel.formats.mjcf.read import ImportedScene, import_document
 from exoskel.formats.mjcf.reader.compiled import Compiled
+from exoskel.formats.mjcf.reader.complete_document import compile_complete, own_numbers, state_elements
 from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.scene.actuator import initial_activations
@@ -106,24 +107,21 @@ class KeyframeEditor:
         self.sources = changes.sources
         self.lost = lost
         self.found = import_base(base)
-        self.model: Any = self.found.compiled.model if self.found.compiled is not None else None
-        if self.found.coordinates is None or self.model is None:
+        if self.found.coordinates is None or self.found.compiled is None:
             raise StateEditError
+        self.compiled = self.found.compiled
+        self.whole = whole_document(base, self.compiled)
+        """The document with what a scene does not have, in which keyframes state numbers."""
+        self.model: Any = self.whole.model
+        own = own_numbers(self.whole).places
+        self.own: dict[str, Indices] = {name: np.array(places, dtype=int) for name, places in own.items()}
+        """The places of the numbers of the scene among those of keyframes."""
         document = editor.document
         self.keys = [node for node, tag in enumerate(document.outline.tags) if tag == "key"]
-        if self.model.nkey != len(self.keys) or self._ignores_states():
+        if self.model.nkey != len(self.keys):
             raise StateEditError
         self.values: dict[tuple[int, str], list[str]] = {}
         """The edited lists of numbers, by the numbers of keyframes."""
-
-    def _ignores_states(self) -> bool:
-        """Whether keyframes may have numbers of elements that are not compiled."""
-        compiled = self.found.compiled
-        assert compiled is not None
-        document = self.editor.document
-        stated = {name for node in self.keys for name in document.attributes(node)}
-        ignored = compiled.prepared.ignored_states.keys()
-        return bool(ignored and (not self.keys or stated & ignored))
 
     def edit(self) -> None:
         """Edit all keyframes, and add one for the initial state if no other states it."""
@@ -196,11 +194,14 @@ class KeyframeEditor:
             velocities += joint.velocities if state is None else state.velocities
         reader = self.found.reader
         assert reader is not None
-        reference = self.model.qpos0 - reader.relative(self.model.qpos0)
-        shifted, speeds = reader.relative(qpos), np.array(qvel)
+        zero = self.compiled.model.qpos0
+        reference = zero - reader.relative(zero)
+        found, speeds = np.array(qpos), np.array(qvel)
+        shifted, moving = reader.relative(found[self.own["qpos"]]), speeds[self.own["qvel"]]
         self._coordinates.set_positions(np.array(positions), shifted)
-        self._coordinates.set_velocities(np.array(velocities), shifted, speeds)
-        return shifted + reference, speeds
+        self._coordinates.set_velocities(np.array(velocities), shifted, moving)
+        found[self.own["qpos"]], speeds[self.own["qvel"]] = shifted + reference, moving
+        return found, speeds
 
     def _edit_key(self, number: int, keyframe: Keyframe, base: Keyframe) -> None:
         qpos, qvel = self._coordinates_of(keyframe, self.model.key_qpos[number], self.model.key_qvel[number])
@@ -220,15 +221,14 @@ class KeyframeEditor:
         if not changed:
             return None
         out = np.array(self.model.key_ctrl[number]) if number >= 0 else np.zeros(self.model.nu)
-        compiled = self.found.compiled
-        assert compiled is not None
+        compiled = self.compiled
         known = {one.name for one in self.base.actuators}
         for name in changed & known:
             place = compiled.control(compiled.actuators.numbers[name]) if name in compiled.actuators.numbers else None
             if place is None:
                 raise StateEditError
             if name in {one.name for one in self.scene.actuators}:
-                out[place] = after.get(name, 0.0)
+                out[self.own["ctrl"][place]] = after.get(name, 0.0)
         return out
 
     def _activations_of(self, number: int, keyframe: Keyframe, base: Keyframe) -> Array | None:
@@ -238,13 +238,12 @@ class KeyframeEditor:
         if not changed:
             return None
         out = np.array(self.model.key_act[number]) if number >= 0 else np.zeros(self.model.na)
-        compiled = self.found.compiled
-        assert compiled is not None
+        model = self.compiled.model
         for name in changed & {one.name for one in self.base.actuators}:
-            actuator = compiled.actuators.numbers.get(name)
-            if actuator is None or self.model.actuator_actnum[actuator] != 1:
+            actuator = self.compiled.actuators.numbers.get(name)
+            if actuator is None or model.actuator_actnum[actuator] != 1:
                 raise StateEditError
-            out[int(self.model.actuator_actadr[actuator])] = after.get(name, 0.0)
+            out[self.own["act"][int(model.actuator_actadr[actuator])]] = after.get(name, 0.0)
         return out
 
     def _set_numbers(self, number: int, name: str, before: Array, after: Array) -> None:
@@ -291,9 +290,7 @@ class KeyframeEditor:
     @cached_property
     def _lost_columns(self) -> Mapping[str, frozenset[int]]:
         """The places of numbers of removed elements, by the names of the lists."""
-        compiled = self.found.compiled
-        assert compiled is not None
-        return lost_columns(compiled, self.editor.document, self.lost)
+        return lost_columns(self.whole, self.editor.document, self.lost)
 
     def _write(self) -> None:
         document = self.editor.document
@@ -323,6 +320,17 @@ def import_base(base: Scene) -> ImportedScene:
     return import_document(Document(document.data, document.name, document.location), ReadOptions.of(base))
 
 
+def whole_document(base: Scene, compiled: Compiled) -> Compiled:
+    """The document of a scene with what it ignores, if keyframes have numbers of this.  Raises StateEditError."""
+    if not compiled.prepared.ignored_states:
+        return compiled
+    document = base.documents[0]
+    complete = compile_complete(document, ReadOptions.of(base)) if isinstance(document, Document) else None
+    if complete is None:
+        raise StateEditError
+    return complete
+
+
 def reference_positions(compiled: Compiled) -> dict[int, float]:
     """The positions of hinges and slides in the pose in which their bodies are stated, by their elements."""
     qpos0, places = compiled.model.qpos0, compiled.model.jnt_qposadr
@@ -343,9 +351,15 @@ def lost_columns(compiled: Compiled, document: Document, lost: Set[int]) -> dict
 
 def _lost_numbers(compiled: Compiled, document: Document, lost: Set[int]) -> Iterator[tuple[str, range]]:
     model: Any = compiled.model
+    elements = state_elements(compiled, document).joints
     for number, kind in enumerate(compiled.types):
         owner, node = compiled.bodies.node(int(model.jnt_bodyid[number])), compiled.joints.node(number)
-        if owner in lost or node in lost or (node < 0 and not lost.isdisjoint(joints_of_body(document, owner))):
+        if (
+            elements[number] in lost
+            or owner in lost
+            or node in lost
+            or (node < 0 and not lost.isdisjoint(joints_of_body(document, owner)))
+        ):
             first, speed = int(model.jnt_qposadr[number]), int(model.jnt_dofadr[number])
             yield "qpos", range(first, first + SIZES[kind][0])
             yield "qvel", range(speed, speed + SIZES[kind][1])

@@ -37,6 +37,7 @@ from exoskel.formats.mjcf.reader.compiled import (
     report_disabled_flags,
     transforms,
 )
+from exoskel.formats.mjcf.reader.complete_document import compile_complete, own_numbers
 from exoskel.formats.mjcf.reader.equality import EqualityReader, find_screws
 from exoskel.formats.mjcf.reader.extra_attributes import (
     attributes_of_defaults,
@@ -49,6 +50,7 @@ from exoskel.formats.mjcf.reader.extra_attributes import (
 )
 from exoskel.formats.mjcf.reader.generated_parts import find_generated_parts, generated_nodes
 from exoskel.formats.mjcf.reader.keyframe_lists import (
+    OwnNumbers,
     key_elements,
     remove_invalid_keyframe_lists,
     remove_lists_of_ignored_elements,
@@ -111,7 +113,7 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
         except MalformedError as problem:  # a limit that only the expanded document exceeds
             report_malformed(problem, collector, _ROOT_CODES)
             return out
-        remove_lists_of_ignored_elements(prepared, collector)
+        remove_lists_of_ignored_elements(prepared, collector, lambda: _own_numbers(document, options))
         remove_invalid_keyframe_lists(prepared, collector)
         compiled = compile(prepared, collector, options.limits.seconds, is_own=options.is_own)
         if compiled is not None:
@@ -122,6 +124,11 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
             _import(out, prepared.name or "world", options, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return out
+
+
+def _own_numbers(document: Document, options: ReadOptions) -> OwnNumbers | None:
+    complete = compile_complete(document, options)
+    return None if complete is None else own_numbers(complete)
 
 
 def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Collector) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from exoskel.formats.mjcf.codes import CATALOGUE
-from exoskel.formats.mjcf.model.joints import joint_chain
+from exoskel.formats.mjcf.model.joints import anchors, joint_chain, stop_spring
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.cameras_and_keyframes import view_part
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.sensor import sensor_part
 from exoskel.scene.shape import Capsule, Ellipsoid, Plane
 from exoskel.scene.world import World
@@ -34,6 +34,8 @@ _OF_FREE_JOINTS: dict[Target, dict[str, str]] = {
 _PROGRAMS: dict[Target, str] = {"dart": "DART", "newton": "Newton", "isaac": "Isaac Sim"}
 _FIXED_GRAVITY: frozenset[Target] = frozenset({"dart", "newton"})
 _WITHOUT_SELF_COLLISION: frozenset[Target] = frozenset({"dart", "isaac"})
+_WITHOUT_LOCKS: frozenset[Target] = frozenset({"dart", "isaac"})
+"""The programs that do not read equality constraints of one joint."""
 _DEFAULT_DOF = Dof()
 _DART_PLANE = (50.0, 50.0, 1.0)
 """The size of planes, which DART would replace by cubes of 1 m."""
@@ -48,8 +50,9 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
         yield _ignored(world, program, "gravity, and uses -9.81 m/s² along z", ["gravity"])
     if target in _WITHOUT_SELF_COLLISION and world.self_collision:
         yield _ignored(world, program, "collisions within a model", ["self_collision"])
-    if target != "dart":
-        yield from _of_lists(world, program)
+    yield from _of_lists(world, program)
+    if target == "dart":
+        yield from _of_dart(world)
     if target == "isaac":
         yield from _of_isaac(world)
     for model in world.models:
@@ -64,6 +67,10 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
         for joint in model.joints if not model.static else ():
             if target == "newton" and world.self_collision and _lets_bodies_collide(joint):
                 yield _ignored(joint, program, "that connected bodies collide", ["collide_connected"])
+            if target in _WITHOUT_LOCKS and _is_locked(joint):
+                yield _ignored(joint, program, "limits of one point", ["position_limits"])
+            if target == "dart":
+                yield from _constraints_unread_by_dart(joint)
             if not joint.loop:
                 yield from _of_joint(joint, target, program)
                 links = [link.type for link in joint_chain(joint)] if target == "newton" else []
@@ -78,7 +85,7 @@ def _lets_bodies_collide(joint: Joint) -> bool:
 
 
 def _of_lists(world: World, program: str) -> Iterator[Loss]:
-    """What Newton and Isaac Sim do not read beside the models."""
+    """What no program reads beside the models."""
     lists = {
         "cameras": [view_part(camera) for camera in world.cameras],
         "lights": [view_part(light) for light in world.lights],
@@ -88,6 +95,54 @@ def _of_lists(world: World, program: str) -> Iterator[Loss]:
     for words, fields in lists.items():
         if fields:
             yield _ignored(world, program, words, fields)
+
+
+def _of_dart(world: World) -> Iterator[Loss]:
+    """What DART reads of no world."""
+    lists = {
+        "tendons": ("tendons", world.tendons),
+        "actuators": ("actuators", world.actuators),
+        "equalities": (
+            "equality constraints, except welds of two bodies",
+            [one for one in world.equalities if one.kind != "weld" or not one.other],
+        ),
+    }
+    for field, (words, items) in lists.items():
+        if items:
+            yield _ignored(world, _PROGRAMS["dart"], words, [field])
+
+
+def _constraints_unread_by_dart(joint: Joint) -> Iterator[Loss]:
+    """The couplings and loops of a joint that are not welds of two bodies, and limits, which DART does not enforce."""
+    program = _PROGRAMS["dart"]
+    if joint.loop:
+        if joint.kind not in ("free", "amotor") and (
+            anchors(joint) is not None or (joint.kind == "weld" and joint.parent is None)
+        ):
+            yield _ignored(joint, program, "loops, except welds of two bodies", ["kind"])
+        return
+    if joint.mimic is not None:
+        yield _ignored(joint, program, "couplings of joints", ["mimic"])
+    if joint.kind == "screw":
+        yield _ignored(joint, program, "couplings of joints", ["pitch"])
+    if joint.limits_enforced and not _is_locked(joint) and any(map(_has_range, joint._dofs or ())):
+        yield _ignored(joint, program, "that limits are enforced", ["limits_enforced", "position_limits"])
+
+
+def _has_range(dof: Dof) -> bool:
+    return dof.position_limits[0] < dof.position_limits[1] and dof.position_limits != UNLIMITED
+
+
+def _is_locked(joint: Joint) -> bool:
+    """Whether a joint is written with the equality constraint of one joint: limits of one point."""
+    if joint.loop or not joint.limits_enforced or joint.kind in ("ball", "free", "weld"):
+        return False
+    return any(
+        dof.position_limits[0] == dof.position_limits[1]
+        and not dof.has_limits_at_infinity
+        and (stop_spring(joint, number) is None or bool(dof.stiffness))
+        for number, dof in enumerate(joint._dofs or ())
+    )
 
 
 def _of_isaac(world: World) -> Iterator[Loss]:
@@ -116,6 +171,13 @@ def _of_joint(joint: Joint, target: Target, program: str) -> Iterator[Loss]:
 
 def _ignored(item: Item, program: str, what: str, fields: Collection[str]) -> Loss:
     return loss(item, CATALOGUE["MJ513"], *fields, changes_effect=True, program=program, what=what)
+
+
+def name_world_in_welds(root: MjcfElement) -> None:
+    """Name the world as the second body of welds that state none, on which DART crashes."""
+    for weld in (one for one in root.child("equality").children if one.tag == "weld"):
+        if "body1" in weld.attributes:
+            weld.attributes.setdefault("body2", "world")
 
 
 def enlarge_planes(root: MjcfElement) -> None:

@@ -243,7 +243,9 @@ def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> Compiler
     mujoco.set_mju_user_warning(_ignore)  # the default writes a file to the working directory
 
     def work() -> tuple[Any, Any]:
-        spec = mujoco.MjSpec.from_string(text, assets=assets)
+        # Meshes of deformable bodies are read with the document, not when it is compiled.
+        read = {"include": assets} if assets and "<flexcomp " in text else {}
+        spec = mujoco.MjSpec.from_string(text, assets=assets, **read)
         # A scene does not support muscles; computing their length range would take a simulation.
         spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
         if not arena:

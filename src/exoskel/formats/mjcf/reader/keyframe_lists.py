@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Any
+
+from msgspec import Struct
 
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.reader.fragment import Fragment
@@ -29,26 +31,46 @@ def remove_invalid_keyframe_lists(prepared: PreparedDocument, collector: Collect
                 del key.attributes[name]
 
 
-def remove_lists_of_ignored_elements(prepared: PreparedDocument, collector: Collector) -> None:
+class OwnNumbers(Struct, frozen=True):
+    """The places in the lists of keyframes of what a scene may have, and the lengths of the whole lists."""
+
+    places: dict[str, list[int]]
+    counts: dict[str, int]
+
+
+def remove_lists_of_ignored_elements(
+    prepared: PreparedDocument, collector: Collector, find_own: Callable[[], OwnNumbers | None]
+) -> None:
     """Remove what keyframes state of elements that are ignored: MuJoCo would refuse lists that are too long.
 
-    The controls of plugins are removed from their lists.  The places of other numbers are not known: such a list is
-    removed as a whole.
+    `find_own` compiles the whole document.  If the places of numbers are not known, a list is removed as a whole.
     """
     ignored = prepared.ignored_states
-    for number, key in enumerate(key_elements(prepared) if ignored else ()):
+    stated = [key for key in key_elements(prepared) if any(key.attributes.get(name, "").split() for name in ignored)]
+    own = find_own() if stated else None
+    for number, key in enumerate(key_elements(prepared) if stated else ()):
         for name, what in ignored.items():
             words = key.attributes.get(name, "").split()
             if not words:
                 continue
             details: dict[str, Any] = {"name": name, "keyframe": _label(key, number), "what": what}
-            if name == "ctrl" and len(words) == len(prepared.controls):
-                own = [word for word, is_own in zip(words, prepared.controls, strict=True) if is_own]
-                key.attributes[name] = " ".join(own)
+            if own is not None and len(words) == own.counts.get(name):
+                _set_list(key, name, [words[place] for place in own.places[name]])
+                collector.report("MJ311.ignored", key.node, attribute=name, **details)
+            elif name == "ctrl" and len(words) == len(prepared.controls):
+                _set_list(key, name, [word for word, is_own in zip(words, prepared.controls, strict=True) if is_own])
                 collector.report("MJ311.ignored", key.node, attribute=name, **details)
             else:
                 del key.attributes[name]
                 collector.report("MJ311.list", key.node, attribute=name, **details)
+
+
+def _set_list(key: Fragment, name: str, words: list[str]) -> None:
+    """State a list of numbers; MuJoCo refuses empty ones."""
+    if words:
+        key.attributes[name] = " ".join(words)
+    else:
+        del key.attributes[name]
 
 
 def report_short_keyframe_lists(prepared: PreparedDocument, model: Any, collector: Collector) -> None:

@@ -106,7 +106,12 @@ _MAX_SAMPLES = 5 * _MAX_ELEMENTS
 """The limit for a height field in a file."""
 _MEMORY_SIZES = frozenset({"memory", "njmax", "nconmax", "nstack"})
 """Sizes that a large world needs in order to compile: memory that is reserved, not used."""
-_EXTENSIONS = {"mesh": (".obj", ".stl", ".msh"), "hfield": (".png", ".bin", ".hf", "")}
+_NAMED_AFTER_FILES = frozenset({"mesh", "hfield"})
+_EXTENSIONS = {
+    "mesh": (".obj", ".stl", ".msh"),
+    "hfield": (".png", ".bin", ".hf", ""),
+    "flexcomp": (".obj", ".stl", ".msh", ".gmsh"),
+}
 
 
 class MeshFile(Struct, frozen=True):
@@ -158,9 +163,25 @@ class PreparedDocument(Struct, dict=True):
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
 
 
-def prepare(document: Document, tree: Tree, options: ReadOptions, collector: Collector) -> PreparedDocument:
-    """Prepare a document for MuJoCo and report the elements that are removed."""
-    return _Preparer(document, options, collector).prepare(tree)
+def prepare(
+    document: Document, tree: Tree, options: ReadOptions, collector: Collector, *, is_complete: bool = False
+) -> PreparedDocument:
+    """Prepare a document for MuJoCo and report the elements that are removed.
+
+    If it `is_complete`, deformable bodies and plugins of actuators are not removed.
+    """
+    return _Preparer(document, options, collector, is_complete=is_complete).prepare(tree)
+
+
+GENERATORS = frozenset({"flexcomp"})
+"""Ignored elements that generate bodies with coordinates."""
+_WITH_STATES = GENERATORS | {"extension"}
+"""Ignored elements that the coordinates of a document depend on."""
+_WITH_PLUGINS = frozenset({"actuator", *GENERATORS})
+
+
+def _has_state(fragment: Fragment, parent: Fragment) -> bool:
+    return fragment.tag in _WITH_STATES or (fragment.tag == "plugin" and parent.tag in _WITH_PLUGINS)
 
 
 def _rename_projections(root: Fragment) -> None:
@@ -176,6 +197,8 @@ _STATES_OF: dict[str, tuple[str, ...]] = {
     "attach": ("qpos", "qvel", "act", "ctrl", "mpos", "mquat"),
 }
 """What keyframes state of ignored elements."""
+_OF_ATTACHED = frozenset({"mpos", "mquat"})
+"""What they state of attached models only, which are never read."""
 
 
 def _ignored_states(root: Fragment) -> dict[str, str]:
@@ -199,8 +222,11 @@ def _own_controls(root: Fragment) -> tuple[bool, ...]:
 
 
 class _Preparer:
-    def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
+    def __init__(
+        self, document: Document, options: ReadOptions, collector: Collector, *, is_complete: bool = False
+    ) -> None:
         self.document = document
+        self.is_complete = is_complete
         self.options = options
         self.report = collector.report
         self.assets: dict[str, bytes] = {}
@@ -231,6 +257,8 @@ class _Preparer:
         painted = MaterialImages(root, lambda texture: self._find_image(texture, compiler))
         self._images = painted.elements
         read = collected, painted.images, _ignored_states(root), _own_controls(root)
+        if self.is_complete:
+            read = *read[:2], {name: what for name, what in read[2].items() if name in _OF_ATTACHED}, ()
         self._prune(root)
         collected.light_images = self._light_images
         for fragment in root.iter():
@@ -328,6 +356,8 @@ class _Preparer:
                 waiting.pop()
                 continue
             unsupported = UNSUPPORTED.get(child.tag)
+            if self.is_complete and _has_state(child, parent):
+                unsupported = None
             if unsupported is None or (unsupported.within and parent.tag not in unsupported.within):
                 self._attributes(child)
                 parent.children.append(child)
@@ -379,9 +409,13 @@ class _Preparer:
             if fragment.tag == "mesh" and "vertex" in fragment.attributes and "name" in fragment.attributes:
                 self.inlined[fragment.attributes["name"]] = fragment
             return
-        name = fragment.attributes.setdefault("name", posixpath.splitext(posixpath.basename(reference))[0])
+        name = posixpath.splitext(posixpath.basename(reference))[0]
+        if fragment.tag in _NAMED_AFTER_FILES:
+            name = fragment.attributes.setdefault("name", name)
         path = asset_path(fragment.tag, reference, compiler)
         found = self._load_asset(fragment, reference, path)
+        if fragment.tag == "flexcomp":
+            return
         if fragment.tag == "mesh":  # if it is missing, messages show where it was searched
             self.meshes[name] = MeshFile(reference, str(found)) if found else MeshFile(path, None)
         if found is None and fragment.tag == "mesh":
