@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exoskel
+from exoskel.source.output_context import Target
 
 
 def planes(text: str) -> list[np.ndarray]:
@@ -22,13 +23,16 @@ def planes(text: str) -> list[np.ndarray]:
 
 @given(angles=st.tuples(*[st.floats(-180.0, 180.0)] * 3))
 @settings(max_examples=10, deadline=None)
-def test_planes_of_mjcf_have_the_same_axes_after_any_number_of_conversions(angles: tuple[float, float, float]) -> None:
+@pytest.mark.parametrize("target", ["portable", "dart"])  # a copy, and a new document
+def test_planes_of_mjcf_have_the_same_axes_after_any_number_of_conversions(
+    target: Target, angles: tuple[float, float, float]
+) -> None:
     turn = " ".join(map(str, angles))
     text = f"""<mujoco><worldbody><geom type="plane" size="1 1 1" euler="{turn}"/>
       <body pos="0 0 2"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
     (before,) = planes(text)
-    for _ in range(2):
-        text = exoskel.convert(text, None, to="mjcf").data.decode()
+    for _ in range(3):
+        text = exoskel.convert(text, None, to="mjcf", target=target).data.decode()
         (after,) = planes(text)
         assert after == pytest.approx(before, abs=1e-9)
 

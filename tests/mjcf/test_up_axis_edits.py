@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import exoskel
+from exoskel.source.output_context import Target
 
 DOCUMENT = """<mujoco model="robot">
   <!-- y up -->
@@ -75,8 +76,63 @@ def test_edits_are_made_in_the_rotated_document() -> None:
     assert mujoco.MjModel.from_xml_string(report.data.decode()).dof_damping.ravel()[0] == 0.5
 
 
+PLACED = """<mujoco>
+  <option gravity="0 -9.81 0" wind="1 2 3"/><size nuser_body="1"/>
+  <default><geom rgba="1 0 0 1"/></default>
+  <worldbody>
+    <!-- content -->
+    <light pos="0 3 0" dir="1 -1 0"/><light name="l"/><camera name="c" pos="0 1 3" xyaxes="1 0 0 0 0 1"/><camera name="d"/>
+    <geom type="plane" size="5 5 0.1" euler="-90 0 0"/><geom type="capsule" fromto="0 0 0 1 2 3" size="0.1" contype="0" conaffinity="0"/>
+    <site name="w" pos="1 0 0" zaxis="1 2 3"/><site name="v" type="capsule" fromto="0 0 0 1 2 3" size="0.1"/>
+    <body name="m" mocap="true" pos="0 2 0" axisangle="1 2 3 40"><geom size="0.1" contype="0" conaffinity="0"/></body>
+    <body name="arm" quat="1 2 3 4" user="7"><joint name="j" axis="0 0 1"/><geom size="0.1" pos="0.3 0 0"/></body>
+    <body name="ball" pos="0 2 1" euler="10 20 30"><freejoint name="f"/><geom size="0.1"/></body>
+    FRAME
+  </worldbody>
+  KEY
+</mujoco>"""
+PLACED_KEY = """<keyframe><key name="k" qpos="0.5 1 2 3 1 0 0 0" qvel="1 0 1 2 3 4 5" mpos="1 2 3" mquat="0 1 0 0"/></keyframe>"""
+FRAME = """<frame pos="1 0 0" euler="0 30 0"><body name="leg" pos="0 1 0"><geom size="0.1"/></body></frame>"""
+
+
+@pytest.mark.parametrize("key", ["", PLACED_KEY])
+@pytest.mark.parametrize(("target", "frame"), [("dm_control", ""), ("isaac", ""), ("isaac", FRAME)])
+def test_poses_are_rotated_for_programs_that_do_not_read_frames(target: Target, frame: str, key: str) -> None:
+    text = PLACED.replace("FRAME", frame).replace("KEY", key)
+    report = exoskel.convert(exoskel.load(text), None, to="mjcf", up="z", target=target)
+    assert report.certificate.passed
+    written = report.data.decode()
+    assert all(word in written for word in ("<!-- content -->", "nuser_body", 'user="7"'))
+    assert written.count("<frame") == text.count("<frame")
+    before, after = mujoco.MjModel.from_xml_string(text), mujoco.MjModel.from_xml_string(written)
+    after.opt.integrator = before.opt.integrator
+    one, other = mujoco.MjData(before), mujoco.MjData(after)
+    if key:
+        mujoco.mj_resetDataKeyframe(before, one, 0)
+        mujoco.mj_resetDataKeyframe(after, other, 0)
+    for _ in range(50):
+        mujoco.mj_step(before, one)
+        mujoco.mj_step(after, other)
+    for name in ("xpos", "geom_xpos", "site_xpos", "cam_xpos", "light_xpos", "light_xdir"):
+        mine, theirs = (np.asarray(getattr(data, name)).reshape(-1, 3) for data in (one, other))
+        np.testing.assert_allclose(mine @ ROTATION.T, theirs, atol=1e-9, err_msg=name)
+    for name in ("xmat", "geom_xmat", "site_xmat", "cam_xmat"):
+        mine, theirs = (np.asarray(getattr(data, name)).reshape(-1, 3, 3) for data in (one, other))
+        mine, theirs = (side[1:] if name == "xmat" else side for side in (ROTATION @ mine, theirs))  # not the world
+        np.testing.assert_allclose(mine[..., 2], theirs[..., 2], atol=1e-9, err_msg=name)
+        if name in ("xmat", "cam_xmat"):  # other shapes may be turned about their axis
+            np.testing.assert_allclose(mine, theirs, atol=1e-9, err_msg=name)
+
+
+def test_poses_in_default_classes_need_a_new_document() -> None:
+    text = PLACED.replace("FRAME", "").replace("KEY", "").replace('rgba="1 0 0 1"', 'quat="1 2 3 4"')
+    report = exoskel.convert(exoskel.load(text), None, to="mjcf", up="z", target="isaac")
+    assert report.certificate.passed
+    assert b"exoskel_camera" in report.data or b"exoskel_sky" in report.data
+
+
 @pytest.mark.parametrize("target", ["dm_control", "dart"])
-def test_programs_that_refuse_frames_get_a_new_document(target: str) -> None:
+def test_programs_that_refuse_frames_get_none(target: Target) -> None:
     text = '<mujoco><option gravity="0 -9.81 0" wind="1 2 3"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
     report = exoskel.convert(exoskel.load(text), None, to="mjcf", up="z", target=target)
     assert report.certificate.passed

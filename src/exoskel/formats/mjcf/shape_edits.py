@@ -70,10 +70,11 @@ def edit_shape_pose(editor: AttributeEditor, source: Item, item: Item) -> None:
 
 def edit_marker_pose(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(item, Marker)
-    if "fromto" in editor.document.attributes(source.node):
-        raise CannotEditError
-    frame = spatial.inverse(editor.frame(source.node))
-    if (frame != np.eye(4)).any():
+    has_ends = "fromto" in editor.document.attributes(source.node)
+    if has_ends:
+        editor.drop(source.node, "fromto")
+        editor.set(source.node, "size", format_numbers(item.size))
+    if has_ends or (editor.frame(source.node) != np.eye(4)).any():
         editor.set_pose(source.node, spatial.transform(spatial.quaternion_matrix(item.quaternion), item.offset))
         return
     editor.set(source.node, "pos", format_numbers(item.offset))

@@ -1,5 +1,7 @@
 """Rotates the world of a document for another up axis: its content is put into a `<frame>` that is rotated.
 
+For programs that do not read frames, the poses of what is in the world are rotated one by one.
+
 What the document states in the frame of the world elsewhere is rotated, too: wind, the magnetic field, the poses of
 mocap bodies in keyframes, and the centre of the scene.  Gravity and the states of free bodies are edited with those of
 the scene.
@@ -13,7 +15,9 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.interface import SourceCopy
+from exoskel.formats.mjcf.shape_edits import ROTATIONS, CannotEditError
 from exoskel.formats.mjcf.source_edits import EDITED
+from exoskel.formats.mjcf.stated_poses import StatedPoses
 from exoskel.source.document import Document
 from exoskel.source.markup import UnwritableError, format_numbers
 from exoskel.source.output_context import Target
@@ -36,12 +40,14 @@ class _FixedError(Exception):
 
 def rotate_document(document: Document, rotation: Array, target: Target) -> SourceCopy | None:
     """The document with its world rotated; None if a new document is needed."""
-    if target in _WITHOUT_FRAMES:
-        return None
+    is_framed = target not in _WITHOUT_FRAMES
+    values: dict[tuple[int, str], str | None] = {}
     try:
         _check_elements(document)
-        values = dict(_rotated_values(document, rotation))
-    except (_FixedError, ValueError, UnwritableError):
+        values |= _rotated_values(document, rotation)
+        if not is_framed:
+            values |= _rotated_poses(document, rotation)
+    except (_FixedError, CannotEditError, ValueError, UnwritableError):
         return None
     patch = Patch(document)
     tags, parents, ends = document.outline.tags, document.outline.parents, document.outline.ends
@@ -49,13 +55,62 @@ def rotate_document(document: Document, rotation: Array, target: Target) -> Sour
     quaternion = format_numbers(spatial.quaternion(rotation).tolist())
     for node, tag in enumerate(tags):
         numbers.append(node)
-        if tag == "worldbody" and parents[node] == 0 and ends[node] > node + 1:
+        if is_framed and tag == "worldbody" and parents[node] == 0 and ends[node] > node + 1:
             patch.enclose_content(node, "frame", {"quat": quaternion})
             numbers.append(-1)
     for (node, name), value in values.items():
-        patch.set_attribute(node, name, value)
+        if value is None:
+            patch.remove_attribute(node, name)
+        else:
+            patch.set_attribute(node, name, value)
     fates = {key: EDITED for key in values if key[1] in document.attributes(key[0])}
     return SourceCopy(patch.apply(), fates, source_numbers=numbers)
+
+
+def _rotated_poses(document: Document, rotation: Array) -> Iterator[tuple[tuple[int, str], str | None]]:
+    """The poses of the elements in the world; None for attributes that others replace.
+
+    Raises _FixedError for elements that MuJoCo copies, and if a default class states poses.
+    """
+    tags, parents = document.outline.tags, document.outline.parents
+    world = [node for node, tag in enumerate(tags) if tag == "worldbody" and parents[node] == 0]
+    poses, turn = StatedPoses(document), spatial.transform(rotation, np.zeros(3))
+    placed = {tags[node] for node in range(len(tags)) if parents[node] in world}
+    if not placed <= _PLACED:
+        raise _FixedError
+    for node, tag in enumerate(tags):
+        if tag in placed and "default" in _tags_above(document, node) and _POSES & document.attributes(node).keys():
+            raise _FixedError
+    for node in (node for node in range(len(tags)) if parents[node] in world):
+        stated = document.attributes(node)
+        if tags[node] == "light":
+            for name, default in _LIGHT.items():
+                vector = np.array((document.attribute_text(node, name) or default).split(), dtype=float)
+                if vector.shape != (3,):
+                    raise _FixedError
+                if name in stated or name == "dir":
+                    yield (node, name), format_numbers(spatial.without_noise(rotation @ vector).tolist())
+            continue
+        if "fromto" in stated:
+            ends = np.array(document.attribute_text(node, "fromto").split(), dtype=float).reshape(2, 3) @ rotation.T
+            yield (node, "fromto"), format_numbers(spatial.without_noise(ends).ravel().tolist())
+            continue
+        pose = turn @ poses.pose(node)
+        if "pos" in stated:
+            yield (node, "pos"), format_numbers(spatial.without_noise(pose[:3, 3]).tolist())
+        yield from (((node, name), None) for name in ROTATIONS if name in stated and name != "quat")
+        yield (node, "quat"), format_numbers(spatial.quaternion(pose[:3, :3]).tolist())
+
+
+def _tags_above(document: Document, node: int) -> set[str]:
+    return {document.outline.tags[one] for one in document.outline.ancestry(node)}
+
+
+_PLACED = frozenset({"body", "geom", "site", "camera", "light", "frame"})
+"""Elements that state their poses in the world."""
+_POSES = frozenset({"pos", "dir", "fromto", *ROTATIONS})
+_LIGHT = {"pos": "0 0 0", "dir": "0 0 -1"}
+"""The vectors of a light and their defaults."""
 
 
 def _rotated_values(document: Document, rotation: Array) -> Iterator[tuple[tuple[int, str], str]]:
