@@ -7,6 +7,7 @@ shape, and only its density or total mass changes.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -33,6 +34,7 @@ from exoskel.source.positions import Elements
 from exoskel.source.vocabulary import Element
 
 _CLOSE = 1e-12
+_IN_BODY, _IN_GEOM = re.compile(rb"<body|<joint|absolute"), re.compile(rb"<body|<joint|<geom")
 _STEPS = frozenset({"mass_struct", "mass_shape", "transform", "adjust", "mass"})
 
 
@@ -150,11 +152,35 @@ class XodeEditor(FormatEditor):
     @cached_property
     def transforms(self) -> Transforms:
         pyode = self.base.source_info.semantics == "pyode"
-        transforms = Transforms(self.document, self.options, self.elements, pyode)
+        transforms = Transforms(self.document, self.options, self.elements, pyode, self._placed_elements)
         for source, item in self._moved_bodies():
             before, after = self.initial_poses.of(source), self.initial_poses.of(item)
-            transforms.moves.append((source.node, after.matrix() @ spatial.inverse(before.matrix())))
+            transforms.moves[source.node] = after.matrix() @ spatial.inverse(before.matrix())
+        moved = [pair for pair in self._moved_shapes() if self._contains_items(pair[0].node)]
+        owners = self._owners_of_shapes() if moved else {}
+        for shape, other in moved:
+            old, new = shape.pose.matrix(), other.pose.matrix()
+            transforms.moves_in_body[shape.node] = new @ spatial.inverse(old)
+            places = [self.initial_poses.of(owners[id(one)]).matrix() for one in (shape, other)]
+            transforms.moves[shape.node] = places[1] @ new @ spatial.inverse(places[0] @ old)
         return transforms
+
+    def _moved_shapes(self) -> Iterator[tuple[Shape, Shape]]:
+        """Shapes with another pose in their body; planes have none."""
+        for source, item in self.changes.edited:
+            if isinstance(source, Shape) and isinstance(item, Shape) and source.node >= 0 and source.pose != item.pose:
+                yield source, item
+
+    def _owners_of_shapes(self) -> dict[int, Body]:
+        """The bodies of all shapes before and after the edit, by the ids of the shapes."""
+        worlds = (*self.base.worlds, *self.scene.worlds)
+        return {id(shape): body for world in worlds for body in world.bodies() for shape in body.shapes}
+
+    def _placed_elements(self) -> set[int]:
+        """The elements whose poses are those of the scene after the edit."""
+        bodies = [body for world in self.base.worlds for body in world.bodies()]
+        shapes = (shape for body in bodies for shape in body.shapes if not isinstance(shape.geometry, Plane))
+        return {item.node for item in (*bodies, *shapes) if item.node >= 0}
 
     def _moved_bodies(self) -> Iterator[tuple[Body, Body]]:
         """Bodies with another initial pose, because they or their parents were moved."""
@@ -246,23 +272,25 @@ class XodeEditor(FormatEditor):
             if self._is_in_place:
                 joints = (joint for joint in joints if id(joint.child) in bodies or id(joint.parent) in bodies)
             yield from joints
-        if any(self._contains_bodies(node) for node, _ in self.transforms.moves):
+        if any(self._contains_items(node) for node in self.transforms.moves):
             for world in self.scene.worlds:
                 for model in world.models:
-                    yield from self._nested_bodies(model)
+                    yield from self._nested_items(model)
 
-    def _contains_bodies(self, node: int) -> bool:
-        span = self.elements.span(node)
-        return self.elements.text.find(b"<body", span.start + 1, span.end) >= 0
+    def _contains_items(self, node: int) -> bool:
+        """Whether an element contains others that may move with it; the geoms of a body belong to it."""
+        span, pattern = self.elements.span(node), _IN_BODY if self.elements.tag(node) == "body" else _IN_GEOM
+        return pattern.search(self.elements.text, span.start + 1, span.end) is not None
 
-    def _nested_bodies(self, model: Model) -> Iterator[Item]:
-        """The bodies of a model whose elements are inside of a moved body."""
-        for body in model.bodies:
-            source = self.changes.sources.get(id(body))
-            if source is not None and source.node >= 0 and self.transforms.is_inside_moved(source.node):
+    def _nested_items(self, model: Model) -> Iterator[Item]:
+        """The items of a model whose elements are inside of one that is moved."""
+        shapes = (shape for body in model.bodies for shape in body.shapes)
+        for item in (*model.bodies, *model.joints, *shapes):
+            source = self.changes.sources.get(id(item))
+            if source is not None and source.node >= 0 and self.transforms.may_move(source.node):
                 origin = self.changes.sources.get(id(model))
                 self.changes.models.update({id(one): one for one in (model, origin) if isinstance(one, Model)})
-                yield body
+                yield item
 
     # --- edited items ---------------------------------------------------------------------------------
 
@@ -289,7 +317,7 @@ class XodeEditor(FormatEditor):
 
     def _adapt_body(self, source: Body, item: Body, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         before, after = self.initial_poses.of(source), self.initial_poses.of(item)
-        is_moved = self.initial_poses.differ(source, item) or self.transforms.is_inside_moved(source.node)
+        is_moved = self.initial_poses.differ(source, item) or self.transforms.has_moved_frame(source.node)
         transforms = self.transforms.adapt(source.node, before, after) if is_moved else (None, None)
         mass: _Masses = (None, None)
         if source.inertia != item.inertia:
@@ -305,7 +333,7 @@ class XodeEditor(FormatEditor):
         if isinstance(item.geometry, Plane):
             return old, new
         transforms: tuple[Markup | None, Markup | None] = (None, None)
-        if source.pose != item.pose:
+        if source.pose != item.pose or self.transforms.has_moved_frame(source.node):
             transforms = self.transforms.adapt(source.node, source.pose, item.pose)
         adapted = [_with(old.without("transform"), transforms[0]), _with(new.without("transform"), transforms[1])]
         if self.elements.child(source.node, "capsule") >= 0:
@@ -339,7 +367,8 @@ class XodeEditor(FormatEditor):
     # --- joints ---------------------------------------------------------------------------------------
 
     def _adapt_joint(self, source: Joint, item: Joint, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        if old.is_same(new):
+        has_moved_anchor = self._has_moved_anchor(source, item)
+        if old.is_same(new) and not has_moved_anchor:
             return old, new
         links = {tag: self._link(source.node, tag) for tag in ("link1", "link2")}
         stated = {tag: _linked(old, tag) for tag in ("link1", "link2")}
@@ -351,7 +380,8 @@ class XodeEditor(FormatEditor):
                 old, new = old.without(tag), new.without(tag)
         if self._anchor_moves_with_child(source, item):
             old, new = (_without_anchor(element) for element in (old, new))
-        return _round_digits(old), _keep_unmoved(_round_digits(old), _round_digits(new))
+        old, new = _round_digits(old), _round_digits(new)
+        return (_without_anchor_values(old), new) if has_moved_anchor else (old, _keep_unmoved(old, new))
 
     def _link(self, node: int, tag: str) -> str | None:
         link = self.elements.child(node, tag)
@@ -366,11 +396,19 @@ class XodeEditor(FormatEditor):
         """Whether the anchor is relative to the child body around it, and does not move in that body."""
         if source.pose != item.pose or source.child.node < 0:
             return False
+        return self._has_relative_anchor(source) and self.elements.encloses(source.child.node, source.node)
+
+    def _has_moved_anchor(self, source: Joint, item: Joint) -> bool:
+        """Whether the anchor is relative to what has moved around the joint."""
+        if not self._has_relative_anchor(source) or self._anchor_moves_with_child(source, item):
+            return False
+        return self.transforms.is_in_moved_frame(source.node)
+
+    def _has_relative_anchor(self, source: Joint) -> bool:
         inner = next((c for c in self.elements.children(source.node) if self.elements.child(c, "anchor") >= 0), -1)
         anchor = self.elements.child(inner, "anchor") if inner >= 0 else -1
         is_relative = anchor >= 0 and self.elements.attribute(anchor, "absolute") in (None, "false", "0")
-        inside = self.elements.encloses(source.child.node, source.node)
-        return is_relative and inside and self.base.source_info.semantics != "pyode"
+        return is_relative and self.base.source_info.semantics != "pyode"
 
     # --- new items ------------------------------------------------------------------------------------
 
@@ -513,6 +551,15 @@ def _keep_unmoved(old: Markup, new: Markup) -> Markup:
 
 def _without_anchor(element: Markup) -> Markup:
     children = [child.without("anchor") for child in element.children]
+    return Markup(element.tag, element.attributes, element.text, children, element.item)
+
+
+def _without_anchor_values(element: Markup) -> Markup:
+    """A joint whose anchor states nothing, so that all its values are written."""
+    children = [
+        Markup(child.tag, {} if child.tag == "anchor" else child.attributes, child.text, child.children)
+        for child in map(_without_anchor_values, element.children)
+    ]
     return Markup(element.tag, element.attributes, element.text, children, element.item)
 
 

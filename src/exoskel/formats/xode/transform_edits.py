@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from math import acos, degrees, radians, sin
 
@@ -73,31 +73,38 @@ class InitialPoses:
 
 _ROUNDING = 1e-15
 
-Move = tuple[int, Array]
-"""A body's element, and the transform from its old pose to its new one."""
-
 
 class Transforms:
-    """The transforms of one document.  `moves` are the bodies that are moved, together with what is inside them."""
+    """The transforms of one document, of which some bodies and geoms are moved.
 
-    def __init__(self, document: Document, options: ReadOptions, elements: Elements, pyode: bool) -> None:
+    `items` are the elements that have a transform of their own after the edit: what moves around them does not move
+    them.  A geom stays where it is in its body.
+    """
+
+    def __init__(
+        self, document: Document, options: ReadOptions, elements: Elements, pyode: bool, items: Callable[[], set[int]]
+    ) -> None:
         self.document = document
         self.options = options
         self.elements = elements
         self.pyode = pyode
-        self.moves: list[Move] = []
+        self.find_items = items
+        self.moves: dict[int, Array] = {}
+        """From the old pose of a body or geom in the world to its new one, by its element."""
+        self.moves_in_body: dict[int, Array] = {}
+        """From the old pose of a geom in its body to its new one."""
 
     def adapt(self, node: int, before: Pose, after: Pose) -> tuple[Markup | None, Markup | None]:
         """The transform of an element before and after an edit; None if it has none."""
         transform = self.elements.child(node, "transform")
         written = None if transform < 0 else self._written_pose(transform)
-        is_inside = self.is_inside_moved(node)
+        has_moved_frame = self.has_moved_frame(node)
         if transform >= 0 and written is None:
             return self._replace_matrix(node, after)
-        if not is_inside and (written or Pose()) == self._in_dialect(before):
+        if not has_moved_frame and (written or Pose()) == self._in_dialect(before):
             local = self._in_dialect(after)
         else:
-            local = self._local(self._frame(node), before, after, written or Pose(), stays=not is_inside)
+            local = self._local(self._frame(node), before, after, written or Pose(), stays=not has_moved_frame)
         old = self._markup(transform, written, written)
         new = self._markup(transform, local, written)
         return old, new
@@ -119,28 +126,75 @@ class Transforms:
         return {frame.node.number: i for i, frame in enumerate(self._frames.layout.frames)}
 
     def _frame(self, node: int) -> Array:
-        """The frame that an element's transform is relative to, including its scale."""
+        """The frame that an element's transform is relative to after the edit, including its scale."""
+        return self._frame_of(self._numbers[node], is_moved=True)
+
+    def _frame_of(self, number: int, *, is_moved: bool) -> Array:
+        """The frame that the transform of a frame is relative to, before or after the edit."""
         frames = self._frames
-        number = self._numbers[node]
-        frame = frames.layout.frames[number]
-        attached = frame.body >= 0 and frame.kind != "body"
-        if attached and frames.local[number].absolute:
-            body = frames.layout.bodies[frame.body].frame
-            root: Array = spatial.inverse(frames.rigid([body]))[0] @ frames.world[0]
-            return root
-        found: Array
-        if attached:
-            found = frames.inner[frame.parent]
-            return found
-        found = frames.world[0 if frames.local[number].absolute else frame.parent]
-        if not frames.local[number].absolute:
-            for owner, move in self.moves:
-                if owner != node and self.elements.encloses(owner, node):
-                    found = move @ found
+        frame, world = frames.layout.frames[number], frames.world
+        base = 0 if frames.local[number].absolute else frame.parent
+        is_attached = frame.body >= 0 and frame.kind != "body"
+        if is_attached and not frames.has_absolute_offset[number]:
+            inner: Array = frames.inner[base]
+            return self._move(base, in_body=True) @ inner if is_moved else inner
+        outer: Array = self._move(base) @ world[base] if is_moved else world[base]
+        if not is_attached:
+            return outer
+        body = frames.layout.bodies[frame.body]
+        place = frames.rigid([body.frame])[0]
+        if is_moved:
+            place = self.moves.get(body.node.number, np.eye(4)) @ place
+        found: Array = spatial.inverse(place) @ outer
         return found
 
-    def is_inside_moved(self, node: int) -> bool:
-        return any(owner != node and self.elements.encloses(owner, node) for owner, _ in self.moves)
+    def _move(self, number: int, *, in_body: bool = False) -> Array:
+        """From the old place of a frame in the world, or in its body, to its new one.
+
+        What has no pose in the scene, such as a group, moves with what is around it.
+        """
+        frames, known = self._frames, self.moves_in_body if in_body else self.moves
+        while number > 0:
+            frame = frames.layout.frames[number]
+            node = frame.node.number
+            if node in known:
+                return known[node]
+            if frame.kind == "geom" and frame.body >= 0 and node in self._items and not in_body:
+                return self.moves.get(frames.layout.bodies[frame.body].node.number, np.eye(4))
+            if node in self._items or frames.local[number].absolute:
+                break
+            number = frame.parent
+        return np.eye(4)
+
+    @cached_property
+    def _items(self) -> set[int]:
+        return self.find_items()
+
+    def may_move(self, node: int) -> bool:
+        """Whether something that moves is around an element, so that it may move, too: content of a body does not."""
+        owners = [owner for owner in self.document.outline.ancestry(node)[:-1] if owner in self.moves]
+        if self.elements.tag(node) != "geom":
+            return bool(owners)
+        return any(owner in self.moves_in_body or self._is_placed_in_world(owner) for owner in owners)
+
+    def _is_placed_in_world(self, owner: int) -> bool:
+        """Whether something in an element may be relative to the world."""
+        span = self.elements.span(owner)
+        return self.elements.text.find(b"absolute", span.start, span.end) >= 0
+
+    def has_moved_frame(self, node: int) -> bool:
+        """Whether what the transform of an element is relative to is at another place after the edit."""
+        if not self.moves or not self.may_move(node):
+            return False
+        number = self._numbers[node]
+        before, after = (self._frame_of(number, is_moved=is_moved) for is_moved in (False, True))
+        return not np.array_equal(before, after)
+
+    def is_in_moved_frame(self, node: int) -> bool:
+        """Whether the element around another one, which has no pose of its own, is at another place after the edit."""
+        if not self.moves or not self.may_move(node):
+            return False
+        return not np.array_equal(self._move(self._numbers[self.document.outline.parents[node]]), np.eye(4))
 
     def _local(self, frame: Array, before: Pose, after: Pose, written: Pose, *, stays: bool) -> Pose:
         """The pose `after` in a frame; parts that are the same as in `before` stay as written if the frame `stays`."""
