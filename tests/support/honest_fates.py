@@ -36,7 +36,7 @@ _NEEDED = frozenset({"name", "kind", "child", "axes", "geometry"})
 def dishonest_fates(scene: exoskel.Scene, to: str, **options: Any) -> list[str]:
     """Values that are reported as dropped but are in the output, or as exact but are not."""
     decisions: list[Decision] = []
-    decide = FateRecorder._field_verdict
+    decide = FateRecorder.field_verdict
 
     def record(self: FateRecorder, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         found = decide(self, item, field, parts)
@@ -44,7 +44,7 @@ def dishonest_fates(scene: exoskel.Scene, to: str, **options: Any) -> list[str]:
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FateRecorder, "_field_verdict", record)
+        patch.setattr(FateRecorder, "field_verdict", record)
         exoskel.convert(scene, None, to=to, **options)
     return sorted({problem for decision in decisions for problem in _problems(*decision, to)})
 

@@ -299,6 +299,10 @@ class FormatFates(NativeFates):
         is_moving = has_velocity and not self.owners[id(body)].static
         if part in ("linear_velocity", "angular_velocity") and is_moving:
             if joint.kind == "free":
+                start = 3 * (part == "linear_velocity")
+                stated, own = getattr(state, part), joint.velocities[start : start + 3]
+                if relative_difference(stated, own) > TOLERANCE and joint.parent is None:
+                    return Verdict(Fate.DROPPED, "its joint has another velocity")
                 return Verdict(Fate.LOWERED, "as velocities of its joint")
             if self._allows(joint, "r" if part == "angular_velocity" else "t", number):
                 return Verdict(Fate.APPROXIMATED, "as velocities of its joint, as far as the joint allows")

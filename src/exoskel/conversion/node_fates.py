@@ -300,7 +300,7 @@ class FateRecorder:
         """The verdict on an element that includes a file: the first loss in its content."""
         for item in self._items_by_node.get(node, ()):
             stated = ["", *(name for name in FIELDS[type(item)] if getattr(item, name) is not None)]
-            lost = next((v for field in stated if (v := self._field_verdict(item, field)).loss), None)
+            lost = next((v for field in stated if (v := self.field_verdict(item, field)).loss), None)
             if lost is not None and not found.loss:
                 return partly_lost(f"{kind_name(item)} '{item_name(item)}': {lost.why}")
         return found
@@ -336,7 +336,7 @@ class FateRecorder:
         if node in self.preserved.unknown or node in self.preserved.lost:
             return self._preserved_verdict(node)
         if node in self.parts_elsewhere:
-            return self.elsewhere.verdict(node, attribute, self._field_verdict)
+            return self.elsewhere.verdict(node, attribute, self.field_verdict)
         row = self._find_row(owner, path)
         if node in self.embedded:
             return self._embedded_verdict(node)
@@ -363,10 +363,10 @@ class FateRecorder:
             return self._actuator_verdict(owner, node, attribute)
         if node in self.equalities and owner is not None:
             (world,) = self.related.find(owner, "world")
-            return self._field_verdict(world, "equalities")
+            return self.field_verdict(world, "equalities")
         if row.name in LISTED and owner is not None and (names := self._listed_names(row.name, node)):
             (world,) = self.related.find(owner, "world")
-            return self._field_verdict(world, row.name, names)
+            return self.field_verdict(world, row.name, names)
         return self._row_verdict(owner, row)
 
     def _preserved_verdict(self, node: int) -> Verdict:
@@ -388,14 +388,14 @@ class FateRecorder:
         name = self.document.attribute_text(node, "name") or self.document.attribute_text(node, "tendon")
         parts = tuple(one for one in ([name] if name else map(item_name, joints)) if one in self.output.actuator_names)
         if not parts or owner is None:
-            return combine_users([self._field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])
-        found = self._field_verdict(owner, "actuators", (*parts, f"@{attribute}") if attribute else parts)
+            return combine_users([self.field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])
+        found = self.field_verdict(owner, "actuators", (*parts, f"@{attribute}") if attribute else parts)
         if found.fate not in (Fate.LOWERED, Fate.APPROXIMATED) or not isinstance(owner, World):
             return found
         fields = {field for part in parts for field in self.output.actuator_dof_fields(owner, part)}
         if not fields:  # it is still an actuator
             return found
-        own = combine_users([self._field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
+        own = combine_users([self.field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
         return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
 
     def _listed_names(self, field: str, node: int) -> list[str]:
@@ -434,19 +434,19 @@ class FateRecorder:
             return _FLATTENED if row.name else EXACT
         if row.name and row.name not in FIELDS[type(owner)]:
             return _FLATTENED
-        return self._field_verdict(owner, row.name, row.parts)
+        return self.field_verdict(owner, row.name, row.parts)
 
     def _related_verdict(self, owner: Item, row: SceneField) -> Verdict:
         """The verdict on an element that sets fields of other items than the one around it."""
         key = (id(owner) if row.owner in _SINGLE_OWNERS else 0, row)
         if key not in self._verdicts:
-            found = [self._field_verdict(item, row.name, row.parts) for item in self.related.find(owner, row.owner)]
+            found = [self.field_verdict(item, row.name, row.parts) for item in self.related.find(owner, row.owner)]
             self._verdicts[key] = found[0] if len(found) == 1 else combine_users(found)
         return self._verdicts[key]
 
     # --- fields ---------------------------------------------------------------------------------------
 
-    def _field_verdict(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+    def field_verdict(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         found = self._lowered_verdict(item, field, parts) or self.output.field(item, field, parts)
         if field == "geometry" and (count := self.parts.get((item.document, item.node))):
             return verdict_on_decomposed(count, found)
@@ -503,7 +503,7 @@ class FateRecorder:
             return self.output.item(added) if added is not None else _UNUSED
         if owner is None or element.field not in FIELDS[type(owner)]:
             return _UNUSED
-        return self._field_verdict(owner, element.field)
+        return self.field_verdict(owner, element.field)
 
     # --- unused nodes ---------------------------------------------------------------------------------
 

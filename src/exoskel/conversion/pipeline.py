@@ -11,6 +11,7 @@ from msgspec import Struct, field, structs
 
 from exoskel.conversion.comparison import PlacedWorlds, Row, SceneComparison, check, largest, worst_rows
 from exoskel.conversion.copied_fates import copied_fates
+from exoskel.conversion.edited_values import EditedFateRecorder
 from exoskel.conversion.embedded_certificate import compare as compare_embedded
 from exoskel.conversion.node_fates import FateRecorder
 from exoskel.conversion.passes import JointLowering, MeshDecomposition, UpAxisRotation, lowering_hint
@@ -23,7 +24,7 @@ from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
 from exoskel.formats.interface import Format, ReadOptions
 from exoskel.formats.saving.changes import SourceChanges
-from exoskel.formats.saving.patch import changes_of_selection, changes_since_reading
+from exoskel.formats.saving.patch import changes_of_selection, changes_since_reading, is_unedited
 from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.write import Written, embeds_data, lacks_actuators, without_actuators, write
 from exoskel.scene.fields import relative_difference, transform_differences
@@ -315,7 +316,9 @@ class Conversion(Struct, frozen=True):
         """The report on one document, or on all documents that the models of a world became."""
         document, written = self.document, converted.written
         source = self.scene.source_info.format
-        recorder = FateRecorder(
+        edits = None if is_unedited(self.scene) else changes_since_reading(self.scene)
+        changes = edits.changes if edits is not None else None
+        recorder = (EditedFateRecorder if changes else FateRecorder)(
             converted.scene,
             document,
             written,
@@ -326,6 +329,8 @@ class Conversion(Struct, frozen=True):
             converted.moved_axes,
             converted.parts,
         )
+        if changes and isinstance(recorder, EditedFateRecorder):
+            recorder.note_edits(self.scene, changes)
         items = (
             recorder.fates()
             if written.copy is None

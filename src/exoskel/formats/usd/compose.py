@@ -24,7 +24,7 @@ from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, add_writt
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prims import apis, custom_data, is_preserved, name_of, values
 from exoskel.formats.usd.source_copy import copy_source
-from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
+from exoskel.formats.usd.tree import BINARY, TEXT, Layer, open_layer, to_bytes
 from exoskel.formats.usd.usd_process import error_reason
 from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.scene.body import Body
@@ -141,7 +141,7 @@ def compose(scene: Scene, output: OutputContext) -> ComposedFile:
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
     native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
     elements = frozenset(id(item) for _, item in prims)
-    return ComposedFile(data, native, _counterparts(scene, native), elements)
+    return ComposedFile(data, native, _counterparts(scene, layer, native), elements)
 
 
 def shapes_of(native: Scene) -> Mapping[int, Shape]:
@@ -155,14 +155,21 @@ def collision_rules_read_back(scene: Scene, world: World) -> CollisionRules:
     return next(rules for one, rules in zip(scene.worlds, scene.rules, strict=True) if one is world)
 
 
-def _counterparts(scene: Scene, native: Scene) -> dict[int, Item]:
-    """Match worlds, models and bodies by order, joints by their child, and loop joints by name."""
+def _counterparts(scene: Scene, layer: Layer, native: Scene) -> dict[int, Item]:
+    """Match worlds, models and bodies by their prims, joints by their child, and loop joints by name.
+
+    Bodies that were added to replace a joint represent none of the scene.
+    """
     found: dict[int, Item] = {}
-    for world, other in zip(scene.worlds, native.worlds, strict=True):
+    worlds = (prim for prim in layer.prims if prim.metadata.get("kind") == "assembly")
+    for world, other, prim in zip(scene.worlds, native.worlds, worlds, strict=True):
         found[id(world)] = other
-        for model, same in zip(world.models, other.models, strict=True):
+        models = (one for one in prim.children if one.metadata.get("kind") == "component")
+        for model, same, made in zip(world.models, other.models, models, strict=True):
             found[id(model)] = same
-            found |= {id(mine): theirs for mine, theirs in zip(model.bodies, same.bodies, strict=True)}
+            bodies = (one for one in made.children if one.metadata.get("kind") == "subcomponent")
+            pairs = zip(bodies, same.bodies, strict=True)
+            found |= {id(body.item): theirs for body, theirs in pairs if body.item is not None}
             parent_joints = {id(joint.child): joint for joint in same.joints if not joint.loop}
             loops = {joint.name: joint for joint in same.joints if joint.loop}
             for joint in model.joints:

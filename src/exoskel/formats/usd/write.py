@@ -172,8 +172,12 @@ def _upward(axes: Array) -> Array:
 
 
 def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Twist]:
-    """Velocity of the centre of mass (m/s) and angular velocity (degrees/s) in the body frame, for moving bodies."""
-    own = stated_twists(world.bodies())
+    """Velocity of the centre of mass (m/s) and angular velocity (degrees/s) in the body frame, for moving bodies.
+
+    Those of a floating body are the velocities of its joint, whatever the body states: they have no other place.
+    """
+    floating = {id(j.child) for j in world.joints() if j.kind == "free" and j.parent is None and not j.loop}
+    own = stated_twists(body for body in world.bodies() if id(body) not in floating)
     if not own and not any(joint._dofs and any(joint.velocities) for joint in world.joints()):
         return {}
     models = [model for model in world.models if not model.static]
