@@ -197,12 +197,12 @@ def _report_actuators(scene: Scene, format: Format) -> None:
     scene.diagnostics += collector.diagnostics
 
 
-def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
-    """The bytes that `save` would write."""
+def saved_bytes(scene: Scene, format: str | None = None, *, base: Scene | None = None) -> bytes:
+    """The bytes that `save` would write; `base` is the scene as it was read, if that is known."""
     chosen = registry.by_name(format or scene.source_info.format or registry.DEFAULT.name)
     with garbage_collection_paused():
         if _can_patch(scene, chosen):
-            return patch_document(scene).data
+            return patch_document(scene, base).data
         data = _unchanged(scene, chosen)
         return canonical_bytes(scene, chosen.name, None) if data is None else data
 

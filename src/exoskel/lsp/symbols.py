@@ -25,6 +25,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item, TakenNameError, check_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.merge import copy_scene
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 from exoskel.source.file_lookup import PACKAGE_SCHEME, SearchPaths, find_file
@@ -349,13 +350,13 @@ def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> l
         return [types.TextEdit(opened.positions.range(context.span), escape_attribute(name))]
     if known is None or known.node < 0:
         raise ExoskelError("the cursor is not on a name that can be renamed")
-    scene = opened.read(opened.document.data)
+    scene = copy_scene(opened.scene)
     item = items_by_node(scene).get(known.node)
     if not isinstance(item, World | Model | Body | Joint):
         raise ExoskelError("the cursor is not on a name that can be renamed")
     places = _places_of(opened, known)
     _rename(scene, item, name)
-    edits = edits_for(opened, saved_bytes(scene))
+    edits = edits_for(opened, saved_bytes(scene, base=opened.scene))
     return edits + _missing_edits(opened, places, edits, name)
 
 

@@ -323,8 +323,11 @@ def unchanged_bytes(scene: Scene) -> bytes | None:
     return document.data if isinstance(document, Document) and found is not None and not found else None
 
 
-def patch_document(scene: Scene) -> PatchedDocument:
-    """Apply the edits of a scene to its document.  Raises SaveError if that is not possible."""
+def patch_document(scene: Scene, base: Scene | None = None) -> PatchedDocument:
+    """Apply the edits of a scene to its document.  Raises SaveError if that is not possible.
+
+    `base` is the same scene as it was read, if that is known; otherwise the document is read again.
+    """
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document) or len(scene.documents) != 1:
         raise SaveError("the scene does not come from one document; save it to a new file")
@@ -332,7 +335,7 @@ def patch_document(scene: Scene) -> PatchedDocument:
         return PatchedDocument(document.data)
     try:
         with no_edits():  # reading is not an edit
-            return _Patcher(scene, document).patch()
+            return _Patcher(scene, document).patch(base)
     except ValueError as error:
         if not isinstance(error, ExoskelError):
             require_valid(scene, trust_reader=False)
@@ -362,9 +365,9 @@ class _Patcher:
     def _document(self, data: bytes) -> Document:
         return Document(data, self.document.name, self.document.location, self.document.path_style)
 
-    def patch(self) -> PatchedDocument:
+    def patch(self, base: Scene | None = None) -> PatchedDocument:
         require_valid(self.scene)
-        base = self.read(self.document.data)
+        base = base or self.read(self.document.data)
         changes = compare(base, self.scene)
         if not changes:
             return PatchedDocument(self.document.data)
