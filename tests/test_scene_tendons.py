@@ -145,7 +145,7 @@ def test_actuators_drive_tendons() -> None:
     ]
     lost = [item for item in exoskel.convert(scene, None, to="sdf").items if "/actuator[" in item.path]
     assert {item.fate for item in lost if item.loss} == {"dropped"}
-    assert any("only MJCF files are written with tendons" in item.why for item in lost)
+    assert any("only MJCF and USD files have tendons" in item.why for item in lost)
 
 
 def arm() -> exoskel.World:

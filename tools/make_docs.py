@@ -548,6 +548,22 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
         "lights",
         PrimMapping("SphereLight, DistantLight", "exact if they decay with the square of the distance", ("US216",)),
     ),
+    (
+        "actuators of joints and tendons",
+        PrimMapping(
+            "MjcActuator",
+            "exact; initial controls only for Exoskel. For Isaac Sim, springs, dampers and force limits of joints",
+            ("US218", "US316"),
+        ),
+    ),
+    (
+        "tendons",
+        PrimMapping("MjcTendon", "exact; fixed tendons of joints with several axes are not written", ("US316",)),
+    ),
+    (
+        "springs and dampers of joints with one axis that a servo drives",
+        PrimMapping("newton:damping, mjc:damping, mjc:stiffness, mjc:springref", "exact for Newton and MuJoCo"),
+    ),
     ("mimic joint", PrimMapping("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
     ("joint that closes a loop", PrimMapping("physics:excludeFromArticulation", "exact", ("US313",))),
     (

@@ -8,10 +8,12 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from msgspec import structs
 
 import exoskel
 from exoskel.scene.actuator import Activation, Actuator
 from exoskel.scene.tendon import TendonJoint
+from exoskel.source.output_context import Target
 from tests.usd.test_mujoco_joints import body, joint, keys, load
 
 pytest.importorskip("pxr", reason="usd-core is not installed")
@@ -208,13 +210,43 @@ def test_a_copy_has_the_actuators_of_its_source(values: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("values", "is_spring"), [(POSITION, True), (RANGES, False)])
-def test_an_actuator_that_becomes_a_spring_does_not_act_twice(values: str, is_spring: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["portable", "isaac"])
+def test_an_actuator_of_an_edited_file_acts_once(values: str, is_spring: bool, target: Target, tmp_path: Path) -> None:
+    """As a prim, or as a spring for programs that know only UsdPhysics."""
+    scene = load(ARM + ACTUATOR.format(target="turn", values=values), tmp_path)
+    next(scene.world.bodies()).mass = 7.0
+    report = exoskel.convert(scene, None, to="usd", target=target)
+    assert report.certificate.passed
+    text = report.data.decode()
+    is_for_isaac = target == "isaac"
+    assert ("drive:angular:physics:stiffness" in text) == (is_spring and is_for_isaac)
+    assert text.count("def MjcActuator") == (0 if is_for_isaac else 1)
+    fates = {str(one.fate) for one in report.items if one.path == "/drive"}
+    assert fates == ({"approximated" if is_spring else "lowered"} if is_for_isaac else {"exact"})
+    again = exoskel.load(report.data).world.actuators
+    stated = [] if is_for_isaac else scene.world.actuators
+    assert [structs.replace(one, bias=(0, 0, 0)) for one in again] == [
+        structs.replace(one, bias=(0, 0, 0)) for one in stated
+    ]
+    assert [one.bias for one in again] == [pytest.approx(one.bias) for one in stated]
+
+
+def test_other_properties_of_actuators_are_kept(tmp_path: Path) -> None:
+    scene = load(ARM + ACTUATOR.format(target="turn", values="uniform int mjc:group = 4"), tmp_path)
+    next(scene.world.bodies()).mass = 7.0
+    report = exoskel.convert(scene, None, to="usd")
+    assert report.certificate.passed
+    assert "uniform int mjc:group = 4" in report.data.decode()
+    assert {str(one.fate) for one in report.items if one.path == "/drive/@mjc:group"} == {"kept"}
+    assert len(exoskel.load(report.data).world.actuators) == 1
+
+
+def test_an_actuator_that_is_not_read_is_kept_and_reported_again(tmp_path: Path) -> None:
+    values = 'uniform token mjc:gainType = "muscle"'
     scene = load(ARM + ACTUATOR.format(target="turn", values=values), tmp_path)
     next(scene.world.bodies()).mass = 7.0
     report = exoskel.convert(scene, None, to="usd")
     assert report.certificate.passed
-    text = report.data.decode()
-    assert ("drive:angular:physics:stiffness" in text) == is_spring
-    assert ("MjcActuator" in text) != is_spring
-    fates = {str(one.fate) for one in report.items if one.path == "/drive"}
-    assert fates == {"approximated" if is_spring else "kept"}
+    again = exoskel.load(report.data)
+    assert not again.world.actuators
+    assert [one.key for one in again.diagnostics] == ["US113.actuator"]

@@ -440,6 +440,19 @@ def textured(file: str) -> Shape:
     return Shape(geometry=Box((1.0, 1.0, 1.0)), material=Material(texture=Texture(file)))
 
 
+def driven(**values: Any) -> World:
+    world = world_of()
+    world.add_actuator("motor", "m/j", **values)
+    return world
+
+
+def with_tendon() -> World:
+    """A fixed tendon of a joint with several axes."""
+    world = world_of("translational")
+    world.add_tendon("rope", joints={"m/j": 2.0})
+    return world
+
+
 LOST = {
     "US201": changed("universal"),
     "US203": changed(joint={"actuator": "servo"}),
@@ -463,6 +476,8 @@ LOST = {
     "US309": changed(joint={"mimic": Mimic("nobody")}),
     "US311": World("w", collision_detector="bullet"),
     "US312": without_axis(),
+    "US218": driven(control=2.0),
+    "US316": with_tendon(),
 }
 OTHERS = [
     ("US203", changed(joint={"actuator": "locked"})),

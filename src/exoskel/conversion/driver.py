@@ -62,7 +62,7 @@ def convert(
 
     - `target` writes for one program.  `pyode` is XODE that PyODE's own reader understands; `approximate` allows
       masses there that it cannot express exactly.  `mujoco4`, `mujoco3`, `newton`, `dm_control`, `dart` and `isaac`
-      are MJCF.  `dart` is also SDFormat 1.6 that DART's reader understands.
+      are MJCF.  `dart` is also SDFormat 1.6 that DART's reader understands, `isaac` also USD with drives of joints.
     - An `output` that is a folder, or ends with a slash, gets a file with the name of the input.
     - `world` and `model` choose one of several.  A URDF file contains one model: a scene with several becomes
       one document per model in the folder `output`.

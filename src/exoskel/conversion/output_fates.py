@@ -21,7 +21,7 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, differences, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Dof, Drive, Joint
-from exoskel.scene.lowering.actuators import actuator_part, is_actuator_part
+from exoskel.scene.lowering.actuators import actuator_part, control_part, is_actuator_part
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
@@ -124,7 +124,10 @@ class OutputFates(ABC):
 
         `parts` are the names of actuators, and after them, as `@name`, that of an attribute.
         """
-        names = {actuator_part(part) for part in parts if not part.startswith("@")}
+        stated = [part for part in parts if not part.startswith("@")]
+        names = {actuator_part(part) for part in stated}
+        if len(stated) == len(parts):  # whole actuators
+            names |= set(map(control_part, stated))
         losses = [
             loss
             for loss in self.losses.get(id(world), ())

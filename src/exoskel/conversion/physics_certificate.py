@@ -46,12 +46,13 @@ from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_differe
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint, can_mimic
 from exoskel.scene.kinematics import translation_axes
+from exoskel.scene.lowering.actuators import actuator_part
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.sensor import known_sensors, placed_sensors, sensor_part
 from exoskel.scene.shape import Shape
-from exoskel.scene.tendon import comparable_tendons, known_tendons
+from exoskel.scene.tendon import comparable_tendons, known_tendons, tendon_part
 from exoskel.scene.world import Scene, World
 from exoskel.source.meshes import SINGLE_PRECISION
 from exoskel.source.output_context import TEXTURE_FIELD
@@ -260,6 +261,19 @@ class _WorldCertificate:
             known.drop_dangling_references()
         return known
 
+    @cached_property
+    def _written(self) -> World:
+        """The known world without actuators and tendons whose loss is reported."""
+        lost = self.lost_fields.get(id(self.world), frozenset())
+        actuators = [one for one in self.known.actuators if actuator_part(one.name) not in lost]
+        tendons = [one for one in self.known.tendons if tendon_part(one.name) not in lost]
+        if len(actuators) == len(self.known.actuators) and len(tendons) == len(self.known.tendons):
+            return self.known
+        with no_edits():
+            written = copy_world(self.known)
+            written.actuators[:], written.tendons[:] = actuators, tendons
+        return written
+
     def _chain_errors(self, precision: float) -> ChainErrors:
         if precision <= DOUBLE_PRECISION:
             return ChainErrors({}, {})
@@ -341,7 +355,7 @@ class _WorldCertificate:
         if self.world.tendons and (World, "tendons") in self.fields:
             tendons = [
                 comparable_tendons(known_tendons(world.tendons, world.models), world.models)
-                for world in (self.known, self.other_world)
+                for world in (self._written, self.other_world)
             ]
             rows.append(("tendons", relative_difference(*tendons)))
         if self.world.equalities and (World, "equalities") in self.fields:
@@ -376,7 +390,7 @@ class _WorldCertificate:
 
     def _compare_actuators(self) -> float:
         """Compare actuators; in formats with motors only, their order is that of the elements of the document."""
-        sides = [comparable_actuators(world.actuators, world.models) for world in (self.known, self.other_world)]
+        sides = [comparable_actuators(world.actuators, world.models) for world in (self._written, self.other_world)]
         if self.has_only_motors:
             sides = [sorted(rows, key=lambda row: str(row[0])) for rows in sides]
         return relative_difference(*sides)

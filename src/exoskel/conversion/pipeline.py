@@ -199,7 +199,7 @@ class Conversion(Struct, frozen=True):
             output=output,
             changes=changes if lowering is None else None,
         )
-        needs_other_scene = output.is_rotated or lacks_actuators(scene, self.format)
+        needs_other_scene = output.is_rotated or lacks_actuators(scene, self.format, self.target)
         if changes is not None and written.copy is None and needs_other_scene:
             again = self._output_context(selected, path, planned)
             again.given_numbers = output.given_numbers

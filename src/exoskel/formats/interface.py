@@ -242,6 +242,8 @@ class WriterCapabilities(Struct, frozen=True):
     motor_joints: frozenset[str] = frozenset()
     """Kinds of joint at which motors are written, if the format has no other actuators: one motor for each joint, whose
     control is a force."""
+    targets_without_actuators: frozenset[Target] = frozenset()
+    """The programs that read no actuators of the format."""
     resting_actuators: frozenset[str] = frozenset()
     """Actuator types whose joints have no initial velocity in the file."""
     lower_joints: Callable[[World], LoweredWorld | None] = _lower_nothing

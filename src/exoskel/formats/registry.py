@@ -232,6 +232,7 @@ class UsdFormat(Format):
     name = "usd"
     title = "USD with UsdPhysics, for Omniverse, Newton and Blender"
     label = "USD"
+    targets = ("isaac",)
     extensions = (".usda", ".usdc", ".usd", ".usdz")
     magic = (b"#usda", b"PXR-USDC")
     has_vocabulary = False

@@ -109,7 +109,7 @@ CATALOGUE = Catalogue(
         Topic(
             "FM305",
             "Actuators as springs and force limits",
-            "MJCF has actuators, and URDF has motors whose control is a force. In other formats, the limits of a "
+            "MJCF and USD have actuators, and URDF has motors whose control is a force. Elsewhere, the limits of a "
             "motor become those of the commands of its joint. Linear feedback becomes a spring and a damper, with the "
             "control fixed at its initial value. Filters and integrators of controls are not written.",
             info("FM305", "as force limits of the joint"),
@@ -122,7 +122,7 @@ CATALOGUE = Catalogue(
             warning("FM305.dropped", "its feedback is not that of a spring and damper"),
             warning("FM305.activation", "its activation is not written: the control acts at once"),
             warning("FM305.integrator", "it integrates its control {control}"),
-            warning("FM305.tendon", "it drives a tendon, and only MJCF files are written with tendons"),
+            warning("FM305.tendon", "it drives a tendon, and only MJCF and USD files have tendons"),
         ),
         Topic(
             "FM401",

@@ -111,7 +111,7 @@ class LoweredScene(Struct, frozen=True):
 def without_actuators(scene: Scene, format: Format, output: OutputContext) -> LoweredScene:
     """Lower the actuators of a scene, if the format has none, and record what becomes of them."""
     capabilities = format.capabilities()
-    if not lacks_actuators(scene, format):
+    if not lacks_actuators(scene, format, output.target):
         return LoweredScene(scene)
     passes = [lower_actuators(world, capabilities.motor_joints) for world in scene.worlds]
     if all(done.world is world for done, world in zip(passes, scene.worlds, strict=True)):
@@ -125,10 +125,11 @@ def without_actuators(scene: Scene, format: Format, output: OutputContext) -> Lo
     return LoweredScene(lowered, originals)
 
 
-def lacks_actuators(scene: Scene, format: Format) -> bool:
-    """Whether a scene has actuators and a format does not have all of their kinds."""
+def lacks_actuators(scene: Scene, format: Format, target: Target) -> bool:
+    """Whether a scene has actuators and a format, for a program, does not have all of their kinds."""
     capabilities = format.capabilities()
     has_all = (World, "actuators") in capabilities.fields and not capabilities.motor_joints
+    has_all = has_all and target not in capabilities.targets_without_actuators
     return not has_all and any(world.actuators for world in scene.worlds)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import nextafter
 
 from msgspec import Struct, structs
 
@@ -15,6 +16,15 @@ from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED, Interval, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Cylinder, Shape, Sphere
+
+AUTOMATIC_LENGTH = (-1.0, -1.0)
+"""The rest length for which MuJoCo takes that of the model at rest."""
+_ALMOST_AUTOMATIC = (-1.0, nextafter(-1.0, 0.0))
+
+
+def tendon_part(name: str) -> str:
+    """How losses name a tendon of a world."""
+    return f"tendons/{name}"
 
 
 class TendonJoint(CheckedValue, frozen=True):
@@ -90,6 +100,11 @@ class Tendon(CheckedValue, frozen=True):
             return "must pass two sites"
         negative = [name for name in ("stiffness", "damping", "friction", "armature") if getattr(self, name) < 0.0]
         return f"has a negative {negative[0]}" if negative else ""
+
+    @property
+    def stated_rest_length(self) -> Interval | None:
+        """The rest length as numbers for MuJoCo, which does not take them for `AUTOMATIC_LENGTH`."""
+        return _ALMOST_AUTOMATIC if self.rest_length == AUTOMATIC_LENGTH else self.rest_length
 
     def with_paths(self, body_path: Callable[[str], str], joint_path: Callable[[str], str]) -> Tendon:
         """The tendon with other paths of bodies and joints."""

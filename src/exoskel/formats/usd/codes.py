@@ -1,4 +1,4 @@
-"""US001 to US315: the diagnostics of the USD reader and writer.
+"""US001 to US316: the diagnostics of the USD reader and writer.
 
 US0nn are errors, US1nn problems of a file that is read, US2nn parts that are written approximately, US3nn parts that
 are not written.
@@ -305,6 +305,13 @@ _APPROXIMATED = (
         warning("US216.exponent", "the exponent of light '{name}' is negative; 0 is written"),
         warning("US216.power", "light '{name}' is too bright for single precision; the largest number is written"),
     ),
+    Topic(
+        "US218",
+        "Initial controls",
+        "MuJoCo's schema has no initial controls and activations of actuators. Exoskel states them in the custom data "
+        "of the prim and reads them again. Other programs start with zero.",
+        warning("US218", "only Exoskel reads the initial control of actuator '{name}'"),
+    ),
 )
 
 _DROPPED = (
@@ -398,6 +405,16 @@ _DROPPED = (
         "Unsupported cameras",
         "A perspective camera has an angle above 0 and below 180 degrees.",
         warning("US315", "the angle of camera '{name}' is not between 0 and 180 degrees: the camera is not written"),
+    ),
+    Topic(
+        "US316",
+        "Unsupported actuators and tendons",
+        "Actuators and tendons are prims of MuJoCo's schema. A fixed tendon acts on joints with one axis. Isaac Sim "
+        "reads no prims of this schema.",
+        warning("US316.target", "actuator '{name}' is not written: what it drives is not in the file"),
+        warning("US316.part", "tendon '{name}' is not written: a part of it is not in the file"),
+        warning("US316.axes", "tendon '{name}' is not written: it acts on a joint with several axes"),
+        warning("US316.isaac", "Isaac Sim does not read tendons: '{name}' is not written"),
     ),
 )
 

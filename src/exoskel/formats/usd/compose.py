@@ -23,6 +23,7 @@ from exoskel.formats.usd.reader.bodies import UsdBodyReader, UsdShapeReader
 from exoskel.formats.usd.reader.cameras_and_lights import WrittenView, add_written_views, is_view
 from exoskel.formats.usd.reader.joints import UsdJointReader, sort_joints
 from exoskel.formats.usd.reader.prims import apis, custom_data, is_preserved, name_of, values
+from exoskel.formats.usd.reader.written_actuators import add_written_actuators
 from exoskel.formats.usd.source_copy import copy_source
 from exoskel.formats.usd.tree import BINARY, TEXT, open_layer, to_bytes
 from exoskel.formats.usd.usd_process import error_reason
@@ -106,6 +107,7 @@ def _world(prim: Any, shapes: UsdShapeReader) -> tuple[World, CollisionRules]:
     ]
     add_written_views(world, [*views, *shapes.views])
     shapes.views.clear()
+    add_written_actuators(world, prim, joints, shapes)
     pairs = [*joints.non_colliding, *bodies.filtered_pairs()]
     return world, read_collision_rules(prim, models, bodies.by_path(), shapes.found, pairs)
 
@@ -200,13 +202,17 @@ CAPABILITIES = WriterCapabilities(
     copy_source=copy_source,
     fields=item_fields(
         {
-            World: ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
+            World: (
+                *("name", "gravity", "time_step", "collision_exempt_groups", "self_collision"),
+                *("actuators", "tendons"),
+            ),
             Model: ("name", "pose", "static"),
             Body: ("name", "pose", "inertia", "gravity", "soft"),
             Shape: ("geometry", "name", "pose", "color", "collidable", "friction", "restitution", "material"),
             Joint: ("name", "kind", "parent", "child", "mimic", "loop", "collide_connected"),
         }
     ),
+    targets_without_actuators=frozenset({"isaac"}),
     reads_mesh_textures=False,
     dof_fields={
         **dict.fromkeys(("position_limits", "stiffness", "rest"), _WITH_AXES),

@@ -16,6 +16,8 @@ from exoskel.spatial import Array, rotation_from_z, unit
 AXES = ("X", "Y", "Z")
 TRANSLATIONS = ("transX", "transY", "transZ")
 ROTATIONS = ("rotX", "rotY", "rotZ")
+GEAR_AXES = (*TRANSLATIONS, *ROTATIONS)
+"""The axes of a joint in the order of the numbers of an actuator's gear."""
 _AXES = {tuple(sign * row): (i, sign < 0.0) for i, row in enumerate(np.eye(3)) for sign in (1.0, -1.0)}
 """The coordinate axes, to which most axes are equal: the number, and whether the axis is reversed."""
 _UNITS = dict(zip("xyz", np.eye(3), strict=True))

@@ -6,7 +6,7 @@ scene, at any pose of the bodies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import degrees, inf, isfinite, pi, radians
 
 import numpy as np
@@ -53,8 +53,12 @@ JointFrames = dict[int, tuple[list[float], list[float], list[float], list[float]
 class UsdJointWriter:
     """The joints of one world."""
 
-    def __init__(self, world: World, kinematics: Kinematics, output: OutputContext) -> None:
+    def __init__(
+        self, world: World, kinematics: Kinematics, output: OutputContext, driven: Collection[int] = ()
+    ) -> None:
         self.world = world
+        self.driven = driven
+        """The ids of joints with one axis whose springs and dampers must not be drives."""
         self.output = output
         self.plans: dict[int, AxisPlan] = {}
         for model in world.models:
@@ -195,7 +199,9 @@ class UsdJointWriter:
     def _add_drive(self, prim: Prim, joint: Joint, freedom: AxisFreedom, dof: Dof) -> None:
         """Add the drive of an axis: a spring and damper, or a motor."""
         motor = self._motor(joint, freedom, dof)
-        if dof.stiffness or dof.damping:
+        if (dof.stiffness or dof.damping) and id(joint) in self.driven:
+            _add_passive_spring(prim, freedom, dof)
+        elif dof.stiffness or dof.damping:
             if motor is not None:
                 self.output.add_loss(joint, CATALOGUE["US203.spring"], "force_limits", "drives")
             rest = _unit(freedom.sign * dof.rest, freedom)
@@ -394,6 +400,17 @@ def _add_drive_api(
         prim.properties[f"float {head}:targetVelocity"] = speed
     if isfinite(most):
         prim.properties[f"float {head}:maxForce"] = most
+
+
+def _add_passive_spring(prim: Prim, freedom: AxisFreedom, dof: Dof) -> None:
+    """Add the spring and damper of a joint with one axis in the schemas of Newton and MuJoCo."""
+    _apply(prim, "NewtonJointAPI", "MjcJointAPI")
+    if dof.damping:
+        prim.properties["float newton:damping"] = dof.damping * (radians(1.0) if freedom.is_rotation else 1.0)
+        prim.properties["uniform double mjc:damping"] = dof.damping
+    if dof.stiffness:
+        prim.properties["uniform double mjc:stiffness"] = dof.stiffness
+        prim.properties["uniform double mjc:springref"] = _unit(freedom.sign * dof.rest, freedom)
 
 
 def _add_state(prim: Prim, freedom: AxisFreedom, dof: Dof) -> None:

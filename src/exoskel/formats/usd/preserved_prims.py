@@ -14,6 +14,7 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.formats.usd.layer_files import LayerFiles
 from exoskel.formats.usd.mapping import CAMERA, GROUP, LIGHTS, NOT_COMPOSED, SKIN, SOURCE_MAPPING
 from exoskel.formats.usd.prim_transfer import Transfer, Transferred, transfer
+from exoskel.formats.usd.reader.actuators import DRIVING
 from exoskel.formats.usd.reader.prims import PrimIndex, is_own_file
 from exoskel.formats.usd.reader.stage import StagePrim
 from exoskel.formats.usd.shape_writer import SCOPE as LOOKS
@@ -23,14 +24,14 @@ from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.body import Body
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
-from exoskel.scene.lowering.actuators import actuator_part, is_actuator_part
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene, World
 from exoskel.source.object_document import ObjectDocument
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import OutputContext, Target
 from exoskel.source.usdz_archive import PackageError
 
 _SCENE, _MATERIAL, _SUBSET, _COLLISION_GROUP = "PhysicsScene", "Material", "GeomSubset", "PhysicsCollisionGroup"
+_TARGETS: frozenset[Target] = frozenset({"portable", "isaac"})
 _DEPENDENT = frozenset(
     {
         *("extent", "normals", "orientation", "subdivisionScheme", "velocities", "accelerations", "width", "length"),
@@ -55,13 +56,15 @@ class SourcePrims(Struct, frozen=True):
     """Prims that the writer makes again."""
     actuators: dict[int, str]
     """The names of actuators, by the numbers of their prims."""
+    tendons: dict[int, str]
+    """The names of tendons, by the numbers of their prims."""
     root: str
     """The path of the prim that names the world."""
     metre: float
     kilogram: float
 
 
-def source_prims(scene: Scene, index: PrimIndex, actuators: dict[int, str]) -> SourcePrims:
+def source_prims(scene: Scene, index: PrimIndex, actuators: dict[int, str], tendons: dict[int, str]) -> SourcePrims:
     """What the writer has to know of the prims that a scene was read from."""
     items = frozenset(item.node for item, _, _ in iter_items(scene) if item.document == 0 and item.node > 0)
     return SourcePrims(
@@ -69,6 +72,7 @@ def source_prims(scene: Scene, index: PrimIndex, actuators: dict[int, str]) -> S
         frozenset(index.node(prim) for prim in index.prims if _is_marked(prim)),
         frozenset(_generated(index)),
         actuators,
+        tendons,
         f"/{index.stage.default_prim or (index.prims[0].name if index.prims else '')}",
         index.metre,
         index.kilogram,
@@ -96,7 +100,7 @@ def add_preserved(scene: Scene, layer: Layer, output: OutputContext) -> Transfer
     Records what is preserved in `output`.
     """
     document, known = scene.documents[0] if len(scene.documents) == 1 else None, scene.source_info.preserved
-    if not isinstance(document, ObjectDocument) or not isinstance(known, SourcePrims) or output.target != "portable":
+    if not isinstance(document, ObjectDocument) or not isinstance(known, SourcePrims) or output.target not in _TARGETS:
         return None
     found = _PreservedPrims(scene, document, known, layer, output)
     if not found.prims and not found.properties:
@@ -156,13 +160,12 @@ class _PreservedPrims:
         self.known = known
         self.objects = document.objects
         self.output = output
-        fields = (name for loss in output.losses if loss.changes_effect for name in loss.fields)
-        self.replaced = {name for name in fields if is_actuator_part(name)}
-        """Actuators that are written as springs or forces of joints: their prims would act a second time."""
         self.items: dict[int, tuple[str, Item]] = {}
         """The paths of the written items, by their nodes in the source."""
         self.views: dict[str, list[str]] = {}
         """The paths of written cameras and lights, by their names."""
+        self.driving: dict[tuple[str, str], str] = {}
+        """The paths of written actuators and tendons, by their types and names."""
         worlds: list[str] = []
         for path, prim in layer.paths():
             item = prim.item
@@ -171,6 +174,8 @@ class _PreservedPrims:
                 self.items.setdefault(item.node, (path, item))
             elif item is None and (prim.type == CAMERA or prim.type in LIGHTS):
                 self.views.setdefault(_title(prim), []).append(path)
+            elif item is None and prim.type in DRIVING:
+                self.driving[prim.type, _title(prim)] = path
         self.world = worlds[0] if len(worlds) == 1 else ""
         self.bodies = [self.objects[node].path for node, (_, item) in self.items.items() if isinstance(item, Body)]
 
@@ -188,6 +193,10 @@ class _PreservedPrims:
             paths = [path for view in views for path in self.views.get(view.name, ())]
             if number == 0 and len(paths) == 1:
                 found[node] = (paths[0], None)
+        for node, name in (*self.known.actuators.items(), *self.known.tendons.items()):
+            path = self.driving.get((self.objects[node].tag, name), "")
+            if path and node not in found:  # those of Newton's schema are written in that of MuJoCo
+                found[node] = (path, None)
         return found
 
     @cached_property
@@ -228,7 +237,7 @@ class _PreservedPrims:
         one = self.objects[node]
         if node in self.placed or node in self.known.items or node in self.known.generated or one.tag in NOT_COMPOSED:
             return False
-        if node in self.known.actuators and actuator_part(self.known.actuators[node]) in self.replaced:
+        if node in self.known.actuators or node in self.known.tendons:  # they are in the scene
             return False
         if one.tag == GROUP:
             return node in self.known.marked or bool(_unknown_properties(self.document, None, node))

@@ -22,7 +22,7 @@ from exoskel.formats.usd.collision_filter import FilterReader
 from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
 from exoskel.formats.usd.mapping import COMMENT, GROUP, GROUP_TYPES, UNREAD_TYPES, USED
 from exoskel.formats.usd.preserved_prims import source_prims
-from exoskel.formats.usd.reader.actuators import ActuatorPrimReader, DrivenJoint
+from exoskel.formats.usd.reader.actuators import DRIVING, ActuatorPrimReader, DrivenJoint, DrivingPrims
 from exoskel.formats.usd.reader.bodies import UsdBodyReader
 from exoskel.formats.usd.reader.cameras_and_lights import UsdViewReader, ViewBody
 from exoskel.formats.usd.reader.joint_prims import DriveReader, JointPrimReader
@@ -42,6 +42,7 @@ from exoskel.formats.usd.reader.prims import (
 from exoskel.formats.usd.reader.shape_prims import ShapePrimReader
 from exoskel.formats.usd.reader.stacked_joints import add_links
 from exoskel.formats.usd.reader.stage import Stage, StagePrim, is_available, open_stage
+from exoskel.formats.usd.reader.tendon_paths import tendon_shapes, tendon_sites
 from exoskel.formats.usd.reader.unused_properties import unused_properties
 from exoskel.formats.usd.reader.value_types import has_type
 from exoskel.formats.usd.text_layer import comment_lines, prim_positions
@@ -49,7 +50,7 @@ from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.equality import Equality
 from exoskel.scene.inertia import NO_MOMENT, Inertia
-from exoskel.scene.item import qualified_name
+from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, Twist, initial_twists
 from exoskel.scene.model import Model
@@ -93,7 +94,9 @@ def read(document: Document, options: ReadOptions) -> Scene:
     reader = _StageReader(index, collector, finder)
     reader.read(scene)
     source.unused = unused_properties(index)
-    scene.source_info = structs.replace(scene.source_info, preserved=source_prims(scene, index, reader.actuators))
+    scene.source_info = structs.replace(
+        scene.source_info, preserved=source_prims(scene, index, reader.actuators, reader.tendons)
+    )
     _check_values(scene, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
@@ -172,9 +175,11 @@ class _StageReader:
         self.equalities: list[Equality] = []
         """Those between joints of the current world."""
         self.driven: dict[str, DrivenJoint] = {}
+        """Joints by the paths of their prims."""
         self.actuators: dict[int, str] = {}
         """The names of actuators, by the numbers of their prims."""
-        """Joints by the paths of their prims."""
+        self.tendons: dict[int, str] = {}
+        """The names of tendons, by the numbers of their prims."""
         self.view_bodies: dict[str, ViewBody] = {}
         """The bodies that may have cameras and lights, by the paths of their prims."""
 
@@ -270,14 +275,35 @@ class _StageReader:
         FilterReader(self.index, world, models, bodies.by_path(), shapes.by_path, self.report).read(root)
         world.equalities += self.equalities
         self.equalities = []
-        if not self.is_own:
-            actuators = ActuatorPrimReader(self.index, world, self.driven, self.report)
-            actuators.read()
-            self.actuators |= actuators.nodes
+        self._read_actuators(world, root if self.is_own else "")
         self._check_poses(world, bodies)
         if not self.is_own:
             self._check_velocities(world, bodies)
         return world
+
+    def _read_actuators(self, world: World, root: str) -> None:
+        """Read the actuators and tendons of a world; in files of Exoskel, they are in its prim at `root`."""
+        index = self.index
+        prims = [one for one in index.prims if one.type in DRIVING and one.path.startswith(f"{root}/")]
+        if not prims:
+            return
+
+        def path_of(item: Item) -> str:
+            return index.prims[item.node - 1].path
+
+        known = DrivingPrims(
+            prims,
+            index.node,
+            self.driven,
+            tendon_sites(world, path_of),
+            tendon_shapes(world, path_of),
+            index.metre,
+            index.kilogram,
+        )
+        reader = ActuatorPrimReader(known, world, self.report)
+        reader.read()
+        self.actuators |= reader.nodes
+        self.tendons |= reader.tendon_nodes
 
     def _gravity(self, scene: StagePrim | None) -> Vector:
         found = scene.values if scene is not None else {}

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from exoskel import spatial
 from exoskel.fates import Fate
+from exoskel.formats.usd.actuator_writer import UsdActuatorWriter, servo_joints
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.collision_filter import FILTERED_PAIRS, CollisionGroups
 from exoskel.formats.usd.collision_filter import SCOPE as GROUPS
@@ -296,7 +297,8 @@ class _UsdWorldWriter:
         self.output = output
         kinematics = Kinematics(world.models)
         self.bodies = BodyWriter(world, kinematics, output)
-        self.joints = UsdJointWriter(world, kinematics, output)
+        self.joints = UsdJointWriter(world, kinematics, output, servo_joints(world))
+        self.actuators = UsdActuatorWriter(world, output)
         self.looks = MaterialWriter(self.path)
         self.groups = CollisionGroups(world, self.path)
         self.views = UsdViewWriter(world, self.bodies.number, self.bodies.poses, output)
@@ -307,11 +309,12 @@ class _UsdWorldWriter:
         made.metadata |= {"kind": "assembly", **display_name(self.world.name, self.name)}
         made.properties["rel material:binding:physics"] = self.looks.contact
         made.children.append(self._scene())
-        names = Identifiers((_SCENE, LOOKS, GROUPS))
+        names = Identifiers((_SCENE, LOOKS, GROUPS, *self.actuators.reserved))
         models = [self._model(model, names.unique(model.name, "model")) for model in self.world.models]
         groups = self.groups.prim()
         made.children += [self.looks.prim(), *([groups] if groups is not None else []), *models]
         made.children += self.views.prims(None, names)
+        made.children += self.actuators.prims(self.joints.plans, made)
         self._record_losses()
         return made
 
@@ -417,7 +420,8 @@ class _UsdWorldWriter:
             made.children.append(self.shapes.skin(body.soft, names.unique("skin", "skin"), self.looks))
         for marker in body.markers:
             own = names.unique(marker.name, "marker")
-            site = Prim("Sphere", own, apis=["NewtonSiteAPI"], properties=marker_properties(marker.offset), item=marker)
+            apis = ["NewtonSiteAPI", *(["MjcSiteAPI"] if id(marker) in self.actuators.sites else [])]
+            site = Prim("Sphere", own, apis=apis, properties=marker_properties(marker.offset), item=marker)
             site.metadata |= display_name(marker.name, own)
             made.children.append(site)
         made.children += self.views.prims(body, names)

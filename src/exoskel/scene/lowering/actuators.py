@@ -31,6 +31,11 @@ def actuator_part(name: str) -> str:
     return f"actuators/{name}"
 
 
+def control_part(name: str) -> str:
+    """How losses name the initial control of an actuator that is written itself."""
+    return f"{actuator_part(name)}/control"
+
+
 def is_actuator_part(part: str) -> bool:
     """Whether a part of a world is an actuator."""
     return part.startswith(actuator_part(""))

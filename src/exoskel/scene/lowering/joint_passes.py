@@ -16,21 +16,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import isfinite, pi
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Struct, structs
 
 from exoskel import spatial
+from exoskel.scene.actuator import Actuator
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import Names, unique_name
+from exoskel.scene.item import Names, qualified_name, unique_name
 from exoskel.scene.joint import Dof, Joint, JointKind, Mimic, can_mimic
 from exoskel.scene.kinematics import Kinematics, free_twist, plane_frames
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector, vector_from_array
+from exoskel.scene.tendon import TendonJoint
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
@@ -239,6 +241,9 @@ def _links_along(kind: JointKind, axes: Sequence[Vector], first: int = 0) -> lis
     return [_Link(kind, (first + number,), (axis,)) for number, axis in enumerate(axes)]
 
 
+Driven = TypeVar("Driven", Actuator, TendonJoint)
+
+
 class _Pass:
     def __init__(self, world: World, kinds: frozenset[str], mass_ratio: float, only: JointFilter) -> None:
         self.old = world
@@ -255,6 +260,7 @@ class _Pass:
             selected = _select_joints(old, self.kinds, self.only)
             if any(selected):
                 self._lower_model(old, new, selected)
+        self._transfer_drives()
         return LoweredWorld(self.new, self.chains)
 
     def _lower_model(self, old: Model, new: Model, selected: list[bool]) -> None:
@@ -271,6 +277,29 @@ class _Pass:
             link for joint in new.joints for link in (made[id(joint)].links if id(joint) in made else [joint])
         ]
         self.chains += made.values()
+
+    def _transfer_drives(self) -> None:
+        """Let actuators and tendons act on the links of the joints that they acted on."""
+        if not (self.chains and (self.new.actuators or self.new.tendons)):
+            return
+        paths = {
+            id(joint): qualified_name(model.name, joint.name)
+            for world in (self.old, self.new)
+            for model in world.models
+            for joint in model.joints
+        }
+        places: dict[tuple[str, int], tuple[str, int]] = {}
+        for chain in self.chains:
+            owned = [(paths[id(link)], own) for link in chain.links for own in range(link.dof_count)]
+            before = [(paths[id(chain.joint)], number) for number in chain.coordinates]
+            places |= zip(before, owned, strict=True)  # a screw is driven by its last link, the hinge
+
+        def moved(one: Driven) -> Driven:
+            joint, coordinate = places.get((one.joint, one.coordinate), (one.joint, one.coordinate))
+            return structs.replace(one, joint=joint, coordinate=coordinate)
+
+        self.new.actuators[:] = [moved(one) for one in self.new.actuators]
+        self.new.tendons[:] = [structs.replace(one, joints=tuple(map(moved, one.joints))) for one in self.new.tendons]
 
     def _build_chain(self, before: Joint, after: Joint, model: Model) -> Chain:
         links = _links(before)

@@ -74,8 +74,8 @@ def _values(tendon: Tendon) -> dict[str, Value]:
         "armature": tendon.armature,
     }
     given: dict[str, Value] = {name: value for name, value in values.items() if value}
-    if tendon.rest_length is not None and tendon.stiffness:
-        given["springlength"] = tendon.rest_length
+    if tendon.stated_rest_length is not None and tendon.stiffness:
+        given["springlength"] = tendon.stated_rest_length
     given |= _range("limited", "range", tendon.limits)
     return given | _range("actuatorfrclimited", "actuatorfrcrange", tendon.force_limits)
 

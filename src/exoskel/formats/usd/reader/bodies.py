@@ -24,7 +24,7 @@ from exoskel.formats.usd.reader.prims import (
     values,
 )
 from exoskel.formats.usd.textures import FILE, SCALE, read_texture
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector, poses_from_matrices
@@ -45,6 +45,7 @@ from exoskel.scene.shape import (
 )
 from exoskel.spatial import Array
 
+_TRANSLATE = "xformOp:translate"
 SITE, COLLIDER = "NewtonSiteAPI", "PhysicsCollisionAPI"
 _DISPLAYED = ("primvars:displayColor", "primvars:displayOpacity")
 _SHADED = ("inputs:diffuseColor", "inputs:opacity")
@@ -69,6 +70,8 @@ class UsdShapeReader:
         self._textures = textures
         self.found: dict[str, Shape] = {}
         """By the path of the prim."""
+        self.markers: dict[str, Marker] = {}
+        """By the path of the prim."""
         self.views: list[WrittenView] = []
         self._meshes: dict[str, TriMesh] = {}
         self._materials: dict[str, Color | None] = {}
@@ -84,7 +87,12 @@ class UsdShapeReader:
                 self.views.append((one, body))
             known = _PRIMITIVES.get(one.typeName)
             schemas = apis(one)
-            if (known is None and one.typeName != "Mesh") or SITE in schemas or SKIN in custom_data(one):
+            if (known is None and one.typeName != "Mesh") or SKIN in custom_data(one):
+                continue
+            if SITE in schemas:
+                offset = values(one, (_TRANSLATE,))[_TRANSLATE]
+                self.markers[str(one.path)] = Marker(name=name_of(one), offset=offset)
+                body.markers.append(self.markers[str(one.path)])
                 continue
             found = values(one, _SHAPE_ATTRIBUTES if known is not None else _MESH_ATTRIBUTES)
             is_solid = COLLIDER in schemas

@@ -27,6 +27,7 @@ from exoskel.formats.usd.reader.passive_forces import (
     add_spring,
     has_passive_forces,
     set_passive_forces,
+    set_written_spring,
 )
 from exoskel.formats.usd.reader.prims import Values, custom_data, name_of, target, values
 from exoskel.scene.body import Body
@@ -161,6 +162,7 @@ _LIMITS = ("physics:lowerLimit", "physics:upperLimit", "newton:velocityLimit")
 _FORCES = (
     *("newton:friction", "newton:damping", "newton:armature"),
     *("mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max"),
+    *("mjc:stiffness", "mjc:springref"),
 )
 _MIMIC = ("newton:mimicCoef0", "newton:mimicCoef1")
 
@@ -229,6 +231,8 @@ class UsdJointReader:
         self.rows: list[JointRow] = []
         self.non_colliding: list[Pair] = []
         """Connected bodies that do not collide."""
+        self.by_path: dict[str, Joint] = {}
+        """The joints by the paths of their prims."""
         self.elsewhere: list[Joint] = []
         """Welds to the world that contradict the poses of their bodies, valid after `finish`."""
 
@@ -238,6 +242,8 @@ class UsdJointReader:
 
     def _source(self, prim: Any) -> JointSource:
         found = values(prim, _ATTRIBUTES.get(prim.typeName))
+        if "mjc:stiffness" in found:
+            set_written_spring(found, is_linear=prim.typeName == "PhysicsPrismaticJoint")
         above = target(prim, "physics:body0")
         return JointSource(
             path=str(prim.path),
@@ -262,6 +268,7 @@ class UsdJointReader:
         for source in sources:
             joint, axis_plan = self._joint(source)
             made.append(joint)
+            self.by_path[source.path] = joint
             if source.leader in names and axis_plan.freedoms:
                 offset = _unit(axis_plan.freedoms[0]) * float(source.found.get("newton:mimicCoef0", 0.0))
                 factor = float(source.found.get("newton:mimicCoef1", 1.0))

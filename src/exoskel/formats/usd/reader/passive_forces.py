@@ -18,6 +18,8 @@ _FRICTION = ("newton:friction", "mjc:frictionloss", "physxJoint:jointFriction")
 _ARMATURE = ("mjc:armature", "newton:armature", "physxJoint:armature")
 _SPEED = ("newton:velocityLimit", "physxJoint:maxJointVelocity")
 _FORCES = ("mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max")
+_ROUNDING = 1e-6
+"""The relative error of numbers in single precision."""
 _ANGLE = "mjc:compiler:angle"
 
 
@@ -32,9 +34,11 @@ def add_passive_forces(found: Values, joint: StagePrim, index: PrimIndex, *, is_
         found["newton:armature"] = armature * inertia
     if speed is not None and isfinite(speed):
         found["newton:velocityLimit"] = speed * (index.metre if is_linear else 1.0)
-    damping = joint.values.get("mjc:damping")
-    if "newton:damping" not in joint.values and damping is not None:
-        found["newton:damping"] = float(damping) * inertia * (1.0 if is_linear else radians(1.0))
+    damping, rounded = joint.values.get("mjc:damping"), joint.values.get("newton:damping")
+    if damping is not None:  # in double precision
+        stated = float(damping) * (1.0 if is_linear else radians(1.0))
+        if rounded is None or abs(rounded - stated) <= _ROUNDING * abs(stated):
+            found["newton:damping"] = stated * inertia
     _add_spring(found, joint, index, inertia, is_linear=is_linear)
     _add_force_range(found, joint, force)
 
@@ -52,6 +56,12 @@ def _add_spring(found: Values, joint: StagePrim, index: PrimIndex, inertia: floa
         found |= {STIFFNESS: stiffness * inertia, REST: (rest - reference) * unit}
     if reference:
         found[REFERENCE] = reference * unit
+
+
+def set_written_spring(found: Values, *, is_linear: bool) -> None:
+    """Set the spring of MuJoCo's schema in a file of Exoskel, which has no references."""
+    unit = 1.0 if is_linear else radians(1.0)
+    found |= {STIFFNESS: float(found["mjc:stiffness"]), REST: float(found.get("mjc:springref", 0.0)) * unit}
 
 
 _SPRING = ("stiffness", "springref", "ref")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from math import isfinite
 
-from exoskel.formats.usd.reader.prims import PrimIndex
 from exoskel.formats.usd.reader.stage import StagePrim
-from exoskel.scene.item import qualified_name
+from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.shape import Cylinder, Sphere
 from exoskel.scene.tendon import TendonPoint
 from exoskel.scene.world import World
@@ -25,11 +24,11 @@ def numbers(prim: StagePrim, name: str, otherwise: tuple[float, ...]) -> tuple[f
 
 
 class TendonPathReader:
-    """The paths of the tendons of one world, whose bodies have been read."""
+    """Reads the paths of tendons; `sites` and `shapes` are paths in the scene, by the paths of their prims."""
 
-    def __init__(self, index: PrimIndex, world: World) -> None:
-        self.index = index
-        self.world = world
+    def __init__(self, sites: Mapping[str, str], shapes: Mapping[str, str]) -> None:
+        self._sites = sites
+        self._shapes = shapes
 
     def points(self, prim: StagePrim) -> tuple[TendonPoint, ...]:
         """The points of a tendon.  Raises UnsupportedPrimError."""
@@ -69,27 +68,27 @@ class TendonPathReader:
             raise UnsupportedPrimError(f"its side site '{side}' is not a site")
         return TendonPoint(shape=self._shapes[target], side_site=self._sites[side] if side else "")
 
-    @cached_property
-    def _sites(self) -> dict[str, str]:
-        """The paths of markers in the scene, by those of their prims."""
-        return {
-            self.index.prims[marker.node - 1].path: qualified_name(model.name, body.name, marker.name)
-            for model in self.world.models
-            for body in model.bodies
-            for marker in body.markers
-        }
 
-    @cached_property
-    def _shapes(self) -> dict[str, str]:
-        """The paths of spheres and cylinders in the scene, by their numbers, by those of their prims."""
-        return {
-            self.index.prims[shape.node - 1].path: qualified_name(model.name, body.name, f"{kind}{number}")
-            for model in self.world.models
-            for body in model.bodies
-            for kind, shapes in (("visual", body.visuals), ("collision", body.collisions))
-            for number, shape in enumerate(shapes)
-            if isinstance(shape.geometry, Sphere | Cylinder)
-        }
+def tendon_sites(world: World, path_of: Callable[[Item], str]) -> dict[str, str]:
+    """The paths of markers in the scene, by those of their prims, which `path_of` knows."""
+    return {
+        path_of(marker): qualified_name(model.name, body.name, marker.name)
+        for model in world.models
+        for body in model.bodies
+        for marker in body.markers
+    }
+
+
+def tendon_shapes(world: World, path_of: Callable[[Item], str]) -> dict[str, str]:
+    """The paths of spheres and cylinders in the scene, by their numbers, by those of their prims."""
+    return {
+        path_of(shape): qualified_name(model.name, body.name, f"{kind}{number}")
+        for model in world.models
+        for body in model.bodies
+        for kind, shapes in (("visual", body.visuals), ("collision", body.collisions))
+        for number, shape in enumerate(shapes)
+        if isinstance(shape.geometry, Sphere | Cylinder)
+    }
 
 
 def _integers(prim: StagePrim, name: str) -> list[int]:

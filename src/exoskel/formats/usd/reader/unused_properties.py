@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS
-from exoskel.formats.usd.reader.actuators import MUJOCO_ACTUATOR, NEWTON_ACTUATOR, TENDON
+from exoskel.formats.usd.reader.actuators import DRIVING
 from exoskel.formats.usd.reader.joint_prims import EQUALITY
 from exoskel.formats.usd.reader.prims import GPRIMS, JOINTS, PrimIndex
 from exoskel.formats.usd.reader.stage import StagePrim
@@ -32,7 +32,6 @@ _INSTANCES: dict[str, tuple[str, ...]] = {
 }
 """The axes of a joint, as drives and states name them."""
 _FORCE_RANGE = ("mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max")
-_DRIVING = frozenset({MUJOCO_ACTUATOR, NEWTON_ACTUATOR, TENDON})
 _COEFFICIENTS = tuple(f"mjc:coef{power}" for power in range(5))
 _NEWTON_MIMIC = ("newton:mimicEnabled", "newton:mimicCoef0", "newton:mimicCoef1")
 _PHYSX_MIMIC = "physxMimicJoint:"
@@ -40,7 +39,7 @@ _PHYSX_MIMIC = "physxMimicJoint:"
 
 def unused_properties(index: PrimIndex) -> dict[tuple[int, str], str]:
     """The reasons by the numbers of prims in the document and the names of their properties."""
-    is_driven = any(prim.type in _DRIVING for prim in index.prims)
+    is_driven = any(prim.type in DRIVING for prim in index.prims)
     found: dict[tuple[int, str], str] = {}
     for prim in index.prims:
         rows = _of_joint(prim, is_driven=is_driven) if prim.type in JOINTS else _of_body_or_shape(prim)
