@@ -8,7 +8,7 @@ from typing import Any
 
 import mujoco
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -128,6 +128,7 @@ def assert_same(before: World, after: World) -> None:
     assert [(one.name, one.kind) for one in after.actuators] == [(one.name, one.kind) for one in before.actuators]
 
 
+@settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_actuators_and_tendons_come_back(data: st.DataObject) -> None:
     world = mechanism()
