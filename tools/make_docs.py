@@ -404,13 +404,14 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
         "actuators of joints and tendons",
         PrimMapping(
             "MjcActuator",
-            "exact; initial controls only for Exoskel. For Isaac Sim, springs, dampers and force limits of joints",
-            ("US218", "US316"),
+            "exact at joints with one axis; initial controls only for Exoskel. For Isaac Sim, springs, dampers and "
+            "force limits of joints",
+            ("US218", "US219", "US316"),
         ),
     ),
     (
         "tendons",
-        PrimMapping("MjcTendon", "exact; fixed tendons of joints with several axes are not written", ("US316",)),
+        PrimMapping("MjcTendon", "exact, except for fixed tendons of joints with several axes", ("US219", "US316")),
     ),
     (
         "springs and dampers of joints with one axis that a servo drives",

@@ -227,6 +227,7 @@ class _WorldCertificate:
         self.inexact = {id(loss.item) for loss in written.output.losses if loss.fields != (TEXTURE_FIELD,)}
         images = [loss for loss in written.output.losses if TEXTURE_FIELD in loss.fields and loss.is_dropped]
         self.lost_textures = {id(loss.item) for loss in images} if capabilities.has_textures else None
+        self.dropped = [loss for loss in written.output.losses if loss.is_dropped]
         self.lost_fields: dict[int, frozenset[str]] = {}
         for loss in written.output.losses:
             known = self.lost_fields.get(id(loss.item), frozenset())
@@ -264,7 +265,8 @@ class _WorldCertificate:
     @cached_property
     def _written(self) -> World:
         """The known world without actuators and tendons whose loss is reported."""
-        lost = self.lost_fields.get(id(self.world), frozenset())
+        losses = [one for one in self.dropped if one.item is self.world]
+        lost = {part for loss in losses for part in loss.fields}
         actuators = [one for one in self.known.actuators if actuator_part(one.name) not in lost]
         tendons = [one for one in self.known.tendons if tendon_part(one.name) not in lost]
         if len(actuators) == len(self.known.actuators) and len(tendons) == len(self.known.tendons):

@@ -117,8 +117,11 @@ class Tendon(CheckedValue, frozen=True):
         return structs.replace(self, path=path)
 
     def comparable(self, index: TendonParts) -> tuple[object, ...]:
-        """The tendon for comparisons: with shapes by their numbers, however the path names them."""
-        path = tuple((one.site, index.shape_key(one.shape), one.side_site, one.divisor) for one in self.path)
+        """The tendon for comparisons: with shapes by their numbers, and without pulleys that have no effect."""
+        following = (*self.path[1:], TendonPoint(divisor=1.0))
+        points = [one for one, after in zip(self.path, following, strict=False) if not (one.divisor and after.divisor)]
+        points = points[1:] if points and points[0].divisor == 1.0 else points
+        path = tuple((one.site, index.shape_key(one.shape), one.side_site, one.divisor) for one in points)
         joints = tuple((one.joint, one.coefficient, one.coordinate) for one in self.joints)
         spring = self.rest_length if self.stiffness else None
         values = (self.stiffness, self.damping, self.friction, self.armature, spring)

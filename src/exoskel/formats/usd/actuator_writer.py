@@ -1,6 +1,7 @@
 """Write actuators and tendons of a world as prims of MuJoCo's schema, in two groups of the world.
 
 An actuator of a joint with several axes has its gear in the place of its axis: three translations, three rotations.
+A fixed tendon of such joints states its path in properties of our own, as other readers would take another axis.
 `reader.actuators` is the other direction.
 """
 
@@ -17,6 +18,8 @@ from exoskel.formats.usd.reader.actuators import (
     INITIAL_ACTIVATION,
     KIND,
     MUJOCO_ACTUATOR,
+    OWN_AXES,
+    OWN_PATH,
     TENDON,
     kind_of,
 )
@@ -79,9 +82,16 @@ class UsdActuatorWriter:
             prim = Prim(MUJOCO_ACTUATOR, names.unique(one.name, "actuator"))
             prim.metadata |= display_name(one.name, prim.name)
             prim.properties = {"rel mjc:target": target, **_law(one, axis)}
+            joint = self.parts.joints.get(one.joint)
+            if joint is not None and not self._plans[id(joint)].axis:
+                self._report_own(actuator_part(one.name), kind="actuator", name=one.name)
             self._add_custom_data(prim, one)
             actuators.children.append(prim)
         return [group for group in (tendons, actuators) if group.children]
+
+    def _report_own(self, *parts: str, kind: str, name: str) -> None:
+        """Report an actuator or tendon of a joint with several axes, which other programs do not read."""
+        self.output.add_loss(self.world, CATALOGUE["US219"], *parts, changes_effect=True, kind=kind, name=name)
 
     # --- actuators ------------------------------------------------------------------------------------
 
@@ -146,8 +156,6 @@ class UsdActuatorWriter:
             joint = self.parts.joints.get(one.joint)
             if self._axis(joint, one.coordinate) is None:
                 return "US316.part"
-            if not self._plans[id(joint)].axis:
-                return "US316.axes"
         is_known = all(self._points_to(path) for point in tendon.path for path in self._targets(point))
         return "" if is_known else "US316.part"
 
@@ -165,14 +173,24 @@ class UsdActuatorWriter:
         return self._where.get(id(item), PrimPath("")) if item is not None else PrimPath("")
 
     def _joints(self, tendon: Tendon) -> Properties:
-        targets = [self._where[id(self.parts.joints[one.joint])] for one in tendon.joints]
+        joints = [self.parts.joints[one.joint] for one in tendon.joints]
+        targets = [self._where[id(joint)] for joint in joints]
+        axes = [self._axis(joint, one.coordinate) or (0, 1.0) for joint, one in zip(joints, tendon.joints, strict=True)]
         unique = list(dict.fromkeys(targets))
-        return {
+        made: Properties = {
             "uniform token mjc:type": "fixed",
             "rel mjc:path": unique,
             "uniform int[] mjc:path:indices": [unique.index(one) for one in targets],
-            "uniform double[] mjc:path:coef": [one.coefficient for one in tendon.joints],
+            "uniform double[] mjc:path:coef": [
+                sign * one.coefficient for (_, sign), one in zip(axes, tendon.joints, strict=True)
+            ],
         }
+        if all(self._plans[id(joint)].axis for joint in joints):
+            return made
+        self._report_own(tendon_part(tendon.name), "tendons", kind="tendon", name=tendon.name)
+        del made["rel mjc:path"]
+        own = {f"custom rel {OWN_PATH}": unique, f"custom uniform int[] {OWN_AXES}": [place for place, _ in axes]}
+        return made | own
 
     def _path(self, tendon: Tendon) -> Properties:
         """The path of a spatial tendon; a pulley starts a new segment."""

@@ -312,6 +312,13 @@ _APPROXIMATED = (
         "of the prim and reads them again. Other programs start with zero.",
         warning("US218", "only Exoskel reads the initial control of actuator '{name}'"),
     ),
+    Topic(
+        "US219",
+        "Actuators and tendons of joints with several axes",
+        "MuJoCo's schema has actuators and fixed tendons of joints with one axis. Exoskel states the axis of other "
+        "joints as well. Newton 1.8 skips such actuators and tendons with a warning.",
+        warning("US219", "only Exoskel reads the {kind} '{name}', which acts on a joint with several axes"),
+    ),
 )
 
 _DROPPED = (
@@ -409,11 +416,9 @@ _DROPPED = (
     Topic(
         "US316",
         "Unsupported actuators and tendons",
-        "Actuators and tendons are prims of MuJoCo's schema. A fixed tendon acts on joints with one axis. Isaac Sim "
-        "reads no prims of this schema.",
+        "Actuators and tendons are prims of MuJoCo's schema. Isaac Sim reads no prims of this schema.",
         warning("US316.target", "actuator '{name}' is not written: what it drives is not in the file"),
         warning("US316.part", "tendon '{name}' is not written: a part of it is not in the file"),
-        warning("US316.axes", "tendon '{name}' is not written: it acts on a joint with several axes"),
         warning("US316.isaac", "Isaac Sim does not read tendons: '{name}' is not written"),
     ),
 )

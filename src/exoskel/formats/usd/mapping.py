@@ -195,6 +195,7 @@ def _actuator_rows() -> dict[str, SceneField | str]:
     tendons = ["path", "path:coef", "path:indices", "path:segments", "path:divisors", "sideSites", "sideSites:indices"]
     tendons += ("type", "actuatorfrclimited", "stiffness", "damping", "frictionloss", "armature")
     rows |= {f"MjcTendon/@mjc:{name}": tendon for name in (*tendons, "springlength", "limited", *ranges)}
+    rows |= dict.fromkeys(("MjcTendon/@exoskel:path", "MjcTendon/@exoskel:path:axes"), tendon)
     return {**rows, "MjcActuator": actuator, "NewtonActuator": actuator, "MjcTendon": tendon}
 
 

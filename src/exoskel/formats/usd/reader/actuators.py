@@ -39,6 +39,8 @@ ACTIVATION_TYPES: dict[ActivationKind, str] = {
 _ACTIVATIONS = {word: kind for kind, word in ACTIVATION_TYPES.items()}
 KIND, CONTROL, INITIAL_ACTIVATION = "exoskelKind", "exoskelControl", "exoskelActivation"
 """The custom data of an actuator that Exoskel wrote: its kind, if its numbers do not tell it, and its initial state."""
+OWN_PATH, OWN_AXES = "exoskel:path", "exoskel:path:axes"
+"""The joints of a fixed tendon, if some have several axes, and the places of their axes in `GEAR_AXES`."""
 _KINDS: dict[str, ActuatorKind] = {kind: kind for kind in get_args(ActuatorKind)}
 
 
@@ -141,14 +143,10 @@ class ActuatorPrimReader:
                 raise UnsupportedPrimError("its gear has several axes")
             return target, gears[0]
         places = [place for place, gear in enumerate(gears) if gear]
-        axes = plan(driven.joint)
-        freedoms = [one for one in axes.freedoms if one.coordinate is not None] if axes is not None else []
-        found = [one for one in freedoms if [GEAR_AXES.index(one.name)] == places]
-        if not found:
+        found = _axis_part(driven, places[0]) if len(places) == 1 else None
+        if found is None:
             raise UnsupportedPrimError("its gear does not have one axis of its joint")
-        number = found[0].coordinate or 0
-        target = _DrivenPart(driven.path, "", 0.0, driven.joint.motion[number] == "t", number)
-        return target, found[0].sign * gears[places[0]]
+        return found[0], found[1] * gears[places[0]]
 
     # --- MuJoCo ---------------------------------------------------------------------------------------
 
@@ -212,19 +210,32 @@ class ActuatorPrimReader:
 
     def _fixed_tendon(self, prim: StagePrim) -> Tendon:
         """A fixed tendon; lengths are measured from the stated pose."""
-        paths = prim.targets.get("mjc:path", [])
+        paths = prim.targets.get("mjc:path", []) or prim.targets.get(OWN_PATH, [])
         order = [int(one) for one in numbers(prim, "mjc:path:indices", tuple(range(len(paths))))]
         weights = numbers(prim, "mjc:path:coef", (1.0,) * len(order))
         if len(weights) != len(order) or not all(0 <= number < len(paths) for number in order):
             raise UnsupportedPrimError("its joints do not fit their coefficients")
-        found = [self.source.joints.get(paths[number]) for number in order]
-        driven = [one for one in found if one is not None and one.joint.dof_count == 1]
-        if len(driven) < len(found) or not driven:
+        axes = [int(one) for one in numbers(prim, OWN_AXES, (0.0,) * len(order))]
+        if len(axes) != len(order) or not order:
             raise UnsupportedPrimError("it does not act on joints with one axis")
-        unit = self.source.metre if all(one.joint.motion == "t" for one in driven) else 1.0
-        offset = sum(weight * one.reference for weight, one in zip(weights, driven, strict=True))
-        joints = tuple(TendonJoint(one.path, weight) for weight, one in zip(weights, driven, strict=True))
+        parts = [self._tendon_joint(paths[number], place) for number, place in zip(order, axes, strict=True)]
+        unit = self.source.metre if all(one.is_linear for one, _ in parts) else 1.0
+        offset = sum(weight * one.reference for weight, (one, _) in zip(weights, parts, strict=True))
+        joints = tuple(
+            TendonJoint(one.joint, sign * weight, one.coordinate)
+            for weight, (one, sign) in zip(weights, parts, strict=True)
+        )
         return self._made_tendon(prim, unit, offset, joints=joints)
+
+    def _tendon_joint(self, path: str, place: int) -> tuple[_DrivenPart, float]:
+        """A coordinate of a fixed tendon, and its sign; `place` is that of an axis of a joint with several."""
+        driven = self.source.joints.get(path)
+        if driven is not None and driven.joint.dof_count == 1:
+            return _DrivenPart(driven.path, "", driven.reference, driven.joint.motion == "t"), 1.0
+        found = _axis_part(driven, place) if driven is not None else None
+        if found is None:
+            raise UnsupportedPrimError("it does not act on joints with one axis")
+        return found
 
     def _made_tendon(
         self,
@@ -275,6 +286,19 @@ class ActuatorPrimReader:
         most = float(prim.values.get("newton:maxEffort", inf)) if _MOST in prim.apis else inf
         gain = kp or kd or 1.0
         return self._actuator(prim, target, _Law(1.0, gain, (constant, -kp, -kd), UNLIMITED, (-most, most)))
+
+
+def _axis_part(driven: DrivenJoint, place: int) -> tuple[_DrivenPart, float] | None:
+    """The coordinate of a joint with several axes, by the place of its axis, and its sign; None if it has no such axis.
+
+    Rotations about three axes at once have no coordinate that is driven.
+    """
+    axes = plan(driven.joint) if driven.joint.kind not in ROTATION_VECTORS else None
+    for one in axes.freedoms if axes is not None else ():
+        if one.coordinate is not None and GEAR_AXES.index(one.name) == place:
+            is_linear = driven.joint.motion[one.coordinate] == "t"
+            return _DrivenPart(driven.path, "", 0.0, is_linear, one.coordinate), one.sign
+    return None
 
 
 class _Law(Struct, frozen=True):

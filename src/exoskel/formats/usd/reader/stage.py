@@ -40,6 +40,7 @@ _USED_ARRAYS = frozenset(
         "mjc:path:divisors",
         "mjc:sideSites:indices",
         "mjc:springlength",
+        "exoskel:path:axes",
     }
 )
 
