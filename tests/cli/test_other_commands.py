@@ -40,6 +40,22 @@ def test_info_json_is_the_summary(exoskel_command: Command) -> None:
     assert json.loads(ran.out) == json.loads(json.dumps(rounded))
 
 
+def test_info_lists_cameras_lights_and_keyframes(exoskel_command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "scene.xml"
+    file.write_text(
+        '<mujoco><worldbody><camera name="top"/><light name="sun"/><light/>'
+        '<body name="b"><camera name="eye"/><joint name="j"/><geom size="1"/></body></worldbody>'
+        '<keyframe><key name="home" time="2" qpos="0.5"/></keyframe></mujoco>'
+    )
+    shown = exoskel_command("info", file).out
+    assert [line in shown for line in ("2 cameras top, eye", "2 lights sun, (unnamed)", "1 keyframe home")] == [
+        True
+    ] * 3
+    (world,) = json.loads(exoskel_command("info", file, "--json").out)["worlds"]
+    assert [(one["name"], one["body"]) for one in world["cameras"]] == [("top", None), ("eye", "b/b")]
+    assert (len(world["lights"]), world["keyframes"]) == (2, [{"name": "home", "time": 2.0}])
+
+
 def test_info_counts_the_errors_of_a_file(exoskel_command: Command, tmp_path: Path) -> None:
     file = tmp_path / "bad.skel"
     file.write_text(one_body("<inertia><mass>x</mass></inertia>"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,54 @@ def test_a_closed_polyline_and_a_spiral_are_extruded() -> None:
     x, y = np.array(outer + inner).T
     area = 0.5 * abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1)))
     assert volume(mesh) == pytest.approx(0.5 * area)
+
+
+def ring(centre: tuple[float, float], radius: float, count: int) -> list[tuple[float, float]]:
+    angles = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
+    return [(centre[0] + radius * float(np.cos(a)), centre[1] + radius * float(np.sin(a))) for a in angles]
+
+
+def area(corners: list[tuple[float, float]]) -> float:
+    x, y = np.array(corners).T
+    return 0.5 * abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1)))
+
+
+def extruded_together(polygons: list[list[tuple[float, float]]]) -> TriMesh:
+    inside = "".join(polyline(one).removeprefix("<geometry>").removesuffix("</geometry>") for one in polygons)
+    collision = f'<collision name="c"><geometry>{inside}</geometry></collision>'
+    scene = load_text(f'<sdf version="1.9"><model name="m"><link name="a">{INERTIAL}{collision}</link></model></sdf>')
+    assert scene.diagnostics == []
+    geometry = scene.world.models[0].bodies[0].collisions[0].geometry
+    assert isinstance(geometry, TriMesh)
+    return geometry
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_polylines_in_others_are_holes(seed: int) -> None:
+    """Also holes in a regular grid, islands in holes, and a second polygon beside the first."""
+    random = np.random.default_rng(seed)
+    polygons, expected = [ring((0, 0), 10, 4 + seed), ring((30, 0), 5, 5)], 0.0
+    expected = area(polygons[0]) + area(polygons[1])
+    for x, y in ((3.0 * i, 3.0 * j) for i in (-1, 0, 1) for j in (-1, 0, 1)):
+        if random.random() < 0.7:
+            polygons.append(ring((x, y), 1.2, int(random.integers(3, 12))))
+            expected -= area(polygons[-1])
+            if random.random() < 0.5:
+                polygons.append(ring((x, y), 0.4, 4)[::-1])
+                expected += area(polygons[-1])
+    mesh = extruded_together([polygons[one] for one in random.permutation(len(polygons))])
+    assert volume(mesh) == pytest.approx(0.5 * expected)
+    edges = Counter((a, b) for t in mesh.triangles.tolist() for a, b in zip(t, [*t[1:], t[0]], strict=True))
+    assert all(count == 1 and edges[b, a] == 1 for (a, b), count in edges.items())  # a closed surface
+
+
+def test_polylines_that_cross_are_reported() -> None:
+    inside = "".join(
+        f"<polyline>{''.join(f'<point>{x} {y}</point>' for x, y in one)}<height>1</height></polyline>"
+        for one in (ring((0, 0), 1, 5), ring((1, 0), 1, 5))
+    )
+    text = f'<sdf version="1.9"><model name="m"><link name="a">{INERTIAL}<collision name="c"><geometry>{inside}</geometry></collision></link></model></sdf>'
+    assert [one.key for one in load_text(text).diagnostics] == ["SD080.polyline"]
 
 
 @pytest.mark.parametrize("corners", [[(0, 0), (1, 0)], [(0, 0), (1, 0), (2, 0)], [(0, 0)] * 5])

@@ -160,6 +160,10 @@ CASES: dict[str, str] = {
     "SD080.several": shape("<sphere><radius>1</radius></sphere><box><size>1 1 1</size></box>"),
     "SD080.unknown": shape("<heightmap/>"),
     "SD080.polyline": shape("<polyline><point>0 0</point><point>1 0</point><height>1</height></polyline>"),
+    "SD080.height": shape(
+        "<polyline><point>0 0</point><point>1 0</point><point>0 1</point><height>1</height></polyline>"
+        "<polyline><point>5 0</point><point>6 0</point><point>5 1</point><height>2</height></polyline>"
+    ),
     "SD080.normal": shape("<plane><normal>0 0 0</normal></plane>"),
     "SD081.missing": shape("<mesh><uri>none.obj</uri></mesh>"),
     "SD081.unreadable": shape("<mesh><uri>bad.obj</uri></mesh>"),

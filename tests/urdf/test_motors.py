@@ -73,7 +73,7 @@ def test_effort_interfaces_of_transmissions_are_motors_with_the_range_of_the_joi
     parts = [transmission("wrist"), transmission("elbow", "PositionJointInterface"), transmission("nowhere")]
     scene = exoskel.load(robot(*parts).encode(), format="urdf")
     assert list(scene.world.actuators) == [Actuator("wrist", "arm/wrist", control_range=(-4, 4))]
-    assert [d.code for d in scene.diagnostics] == ["UR109", "UR107", "UR110", "UR107"]
+    assert [d.code for d in scene.diagnostics] == ["UR109", "UR107", "UR110", "UR107", "UR111"]
 
 
 def test_transmissions_are_not_read_beside_ros2_control() -> None:
@@ -329,3 +329,29 @@ def test_sensors_of_removed_links_are_removed_from_elements_without_joints() -> 
     assert "GazeboSimSystem" in control
     assert "frame_id" not in sensor
     assert any("sensor" in one.path for one in report.losses)
+
+
+STATE = '<state_interface name="position"><param name="initial_value">{value}</param></state_interface>'
+
+
+@pytest.mark.parametrize("value", ["abc", "", "nan", "1 2"])
+def test_an_initial_value_that_is_no_number_is_reported_and_kept(value: str) -> None:
+    inside = (
+        f'<ros2_control name="c" type="system"><joint name="elbow">{STATE.format(value=value)}</joint></ros2_control>'
+    )
+    text = robot(inside)
+    scene = exoskel.load(text.encode(), format="urdf")
+    assert [d.message for d in scene.diagnostics if d.code == "UR112"] == [
+        f"'{value}' is not a finite number; the parameter 'initial_value' is ignored"
+    ]
+    assert exoskel.convert(text, to="mjcf").losses
+    assert value.encode() in exoskel.convert(text, to="urdf").data
+
+
+@pytest.mark.parametrize("element", [CONTROL.replace('"elbow"', '"elbwo"'), transmission("elbwo")])
+def test_a_joint_that_the_robot_lacks_is_reported(element: str) -> None:
+    scene = exoskel.load(robot(element).encode(), format="urdf")
+    (found,) = (d for d in scene.diagnostics if d.code == "UR111")
+    assert "unknown joint 'elbwo'" in found.message and "elbow" in found.hint
+    lost = [one for one in exoskel.convert(robot(element), to="mjcf").losses if "elbwo" in one.path]
+    assert lost

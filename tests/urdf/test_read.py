@@ -34,6 +34,11 @@ def effort(name: str, interface: str) -> str:
     return f'<ros2_control name="c" type="system"><joint name="{name}">{command}</joint></ros2_control>'
 
 
+def control(parameters: str) -> str:
+    command = f'<command_interface name="effort">{parameters}</command_interface>'
+    return f'\n<ros2_control name="c" type="system"><joint name="j">{command}</joint></ros2_control>'
+
+
 def model(text: str) -> Model:
     scene = read_text(text)
     assert [str(d) for d in scene.diagnostics if d.severity != "info"] == []
@@ -236,6 +241,9 @@ FINDINGS: dict[str, tuple[str, int]] = {
         3,
     ),
     "UR110": (robot(PAIR + joint() + "\n" + effort("j", "velocity")), 3),
+    "UR111": (robot(PAIR + joint() + "\n" + effort("k", "effort")), 3),
+    "UR112": (robot(PAIR + joint() + control('<param name="max">abc</param>')), 3),
+    "UR112.range": (robot(PAIR + joint() + control('<param name="min">2</param><param name="max">1</param>')), 3),
     "UR408": (visual(BOX + '<material name="m"><texture filename="x.png"/></material>'), 2),
     "UR201": (visual('<geometry><sphere radius="1,5"/></geometry>'), 2),
     "UR202": (visual('<geometry><sphere radius="nan"/></geometry>'), 2),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_MODELS = 30
 _MAX_NAMES = 8
-"""The number of actuators, tendons and sensors whose names are listed."""
+"""The number of actuators, cameras and others of one kind whose names are listed."""
 _MAX_BODIES = 200
 
 
@@ -87,14 +87,17 @@ def _world(world: World) -> Tree:
 
 
 def _devices(world: World) -> dict[str, list[str]]:
-    """The names of the actuators, tendons, sensors and equality constraints, by kind, if the world has any."""
+    """The names of what the world has besides models, by kind."""
     found = {
         "actuator": [one.name for one in world.actuators],
         "tendon": [one.name for one in world.tendons],
         "sensor": [one.name for one in world.sensors],
         "equality constraint": [one.name for one in world.equalities],
+        "camera": [one.name for one in world.cameras],
+        "light": [one.name for one in world.lights],
+        "keyframe": [one.name for one in world.keyframes],
     }
-    return {kind: names for kind, names in found.items() if names}
+    return {kind: [name or "(unnamed)" for name in names] for kind, names in found.items() if names}
 
 
 def _model(model: Model) -> Tree:

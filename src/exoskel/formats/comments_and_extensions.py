@@ -13,15 +13,8 @@ from msgspec import Struct, field, structs
 
 from exoskel.fates import Verdict
 from exoskel.formats import registry
-from exoskel.formats.unread_elements import (
-    ALL_READ,
-    ElementCopier,
-    ElementOwner,
-    FindName,
-    IncludedNames,
-    UnreadElements,
-    WrittenNames,
-)
+from exoskel.formats.unread_elements import ALL_READ, ElementCopier, FindName, UnreadElements
+from exoskel.formats.written_names import ElementOwner, IncludedNames, WrittenNames
 from exoskel.scene.fields import items_by_node, items_of_documents
 from exoskel.scene.item import Item
 from exoskel.scene.model import Model
@@ -79,6 +72,7 @@ def combine_included(parts: Sequence[PreservedData]) -> dict[int, PreservedData]
             known.unknown |= one.unknown
             known.comments |= one.comments
             known.moved |= one.moved
+            known.attributes |= one.attributes
             known.lost |= one.lost
     return found
 
@@ -215,6 +209,7 @@ class _Preserver:
         copied = copier.copy({node: [item] for node, item in self.items.items()}, spans, is_nested=False)
         self.preserved.unknown |= copier.nodes
         self.preserved.moved |= copier.moved
+        self.preserved.attributes |= copier.attributes
         self.preserved.lost |= (copier.lost & copier.nodes) | copier.omitted
         self.preserved.resolved |= {(0, node) for node in copier.resolved}
         if written is not None:
@@ -243,9 +238,12 @@ class _Preserver:
             copier = ElementCopier(document, number, unread, self.elements, names.find)
             copier.find_frame = names.find_frame
             self.copied_of_included[number] = copier.copy(items.get(number, {}), None, is_nested=included[number])
-            if copier.nodes or copier.lost:
+            if copier.nodes or copier.lost or copier.attributes:
                 self.preserved.included[number] = PreservedData(
-                    unknown=copier.nodes, moved=copier.moved, lost=copier.lost | copier.omitted
+                    unknown=copier.nodes,
+                    attributes=copier.attributes,
+                    moved=copier.moved,
+                    lost=copier.lost | copier.omitted,
                 )
                 self.preserved.resolved |= {(number, node) for node in copier.resolved}
 

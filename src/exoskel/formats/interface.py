@@ -25,6 +25,7 @@ from exoskel.source.file_lookup import SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import Markup
 from exoskel.source.native_reading import NativeReading
+from exoskel.source.source_elements import FindUnread
 from exoskel.source.vocabulary import Element, SceneFieldTable, Vocabulary
 
 if TYPE_CHECKING:
@@ -149,6 +150,10 @@ def _no_shapes(native: Scene) -> Mapping[int, Shape]:
 
 def _find_nothing(document: Document) -> dict[NodeKey, Verdict]:
     return {}
+
+
+def _carry_all(document: Document, node: int, owner: Markup) -> bool:
+    return True
 
 
 class SourceCopy(Struct, frozen=True):
@@ -305,6 +310,10 @@ class SourceMapping(Struct, frozen=True):
     """Elements in a body that together define its parent joint."""
     settings: Mapping[str, frozenset[str]] = {}
     """Elements that are not part of a scene and are written to the same format again, by those around them."""
+    find_unread: FindUnread | None = None
+    """Finds what no field of a scene has, which is written to the same format again."""
+    may_carry: Callable[[Document, int, Markup], bool] = _carry_all
+    """Whether such an element has the same meaning in an element of the output."""
     includes: frozenset[str] = frozenset()
     """Elements that are replaced by the content of another file."""
     find_dependents: Callable[[Document, Collection[int]], set[int]] | None = None

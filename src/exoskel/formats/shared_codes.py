@@ -22,12 +22,14 @@ CATALOGUE = Catalogue(
             "FM201",
             "Written as a new document",
             "A scene from a SKEL or XODE file is saved by changing only the bytes of what was edited. For other "
-            "formats, an edited scene is written as a new document. Comments are preserved; layout, and data that a "
-            "scene cannot store, are lost.",
+            "formats, an edited scene is written as a new document with a layout of its own. Comments are preserved, "
+            "and so is what the page of the format lists as kept. Other data that a scene cannot store is lost; the "
+            "report of `convert` lists it.",
             info(
                 "FM201",
-                "the edited scene is written as a new {format} document; its layout, and data that a scene cannot "
-                "store, are lost",
+                "the edited scene is written as a new {format} document: its layout is lost, and data that a scene "
+                "cannot store may be lost",
+                "use `convert`, whose report lists what is kept and what is lost",
             ),
         ),
         Topic(

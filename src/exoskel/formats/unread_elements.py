@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -14,18 +14,14 @@ from exoskel.diagnostics import Diagnostic
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.copied_markup import COMPILER, as_markup, relocate_files
 from exoskel.formats.motor_markup import CONTROL, take_motors
-from exoskel.scene.body import Body
+from exoskel.formats.written_names import ElementOwner
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
-from exoskel.scene.model import Model
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import World
 from exoskel.source.document import Document, Tree
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import InnerModel, NodeOfDocument
-from exoskel.source.source_elements import SourceElements, within
+from exoskel.source.source_elements import FindUnread, SourceElements, UnreadParts, within
 
-ElementOwner = Item | InnerModel | None
-"""What contains an element: an item, a model of the source that is a part of one, or the document."""
 FindName = Callable[[str, ElementOwner], "str | None"]
 """The name in the output of what an element in an item calls so; None if it is not written."""
 
@@ -38,6 +34,8 @@ class UnreadElements(Struct, frozen=True):
     has with other values.  `copies` are the elements of the output that those of the source replace.  `frames` are the
     names of frames in the output, and `resolve_pose` finds poses in their default frames: see `OutputContext`.  They
     are written so if a frame is not in the output, or if links `is_moved` from where they are in the source.
+    `find_parts` finds more parts of documents that no scene has, `may_carry` states whether one of them has the same
+    meaning in an element of the output, and `used` are those that the scene has in another form.
     """
 
     source: SourceElements
@@ -51,6 +49,9 @@ class UnreadElements(Struct, frozen=True):
     resolve_pose: Callable[[NodeOfDocument], str | None] = lambda _: None
     is_moved: bool = False
     inner_models: Mapping[NodeOfDocument, Sequence[InnerModel]] = {}
+    find_parts: FindUnread | None = None
+    may_carry: Callable[[Document, int, Markup], bool] = lambda *_: True
+    used: frozenset[NodeOfDocument] = frozenset()
 
 
 ALL_READ = UnreadElements(SourceElements())
@@ -97,7 +98,15 @@ class ElementCopier:
         """Parts of copied elements that the scene states, with all that is inside."""
         self.resolved: set[int] = set()
         """Poses in elements that were copied, which are written in their default frames, with all that is inside."""
+        self.attributes: set[tuple[int, str]] = set()
+        """The attributes that were copied, with their elements."""
+        self._generic: frozenset[int] = frozenset()
+        """The elements that are copied because no field of the scene has them."""
         self._materials: dict[int, Markup | None] = {}
+        self._new: dict[int, tuple[Markup, Markup]] = {}
+        """Elements that are added to the output if something is copied into them, with those around them, by id."""
+        self._inner: dict[tuple[int, int], Markup | None] = {}
+        """The elements of the output for those of the source, by the ids of the elements around them."""
 
     def copy(self, items: Mapping[int, Sequence[Item]], spans: Sequence[range] | None, is_nested: bool) -> list[int]:
         """Copy elements that are directly in written items or in their materials; returns their numbers.
@@ -107,7 +116,12 @@ class ElementCopier:
         """
         source = self.unread.source
         every = source.unread(self.document, self.unread.diagnostics, self.unread.keys, self.unread.settings)
-        found = [node for node in within(every, spans) if (self.number, node) not in self.unread.changed]
+        noted = frozenset(every)
+        edited = (one for node, one in self._parts.inside.items() if (self.number, node) in self.unread.changed)
+        self._generic = (self._parts.elements | frozenset().union(*edited)) - noted
+        every = sorted(noted | self._generic)
+        left_out = self.unread.changed | self.unread.used
+        found = self._outermost(node for node in within(every, spans) if (self.number, node) not in left_out)
         self._items = items
         copied: list[int] = []
         added: list[_Addition] = []
@@ -124,12 +138,69 @@ class ElementCopier:
                 self.moved.update(dict.fromkeys(inside, self.moved[number]))
         self.nodes -= self.resolved | self.omitted | self.restated
         for owner, made, own in added:
+            self._attach(owner)
             if own is None:
                 owner.children.append(made)
             else:
                 made.item = own.item
                 owner.children[owner.children.index(own)] = made
+        self._copy_attributes(spans)
         return copied
+
+    def _outermost(self, nodes: Iterable[int]) -> Iterator[int]:
+        """The elements, which are in order, that are in no other one of them."""
+        end = 0
+        for node in nodes:
+            if node >= end:
+                end = self.document.outline.ends[node]
+                yield node
+
+    @cached_property
+    def _parts(self) -> UnreadParts:
+        find = self.unread.find_parts
+        return UnreadParts() if find is None else self.unread.source.unread_parts(self.document, find)
+
+    def _copy_attributes(self, spans: Sequence[range] | None) -> None:
+        """Copy the attributes that a scene does not have, with the namespaces that they need."""
+        elements = self.unread.source.elements(self.document) if self._parts.attributes else ()
+        for node, name in self._parts.attributes:
+            if not within([node], spans):
+                continue
+            prefix = name.partition(":")[0] if ":" in name else ""
+            namespace = elements[node].nsmap.get(prefix) if prefix else ""
+            found = [*self._owners(node)]
+            owners = [owner for item, owner in found if owner is not None and not isinstance(item, InnerModel)]
+            if namespace is None or not owners or len(owners) < len(found):
+                continue
+            for owner in owners:
+                self._attach(owner)
+                owner.attributes[name] = self.document.attribute_text(node, name)
+                if prefix and prefix != "xml":
+                    owner.attributes[f"xmlns:{prefix}"] = namespace
+            self.attributes.add((node, name))
+
+    def _attach(self, owner: Markup) -> None:
+        """Add an element to the output that has none for one of the source, and those around it."""
+        while id(owner) in self._new:
+            around, made = self._new.pop(id(owner))
+            around.children.append(made)
+            owner = around
+
+    def _inside(self, owner: Markup, node: int, item: ElementOwner) -> Markup | None:
+        """The element of the output for one of the source, in that for the element around it."""
+        key = (id(owner), node)
+        if key not in self._inner:
+            tag = self.document.outline.tags[node]
+            name = self.document.attribute_text(node, "name") if tag == _FRAME else ""
+            if name and self.unread.frames is not None:
+                name = self.unread.frames.get((id(item), name)) or name
+            same = (one for one in owner.children if one.tag == tag)
+            found = next((one for one in same if not name or one.attributes.get("name") == name), None)
+            if found is None and self._parts.containers[node]:
+                found = Markup(tag)
+                self._new[id(found)] = (owner, found)
+            self._inner[key] = found
+        return self._inner[key]
 
     def _is_in_unknown_model(self, number: int) -> bool:
         """Whether an element is directly in the model that others include, and these are not all known."""
@@ -157,7 +228,14 @@ class ElementCopier:
                 is_lost = True
                 continue
             own = next((one for one in owner.children if id(one) in replaced or id(one.item) in known), None)
-            is_written = own is not None or key in self.unread.copies or self._is_written(element, owner)
+            if number in self._generic:
+                if not self.unread.may_carry(self.document, number, owner):
+                    is_only_read = True
+                    continue
+                own = self._single_own(number, owner)
+                is_written = own is not None
+            else:
+                is_written = own is not None or key in self.unread.copies or self._is_written(element, owner)
             made: Markup | None = None
             if own is not None or not is_written:
                 moved = self._with_paths(element) if moved is None else moved
@@ -177,6 +255,11 @@ class ElementCopier:
             else:
                 is_lost = True
         return is_lost or (is_only_read and len(added) > before)
+
+    def _single_own(self, number: int, owner: Markup) -> Markup | None:
+        """The element of the output that one of the source replaces, which occurs once."""
+        tag = self.document.outline.tags[number] if number in self._parts.single else ""
+        return next((one for one in owner.children if tag and one.tag == tag), None)
 
     def _with_paths(self, element: Tree) -> Tree:
         """A copy of an element with the paths of files from the folder of the output."""
@@ -202,7 +285,9 @@ class ElementCopier:
             self._remove_parts(number, copy, item)
         if self.find_frame is not None and not self._rename_frames(number, copy, item, self.find_frame):
             return None
-        return as_markup(copy) if _rename_references(copy, item, self.find_name) else None
+        joins_models = isinstance(item, World) and element.tag == "joint"
+        find = (self.find_frame or self.find_name) if joins_models else self.find_name
+        return as_markup(copy) if _rename_references(copy, item, find) else None
 
     def _remove_parts(self, number: int, element: Tree, item: ElementOwner) -> None:
         """Remove the parts of an element that refer to what is not written, unless all of its joints do."""
@@ -264,6 +349,12 @@ class ElementCopier:
                 if id(item) not in self._materials:
                     self._materials[id(item)] = self._material_of(item, node)
                 yield item, self._materials[id(item)]
+        elif (self.number, node) in self.unread.changed and (self.number, node) in self.unread.copies:
+            for made in self.unread.copies[self.number, node]:
+                yield None, made
+        elif node in self._parts.containers and node > 0:
+            for around, owner in self._owners(self.document.outline.parents[node]):
+                yield around, None if owner is None else self._inside(owner, node, around)
         elif node == 0 and self.root is not None:
             yield None, self.root
 
@@ -299,174 +390,9 @@ class ElementCopier:
         )
 
 
-# --- names ---------------------------------------------------------------------------------------------
-
-_SEPARATOR = "::"
-
-
-class _ModelPath(Struct, frozen=True):
-    """The model of the scene that an item is part of, and the path from there to the model of its document."""
-
-    model: Model
-    path: str = ""
-
-
-class WrittenNames:
-    """The names of links and joints in the output, by how the documents of a scene refer to them.
-
-    A scene has no models in models: the names of their links and joints begin with the path of the model.
-    """
-
-    def __init__(
-        self, scene: Scene, elements: Mapping[int, Markup], frames: Mapping[tuple[int, str], str | None] | None = None
-    ) -> None:
-        self.scene = scene
-        self.elements = elements
-        self.frames = {} if frames is None else frames
-
-    @cached_property
-    def _places(self) -> dict[int, _ModelPath]:
-        """The places of models, links, shapes and joints, by id."""
-        found: dict[int, _ModelPath] = {}
-        for model in self._models():
-            found[id(model)] = _ModelPath(model)
-            for body in model.bodies:
-                place = found[id(body)] = _ModelPath(model, self._path(body))
-                found.update((id(shape), place) for shape in body.shapes)
-            found.update((id(joint), _ModelPath(model, self._path(joint))) for joint in model.joints)
-        return found
-
-    @cached_property
-    def _paths(self) -> dict[tuple[int, str], str | None]:
-        """The names in the output by the ids of models and the names in the scene."""
-        return {(id(model), item.name): self._name_of(item) for model in self._models() for item in _members(model)}
-
-    @cached_property
-    def _stated(self) -> dict[tuple[int, str, int, str], str | None]:
-        """The names in the output by those in the documents, in each model that a document is a part of.
-
-        A name is None if it may mean several things: a file may be merged into a model more than once.
-        """
-        found: dict[tuple[int, str, int, str], str | None] = {}
-        nodes: dict[tuple[int, str, int, str], int] = {}
-        for model in self._models():
-            for item in _members(model):
-                place = self._places[id(item)]
-                key = (id(model), place.path, item.document, self._stated_name(item))
-                found[key] = None if nodes.get(key) == item.node else self._name_of(item)
-                nodes[key] = item.node
-        return found
-
-    def _models(self) -> Iterator[Model]:
-        for world in self.scene.worlds:
-            yield from world.models
-
-    def _name_of(self, item: Body | Joint) -> str | None:
-        element = self.elements.get(id(item))
-        return None if element is None else element.attributes.get("name")
-
-    def _stated_name(self, item: Body | Joint) -> str:
-        document = self.scene.documents[item.document] if item.document >= 0 else None
-        return document.attribute_text(item.node, "name") if isinstance(document, Document) else item.name
-
-    def _path(self, item: Body | Joint) -> str:
-        """The path of the model that contains a link or joint; its own name may be edited, or contain `::`."""
-        parts = item.name.split(_SEPARATOR)
-        own = self._stated_name(item).count(_SEPARATOR) + 1
-        return "".join(f"{part}{_SEPARATOR}" for part in parts[:-own])
-
-    def find_path(self, name: str, item: ElementOwner) -> str | None:
-        """The name in the output of a link or joint by its path from the model around an item."""
-        place = self.place(item)
-        return name if place is None else self._paths.get((id(place.model), place.path + name), name)
-
-    def place(self, item: ElementOwner) -> _ModelPath | None:
-        return _ModelPath(item.model, item.prefix) if isinstance(item, InnerModel) else self._places.get(id(item))
-
-    def find_stated(self, name: str, place: _ModelPath, document: int) -> str | None:
-        """The name in the output of what a document calls so; None if it is not written; the name if it is unknown."""
-        key = (id(place.model), place.path, document, name)
-        if key in self._stated:
-            return self._stated[key]
-        return self._paths.get((id(place.model), place.path + name), name)
-
-    def find_frame(self, name: str, item: ElementOwner, document: int) -> str | None:
-        """The name in the output of what an item of a document calls so: a frame, link or joint; None if unknown.
-
-        A world refers to its models and to what is in them, too.
-        """
-        if isinstance(item, World):
-            return self._find_in_world(name, item, document)
-        place = self.place(item)
-        if place is None:
-            return None
-        if name == _MODEL_FRAME:
-            return name if not place.path and place.model.document == document else None
-        key = (id(place.model), place.path + name)
-        if key in self.frames:
-            return self.frames[key]
-        return self.find_stated(name, place, document) if self.is_known(name, place, document) else None
-
-    def _find_in_world(self, name: str, world: World, document: int) -> str | None:
-        if name == _WORLD_FRAME or (id(world), name) in self.frames:
-            return self.frames.get((id(world), name), name)
-        for model in world.models:
-            element = self.elements.get(id(model))
-            own = "" if element is None else element.attributes.get("name", "")
-            if name == model.name:
-                return own or None
-            inside = name.removeprefix(f"{model.name}{_SEPARATOR}")
-            if own and inside != name:
-                found = self.find_frame(inside, model, model.document)
-                return None if found is None else f"{own}{_SEPARATOR}{found}"
-        return None
-
-    def is_known(self, name: str, place: _ModelPath, document: int) -> bool:
-        is_stated = (id(place.model), place.path, document, name) in self._stated
-        return is_stated or (id(place.model), place.path + name) in self._paths
-
-
-class IncludedNames:
-    """The names in the output of what an included file calls by other names."""
-
-    def __init__(self, written: WrittenNames, document: Document, number: int) -> None:
-        self.written = written
-        self.document = document
-        self.number = number
-
-    @cached_property
-    def _members(self) -> frozenset[str]:
-        """The names of all links and joints in the file, whether or not they are read."""
-        tags, parents = self.document.outline.tags, self.document.outline.parents
-        nodes = (node for node, tag in enumerate(tags) if tag in _MEMBERS and tags[parents[node]] == "model")
-        return frozenset(self.document.attribute_text(node, "name") for node in nodes)
-
-    def find(self, name: str, item: ElementOwner) -> str | None:
-        """The name of a link or joint in the output; None if it is not written."""
-        place = self.written.place(item)
-        if place is None:
-            return name
-        if self.written.is_known(name, place, self.number):
-            return self.written.find_stated(name, place, self.number)
-        return None if name in self._members else name
-
-    def find_frame(self, name: str, item: ElementOwner) -> str | None:
-        """The name of a frame in the output: a frame, link or joint; None if it is not written."""
-        return self.written.find_frame(name, item, self.number)
-
-
-_MODEL_FRAME, _WORLD_FRAME = "__model__", "world"
-_MEMBERS = ("link", "joint")
-
-
-def _members(model: Model) -> Iterator[Body | Joint]:
-    """The links and joints that a document states."""
-    yield from model.bodies
-    yield from (joint for joint in model.joints if not joint.implicit)
-
-
 # --- copies --------------------------------------------------------------------------------------------
 
+_FRAME = "frame"
 _MATERIAL, _PLUGIN, _NAMED = "material", "plugin", ("sensor", "light")
 _MOVABLE = (_PLUGIN, "gripper")
 """The tags of elements of a nested model that the model around it can have: no settings of the model itself."""

@@ -341,6 +341,9 @@ def _write_once(
                 output.resolve_pose,
                 output.is_moved,
                 output.inner_models,
+                mapping.find_unread,
+                mapping.may_carry,
+                frozenset(scene.source_info.couplings),
             )
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
         preserved.attributes |= output.preserved_attributes

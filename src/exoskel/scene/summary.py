@@ -109,7 +109,7 @@ def _world(scene: Scene, world: World) -> _SummaryRow:
 
 
 def _devices(world: World) -> _SummaryRow:
-    """The actuators, tendons, sensors and equality constraints of a world that has some, and their targets."""
+    """What a world has besides models: actuators, sensors, cameras and others, if it has some."""
     rows: dict[str, list[_SummaryRow]] = {
         "actuators": [
             {"name": one.name, "type": one.kind, "target": one.tendon or one.joint} for one in world.actuators
@@ -120,6 +120,9 @@ def _devices(world: World) -> _SummaryRow:
             {"name": one.name, "type": one.kind, "target": one.target, "other": one.other or None, "active": one.active}
             for one in world.equalities
         ],
+        "cameras": [{"name": one.name, "body": one.body or None, "mode": one.mode} for one in world.cameras],
+        "lights": [{"name": one.name, "type": one.kind, "body": one.body or None} for one in world.lights],
+        "keyframes": [{"name": one.name, "time": one.time} for one in world.keyframes],
     }
     return {name: found for name, found in rows.items() if found}
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lxml import etree
+from msgspec import Struct
 
 from exoskel.diagnostics import Diagnostic
 from exoskel.source.document import Document, Tree
@@ -13,6 +14,23 @@ from exoskel.source.encoding import escape_undeclared_references, with_version_1
 
 SettingTags = Mapping[str, frozenset[str]]
 """Tags of elements, by the tags of the elements around them."""
+
+
+class UnreadParts(Struct, frozen=True):
+    """The elements and attributes of a document that no field of a scene has, by the vocabulary of its format.
+
+    `elements` are the outermost ones.  `containers` are the elements around them that a scene has in part, and whether
+    they may be added to a document that has none.  `single` are the `elements` that occur once in those around them.
+    """
+
+    elements: frozenset[int] = frozenset()
+    attributes: tuple[tuple[int, str], ...] = ()
+    containers: Mapping[int, bool] = {}
+    single: frozenset[int] = frozenset()
+    inside: Mapping[int, frozenset[int]] = {}
+
+
+FindUnread = Callable[[Document], UnreadParts]
 
 
 def parse_tree(document: Document) -> Tree:
@@ -35,6 +53,7 @@ class SourceElements:
         self._unread: dict[int, list[int]] = {}
         self._named: dict[int, list[int]] = {}
         self._noted: dict[int, list[int]] | None = None
+        self._parts: dict[int, UnreadParts] = {}
 
     def elements(self, document: Document) -> Sequence[Tree]:
         """All elements, by their numbers."""
@@ -51,6 +70,13 @@ class SourceElements:
         if found is None:
             noted = self._noted_elements(diagnostics, keys).get(id(document), ())
             found = self._unread[id(document)] = sorted({*noted, *_find_settings(document, settings)})
+        return found
+
+    def unread_parts(self, document: Document, find: FindUnread) -> UnreadParts:
+        """The parts of a document that its scene does not have."""
+        found = self._parts.get(id(document))
+        if found is None:
+            found = self._parts[id(document)] = find(document)
         return found
 
     def _noted_elements(self, diagnostics: Sequence[Diagnostic], keys: tuple[str, ...]) -> dict[int, list[int]]:

@@ -51,6 +51,7 @@ LIGHT = "light"
 _CAMERA = "camera"
 OTHER_CAMERAS = frozenset({"depth", "depth_camera", "rgbd", "rgbd_camera", "wideangle_camera", "wideanglecamera"})
 """Types of cameras that measure distances, or have a lens."""
+CAMERA_TYPES = OTHER_CAMERAS | {_CAMERA}
 _AXES = Pose(ZERO, Quaternion((0.5, 0.5, -0.5, -0.5)))
 """The camera of a scene in the frame of that of SDF."""
 _FIELD_OF_VIEW = 1.047
@@ -131,7 +132,7 @@ def has_world_cameras(model: Model, sensors: Sequence[PendingSensor]) -> bool:
 def _camera(one: PendingSensor, model: Model, body: Body, *, in_world: bool) -> SceneCamera | None:
     """The camera of a sensor; None for other sensors, and if a value is invalid."""
     settings = one.element.find(_CAMERA)
-    if (one.element.get("type") or "").strip() not in (_CAMERA, *OTHER_CAMERAS) or settings is None:
+    if (one.element.get("type") or "").strip() not in CAMERA_TYPES or settings is None:
         return None
     image, size = settings.find("image"), _IMAGE
     if image is not None:

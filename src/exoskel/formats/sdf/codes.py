@@ -327,7 +327,11 @@ _LINKS = (
         warning("SD080.several", "several geometries in one <geometry>; <{kind}> is used"),
         warning("SD080.unknown", "the geometry <{kind}> is not supported; the shape is ignored"),
         error("SD080.normal", "the plane's normal is zero; 0 0 1 is used"),
-        error("SD080.polyline", "the polyline is not a simple polygon of 3 to {most} corners; the shape is ignored"),
+        error(
+            "SD080.polyline",
+            "the polylines are not simple polygons of 3 to {most} corners that do not cross; the shape is ignored",
+        ),
+        warning("SD080.height", "several polylines have the height of the first, {height}; another height is ignored"),
     ),
     Topic(
         "SD081",

@@ -16,7 +16,7 @@ from exoskel.formats.sdf.context import NamedFrame, Scope, relative
 from exoskel.formats.sdf.names import valid_name
 from exoskel.formats.sdf.sensors import PendingSensor, stated_pose
 from exoskel.formats.sdf.shape_elements import add_pose, pose_text
-from exoskel.formats.unread_elements import WrittenNames
+from exoskel.formats.written_names import WrittenNames
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item, Names
 from exoskel.scene.model import Model

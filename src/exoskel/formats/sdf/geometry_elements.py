@@ -149,8 +149,8 @@ _GEOMETRY = Element(
     ),
     Element(
         "polyline",
-        "?",
-        "A polygon in the xy plane, extruded along z.",
+        "*",
+        "A polygon in the xy plane, extruded along z; of several, those inside of others are holes.",
         leaf("point", PAIR, "Corner.", card="*", unit="m"),
         real_element("height", "Height, from z = 0.", unit="m", card="1"),
     ),

@@ -17,6 +17,7 @@ from exoskel.formats.sdf.geometry_elements import (
     SOFT_GEOMETRIES,
     UNSUPPORTED_GEOMETRIES,
 )
+from exoskel.formats.sdf.polylines import MOST_CORNERS, extrude
 from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS, parse_material
 from exoskel.formats.sdf.surfaces import report_unread_properties
 from exoskel.formats.sdf.vocabulary import INERTIAL_ELEMENT, LINK_ELEMENT, MOMENT
@@ -38,12 +39,10 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
     Texture,
-    TriMesh,
 )
 from exoskel.source.document import Tree
 from exoskel.source.flat_tree import Node, invalid_fields, stated_fields
-from exoskel.source.mesh_parsing import Triangles
-from exoskel.spatial import Array, unit_divisor
+from exoskel.spatial import unit_divisor
 
 
 def read_shape(source: SdfContext, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
@@ -139,6 +138,8 @@ def _geometry(source: SdfContext, node: Node, element: str) -> Geometry | None:
     kind = found[0]
     if len(found) > 1:
         source.report("SD080.several", element_node.number, kind=kind)
+    if kind == "polyline":
+        return _polylines(source, element_node.nodes(kind))
     inner: Node = element_node.fields[kind]
     return _GEOMETRY_READERS[kind](source, inner, kind)
 
@@ -208,59 +209,19 @@ def _mesh(source: SdfContext, node: Node, _: str) -> Geometry | None:
     return Mesh(uri, scale, str(found.path), extent)
 
 
-_MOST_CORNERS = 500
-
-
-def _polyline(source: SdfContext, node: Node, _: str) -> Geometry | None:
-    stated = [point for point in node.fields.get("point", ()) if isinstance(point, tuple)]
-    sizes = _sizes(source, node, "height")
-    if sizes is None:
+def _polylines(source: SdfContext, nodes: Sequence[Node]) -> Geometry | None:
+    """The prism of all polylines, with the height of the first, as in Gazebo."""
+    polygons = [[point for point in one.fields.get("point", ()) if isinstance(point, tuple)] for one in nodes]
+    heights = [_sizes(source, one, "height") for one in nodes]
+    if heights[0] is None:
         return None
-    corners = np.array([one for one, after in zip(stated, [*stated[1:], *stated[:1]], strict=True) if one != after])
-    count = len(corners)
-    if count > 2 and _area(corners) < 0.0:
-        corners = corners[::-1]
-    triangles = _triangulate(corners) if 2 < count <= _MOST_CORNERS else None
-    if triangles is None:
-        source.report("SD080.polyline", node.number, most=_MOST_CORNERS)
-        return None
-    vertices = np.vstack([np.hstack([corners, np.full((count, 1), z)]) for z in (0.0, sizes[0])])
-    one = np.arange(count)
-    other = np.roll(one, -1)
-    sides = [np.stack(side, axis=1) for side in ((one, other, other + count), (one, other + count, one + count))]
-    return TriMesh(vertices, np.concatenate([triangles[:, ::-1], triangles + count, *sides]))
-
-
-def _area(corners: Array) -> float:
-    """The area of a polygon; negative if it runs clockwise."""
-    x, y = corners.T
-    return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
-
-
-def _triangulate(corners: Array) -> Triangles | None:
-    """Triangles of a counter-clockwise polygon, by clipping ears; None if it has no area or crosses itself."""
-    left = list(range(len(corners)))
-    found: list[tuple[int, int, int]] = []
-    while len(left) > 3:
-        ears = ((left[at - 1], left[at], left[(at + 1) % len(left)]) for at in range(len(left)))
-        ear = next((one for one in ears if _is_ear(corners, one, left)), None)
-        if ear is None:
-            return None
-        found.append(ear)
-        left.remove(ear[1])
-    found.append((left[0], left[1], left[2]))
-    return np.array(found, dtype=np.int64) if _area(corners) > 0.0 else None
-
-
-def _is_ear(corners: Array, ear: tuple[int, int, int], left: list[int]) -> bool:
-    """Whether a triangle of a polygon is counter-clockwise, and contains no other corner."""
-    triangle = corners[list(ear)]
-    if _area(triangle) < 0.0:
-        return False
-    edges = np.roll(triangle, -1, axis=0) - triangle
-    to = corners[left][:, None, :] - triangle[None]
-    sides = edges[:, 0] * to[:, :, 1] - edges[:, 1] * to[:, :, 0]
-    return not bool((sides > 0.0).all(axis=1).any())
+    other = next((one for one, height in zip(nodes, heights, strict=True) if height != heights[0]), None)
+    if other is not None:
+        source.report("SD080.height", other.number, height=heights[0][0])
+    found = extrude(polygons, heights[0][0])
+    if found is None:
+        source.report("SD080.polyline", nodes[0].number, most=MOST_CORNERS)
+    return found
 
 
 _ROUND: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
@@ -277,7 +238,6 @@ _GEOMETRY_READERS: dict[str, Callable[[SdfContext, Node, str], Geometry | None]]
     "cone": _round,
     "plane": _plane,
     "mesh": _mesh,
-    "polyline": _polyline,
 }
 
 

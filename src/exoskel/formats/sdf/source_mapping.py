@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.sdf.cameras_and_lights import LIGHT, OTHER_CAMERAS
 from exoskel.formats.sdf.sensors import SENSOR
 from exoskel.formats.sdf.shape_elements import TEXTURE_ELEMENT, WORKFLOWS
+from exoskel.formats.sdf.unread_parts import find_other_physics, find_unread, may_carry
 from exoskel.formats.sdf.values import is_zero
 from exoskel.formats.sdf.vocabulary import CAMERAS, LIGHTS, MODEL_ELEMENT, SDF, SELF_COLLISION, SENSORS
 from exoskel.scene.body import Body, Marker
@@ -92,7 +91,7 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     outline = document.outline
     found: dict[NodeKey, Verdict] = {}
     referenced = _referenced_frames(document)
-    found |= dict.fromkeys(((node, "") for node in _other_physics(document)), _OTHER_PHYSICS)
+    found |= dict.fromkeys(((node, "") for node in find_other_physics(document)), _OTHER_PHYSICS)
     for node, tag in enumerate(outline.tags):
         parent = outline.parents[node]
         above = outline.tags[parent] if parent >= 0 else ""
@@ -120,19 +119,6 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
 
 
 _OTHER_PHYSICS = Verdict(Fate.DROPPED, "the world uses other physics settings: the default ones, or else the first")
-
-
-def _other_physics(document: Document) -> Iterator[int]:
-    """The physics settings that their worlds do not use."""
-    outline = document.outline
-    worlds: dict[int, list[int]] = {}
-    for node, tag in enumerate(outline.tags):
-        if tag == "physics" and outline.tags[outline.parents[node]] == "world":
-            worlds.setdefault(outline.parents[node], []).append(node)
-    for nodes in worlds.values():
-        is_default = [document.attribute_text(node, "default").strip() in ("true", "1") for node in nodes]
-        used = is_default.index(True) if True in is_default else 0
-        yield from (*nodes[:used], *nodes[used + 1 :])
 
 
 _UNSUPPORTED_MOTION = ("wind", "velocity_decay", "enable_wind", "kinematic")
@@ -182,8 +168,9 @@ _SETTINGS = {
 """Settings of rendering and of other programs, by the elements around them."""
 
 
+_FIELDS = _scene_fields()
 SOURCE_MAPPING = SourceMapping(
-    _scene_fields(),
+    _FIELDS,
     DiagnosticEffects(
         preserved=("SD012",),
         ignored=(
@@ -216,4 +203,6 @@ SOURCE_MAPPING = SourceMapping(
     find_unused,
     transparent=frozenset({"model"}),  # a model in a model of a model is read like one in a model
     settings={around: frozenset(names) for around, names in _SETTINGS.items()},
+    find_unread=lambda document: find_unread(document, _FIELDS),
+    may_carry=may_carry,
 )

@@ -105,6 +105,21 @@ _STRUCTURE = (
         "force is unknown, so the interface is not an actuator of the scene.",
         info("UR110", "the {interface} interface of joint '{joint}' has no gains; it is ignored"),
     ),
+    Topic(
+        "UR111",
+        "Unknown joint of an interface",
+        "A ros2_control or transmission element refers to a joint that the robot does not have. Its interfaces are "
+        "ignored.",
+        warning("UR111", "unknown joint '{name}' in <{element}>; its interfaces are ignored", "{suggestion}"),
+    ),
+    Topic(
+        "UR112",
+        "Invalid value of an interface",
+        "The parameters `min`, `max` and `initial_value` of an interface are finite numbers, and `min` is not larger "
+        "than `max`. Other values are ignored.",
+        warning("UR112", "'{value}' is not a finite number; the parameter '{name}' is ignored"),
+        warning("UR112.range", "the minimum {low} is larger than the maximum {high}; both are ignored"),
+    ),
 )
 
 _VALUES = (

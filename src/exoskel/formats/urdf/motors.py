@@ -132,6 +132,7 @@ def read_motors(root: Tree, model: Model, collector: Collector) -> list[Actuator
     """The motors of a robot, and reports of what is read and what is not."""
     joints = {joint.name: joint for joint in model.joints if joint.kind in MOTOR_JOINTS}
     taken, driven, found = Names(), set[str](), list[Actuator]()
+    _report_invalid(root, collector)
     for element in find_control_elements(root):
         made = 0
         for one in element.interfaces:
@@ -156,6 +157,32 @@ def read_motors(root: Tree, model: Model, collector: Collector) -> list[Actuator
         if stated:
             collector.report("UR109.initial", element.node, element=element.tag, count=len(stated))
     return found
+
+
+_PARAMETERS = {"command_interface": ("min", "max"), "state_interface": (INITIAL_VALUE,)}
+"""The parameters of interfaces that are read."""
+
+
+def _report_invalid(root: Tree, collector: Collector) -> None:
+    """Report joints that a robot does not have, and values that are no numbers."""
+    known = {one.get("name") or "" for one in root.iterfind("joint")}
+    suggestions = collector.suggestions.among(known)
+    has_control = root.find(CONTROL) is not None
+    for number, one in enumerate(root.iter("*")):
+        around = one.getparent()
+        tag = "" if around is None else around.tag
+        if one.tag == "joint" and (tag == CONTROL or (tag == TRANSMISSION and not has_control)):
+            name = one.get("name") or ""
+            if name not in known:
+                suggestion = suggestions.did_you_mean(name)
+                collector.report("UR111", number, element=tag, name=name, suggestion=suggestion)
+        elif tag in _PARAMETERS and one.get("name") in _PARAMETERS[str(tag)] and _number(one.text) is None:
+            collector.report("UR112", number, name=one.get("name"), value=(one.text or "").strip())
+        elif one.tag == "command_interface":
+            values = {inner.get("name"): _number(inner.text) for inner in one.iterfind("param")}
+            low, high = values.get("min"), values.get("max")
+            if low is not None and high is not None and low > high:
+                collector.report("UR112.range", number, low=low, high=high)
 
 
 def _motor(interface: CommandInterface, joint: Joint, model: Model, taken: Names) -> Actuator:

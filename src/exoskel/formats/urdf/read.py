@@ -285,7 +285,20 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
 SOURCE_MAPPING = SourceMapping(
     _scene_fields(),
     DiagnosticEffects(
-        ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR110", "UR301.material", "UR503"),
+        ignored=(
+            "UR003",
+            "UR101",
+            "UR102",
+            "UR103",
+            "UR104",
+            "UR107",
+            "UR108",
+            "UR110",
+            "UR111",
+            "UR112",
+            "UR301.material",
+            "UR503",
+        ),
         used=("UR301", "UR302.world", "UR305", "UR402", "UR405", "UR406", "UR407", "UR408", "UR502"),
         lossless=("UR106", "UR402", "UR405", "UR408"),
         preserved=("UR107", "UR108", "UR109"),
