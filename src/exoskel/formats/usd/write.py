@@ -102,7 +102,7 @@ class BodyWriter:
         principal = self.principal[i]
         if not min(principal) > 0.0 and body.mass and not static:
             self.output.add_loss(body, CATALOGUE["US211.moment"], "inertia", moment=MIN_MOMENT)
-        made.properties["float3 physics:diagonalInertia"] = tuple(max(MIN_MOMENT, one) for one in principal)
+        made.properties["float3 physics:diagonalInertia"] = tuple(one if one > 0.0 else MIN_MOMENT for one in principal)
         made.properties["quatf physics:principalAxes"] = tuple(self.axes[i])
         made.properties["double[] newton:inertia"] = self.rows[i].tolist()
 
