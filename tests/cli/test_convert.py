@@ -147,8 +147,9 @@ def test_one_of_several_worlds_must_be_chosen(tmp_path: Path, exoskel_command: C
     worlds = "".join(f"<world name='{n}'>{space.format(n + 'body')}</world>" for n in ("left", "right"))
     file = tmp_path / "two.xode"
     file.write_text(f'<xode version="1.0r22">{worlds}</xode>')
-    done = exoskel_command("convert", str(file), str(tmp_path / "one.skel"))
-    assert done.code == 2 and "choose one of 'left', 'right' with --world" in done.err
+    for out in (["one.skel"], ["models", "--to", "sdf", "--split"], ["models", "--to", "urdf"]):
+        done = exoskel_command("convert", str(file), str(tmp_path / out[0]), *out[1:])
+        assert done.code == 2 and "choose one of 'left', 'right' with --world" in done.err
     assert exoskel_command("convert", str(file), str(tmp_path / "one.skel"), "--world", "right").code == 0
     assert exoskel.load(tmp_path / "one.skel").world.name == "right"
     assert "unknown world 'up'" in exoskel_command("convert", str(file), str(tmp_path / "x.skel"), "--world", "up").err
@@ -161,6 +162,14 @@ def test_one_of_several_worlds_must_be_chosen(tmp_path: Path, exoskel_command: C
         (("arm.skel", "out.unknown"), "unknown extension '.unknown'; use one of .skel, .xode"),
         (("arm.skel", "out.xode", "--to", "step"), "unknown format 'step'"),
         (("arm.skel", "no/such/folder/out.xode"), "no/such/folder"),
+        (("arm.skel", "out.xml", "--split"), "but MJCF files contain a world; use --to urdf or sdf"),
+        (
+            ("arm.skel", "out/", "--split"),
+            "the output 'out/' is a folder, which states no format; use --to urdf or sdf",
+        ),
+        (("arm.skel", "out", "--split"), "the output 'out' is a folder, which states no format; use --to urdf or sdf"),
+        (("arm.skel", "out/"), "the output 'out/' is a folder, which states no format; use --to FORMAT"),
+        (("arm.skel", "out"), "cannot write 'out': no extension"),
     ],
 )
 def test_invalid_arguments_are_reported(
@@ -169,6 +178,11 @@ def test_invalid_arguments_are_reported(
     monkeypatch.chdir(file.parent)
     done = exoskel_command("convert", *arguments)
     assert done.code == 2 and message in done.err and "Traceback" not in done.err
+
+
+def test_an_unknown_target_is_reported(file: Path) -> None:
+    with pytest.raises(exoskel.ExoskelError, match="unknown target 'foo'; choose one of portable, pyode"):
+        exoskel.convert(file, None, to="sdf", target="foo")  # type: ignore[arg-type]
 
 
 def test_an_empty_document_is_not_converted(tmp_path: Path, exoskel_command: Command) -> None:

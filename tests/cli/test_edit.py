@@ -112,6 +112,7 @@ def test_rename_changes_a_name_and_all_references(exoskel_command: Command, pend
         (("rename", "body:none=x"), "no item matches 'body:none'"),
         (("rename", "body:bob= "), "a name must not be empty"),
         (("rename", "bob=x"), "use KIND:NAME=NEW"),
+        (("rename", "body:bob=world"), "body 'world' would be read back as 'world(1)'"),
         (("rename", "dof:hinge=x"), "cannot rename a 'dof'"),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 import exoskel
 from exoskel.scene.kinematics import initial_twists
-from tests.support.places import SAMPLES
+from tests.support.places import PROJECT, SAMPLES
 
 FILES = sorted((SAMPLES / "skel").glob("*.skel"))
 
@@ -293,3 +295,65 @@ def test_a_word_in_srdf_is_shown_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "arm.srdf").write_text(text)
     (found,) = [one for one in exoskel.load(tmp_path / "arm.urdf").diagnostics if one.code == "FM402"]
     assert """'shoulder' has ["x"], but""" in found.message
+
+
+@pytest.mark.parametrize("name", ["arm.urdf", "arm.sdf"])
+def test_no_state_is_missing_of_a_static_model(name: str, tmp_path: Path) -> None:
+    world = arm()
+    world.models[0].static = True
+    report = exoskel.convert(world, tmp_path / name)
+    assert "initial state" not in report.hint and not (tmp_path / f"{name}.state.json").exists()
+    poses, found = (poses_and_velocities(one)[0] for one in (world, exoskel.load(tmp_path / name).world))
+    np.testing.assert_allclose(found["arm/lower"], poses["arm/lower"], atol=1e-12)
+
+
+# --- the snippet of docs/sdf.md ------------------------------------------------------------------------------
+
+PRINTED = """
+skeletons = [world.getSkeleton(index) for index in range(world.getNumSkeletons())]
+frame = dartpy.dynamics.Frame.World()
+print(json.dumps({
+    f"{skeleton.getName()}/{body.getName()}": [
+        body.getWorldTransform().matrix().tolist(), body.getSpatialVelocity(frame, frame).tolist()
+    ]
+    for skeleton in skeletons
+    for body in skeleton.getBodyNodes()
+}))
+"""
+SDF_STATES = [f for f in FILES if f.stem in ("cart_pole", "joint_zoo", "robot_arm", "walker")]
+
+
+def two_falling_pairs() -> exoskel.World:
+    """Two models, each with two free bodies, and one with a hinge called `root`."""
+    world = exoskel.World("w")
+    for place, name in enumerate(("a", "b")):
+        model = world.add_model(name)
+        for number, body in enumerate(("m", "n")):
+            model.add_body(body, at=(place, number, 1), joint="free", joint_name=f"fall{number}", mass=1)
+            model.joint(f"fall{number}").positions = (0.1 * place, 0.2, 0.3, 3, number, 1)
+            model.joint(f"fall{number}").velocities = (0, 0, 1 + number, 1, 0, place)
+    arm = world.add_model("arm")
+    arm.add_body("upper", joint="revolute", axis=(0, 1, 0), joint_name="root", mass=1)
+    arm.joint("root").positions = (0.5,)
+    return world
+
+
+@pytest.mark.parametrize("source", [two_falling_pairs, *SDF_STATES], ids=lambda s: getattr(s, "stem", "built"))
+def test_the_snippet_for_dart_sets_the_state_of_all_models(source: Any, tmp_path: Path) -> None:
+    pytest.importorskip("dartpy")
+    page = (PROJECT / "docs" / "sdf.md").read_text()
+    snippet = page[page.index("import json\nimport dartpy") :].partition("```")[0]
+    path = tmp_path / "scene.sdf"
+    exoskel.convert(source() if callable(source) else source, path, target="dart")
+    code = snippet.replace("/path/to/scene.sdf", path.as_posix()) + PRINTED
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    world = exoskel.load(path).world
+    poses, twists = poses_and_velocities(world)
+    assert found.keys() == poses.keys()
+    static = {f"{model.name}/{body.name}" for model in world.models if model.static for body in model.bodies}
+    for name, (pose, velocity) in found.items():
+        np.testing.assert_allclose(pose, poses[name], atol=1e-9)
+        if name in twists and name not in static:
+            np.testing.assert_allclose(velocity, [*twists[name][1], *twists[name][0]], atol=1e-9)

@@ -177,6 +177,23 @@ def test_a_world_without_gravity_is_not_rotated() -> None:
         exoskel.convert(SWINGING.replace("0 -9.81 0", "0 0 0"), None, to="sdf", up="z")
 
 
+SLOPE = """<mujoco><option gravity="0 .5 -9"/><worldbody><geom type="plane" size="1 1 1" quat="{}"/>
+<body><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(("rotation", "axis"), [("1 0 0 0", "z"), ("0 1 0 0", ""), ("1 1 0 0", ""), ("1 .1 0 0", "")])
+def test_a_plane_states_the_up_axis_of_tilted_gravity(rotation: str, axis: str) -> None:
+    text = SLOPE.format(rotation)
+    assert up_axis(exoskel.load(text, format="mjcf").world) == axis
+    if axis:
+        rotated = exoskel.convert(text, None, to="mjcf", up="y")
+        assert rotated.certificate.passed
+        np.testing.assert_allclose(exoskel.load(rotated.data).world.gravity, (0, -9, -0.5), atol=1e-12)
+    else:
+        with pytest.raises(exoskel.ExoskelError, match=r"gravity \(0 0.5 -9\) is not along an axis"):
+            exoskel.convert(text, None, to="mjcf", up="y")
+
+
 # --- meshes -------------------------------------------------------------------------------------------
 
 PLATE = """solid p

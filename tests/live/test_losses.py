@@ -118,3 +118,28 @@ def test_springs_have_the_name_of_each_version_of_newton() -> None:
 
     assert newton_model.target_option(older) == "target_pos"
     assert newton_model.target_option(newer) == "target_q"
+
+
+# --- files with errors --------------------------------------------------------------------------------
+
+FAULTY = """<skel version="1.0"><world name="w"><skeleton name="m">
+<body name="a"><inertia><mass>heavy</mass></inertia></body>
+<body name="b"><inertia><mass>1</mass></inertia></body>
+<joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz></axis></joint>
+</skeleton></world></skel>"""
+MODULES = {"to_mujoco": "mujoco", "to_dartpy": "dartpy", "to_newton": "newton", "to_pinocchio": "pinocchio"}
+
+
+@pytest.mark.parametrize("function", [*MODULES, "Simulation", "convert"])
+def test_what_could_be_read_of_a_file_with_errors_is_built(function: str) -> None:
+    pytest.importorskip(MODULES.get(function, "mujoco"))
+    scene = exoskel.load(FAULTY)
+    assert any(one.severity == "error" for one in scene.diagnostics)
+    options = {"to": "mjcf"} if function == "convert" else {}
+    build = getattr(exoskel, function)
+    assert build(scene, **options)
+    with pytest.raises(exoskel.LoadError):
+        build(exoskel.load(FAULTY, strict=True), **options)
+    scene.world.models[0].joints[-1].child = exoskel.Body("unknown")
+    with pytest.raises(exoskel.ExoskelError):  # it is no longer valid
+        build(scene, **options)

@@ -26,7 +26,7 @@ def test_frames_and_velocities_are_those_of_the_scene(file) -> None:
     twists, still = initial_twists(world.models, kinematics), (np.zeros(3), np.zeros(3))
     bodies = [(model, body) for model in world.models for body in model.bodies]
     for (model, body), pose in zip(bodies, kinematics.poses(), strict=True):
-        frame = made.model.getFrameId(made.names["body"][f"{model.name}/{body.name}"])
+        frame = made.body(f"{model.name}/{body.name}")
         np.testing.assert_allclose(data.oMf[frame].homogeneous, pose, atol=1e-12)
         if not model.static:
             found = pinocchio.getFrameVelocity(made.model, data, frame, pinocchio.LOCAL_WORLD_ALIGNED)
@@ -59,3 +59,18 @@ def test_limits_damping_and_shapes_are_included() -> None:
     assert made.model.damping[0] == 0.5
     assert len(made.collisions.geometryObjects) == len(made.visuals.geometryObjects) == 1
     assert not made.losses
+
+
+def test_names_of_frames_are_different() -> None:
+    world = exoskel.World("w")
+    for name in ("first", "second"):
+        model = world.add_model(name)
+        for body in ("universe", "a", "b"):  # "universe" is Pinocchio's frame of the world
+            model.add_body(body, joint="revolute", axis=(0, 1, 0), joint_name=body, mass=1, at=(0, 0, 1))
+    made = exoskel.to_pinocchio(world)
+    names = [*made.names["body"].values(), *made.names["joint"].values()]
+    assert len({*names, "universe"}) == len(names) + 1
+    assert made.names["body"]["first/a"] == "a"
+    for path, name in made.names["body"].items():
+        assert made.model.frames[made.body(path)].name == name
+        assert made.model.frames[made.body(path)].type == pinocchio.FrameType.BODY

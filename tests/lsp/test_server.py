@@ -107,7 +107,7 @@ def test_quick_fixes_edit_the_text(path: Path) -> None:
         fixed = text.replace("transfromation", "transformation")
         assert editor.applied(editor.edits(action.edit)) == fixed
         (everything,) = await editor.actions(slip.range, ["source.fixAll"])
-        assert editor.applied(editor.edits(everything.edit)) == fixed
+        assert (everything.title, editor.applied(editor.edits(everything.edit))) == ("Apply the only safe fix", fixed)
         assert await editor.actions(types.Range(types.Position(0, 0), types.Position(0, 0)), ["quickfix"]) == []
         assert await editor.change(fixed) != found
         assert await editor.actions(slip.range) == []

@@ -206,7 +206,11 @@ def test_a_single_model_of_many_is_a_file(tmp_path: Path) -> None:
     ("output", "options", "message"),
     [
         ("w.sdf", {}, "one file per model needs a folder as output"),
-        ("out", {"to": "mjcf"}, "MJCF files contain a world, not a model; use --split"),
+        (
+            "out",
+            {"to": "mjcf"},
+            "--split.* writes one file per model, but MJCF files contain a world; use --to urdf or sdf",
+        ),
     ],
 )
 def test_a_split_needs_a_folder_and_a_format_with_models(

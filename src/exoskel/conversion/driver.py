@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def convert(
     with garbage_collection_paused():  # it would only examine what is freed at the end
         scene, document = _document_to_convert(source, options)
         path = None if output is None else Path(output)
-        format = registry.by_name(to) if to else registry.for_output(str(path or ""))
+        format = registry.by_name(to) if to else _format_of_output(output, split=split)
         if not is_unedited(scene):
             scene = _as_documents_state(scene, format)
         _check_split(format, split=split)
@@ -96,7 +96,7 @@ def convert(
         _check_target(target, format)
 
         def select(whole: Scene) -> Scene:
-            chosen = select_world(whole, world, format)
+            chosen = select_world(whole, world, format, split=split)
             return chosen if model is None else select_model(chosen, find_model(chosen, model))
 
         selected = select(scene)
@@ -143,9 +143,25 @@ def _raise_for_extreme_numbers(conversion: Conversion, select: Callable[[Scene],
         raise ExtremeNumberError(found)
 
 
+def _format_of_output(output: str | os.PathLike[str] | None, *, split: bool) -> Format:
+    """The format that the extension of the output stands for; folders have none."""
+    name = os.fspath(output or "")
+    if name and (_names_folder(name) or (split and not Path(name).suffix)):
+        formats = _formats_of_models() if split else "FORMAT"
+        raise ExoskelError(f"the output {name!r} is a folder, which states no format; use --to {formats} (to=)")
+    return registry.for_output(str(Path(name)) if name else "")
+
+
+def _formats_of_models() -> str:
+    """The formats whose files can contain a model without a world, as in `urdf or sdf`."""
+    return " or ".join(one.name for one in registry.FORMATS if one.holds_one_model or one.can_hold_one_model)
+
+
 def _check_target(target: Target, format: Format) -> None:
     if target == "portable" or target in format.targets:
         return
+    if target not in get_args(Target):
+        raise ExoskelError(f"unknown target {target!r}; choose one of {', '.join(get_args(Target))}")
     others = " or ".join(one.name for one in registry.FORMATS if target in one.targets)
     known = f"; {format.label} is written for {', '.join(format.targets)}" if format.targets else ""
     raise ExoskelError(
@@ -155,9 +171,9 @@ def _check_target(target: Target, format: Format) -> None:
 
 def _check_split(format: Format, *, split: bool) -> None:
     if split and not (format.holds_one_model or format.can_hold_one_model):
-        others = " or ".join(one.name for one in registry.FORMATS if one.holds_one_model or one.can_hold_one_model)
         raise ExoskelError(
-            f"{format.label} files contain a world, not a model; use --split (split=) with --to {others}"
+            f"--split (split=) writes one file per model, but {format.label} files contain a world; "
+            f"use --to {_formats_of_models()} (to=)"
         )
 
 

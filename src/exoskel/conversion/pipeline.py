@@ -305,7 +305,7 @@ class Conversion(Struct, frozen=True):
         loses_state = not self.format.embeds_data and not self.format.capabilities().has_initial_state
         if state_file and loses_state:
             found.append(f"{self.format.label} has no initial state: it is in {state_file}, which Exoskel reads")
-        elif loses_state and any(any((*j.positions, *j.velocities)) for world in scene.worlds for j in world.joints()):
+        elif loses_state and _moves_initially(scene):
             found.append(f"{self.format.label} has no initial state: all joint positions and velocities start at zero")
         if self.target == "pyode":
             found += _self_collision_hints(scene)
@@ -360,6 +360,12 @@ def _missing_meshes(output: OutputContext, document: Document) -> list[Diagnosti
     for path, reason in output.unwritten.items():
         collector.report("FM302", file=os.path.basename(path), reason=reason)
     return collector.diagnostics
+
+
+def _moves_initially(scene: Scene) -> bool:
+    """Whether joints have an initial state that is not zero; static models are written at theirs."""
+    moving = (model for world in scene.worlds for model in world.models if not model.static)
+    return any(any((*joint.positions, *joint.velocities)) for model in moving for joint in model.joints)
 
 
 def _self_collision_hints(scene: Scene) -> list[str]:

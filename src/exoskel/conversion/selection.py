@@ -25,14 +25,17 @@ WORLD_NOT_SELECTED = Verdict(Fate.DROPPED, "this world was not selected", unsele
 _INVALID_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
 
-def select_world(scene: Scene, name: str | None, format: Format) -> Scene:
-    """The scene with only the named world; None: all worlds, if the format holds several."""
+def select_world(scene: Scene, name: str | None, format: Format, *, split: bool = False) -> Scene:
+    """The scene with only the named world; None: all worlds, if the format holds several.
+
+    With `split`, files contain one model each, so that there must be one world.
+    """
     names = ", ".join(repr(world.name) for world in scene.worlds)
     if name is None:
-        if format.holds_one_world and len(scene.worlds) > 1:
+        if (format.holds_one_world or split) and len(scene.worlds) > 1:
+            limit = "--split (split=) writes the models of" if split else f"{format.label} files contain"
             raise ExoskelError(
-                f"{format.label} files contain one world, but the scene has {len(scene.worlds)}; "
-                f"choose one of {names} with --world (world=)"
+                f"{limit} one world, but the scene has {len(scene.worlds)}; choose one of {names} with --world (world=)"
             )
         return scene
     found = [world for world in scene.worlds if world.name == name]

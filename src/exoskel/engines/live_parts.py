@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -20,11 +20,14 @@ from exoskel.spatial import Array
 
 
 class NameMap:
-    """The names in another program, by kind and by path in the scene."""
+    """The names in another program, by kind and by path in the scene.
 
-    def __init__(self) -> None:
+    Names of a kind are unique, and so are those of kinds that are `shared`, which `reserved` names are not given to.
+    """
+
+    def __init__(self, shared: Collection[str] = (), reserved: Iterable[str] = ()) -> None:
         self._names: dict[str, dict[str, str]] = {}
-        self._taken: dict[str, Names] = {}
+        self._taken = dict.fromkeys(shared, Names(reserved))
 
     def add(self, kind: str, name: str, *path: str) -> None:
         self._names.setdefault(kind, {})[qualified_name(*path)] = name

@@ -68,8 +68,8 @@ def to_newton(scene: SceneLike) -> NewtonModel:
     """Build a `newton.ModelBuilder` with the bodies, joints and shapes of a scene, in its initial state.
 
     Universal, euler, planar and translational joints become D6 joints.  Springs become position drives.  Static
-    bodies are fixed to the world.  The time step is not part of it.  Raises ExoskelError for scenes with errors or
-    with several worlds.
+    bodies are fixed to the world.  The time step is not part of it.  Raises ExoskelError for invalid scenes and
+    several worlds.
     """
     lowered = lower_actuators(require_valid_world(scene))
     try:

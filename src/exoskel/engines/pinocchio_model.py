@@ -42,8 +42,8 @@ class PinocchioModel(Struct, frozen=True, eq=False):
     """A world in Pinocchio: all models in one tree, and their shapes.
 
     `q` and `v` are the initial configuration and velocity in Pinocchio's conventions.  `names` are Pinocchio's names by
-    kind (`"body"` and `"joint"` are names of frames, `"geometry"` of shapes) and by path in the scene, such as
-    `"model/body"`.  `losses` lists what Pinocchio approximates or lacks.
+    kind (`"body"` and `"joint"` are names of frames, all different; `"geometry"` of shapes) and by path in the scene,
+    such as `"model/body"`.  `losses` lists what Pinocchio approximates or lacks.
     """
 
     model: pinocchio.Model
@@ -62,6 +62,10 @@ class PinocchioModel(Struct, frozen=True, eq=False):
         pinocchio.framesForwardKinematics(self.model, data, self.q)
         return data
 
+    def body(self, path: str) -> int:
+        """The number of the frame of a body, by its path in the scene, such as `"model/body"`."""
+        return int(self.model.getFrameId(self.names["body"][path]))
+
     def __repr__(self) -> str:
         return f"PinocchioModel({len(self.names.get('body', ()))} bodies, {self.model.nv} degrees of freedom)"
 
@@ -70,7 +74,7 @@ def to_pinocchio(scene: SceneLike) -> PinocchioModel:
     """Build a `pinocchio.Model` with the bodies, joints, limits, damping and shapes of a scene.
 
     Screws, universal, euler, planar and translational joints keep one joint each.  Welded and static bodies are frames.
-    Springs, actuators, loops and mimic joints are losses.  Raises ExoskelError for scenes with errors or with several
+    Springs, actuators, loops and mimic joints are losses.  Raises ExoskelError for invalid scenes and several
     worlds.
     """
     lowered = lower_actuators(require_valid_world(scene))
@@ -111,16 +115,23 @@ class _TreeBuilder:
         self.model.name = world.name
         self.model.gravity = pinocchio.Motion(np.array(world.gravity), np.zeros(3))
         self.collisions, self.visuals = pinocchio.GeometryModel(), pinocchio.GeometryModel()
-        self.names = NameMap()
+        self.names = NameMap(shared=("body", "joint"), reserved=[self.model.names[0]])  # all are names of frames
         self.losses = [*common_losses(world), *_unsupported(world)]
         self.q: list[Array] = []
         self.v: list[Array] = []
         self.supports: dict[int, _Support] = {}
+        self._bodies: dict[int, str] = {}
+        """Names of bodies by the id of the body."""
         self._surfaces = Surfaces()
 
     def build(self) -> None:
         bodies = list(self.world.bodies())
         inertias = dict(zip(map(id, bodies), moments(bodies).tolist(), strict=True))
+        self._bodies = {  # named before joints, which are renamed if they have the same name
+            id(body): self.names.unique("body", model.name, body.name)
+            for model in self.world.models
+            for body in model.bodies
+        }
         for placed in placed_joints(self.world):
             support = self._support(placed)
             body = placed.joint.child
@@ -146,7 +157,7 @@ class _TreeBuilder:
             support = self.model.addJoint(parent.joint, motion, self.pin.SE3(parent.pose @ placed.from_parent), name)
             frame, pose = self.model.addJointFrame(support, parent.frame), to_child
             self._set_state(support, placed)
-        body = self.names.unique("body", model.name, joint.child.name)
+        body = self._bodies[id(joint.child)]
         return _Support(support, pose, self.model.addBodyFrame(body, support, self.pin.SE3(pose), frame))
 
     def _fixed_frame(self, name: str, parent: _Support, pose: Array) -> int:

@@ -339,7 +339,7 @@ def _fix_all(opened: OpenDocument, uri: str) -> list[types.CodeAction]:
         return []
     return [
         types.CodeAction(
-            title=f"Apply all {len(result.done)} safe fixes",
+            title=f"Apply all {len(result.done)} safe fixes" if len(result.done) > 1 else "Apply the only safe fix",
             kind=FIX_ALL,
             edit=types.WorkspaceEdit({uri: edits_for(opened, result.data)}),
         )

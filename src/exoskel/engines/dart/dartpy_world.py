@@ -87,8 +87,8 @@ def to_dartpy(scene: SceneLike, *, limits: bool | None = None) -> DartpyWorld:
 
     `limits` enforces the position limits of all joints, or of none; by default the scene says which are enforced.
     Screws, translational2d joints, self-collision, friction, and balls and welds that close loops are included.  Soft
-    skins, markers and mimic joints, which dartpy lacks, are losses.  Raises ExoskelError for scenes with errors or
-    with several worlds.
+    skins, markers and mimic joints, which dartpy lacks, are losses.  Raises ExoskelError for invalid scenes and
+    several worlds.
     """
     lowered = lower_actuators(require_valid_world(scene))
     try:

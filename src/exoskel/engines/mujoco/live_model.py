@@ -53,7 +53,7 @@ def to_mujoco(scene: SceneLike, *, limits: bool | None = None) -> MujocoModel:
     """Build a world in MuJoCo: the document that `convert(..., target="mujoco4")` writes, compiled.
 
     Meshes become part of the specification.  `limits` enforces the position limits of all joints, or of none; by
-    default the scene says which are enforced.  Raises ExoskelError for scenes with errors or with several worlds.
+    default the scene says which are enforced.  Raises ExoskelError for invalid scenes and several worlds.
     """
     output = OutputContext(target="mujoco4")
     document = write_document(require_valid_world(scene), output, limits=limits)

@@ -60,6 +60,8 @@ class Match(Struct):
             item, owner, _ = self.lost[0]
             return f"{_label(item)} of {_label(owner)} is lost"
         first = self.differences[0]
+        if first.field == "name":  # the item has its new name: state the other one too
+            return f"{_label(first.one)} would be read back as {item_name(first.other)!r}"
         return f"the {first.field} of {_label(first.one)} would change"
 
 

@@ -1,7 +1,8 @@
 """The pass `world.up_axis`: rotate a whole world so that another axis points up.
 
-Gravity determines which axis points up; without it, a static plane.  Models, initial velocities and initial forces are
-rotated together.  Joint coordinates do not change, except for the velocities of free bodies, which are in world axes.
+Gravity determines which axis points up; without it, or if it is tilted, a static plane.  Models, initial velocities and
+initial forces are rotated together.  Joint coordinates do not change, except for the velocities of free bodies, which
+are in world axes.
 """
 
 from __future__ import annotations
@@ -61,12 +62,16 @@ class RotatedWorld(Struct, frozen=True):
 
 
 def up_axis(world: World) -> str:
-    """The axis that points up, such as `y` or `-x`; empty if it is unknown, or not along an axis."""
+    """The axis that points up, such as `y` or `-x`; empty if it is unknown, or not along an axis.
+
+    If gravity is tilted, as on a slope, a static plane states the axis: one whose normal is the axis next to gravity.
+    """
     up = up_direction(world)
     if up is None:
         return ""
     place = int(np.argmax(np.abs(up)))
-    if abs(up[place]) < _ALIGNED * float(np.linalg.norm(up)):
+    axis = np.sign(up[place]) * np.eye(3)[place]
+    if not _is_along(up, axis) and not any(_is_along(normal, axis) for normal in _static_planes(world)):
         return ""
     return "xyz"[place] if up[place] > 0.0 else f"-{'xyz'[place]}"
 
@@ -104,6 +109,10 @@ def _static_planes(world: World) -> Iterator[Array]:
                     yield normal
 
 
+def _is_along(direction: Array, axis: Array) -> bool:
+    return float(direction @ axis) >= _ALIGNED * float(np.linalg.norm(direction)) > 0.0
+
+
 def _are_opposite(one: Array, other: Array) -> bool:
     return float(one @ other) < -_ALIGNED * float(np.linalg.norm(one) * np.linalg.norm(other))
 
@@ -116,10 +125,18 @@ def rotate_up_axis(world: World, up: Up, now: str) -> RotatedWorld | None:
     if (now or stated, wanted) not in _ANGLES or (stated and now not in ("", stated)):
         found = f"{now} points up{' already' if now == wanted else f', not {stated}' if stated else ''}"
         if not now:
-            found = "neither gravity nor a plane states the up axis; use 'y-to-z' or 'z-to-y'"
+            found = f"{_unknown_axis(world)}; use 'y-to-z' or 'z-to-y'"
         raise ExoskelError(f"cannot rotate world {world.name!r} so that {wanted} points up: {found}")
     with no_edits():  # creating another world does not edit this one
         return _rotate(copy_world(world), Pose(rotation=Euler(_ANGLES[now or stated, wanted], "xyz")))
+
+
+def _unknown_axis(world: World) -> str:
+    """Why the up axis of a world is unknown."""
+    if not any(world.gravity):
+        return "neither gravity nor a plane along an axis states the up axis"
+    gravity = " ".join(f"{value:g}" for value in world.gravity)
+    return f"gravity ({gravity}) is not along an axis, and the normal of no static plane is the axis next to it"
 
 
 def _rotate(world: World, pose: Pose) -> RotatedWorld:
